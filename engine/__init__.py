@@ -1,0 +1,1 @@
+"""The tuning engine: asks a search, builds, measures and tells."""

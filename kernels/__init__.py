@@ -1,0 +1,1 @@
+"""Triton kernels that can be tuned, one file each."""

@@ -1,0 +1,117 @@
+"""Matrix product in row-major order, with the grouped order of programs of Triton's tutorial."""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+from kernels.spec import Grid, KernelSpec, Problem
+from kernels.values import numpy_array, seeded_normal
+from launchers.arguments import Argument
+from search_spaces.config import Config
+
+__all__ = ["SPEC"]
+
+
+@triton.jit
+def matmul_kernel(
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    M,
+    N,
+    K,
+    stride_am,
+    stride_ak,
+    stride_bk,
+    stride_bn,
+    stride_cm,
+    stride_cn,
+    BLOCK_SIZE_M: tl.constexpr,
+    BLOCK_SIZE_N: tl.constexpr,
+    BLOCK_SIZE_K: tl.constexpr,
+    GROUP_SIZE_M: tl.constexpr,
+):
+    """C = A @ B, one BLOCK_SIZE_M x BLOCK_SIZE_N tile of C a program.
+
+    GROUP_SIZE_M rows of tiles are walked column by column, so that tiles of B stay in the cache.
+    """
+    pid = tl.program_id(axis=0)
+    num_pid_m = tl.cdiv(M, BLOCK_SIZE_M)
+    num_pid_n = tl.cdiv(N, BLOCK_SIZE_N)
+    num_pid_in_group = GROUP_SIZE_M * num_pid_n
+    first_pid_m = (pid // num_pid_in_group) * GROUP_SIZE_M
+    group_size_m = min(num_pid_m - first_pid_m, GROUP_SIZE_M)
+    pid_m = first_pid_m + ((pid % num_pid_in_group) % group_size_m)
+    pid_n = (pid % num_pid_in_group) // group_size_m
+
+    # Rows past the edge wrap around, so that the loads in the loop need no mask for them.
+    offs_am = (pid_m * BLOCK_SIZE_M + tl.arange(0, BLOCK_SIZE_M)) % M
+    offs_bn = (pid_n * BLOCK_SIZE_N + tl.arange(0, BLOCK_SIZE_N)) % N
+    offs_k = tl.arange(0, BLOCK_SIZE_K)
+    a_ptrs = a_ptr + offs_am[:, None] * stride_am + offs_k[None, :] * stride_ak
+    b_ptrs = b_ptr + offs_k[:, None] * stride_bk + offs_bn[None, :] * stride_bn
+
+    accumulator = tl.zeros((BLOCK_SIZE_M, BLOCK_SIZE_N), dtype=tl.float32)
+    for k in range(tl.cdiv(K, BLOCK_SIZE_K)):
+        a = tl.load(a_ptrs, mask=offs_k[None, :] < K - k * BLOCK_SIZE_K, other=0.0)
+        b = tl.load(b_ptrs, mask=offs_k[:, None] < K - k * BLOCK_SIZE_K, other=0.0)
+        accumulator = tl.dot(a, b, accumulator)
+        a_ptrs += BLOCK_SIZE_K * stride_ak
+        b_ptrs += BLOCK_SIZE_K * stride_bk
+
+    offs_cm = pid_m * BLOCK_SIZE_M + tl.arange(0, BLOCK_SIZE_M)
+    offs_cn = pid_n * BLOCK_SIZE_N + tl.arange(0, BLOCK_SIZE_N)
+    c_ptrs = c_ptr + offs_cm[:, None] * stride_cm + offs_cn[None, :] * stride_cn
+    tl.store(c_ptrs, accumulator, mask=(offs_cm[:, None] < M) & (offs_cn[None, :] < N))
+
+
+def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
+    m, n, k = (problem.shape[name] for name in "MNK")
+    a, b = seeded_normal((m, k), seed=0), seeded_normal((k, n), seed=1)
+    expected = torch.matmul(a.double(), b.double()).float()
+    # Rounding errors of a sum of K products of unit normals grow with the root of K, and
+    # entries near zero have no relative accuracy.
+    tolerance = 1e-6 * k**0.5 * 4
+    return (
+        Argument("a_ptr", "*fp32", numpy_array(a)),
+        Argument("b_ptr", "*fp32", numpy_array(b)),
+        Argument("c_ptr", "*fp32", expected=numpy_array(expected), atol=tolerance, rtol=1e-5),
+        Argument("M", "i32", m),
+        Argument("N", "i32", n),
+        Argument("K", "i32", k),
+        Argument("stride_am", "i32", k),
+        Argument("stride_ak", "i32", 1),
+        Argument("stride_bk", "i32", n),
+        Argument("stride_bn", "i32", 1),
+        Argument("stride_cm", "i32", n),
+        Argument("stride_cn", "i32", 1),
+    )
+
+
+def _grid(problem: Problem, config: Config) -> Grid:
+    rows = triton.cdiv(problem.shape["M"], int(config["BLOCK_SIZE_M"]))
+    columns = triton.cdiv(problem.shape["N"], int(config["BLOCK_SIZE_N"]))
+    return (rows * columns, 1, 1)
+
+
+def _traffic_bytes(problem: Problem) -> float:
+    m, n, k = (problem.shape[name] for name in "MNK")
+    return 4 * (m * k + k * n + m * n)
+
+
+SPEC = KernelSpec(
+    name="matmul",
+    kernel=matmul_kernel,
+    # The shape and the untuned block of the AI-Benchmark for RISC-V boards.
+    default_shape={"M": 256, "N": 512, "K": 256},
+    default_config=Config(
+        {"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 16, "BLOCK_SIZE_K": 16, "GROUP_SIZE_M": 8}
+    ),
+    dtypes=("fp32",),
+    arguments=_arguments,
+    grid=_grid,
+    flops=lambda problem: 2 * problem.shape["M"] * problem.shape["N"] * problem.shape["K"],
+    traffic_bytes=_traffic_bytes,
+)

@@ -1,0 +1,58 @@
+"""One argument of a kernel: its type, its contents and, for an output, what is expected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["STORAGE_TYPES", "Argument"]
+
+# Triton's names of element types, and the NumPy type that holds the same bits.
+STORAGE_TYPES: dict[str, type[np.generic]] = {
+    "i1": np.uint8,
+    "i8": np.int8,
+    "u8": np.uint8,
+    "i16": np.int16,
+    "u16": np.uint16,
+    "i32": np.int32,
+    "u32": np.uint32,
+    "i64": np.int64,
+    "u64": np.uint64,
+    "fp16": np.float16,
+    "bf16": np.uint16,
+    "fp32": np.float32,
+    "fp64": np.float64,
+}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A kernel's argument, in the order of the kernel's own parameters.
+
+    Args:
+        name: the parameter's name.
+        type: Triton's name: "*fp32" for a pointer, "i32" or "fp32" for a scalar.
+        value: a scalar, or the array a pointer points to (bf16 as its 16 bits); None for a buffer
+            that the kernel only writes, which is poisoned before every check.
+        expected: what the array must hold after one run of the grid; None for an input.
+        atol, rtol: the output is right where |output - expected| <= atol + rtol * |expected|.
+    """
+
+    name: str
+    type: str
+    value: npt.NDArray[np.generic] | int | float | None = None
+    expected: npt.NDArray[np.generic] | None = None
+    atol: float = 0.0
+    rtol: float = 0.0
+
+    @property
+    def is_pointer(self) -> bool:
+        """Whether the kernel gets an address."""
+        return self.type.startswith("*")
+
+    @property
+    def element_type(self) -> str:
+        """Triton's name of the scalar, or of what the pointer points to."""
+        return self.type.removeprefix("*")

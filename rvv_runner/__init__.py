@@ -1,0 +1,14 @@
+"""Boards: the emulated one, this machine, and boards over SSH."""
+
+from rvv_runner.board import Board, BoardError, BoardInfo
+from rvv_runner.measurement import CONFIG_STATUSES, Artifact, Measurement, Status
+
+__all__ = [
+    "CONFIG_STATUSES",
+    "Artifact",
+    "Board",
+    "BoardError",
+    "BoardInfo",
+    "Measurement",
+    "Status",
+]

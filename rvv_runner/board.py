@@ -1,0 +1,71 @@
+"""A board: something that runs an artifact and says how long its kernel took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from rvv_runner.measurement import Artifact, Measurement
+
+__all__ = ["Board", "BoardError", "BoardInfo"]
+
+
+class BoardError(Exception):
+    """A board that cannot be used; the message is one sentence that says what to change."""
+
+
+@dataclass(frozen=True)
+class BoardInfo:
+    """What is known of a board before anything runs on it.
+
+    Args:
+        name: as the user gives it, such as "emulated:x60".
+        kind: boards of one kind may share a study; their times can be compared.
+        cpu: LLVM's name of the core.
+        vlen_bits: bits in a vector register.
+        cores: how many there are; jobs are pinned to one.
+        frequency_hz: clock for which cycles are turned into seconds.
+        l1d_bytes, l2_bytes: sizes of the data caches, None where not known.
+        deterministic: true where a second run would give the same time to the bit.
+        estimated: true where times come from a model and not from a clock.
+    """
+
+    name: str
+    kind: str
+    cpu: str
+    vlen_bits: int
+    cores: int
+    frequency_hz: float
+    l1d_bytes: int | None = None
+    l2_bytes: int | None = None
+    deterministic: bool = False
+    estimated: bool = False
+
+
+class Board(Protocol):
+    """What the loop asks of a board. One thread at a time; each process opens its own."""
+
+    @property
+    def info(self) -> BoardInfo:
+        """What is known of the board."""
+        ...
+
+    def open(self) -> None:
+        """Get ready to measure.
+
+        Raises:
+            BoardError: where the board cannot be used.
+        """
+        ...
+
+    def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
+        """Check the output once, then time the kernel `repeats` times.
+
+        A fault of the artifact or of the board is a Measurement with its status; nothing is raised
+        for either. It returns within `timeout_s` and a grace of a few seconds, leaving no process.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of the board; it can be opened again."""
+        ...

@@ -1,0 +1,65 @@
+"""What a board is given to run, and what comes back."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+__all__ = ["CONFIG_STATUSES", "Artifact", "Measurement", "Status"]
+
+Status = Literal["correct", "constraint", "compile", "runtime", "timeout", "wrong", "board"]
+
+# All but "board" belong to the configuration; a trial with status "board" is run again, never scored.
+CONFIG_STATUSES = tuple(status for status in get_args(Status) if status != "board")
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A static ELF that a board can run, with all that its run needs.
+
+    Args:
+        elf_path: the executable.
+        sha256: of the executable; boards cache by it.
+        data_path: the arguments and expected outputs, as `launchers.data_file` writes them.
+        grid: programs along x, y and z.
+        vlen_bits: vector length the ELF was built for.
+        provenance: tool versions, key and times of the build; JSON values only.
+    """
+
+    elf_path: Path
+    sha256: str
+    data_path: Path
+    grid: tuple[int, int, int]
+    vlen_bits: int
+    provenance: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The outcome of one configuration on one board.
+
+    Args:
+        status: "correct" only where the output was checked in this very set-up.
+        times_s: kernel time of each repetition, in seconds; empty unless the status is "correct".
+        counters: by event name; a counter that cannot be read is absent, never 0.
+        reason: one sentence where the status is not "correct".
+        board: name of the board that ran it.
+        estimated: true where the times come from a model and not from a clock.
+        max_abs_error: largest difference from the reference, where the outputs were compared.
+    """
+
+    status: Status
+    times_s: tuple[float, ...] = ()
+    counters: Mapping[str, float] = field(default_factory=dict)
+    reason: str = ""
+    board: str = ""
+    estimated: bool = False
+    max_abs_error: float | None = None
+
+    @property
+    def time_s(self) -> float | None:
+        """The median kernel time in seconds, or None where nothing was timed."""
+        return statistics.median(self.times_s) if self.times_s else None

@@ -1,0 +1,104 @@
+"""Search spaces: parameters with their values, and rules that say what is not worth trying."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from search_spaces.config import Config, ParameterValue
+
+__all__ = ["Parameter", "Rule", "SearchSpace"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One tuned parameter and the values it may take, in ascending or listed order.
+
+    Raises:
+        ValueError: where there is no value, or one stands twice.
+    """
+
+    name: str
+    values: tuple[ParameterValue, ...]
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise ValueError(f"parameter {self.name} has no values: give it at least one")
+        if len(set(self.values)) != len(self.values):
+            raise ValueError(f"parameter {self.name} lists a value twice: {self.values}")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A named reason why some configurations are not worth building.
+
+    Args:
+        name: short, in kebab case; stored with the trial that broke the rule.
+        reason: one sentence for the user.
+        allows: true where the configuration may be tried.
+    """
+
+    name: str
+    reason: str
+    allows: Callable[[Config], bool]
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    """What may be tried: every combination of the parameters' values that breaks no rule.
+
+    Args:
+        parameters: the tuned parameters.
+        rules: all have to allow a configuration.
+        default: what a user would run without tuning; tried first.
+        members: where given, only these combinations exist (a space read from a table).
+    """
+
+    parameters: tuple[Parameter, ...]
+    rules: tuple[Rule, ...] = ()
+    default: Config | None = None
+    members: frozenset[Config] | None = None
+
+    @classmethod
+    def from_configs(cls, configs: Iterable[Mapping[str, ParameterValue]]) -> SearchSpace:
+        """The space that holds just the configurations of a table; repeated rows count once.
+
+        Raises:
+            ValueError: where the table is empty or its rows name different parameters.
+        """
+        rows = list(dict.fromkeys(Config(row) for row in configs))
+        if not rows:
+            raise ValueError("the table of configurations is empty: give at least one")
+        names = list(rows[0])
+        for row in rows:
+            if set(row) != set(names):
+                raise ValueError(f"the rows name different parameters: {list(row)} and {names}")
+        parameters = tuple(Parameter(name, _distinct(row[name] for row in rows)) for name in names)
+        return cls(parameters=parameters, members=frozenset(rows))
+
+    def violation(self, config: Config) -> Rule | None:
+        """The first rule that `config` breaks, or None where it may be tried."""
+        if self.members is not None and config not in self.members:
+            return _NOT_IN_TABLE
+        return next((rule for rule in self.rules if not rule.allows(config)), None)
+
+    def combinations(self) -> Iterator[Config]:
+        """Every combination of values, allowed or not, in a fixed order."""
+        names = [parameter.name for parameter in self.parameters]
+        for values in itertools.product(*(parameter.values for parameter in self.parameters)):
+            yield Config(dict(zip(names, values, strict=True)))
+
+    def valid_configs(self) -> Iterator[Config]:
+        """Every configuration that breaks no rule, in a fixed order."""
+        return (config for config in self.combinations() if self.violation(config) is None)
+
+
+_NOT_IN_TABLE = Rule("not-in-table", "the table of configurations does not list it", lambda _: True)
+
+
+def _distinct(values: Iterable[ParameterValue]) -> tuple[ParameterValue, ...]:
+    """The distinct values, sorted where they can be compared and in order of appearance else."""
+    distinct = list(dict.fromkeys(values))
+    numeric = all(isinstance(value, int | float) for value in distinct)
+    return tuple(sorted(distinct) if numeric else distinct)

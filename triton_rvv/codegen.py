@@ -1,0 +1,71 @@
+"""LLVM IR to assembly and objects, by LLVM in this process."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from triton_rvv.errors import CompileError
+from triton_rvv.target import Target
+
+__all__ = ["MachineCode", "generate"]
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """What LLVM makes of a module.
+
+    Args:
+        llir: the IR after optimisation.
+        assembly: text for people.
+        object: an ELF relocatable object.
+    """
+
+    llir: str
+    assembly: str
+    object: bytes
+
+
+def generate(llir: str, target: Target) -> MachineCode:
+    """Optimise a module and translate it.
+
+    Raises:
+        CompileError: where LLVM does not accept the module; that is a bug of the lowering.
+    """
+    machine = _target_machine(target)
+    try:
+        module = llvm.parse_assembly(llir)
+        module.verify()
+    except RuntimeError as error:
+        raise CompileError(f"LLVM does not accept the generated code: {error}") from error
+    # The lowering has vectorised and unrolled; LLVM only cleans up and schedules.
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return MachineCode(str(module), machine.emit_assembly(module), machine.emit_object(module))
+
+
+@functools.cache
+def _target_machine(target: Target) -> Any:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    if target.cpu not in _KNOWN_CPUS:
+        # LLVM ends the process over a name that it does not know.
+        raise CompileError(
+            f"LLVM has no RISC-V core named {target.cpu}: use one of {', '.join(_KNOWN_CPUS)}"
+        )
+    return llvm.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu,
+        features=target.features,
+        opt=3,
+        reloc="static",
+        codemodel="medium",
+        abiname="lp64d",
+    )
+
+
+_KNOWN_CPUS = ("generic-rv64", "spacemit-x60", "sifive-x280", "sifive-p670", "xiangshan-nanhu")

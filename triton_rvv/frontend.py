@@ -1,0 +1,93 @@
+"""Runs Triton's own front end: a `@triton.jit` function to TTIR in MLIR's generic form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from triton._C.libtriton import ir, passes
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from triton.compiler.errors import CompilationError
+
+from triton_rvv.compiler import RVVBackend
+from triton_rvv.errors import CompileError
+from triton_rvv.target import Target
+
+__all__ = ["make_ttir"]
+
+
+def make_ttir(
+    function: Any,
+    signature: Mapping[str, str],
+    constants: Mapping[str, object],
+    divisible_by_16: frozenset[str],
+    target: Target,
+) -> str:
+    """Translate a kernel to optimised TTIR.
+
+    Args:
+        function: the `@triton.jit` function.
+        signature: Triton's type name for every parameter, "constexpr" for constants.
+        constants: the value of every constexpr.
+        divisible_by_16: integers and pointers known to be multiples of 16.
+        target: what code is made for.
+
+    Returns:
+        The module in generic form, with source locations.
+
+    Raises:
+        CompileError: where Triton does not accept the kernel.
+    """
+    names = list(function.arg_names)
+    attributes = {(names.index(name),): [["tt.divisibility", 16]] for name in divisible_by_16}
+    source = ASTSource(function, dict(signature), dict(constants), attributes)
+    gpu_target = GPUTarget("rvv", target.cpu, target.vlen_bits)
+    backend = RVVBackend(gpu_target)
+    options = backend.parse_options({})
+    context = ir.context()
+    ir.load_dialects(context)
+    try:
+        module = source.make_ir(
+            gpu_target,
+            options,
+            backend.get_codegen_implementation(options),
+            backend.get_module_map(),
+            context,
+        )
+    except CompilationError as error:
+        raise CompileError(_first_line(error)) from error
+    optimise(module, context)
+    return generic_text(module, context)
+
+
+def optimise(module: Any, context: Any) -> None:
+    """Run Triton's target-independent passes."""
+    manager = ir.pass_manager(context)
+    passes.common.add_inliner(manager)
+    passes.ttir.add_rewrite_tensor_pointer(manager)
+    passes.ttir.add_rewrite_tensor_descriptor_to_pointer(manager)
+    passes.common.add_canonicalizer(manager)
+    passes.ttir.add_combine(manager)
+    passes.ttir.add_reorder_broadcast(manager)
+    passes.common.add_cse(manager)
+    passes.ttir.add_triton_licm(manager)
+    passes.common.add_symbol_dce(manager)
+    passes.ttir.add_loop_unroll(manager)
+    manager.run(module, "make_ttir")
+
+
+def generic_text(module: Any, context: Any) -> str:
+    """The module as MLIR's generic text, which names every type and attribute.
+
+    MLIR falls back to this form for a module that does not verify, such as one with an attribute
+    of no dialect; nothing may verify the module afterwards.
+    """
+    module.set_attr("print_generic", ir.builder(context).get_unit_attr())
+    return str(module)
+
+
+def _first_line(error: Exception) -> str:
+    """The sentence of a Triton error, without the source excerpt that follows it."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[-1].strip() if lines else type(error).__name__

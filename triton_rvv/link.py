@@ -1,0 +1,60 @@
+"""Links object files to a static RISC-V executable."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from triton_rvv.zig import ZigError, run_zig_cc
+
+__all__ = ["LinkError", "link_elf", "warm_up"]
+
+# A link takes about 30 ms; the first on a machine builds musl, a minute of one core's work.
+LINK_TIMEOUT_S = 600.0
+
+_SCRIPT = Path(__file__).with_name("drop_debug.ld")
+
+
+class LinkError(Exception):
+    """Objects that do not link; the message is the linker's first line that says why."""
+
+
+def link_elf(objects: Sequence[Path], output: Path) -> None:
+    """Links `objects` and musl to a static riscv64 Linux executable at `output`.
+
+    The same objects in the same order give the same bytes, whatever their paths. `output` appears
+    whole or not at all, so several processes may link at once, even to one path.
+
+    Args:
+        objects: relocatable files, one of which defines main.
+        output: the executable; its folder has to exist.
+
+    Raises:
+        LinkError: for a symbol that is missing or defined twice, a file that is no object, or a
+            link that does not end in time.
+    """
+    with tempfile.TemporaryDirectory(prefix=".link-", dir=output.parent) as folder:
+        linked = Path(folder) / "linked"
+        arguments = ["-static", "-O2", f"-Wl,-T,{_SCRIPT}", *map(str, objects), "-o", str(linked)]
+        try:
+            run_zig_cc(arguments, timeout_s=LINK_TIMEOUT_S)
+        except ZigError as error:
+            raise LinkError(str(error)) from error
+        linked.replace(output)
+
+
+def warm_up() -> None:
+    """Makes zig build its libc, if it has not yet, so that later links are quick.
+
+    Raises:
+        LinkError: where an empty program does not link.
+    """
+    with tempfile.TemporaryDirectory(prefix="warm-up-") as folder:
+        source, compiled = Path(folder) / "empty.c", Path(folder) / "empty.o"
+        source.write_text("int main(void) { return 0; }\n", encoding="utf-8")
+        try:
+            run_zig_cc(["-c", str(source), "-o", str(compiled)], timeout_s=LINK_TIMEOUT_S)
+        except ZigError as error:
+            raise LinkError(str(error)) from error
+        link_elf([compiled], Path(folder) / "empty.elf")

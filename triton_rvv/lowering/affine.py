@@ -1,0 +1,304 @@
+"""Integer and pointer blocks whose dimensions add up, and masks whose dimensions are conjoined.
+
+Addresses of a block are nearly always `base + f(row) + g(column)`. Keeping the parts apart is
+what finds contiguous rows: an `Affine` holds a scalar base and a `Component` for each dimension,
+and a `Mask` holds comparisons of one dimension each. Both know scalar conditions (guards) under
+which a whole block is contiguous or unmasked.
+
+Offsets are widened to 64 bits part by part, which is exact as long as the 32-bit sums of the
+kernel do not overflow; Triton's own compilers make the same assumption of addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from triton_rvv.lowering.builder import Builder, Val, integer
+from triton_rvv.lowering.tensors import Buffer, Point, Splat, Tensor, memory_type
+from triton_rvv.types import PointerType, ScalarType, TensorType
+
+__all__ = [
+    "CHOSEN_ADDRESSES",
+    "NO_COMPONENT",
+    "Affine",
+    "Component",
+    "Mask",
+    "Table",
+    "Term",
+    "as_affine",
+]
+
+
+CHOSEN_ADDRESSES = (
+    "addresses that are chosen element by element are not supported: "
+    "choose between the loaded values instead"
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Values of a one-dimensional block that is not linear, such as `(base + iota) % n`.
+
+    Args:
+        values: one integer for each position; written only where `linear` is false at run time.
+        linear: true at run time where the values are `start + position`.
+        start: the value at position 0 where `linear` holds.
+    """
+
+    values: Buffer
+    linear: Val
+    start: Val
+
+    def at(self, builder: Builder, position: Val, width: int) -> Val:
+        """The values at `position` and after it, whether they are linear or not."""
+        point = Point((), position, width)
+        stored = self.values.at(builder, point)
+        line = builder.add(
+            builder.splat(self.start, width), positions(builder, point, stored.element)
+        )
+        return builder.select(self.linear, line, stored)
+
+
+@dataclass(frozen=True)
+class Component:
+    """What one dimension adds to an element: `stride * position + sum(scale * table[position])`."""
+
+    stride: Val | None = None
+    tables: tuple[tuple[Table, Val], ...] = ()
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether the dimension adds nothing."""
+        return self.stride is None and not self.tables
+
+    def linear_stride(self, builder: Builder, type_: str) -> Val:
+        """The stride where every table is linear."""
+        total = self.stride or integer(0, type_)
+        for _, scale in self.tables:
+            total = builder.add(total, scale)
+        return total
+
+
+NO_COMPONENT = Component()
+
+
+class Affine(Tensor):
+    """`base + sum of the dimensions' components (+ extra)`, as integers or as addresses.
+
+    Args:
+        base: a scalar integer, or the pointer at the block's origin.
+        components: one a dimension, in elements for pointers and then 64 bits wide.
+        extra: for pointers, an offset in elements that no dimension explains.
+    """
+
+    def __init__(
+        self,
+        type_: TensorType,
+        base: Val,
+        components: Sequence[Component],
+        extra: Tensor | None = None,
+    ) -> None:
+        super().__init__(type_, [] if extra is None else [extra])
+        self.base = base
+        self.components = tuple(components)
+        self.extra = extra
+
+    @property
+    def index_type(self) -> str:
+        """The integer type in which positions are multiplied by strides."""
+        return "i64" if self.is_pointer else self.base.type
+
+    @property
+    def is_pointer(self) -> bool:
+        """Whether the elements are addresses."""
+        return isinstance(self.element, PointerType)
+
+    @property
+    def pointee(self) -> ScalarType | PointerType:
+        """What the addresses point to."""
+        assert isinstance(self.element, PointerType)
+        assert not isinstance(self.element.pointee, TensorType)
+        return self.element.pointee
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether every element is the base."""
+        return self.extra is None and all(part.is_zero for part in self.components)
+
+    def linear_guards(self) -> list[Val]:
+        own = [table.linear for part in self.components for table, _ in part.tables]
+        return own + super().linear_guards()
+
+    def buffers(self) -> frozenset[str]:
+        tables = (table.values for part in self.components for table, _ in part.tables)
+        return super().buffers().union(*(table.buffers() for table in tables))
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        """The integers or addresses of the elements at `point`."""
+        row = self.row_base(builder, point)
+        last = self.components[-1]
+        offset = builder.splat(integer(0, self.index_type), point.width)
+        if not last.is_zero:
+            places = positions(builder, point, self.index_type)
+            stride, tables = self._last(builder, point)
+            offset = builder.mul(places, builder.splat(stride, point.width))
+            for table, scale in tables:
+                values = table.at(builder, point.start, point.width)
+                values = builder.resize(values, self.index_type)
+                scaled = builder.mul(values, builder.splat(scale, point.width))
+                offset = builder.add(offset, scaled)
+        if self.extra is not None:
+            extra = builder.resize(self.extra.at(builder, point), self.index_type)
+            offset = builder.add(offset, extra)
+        if self.is_pointer:
+            return builder.element_pointer(memory_type(self.pointee), row, offset)
+        return builder.add(builder.splat(row, point.width), offset)
+
+    def row_base(self, builder: Builder, point: Point) -> Val:
+        """The base of the row at `point`: all but the last dimension's component.
+
+        Where the tables of the last dimension are known to be linear, their start is in it.
+        """
+        offset = integer(0, self.index_type)
+        for part, position in zip(self.components[:-1], point.index, strict=True):
+            offset = builder.add(
+                offset, self._component(builder, part, position, point.path.linear)
+            )
+        if point.path.linear:
+            for table, scale in self.components[-1].tables:
+                start = builder.resize(table.start, self.index_type)
+                offset = builder.add(offset, builder.mul(start, scale))
+        if self.is_pointer:
+            return builder.element_pointer(memory_type(self.pointee), self.base, offset)
+        return builder.add(self.base, offset)
+
+    def last_stride(self, builder: Builder, linear: bool) -> Val | None:
+        """The distance between neighbours, or None where it is not one number."""
+        last = self.components[-1]
+        if self.extra is not None or (last.tables and not linear):
+            return None
+        return last.linear_stride(builder, self.index_type)
+
+    def _last(self, builder: Builder, point: Point) -> tuple[Val, Sequence[tuple[Table, Val]]]:
+        last = self.components[-1]
+        if point.path.linear:
+            return last.linear_stride(builder, self.index_type), ()
+        return last.stride or integer(0, self.index_type), last.tables
+
+    def _component(self, builder: Builder, part: Component, position: Val, linear: bool) -> Val:
+        """What a dimension adds at one position."""
+        if part.is_zero:
+            return integer(0, self.index_type)
+        narrow = builder.resize(position, self.index_type)
+        if linear:
+            total = builder.mul(narrow, part.linear_stride(builder, self.index_type))
+        elif part.stride is not None:
+            total = builder.mul(narrow, part.stride)
+        else:
+            total = integer(0, self.index_type)
+        for table, scale in part.tables:
+            value = table.start if linear else table.at(builder, position, 1)
+            scaled = builder.mul(builder.resize(value, self.index_type), scale)
+            total = builder.add(total, scaled)
+        return total
+
+
+def as_affine(tensor: Tensor | Val) -> Affine | None:
+    """The tensor as base and components, where it is nothing else.
+
+    Integers of 8 and 16 bits may wrap where their sums are widened, so they are not taken apart.
+    """
+    if isinstance(tensor, Affine):
+        return tensor if tensor.extra is None else None
+    if isinstance(tensor, Splat) and tensor.value.type in ("i32", "i64", "ptr"):
+        return Affine(tensor.type, tensor.value, [NO_COMPONENT] * len(tensor.shape))
+    return None
+
+
+def positions(builder: Builder, point: Point, type_: str) -> Val:
+    """start, start + 1, ... in the lanes."""
+    start = builder.resize(point.start, type_)
+    return builder.add(builder.splat(start, point.width), builder.iota(type_, point.width))
+
+
+@dataclass(frozen=True)
+class Term:
+    """A comparison `left predicate right` in which only dimension `axis` of `left` varies.
+
+    Args:
+        axis: the dimension.
+        predicate: LLVM's name, such as "slt".
+        left: uniform in every other dimension.
+        right: a scalar.
+    """
+
+    axis: int
+    predicate: str
+    left: Affine
+    right: Val
+
+    @property
+    def _constant_stride(self) -> int | None:
+        part = self.left.components[self.axis]
+        return None if part.tables or part.stride is None else part.stride.constant
+
+    @property
+    def has_guard(self) -> bool:
+        """Whether one comparison can speak for all positions: the left side has a direction."""
+        return self._constant_stride is not None and self.predicate in _EXTREME
+
+    def guard(self, builder: Builder) -> Val:
+        """A scalar that is true where the comparison holds at every position.
+
+        A linear left side is largest at one end; only for a term that has a guard.
+        """
+        stride = self._constant_stride
+        assert stride is not None
+        at_end = (stride > 0) == (_EXTREME[self.predicate] == "largest")
+        distance = stride * (self.left.shape[self.axis] - 1) if at_end else 0
+        extreme = builder.add(self.left.base, integer(distance, self.left.base.type))
+        return builder.compare(self.predicate, extreme, self.right)
+
+    def at(self, builder: Builder, point: Point) -> Val:
+        """The comparison at `point`; a scalar unless the last dimension varies."""
+        shape = self.left.shape
+        if self.axis < len(shape) - 1:
+            point = Point(point.index, integer(0), 1, point.path)
+        value = self.left.evaluate(builder, point)
+        return builder.compare(self.predicate, value, builder.splat(self.right, point.width))
+
+
+# Which end of the left side decides for all of them; unsigned comparisons could wrap in between.
+_EXTREME = {"slt": "largest", "sle": "largest", "sgt": "smallest", "sge": "smallest"}
+
+
+class Mask(Tensor):
+    """A conjunction of one-dimensional comparisons and of any other truth values."""
+
+    def __init__(self, type_: TensorType, terms: Sequence[Term], others: Sequence[Tensor]) -> None:
+        super().__init__(type_, others, cost=1)
+        self.terms = tuple(terms)
+
+    def mask_guards(self, builder: Builder) -> list[Val]:
+        own = [term.guard(builder) for term in self.terms if term.has_guard]
+        return own + super().mask_guards(builder)
+
+    def buffers(self) -> frozenset[str]:
+        return super().buffers().union(*(term.left.buffers() for term in self.terms))
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        return builder.splat(self.condition(builder, point), point.width)
+
+    def condition(self, builder: Builder, point: Point) -> Val:
+        """The mask at `point`; a scalar where it is the same for the whole run.
+
+        On an unmasked path the comparisons that have a guard are known to hold.
+        """
+        total = Val("i1", "true")
+        for term in self.terms:
+            if not (point.path.unmasked and term.has_guard):
+                total = builder.conjunction(total, term.at(builder, point))
+        for other in self.operands:
+            total = builder.conjunction(total, other.at(builder, point))
+        return total

@@ -1,0 +1,209 @@
+"""Element-wise arithmetic, on scalars and on blocks alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from triton_rvv.attributes import DenseAttribute
+from triton_rvv.errors import CompileError
+from triton_rvv.lowering.builder import Builder, Val, float_constant, integer, vector_type
+from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.registry import Handler
+from triton_rvv.lowering.tensors import Elementwise, Splat, Tensor
+from triton_rvv.ttir import Operation
+from triton_rvv.types import ScalarType, TensorType, Type
+
+__all__ = [
+    "CMPI_PREDICATES",
+    "EMITTERS",
+    "HANDLERS",
+    "Emit",
+    "call_intrinsic",
+    "combine",
+    "element_type",
+    "elementwise",
+    "intrinsic",
+    "type_suffix",
+]
+
+Emit = Callable[[Builder, Sequence[Val]], Val]
+
+# The order of MLIR's enumerations.
+CMPI_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+_CMPF_PREDICATES = (
+    *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
+    *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
+)
+
+# Products and sums may be fused into one rounding, as Triton's front end allows by default.
+_INSTRUCTIONS = {
+    "arith.addi": ("add", 1),
+    "arith.subi": ("sub", 1),
+    "arith.muli": ("mul", 1),
+    "arith.divsi": ("sdiv", 8),
+    "arith.divui": ("udiv", 8),
+    "arith.remsi": ("srem", 8),
+    "arith.remui": ("urem", 8),
+    "arith.andi": ("and", 1),
+    "arith.ori": ("or", 1),
+    "arith.xori": ("xor", 1),
+    "arith.shli": ("shl", 1),
+    "arith.shrsi": ("ashr", 1),
+    "arith.shrui": ("lshr", 1),
+    "arith.addf": ("fadd contract", 1),
+    "arith.subf": ("fsub contract", 1),
+    "arith.mulf": ("fmul contract", 1),
+    "arith.divf": ("fdiv", 8),
+}
+
+_INTRINSICS = {
+    "arith.minsi": "llvm.smin",
+    "arith.maxsi": "llvm.smax",
+    "arith.minui": "llvm.umin",
+    "arith.maxui": "llvm.umax",
+    "arith.maxnumf": "llvm.maxnum",
+    "arith.minnumf": "llvm.minnum",
+    "arith.maximumf": "llvm.maximum",
+    "arith.minimumf": "llvm.minimum",
+}
+
+_CASTS = {
+    "arith.extsi": "sext",
+    "arith.extui": "zext",
+    "arith.trunci": "trunc",
+    "arith.sitofp": "sitofp",
+    "arith.uitofp": "uitofp",
+    "arith.fptosi": "fptosi",
+    "arith.fptoui": "fptoui",
+    "arith.extf": "fpext",
+    "arith.truncf": "fptrunc",
+}
+
+
+def element_type(type_: Type) -> Type:
+    """The type itself, or that of a block's elements."""
+    return type_.element if isinstance(type_, TensorType) else type_
+
+
+def combine(context: Context, operation: Operation, emit: Emit, cost: int = 1) -> None:
+    """Bind the result to `emit` of the operands: at once for scalars, as a recipe for blocks."""
+    operands = [context.lowered(value) for value in operation.operands]
+    result = operation.result
+    if not isinstance(result.type, TensorType):
+        scalars = [context.scalar(value) for value in operation.operands]
+        context.bind(result, emit(context.builder, scalars))
+        return
+    tensors = [_as_tensor(operand, result.type) for operand in operands]
+    context.bind(result, Elementwise(result.type, emit, tensors, cost))
+
+
+def _as_tensor(operand: Tensor | Val, like: TensorType) -> Tensor:
+    """A scalar operand of a block operation (the condition of a select) as a block."""
+    if isinstance(operand, Tensor):
+        return operand
+    return Splat(TensorType(like.shape, ScalarType("i1")), operand)
+
+
+def elementwise(emit: Emit, cost: int = 1) -> Handler:
+    """A handler for an operation that needs nothing but its operands' elements."""
+    return lambda context, operation: combine(context, operation, emit, cost)
+
+
+def intrinsic(name: str) -> Emit:
+    """Writes a call of an LLVM intrinsic that is overloaded on its only type."""
+    return lambda builder, operands: call_intrinsic(builder, name, operands)
+
+
+def call_intrinsic(builder: Builder, name: str, operands: Sequence[Val]) -> Val:
+    """Call an LLVM intrinsic that is overloaded on the type of its operands."""
+    return builder.call(operands[0].type, f"{name}.{type_suffix(operands[0])}", operands)
+
+
+_SHORT_NAMES = {"float": "f32", "double": "f64", "half": "f16", "bfloat": "bf16", "ptr": "p0"}
+
+
+def type_suffix(value: Val) -> str:
+    """How the names of LLVM's intrinsics end that are overloaded on this value's type."""
+    short = _SHORT_NAMES.get(value.element, value.element)
+    return short if value.width == 1 else f"v{value.width}{short}"
+
+
+def _binary(instruction: str) -> Emit:
+    name, _, flags = instruction.partition(" ")
+    flags = flags and f"{flags} "
+    return lambda builder, values: builder.binary(name, values[0], values[1], flags)
+
+
+def _cast(context: Context, operation: Operation) -> None:
+    name = _CASTS[operation.name]
+    source = element_type(operation.operands[0].type)
+    target = element_type(operation.result.type)
+    if "bf16" in (getattr(source, "name", ""), getattr(target, "name", "")):
+        raise CompileError("bf16 is not supported: use fp32", operation.line)
+    assert not isinstance(target, TensorType)
+    element = target.llvm
+    combine(context, operation, lambda builder, values: builder.cast(name, values[0], element))
+
+
+def _compare_floats(context: Context, operation: Operation) -> None:
+    predicate = _CMPF_PREDICATES[operation.integer("predicate")]
+
+    def emit(builder: Builder, operands: Sequence[Val]) -> Val:
+        left, right = operands
+        type_ = vector_type("i1", left.width)
+        return builder.emit(type_, f"fcmp {predicate} {left.type} {left.ref}, {right.ref}")
+
+    combine(context, operation, emit)
+
+
+def _select(builder: Builder, operands: Sequence[Val]) -> Val:
+    return builder.select(*operands)
+
+
+def _negate(builder: Builder, operands: Sequence[Val]) -> Val:
+    return builder.emit(operands[0].type, f"fneg {operands[0]}")
+
+
+def constant(element: ScalarType, value: int | float) -> Val:
+    """A number as an LLVM constant of the element's type."""
+    if element.bits == 1:
+        return Val("i1", "true" if value else "false")
+    if element.is_float and element.bits > 8:
+        return float_constant(element.llvm, float(value))
+    return integer(int(value), element.llvm)
+
+
+def _constant(context: Context, operation: Operation) -> None:
+    value, result = operation.attributes["value"], operation.result
+    if isinstance(value, DenseAttribute):
+        if len(value.elements) != 1:
+            raise CompileError("a block of different constants is not supported", operation.line)
+        assert isinstance(value.type.element, ScalarType)
+        scalar = constant(value.type.element, value.elements[0])
+        context.bind(result, Splat(value.type, scalar))
+        return
+    assert isinstance(result.type, ScalarType)
+    assert isinstance(value, int | float)
+    context.bind(result, constant(result.type, value))
+
+
+def _compare_integers(context: Context, operation: Operation) -> None:
+    predicate = CMPI_PREDICATES[operation.integer("predicate")]
+    combine(context, operation, lambda builder, values: builder.compare(predicate, *values))
+
+
+# What needs nothing but the operands' elements: how to write it, and what it costs.
+EMITTERS: dict[str, tuple[Emit, int]] = {
+    "arith.select": (_select, 1),
+    "arith.negf": (_negate, 1),
+    **{name: (_binary(text), cost) for name, (text, cost) in _INSTRUCTIONS.items()},
+    **{name: (intrinsic(llvm_name), 1) for name, llvm_name in _INTRINSICS.items()},
+}
+
+HANDLERS: Mapping[str, Handler] = {
+    "arith.constant": _constant,
+    "arith.cmpi": _compare_integers,
+    "arith.cmpf": _compare_floats,
+    **{name: elementwise(emit, cost) for name, (emit, cost) in EMITTERS.items()},
+    **dict.fromkeys(_CASTS, _cast),
+}

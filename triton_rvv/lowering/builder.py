@@ -1,0 +1,303 @@
+"""Writes LLVM IR as text: values, instructions, loops and branches of one function."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+__all__ = ["Builder", "Snapshot", "Val", "float_constant", "integer", "vector_type"]
+
+
+@dataclass(frozen=True, slots=True)
+class Val:
+    """An LLVM value: its type and how the text refers to it."""
+
+    type: str
+    ref: str
+
+    @property
+    def constant(self) -> int | None:
+        """The number, where this is an integer constant."""
+        return int(self.ref) if self.ref.lstrip("-").isdigit() else None
+
+    @property
+    def width(self) -> int:
+        """Lanes of a vector; 1 for a scalar."""
+        return int(self.type[1:].split(" ", 1)[0]) if self.type.startswith("<") else 1
+
+    @property
+    def element(self) -> str:
+        """The type of one lane."""
+        return self.type.split(" x ", 1)[1][:-1] if self.type.startswith("<") else self.type
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.ref}"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A place in the text to go back to, when a lowering has to be tried another way."""
+
+    lines: int
+    allocas: int
+    block: str
+
+
+def integer(value: int, type_: str = "i64") -> Val:
+    """An integer constant."""
+    return Val(type_, str(value))
+
+
+def vector_type(element: str, width: int) -> str:
+    """LLVM's name of a vector; one lane is a plain scalar."""
+    return element if width == 1 else f"<{width} x {element}>"
+
+
+def float_constant(type_: str, value: float) -> Val:
+    """A floating-point constant, exact to the bit."""
+    if type_ == "half":
+        return Val(type_, f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}")
+    if type_ == "bfloat":
+        bits = struct.unpack("<I", struct.pack("<f", value))[0] >> 16
+        return Val(type_, f"0xR{bits:04X}")
+    if type_ == "float":
+        # LLVM writes a float as the double of the same value.
+        value = struct.unpack("<f", struct.pack("<f", value))[0]
+    return Val(type_, f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}")
+
+
+_FOLDS: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+}
+
+
+class Builder:
+    """Appends instructions to a function; every value gets a fresh name."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.allocas: list[str] = []
+        self.declarations: set[str] = set()
+        self.block = "entry"
+        self._names = 0
+
+    # -- instructions --------------------------------------------------------------------------
+
+    def emit(self, type_: str, text: str) -> Val:
+        """Append an instruction that has a result of `type_`."""
+        name = f"%v{self._fresh()}"
+        self.lines.append(f"  {name} = {text}")
+        return Val(type_, name)
+
+    def do(self, text: str) -> None:
+        """Append an instruction without a result."""
+        self.lines.append(f"  {text}")
+
+    def binary(self, name: str, left: Val, right: Val, flags: str = "") -> Val:
+        """`left name right` on two values of one type; integer constants are folded."""
+        if name in _FOLDS and (folded := _fold(name, left, right)) is not None:
+            return folded
+        return self.emit(left.type, f"{name} {flags}{left.type} {left.ref}, {right.ref}")
+
+    def add(self, left: Val, right: Val) -> Val:
+        """Integer sum."""
+        return self.binary("add", left, right)
+
+    def mul(self, left: Val, right: Val) -> Val:
+        """Integer product."""
+        return self.binary("mul", left, right)
+
+    def conjunction(self, left: Val, right: Val) -> Val:
+        """`left and right` of truth values, a scalar one being spread over a vector's lanes."""
+        if left.ref == "true":
+            return right
+        if right.ref == "true":
+            return left
+        width = max(left.width, right.width)
+        return self.binary("and", self.splat(left, width), self.splat(right, width))
+
+    def compare(self, predicate: str, left: Val, right: Val) -> Val:
+        """An integer comparison, lane by lane."""
+        type_ = vector_type("i1", left.width)
+        return self.emit(type_, f"icmp {predicate} {left.type} {left.ref}, {right.ref}")
+
+    def select(self, condition: Val, then: Val, otherwise: Val) -> Val:
+        """`then` where the condition holds; a scalar condition chooses whole vectors."""
+        return self.emit(then.type, f"select {condition}, {then}, {otherwise}")
+
+    def cast(self, name: str, value: Val, element: str) -> Val:
+        """A conversion such as "sext" or "fptrunc" to vectors or scalars of `element`."""
+        type_ = vector_type(element, value.width)
+        if name in ("sext", "zext", "trunc") and (number := value.constant) is not None:
+            return integer(number, type_)
+        return self.emit(type_, f"{name} {value} to {type_}")
+
+    def resize(self, value: Val, element: str, signed: bool = True) -> Val:
+        """An integer with the width of `element`."""
+        source, target = int(value.element[1:]), int(element[1:])
+        if source == target:
+            return value
+        widen = "sext" if signed else "zext"
+        return self.cast("trunc" if target < source else widen, value, element)
+
+    def call(self, type_: str, name: str, arguments: Sequence[Val]) -> Val:
+        """Call a function or intrinsic, which is declared by its arguments' types."""
+        self.declarations.add(f"declare {type_} @{name}({', '.join(a.type for a in arguments)})")
+        return self.emit(type_, f"call {type_} @{name}({', '.join(map(str, arguments))})")
+
+    def call_void(self, name: str, arguments: Sequence[Val]) -> None:
+        """Call a function that returns nothing."""
+        self.declarations.add(f"declare void @{name}({', '.join(a.type for a in arguments)})")
+        self.do(f"call void @{name}({', '.join(map(str, arguments))})")
+
+    # -- vectors -------------------------------------------------------------------------------
+
+    def splat(self, value: Val, width: int) -> Val:
+        """`value` in every lane."""
+        if value.width == width:
+            return value
+        type_ = vector_type(value.type, width)
+        if not value.ref.startswith("%"):
+            return Val(type_, f"splat ({value})")
+        first = self.emit(type_, f"insertelement {type_} poison, {value}, i64 0")
+        zeros = f"<{width} x i32> zeroinitializer"
+        return self.emit(type_, f"shufflevector {first}, {type_} poison, {zeros}")
+
+    def iota(self, element: str, width: int) -> Val:
+        """0, 1, 2, ... in the lanes of an integer vector."""
+        if width == 1:
+            return integer(0, element)
+        lanes = ", ".join(f"{element} {lane}" for lane in range(width))
+        return Val(vector_type(element, width), f"<{lanes}>")
+
+    def lanes(self, value: Val, first: int, width: int) -> Val:
+        """`width` lanes of a vector from lane `first` on."""
+        if width == 1:
+            return self.emit(value.element, f"extractelement {value}, i64 {first}")
+        type_ = vector_type(value.element, width)
+        mask = ", ".join(f"i32 {lane}" for lane in range(first, first + width))
+        text = f"shufflevector {value}, {value.type} poison, <{width} x i32> <{mask}>"
+        return self.emit(type_, text)
+
+    # -- memory --------------------------------------------------------------------------------
+
+    def alloca(self, element: str, count: int) -> Val:
+        """A stack array, aligned to a cache line and alive for the whole function."""
+        name = f"%a{self._fresh()}"
+        self.allocas.append(f"  {name} = alloca [{count} x {element}], align 64")
+        return Val("ptr", name)
+
+    def element_pointer(self, element: str, pointer: Val, index: Val) -> Val:
+        """The address of `pointer[index]`; vectors of indices give vectors of addresses."""
+        if index.constant == 0 and index.width == 1:
+            return pointer
+        type_ = vector_type("ptr", max(pointer.width, index.width))
+        return self.emit(type_, f"getelementptr {element}, {pointer}, {index}")
+
+    def load(self, type_: str, pointer: Val, align: int) -> Val:
+        """Read a scalar or a vector of neighbours."""
+        return self.emit(type_, f"load {type_}, {pointer}, align {align}")
+
+    def store(self, value: Val, pointer: Val, align: int) -> None:
+        """Write a scalar or a vector of neighbours."""
+        self.do(f"store {value}, {pointer}, align {align}")
+
+    # -- control flow --------------------------------------------------------------------------
+
+    def label(self, name: str) -> None:
+        """Start a basic block."""
+        self.lines.append(f"{name}:")
+        self.block = name
+
+    def branch(self, target: str) -> None:
+        """Go to a block."""
+        self.do(f"br label %{target}")
+
+    def branch_if(self, condition: Val, then: str, otherwise: str) -> None:
+        """Go to one of two blocks."""
+        self.do(f"br {condition}, label %{then}, label %{otherwise}")
+
+    def fresh_label(self, hint: str) -> str:
+        """A block name that is not taken."""
+        return f"{hint}{self._fresh()}"
+
+    @contextmanager
+    def loop(self, start: Val, end: Val, step: Val) -> Iterator[Val]:
+        """for (i = start; i < end; i += step), signed; the body runs inside the `with`.
+
+        ```
+        before -> head: i = phi [start, before], [next, latch] -> body ... latch -> head
+                  head -> done
+        ```
+        """
+        head, body, done = (self.fresh_label(hint) for hint in ("head", "body", "done"))
+        before = self.block
+        self.branch(head)
+        self.label(head)
+        index = Val(start.type, f"%i{self._fresh()}")
+        phi_line = len(self.lines)
+        self.lines.append("")
+        self.branch_if(self.compare("slt", index, end), body, done)
+        self.label(body)
+        yield index
+        following = self.emit(index.type, f"add nsw {index}, {step.ref}")
+        self.lines[phi_line] = (
+            f"  {index.ref} = phi {index.type} [ {start.ref}, %{before} ], "
+            f"[ {following.ref}, %{self.block} ]"
+        )
+        self.branch(head)
+        self.label(done)
+
+    def branches(
+        self, condition: Val, then: Callable[[], None], otherwise: Callable[[], None] | None = None
+    ) -> None:
+        """if (condition) then() else otherwise(); one side only where the condition is known."""
+        if condition.ref in ("true", "false"):
+            side = then if condition.ref == "true" else otherwise
+            if side is not None:
+                side()
+            return
+        labels = [self.fresh_label(hint) for hint in ("then", "else", "join")]
+        self.branch_if(condition, labels[0], labels[1])
+        for label, side in zip(labels, (then, otherwise), strict=False):
+            self.label(label)
+            if side is not None:
+                side()
+            self.branch(labels[2])
+        self.label(labels[2])
+
+    # -- trying again --------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """Remember this place."""
+        return Snapshot(len(self.lines), len(self.allocas), self.block)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Drop everything written since `snapshot`."""
+        del self.lines[snapshot.lines :]
+        del self.allocas[snapshot.allocas :]
+        self.block = snapshot.block
+
+    def _fresh(self) -> int:
+        self._names += 1
+        return self._names
+
+
+def _fold(name: str, left: Val, right: Val) -> Val | None:
+    """The result where it needs no instruction."""
+    a, b = left.constant, right.constant
+    if a is not None and b is not None:
+        bits = int(left.element[1:])
+        value = _FOLDS[name](a, b) & ((1 << bits) - 1)
+        return integer(value - (1 << bits) if value >> (bits - 1) else value, left.type)
+    if name == "mul" and 0 in (a, b):
+        return integer(0, left.type)
+    if (name in ("add", "sub") and b == 0) or (name == "mul" and b == 1):
+        return left
+    if (name == "add" and a == 0) or (name == "mul" and a == 1):
+        return right
+    return None

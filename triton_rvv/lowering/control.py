@@ -1,0 +1,234 @@
+"""Loops and conditionals, and the values that they carry.
+
+A carried scalar lives in a stack slot, which LLVM turns into a register. Of a block of integers
+or addresses only the base changes from one turn to the next in nearly every kernel, so only the
+base is carried; any other block lives in an array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from triton_rvv.errors import CompileError
+from triton_rvv.lowering.affine import Affine, as_affine
+from triton_rvv.lowering.builder import Val
+from triton_rvv.lowering.context import Context, Lowered
+from triton_rvv.lowering.registry import Handler
+from triton_rvv.lowering.tensors import EXPENSIVE, Buffer, Tensor
+from triton_rvv.ttir import Block, Operation, Value
+from triton_rvv.types import PointerType, TensorType, Type
+
+__all__ = ["HANDLERS"]
+
+
+class _Slot(Protocol):
+    """Where a value lives that changes along the control flow."""
+
+    def read(self, context: Context) -> Lowered:
+        """The value at this point of the program."""
+        ...
+
+    def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
+        """The next value, made safe from a change of the arrays named in `changing`."""
+        ...
+
+    def commit(self, context: Context, value: Lowered) -> None:
+        """Make a staged value the current one."""
+        ...
+
+    @property
+    def arrays(self) -> frozenset[str]:
+        """The names of the arrays that a change of this slot writes to."""
+        ...
+
+
+class _ScalarSlot:
+    """A number or an address."""
+
+    def __init__(self, context: Context, type_: str) -> None:
+        self._type = type_
+        self._pointer = context.builder.alloca(type_, 1)
+
+    def read(self, context: Context) -> Val:
+        return context.builder.load(self._type, self._pointer, 8)
+
+    def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
+        return value
+
+    def commit(self, context: Context, value: Lowered) -> None:
+        assert isinstance(value, Val)
+        context.builder.store(value, self._pointer, 8)
+
+    @property
+    def arrays(self) -> frozenset[str]:
+        return frozenset()
+
+
+class _BaseSlot:
+    """A block of integers or addresses of which only the base changes."""
+
+    def __init__(self, context: Context, initial: Affine) -> None:
+        self._initial = initial
+        self._base = _ScalarSlot(context, initial.base.type)
+
+    def read(self, context: Context) -> Affine:
+        initial = self._initial
+        base = self._base.read(context)
+        return Affine(initial.type, base, initial.components, initial.extra)
+
+    def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
+        affine = value if isinstance(value, Affine) else as_affine(value)
+        if affine is None or (affine.components, affine.extra) != (
+            self._initial.components,
+            self._initial.extra,
+        ):
+            raise _ShapeOfOffsetsChangedError(self)
+        return affine.base
+
+    def commit(self, context: Context, value: Lowered) -> None:
+        self._base.commit(context, value)
+
+    @property
+    def arrays(self) -> frozenset[str]:
+        return frozenset()
+
+
+class _ArraySlot:
+    """A block of any values."""
+
+    def __init__(self, context: Context, type_: TensorType) -> None:
+        self._buffer = context.buffer(type_)
+
+    def read(self, context: Context) -> Tensor:
+        return Buffer(self._buffer.type, self._buffer.pointer)
+
+    def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
+        assert isinstance(value, Tensor)
+        context.prepare([value])
+        if isinstance(value, Buffer) and value.buffers() == self.arrays:
+            return value
+        return context.materialise(value) if value.buffers() & changing else value
+
+    def commit(self, context: Context, value: Lowered) -> None:
+        assert isinstance(value, Tensor)
+        if not (isinstance(value, Buffer) and value.buffers() == self.arrays):
+            context.copy(value, self._buffer)
+
+    @property
+    def arrays(self) -> frozenset[str]:
+        return self._buffer.buffers()
+
+
+class _ShapeOfOffsetsChangedError(Exception):
+    """A block of which more than the base changes; the loop is lowered again with an array."""
+
+    def __init__(self, slot: _BaseSlot) -> None:
+        super().__init__()
+        self.slot = slot
+
+
+def _slot(context: Context, initial: Lowered, as_array: bool, line: str) -> _Slot:
+    """The kind of slot that suits a loop's initial value."""
+    if isinstance(initial, Val):
+        return _ScalarSlot(context, initial.type)
+    affine = initial if isinstance(initial, Affine) else as_affine(initial)
+    if affine is not None and not as_array:
+        return _BaseSlot(context, affine)
+    if isinstance(initial.element, PointerType):
+        raise CompileError(
+            "addresses whose spacing changes in a loop are not supported: "
+            "carry an offset instead and add it to the pointer inside the loop",
+            line,
+        )
+    return _ArraySlot(context, initial.type)
+
+
+def _update(context: Context, slots: Sequence[_Slot], values: Sequence[Lowered]) -> None:
+    """Give every slot its next value; all are computed before any is changed."""
+    changing = frozenset().union(*(slot.arrays for slot in slots))
+    staged = [
+        slot.stage(context, value, changing) for slot, value in zip(slots, values, strict=True)
+    ]
+    for slot, value in zip(slots, staged, strict=True):
+        slot.commit(context, value)
+
+
+def _before_regions(context: Context, operation: Operation) -> None:
+    """Compute what the regions would otherwise compute again and again, or after a change."""
+    context.settle_loads()
+    inside: set[Value] = set()
+    for inner in (inner for region in operation.regions for inner in _walk(region.blocks)):
+        inside.update(inner.results)
+        for value in inner.operands:
+            if value not in inside and context.knows(value):
+                lowered = context.lowered(value)
+                if isinstance(lowered, Tensor) and lowered.cost >= EXPENSIVE:
+                    context.materialise(lowered)
+
+
+def _walk(blocks: Sequence[Block]) -> list[Operation]:
+    return [inner for block in blocks for op in block.operations for inner in op.walk()]
+
+
+def _for(context: Context, operation: Operation) -> None:
+    _before_regions(context, operation)
+    count = len(operation.results)
+    as_array = [False] * count
+    while True:
+        snapshot = context.snapshot()
+        initial = [context.lowered(value) for value in operation.operands[3:]]
+        slots = [
+            _slot(context, *pair, operation.line) for pair in zip(initial, as_array, strict=True)
+        ]
+        try:
+            _loop(context, operation, slots, initial)
+        except _ShapeOfOffsetsChangedError as change:
+            if change.slot not in slots:
+                raise
+            as_array[slots.index(change.slot)] = True
+            context.restore(snapshot)
+        else:
+            break
+    for value, slot in zip(operation.results, slots, strict=True):
+        context.bind(value, slot.read(context))
+
+
+def _loop(
+    context: Context, operation: Operation, slots: Sequence[_Slot], initial: Sequence[Lowered]
+) -> None:
+    start, end, step = (context.scalar(value) for value in operation.operands[:3])
+    _update(context, slots, initial)
+    block = operation.regions[0].block
+    with context.builder.loop(start, end, step) as index:
+        context.bind(block.arguments[0], index)
+        for argument, slot in zip(block.arguments[1:], slots, strict=True):
+            context.bind(argument, slot.read(context))
+        yielded = context.lower_block(block)
+        _update(context, slots, [context.lowered(value) for value in yielded])
+        context.pending_loads.clear()
+
+
+def _if(context: Context, operation: Operation) -> None:
+    _before_regions(context, operation)
+    slots: list[_Slot] = [_result_slot(context, value.type) for value in operation.results]
+
+    def side(index: int) -> None:
+        if index < len(operation.regions) and operation.regions[index].blocks:
+            yielded = context.lower_block(operation.regions[index].block)
+            _update(context, slots, [context.lowered(value) for value in yielded])
+            context.pending_loads.clear()
+
+    condition = context.scalar(operation.operands[0])
+    context.builder.branches(condition, lambda: side(0), lambda: side(1))
+    for value, slot in zip(operation.results, slots, strict=True):
+        context.bind(value, slot.read(context))
+
+
+def _result_slot(context: Context, type_: Type) -> _Slot:
+    if isinstance(type_, TensorType):
+        return _ArraySlot(context, type_)
+    return _ScalarSlot(context, type_.llvm)
+
+
+HANDLERS: Mapping[str, Handler] = {"scf.for": _for, "scf.if": _if}

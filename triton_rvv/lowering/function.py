@@ -1,0 +1,109 @@
+"""Lowers a kernel's TTIR function to an LLVM module that the launcher can call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from triton_rvv.errors import CompileError
+from triton_rvv.lowering import arith, control, dot, index, math, memory, reduce, shapes
+from triton_rvv.lowering.builder import Builder, Val, integer
+from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.registry import Handler
+from triton_rvv.target import Target
+from triton_rvv.ttir import Operation
+from triton_rvv.types import TensorType
+
+__all__ = ["ENTRY", "lower_module"]
+
+# The symbol that a launcher calls, once for each program of the grid.
+ENTRY = "triton_rvv_kernel"
+
+
+def _program_id(context: Context, operation: Operation) -> None:
+    context.bind(operation.result, context.program_ids[operation.integer("axis")])
+
+
+def _program_count(context: Context, operation: Operation) -> None:
+    context.bind(operation.result, context.program_counts[operation.integer("axis")])
+
+
+# Later modules take over operations that earlier ones know only element by element.
+HANDLERS: Mapping[str, Handler] = {
+    "tt.get_program_id": _program_id,
+    "tt.get_num_programs": _program_count,
+    **arith.HANDLERS,
+    **math.HANDLERS,
+    **shapes.HANDLERS,
+    **index.HANDLERS,
+    **memory.HANDLERS,
+    **reduce.HANDLERS,
+    **dot.HANDLERS,
+    **control.HANDLERS,
+}
+
+
+def lower_module(module: Operation, slots: Sequence[int], target: Target) -> str:
+    """Write a kernel as LLVM IR.
+
+    Args:
+        module: a `builtin.module` with one public function.
+        slots: for each argument of the function, its place in the launcher's argument array.
+        target: what code is made for.
+
+    Returns:
+        The text of an LLVM module that exports
+        `void triton_rvv_kernel(const uint64_t *args, uint32_t pid_x, pid_y, pid_z, num_x, num_y,
+        num_z)`, `triton_rvv_kernel_name` and `triton_rvv_vlen_bits`.
+
+    Raises:
+        CompileError: where the kernel uses what is not supported.
+    """
+    function = _kernel(module)
+    grid = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
+    context = Context(target, HANDLERS, grid[:3], grid[3:])
+    body = function.regions[0]
+    if len(body.blocks) != 1:
+        raise CompileError(
+            "an early return is not supported: put the rest under a condition", function.line
+        )
+    for argument, slot in zip(body.block.arguments, slots, strict=True):
+        assert not isinstance(argument.type, TensorType)
+        builder = context.builder
+        address = builder.element_pointer("i64", Val("ptr", "%args"), integer(slot))
+        context.bind(argument, builder.load(argument.type.llvm, address, 8))
+    context.lower_block(body.block)
+    return _module_text(str(function.attributes["sym_name"]), context.builder, target)
+
+
+def _kernel(module: Operation) -> Operation:
+    functions = module.regions[0].block.operations
+    public = [op for op in functions if op.attributes.get("sym_visibility") == "public"]
+    if len(public) != 1:
+        raise CompileError("a module with one public function was expected")
+    return public[0]
+
+
+def _module_text(name: str, builder: Builder, target: Target) -> str:
+    arguments = "ptr noalias readonly %args, i32 %px, i32 %py, i32 %pz, i32 %nx, i32 %ny, i32 %nz"
+    vscale = target.vlen_bits // 64
+    attributes = (
+        f'nounwind "target-cpu"="{target.cpu}" "target-features"="{target.features}" '
+        f"vscale_range({vscale},{vscale})"
+    )
+    lines = [
+        f'source_filename = "{name}"',
+        f'target triple = "{target.triple}"',
+        f'@{ENTRY}_name = constant [{len(name) + 1} x i8] c"{name}\\00"',
+        f"@triton_rvv_vlen_bits = constant i32 {target.vlen_bits}",
+        "",
+        f"define void @{ENTRY}({arguments}) #0 {{",
+        "entry:",
+        *builder.allocas,
+        *builder.lines,
+        "  ret void",
+        "}",
+        "",
+        *sorted(builder.declarations),
+        f"attributes #0 = {{ {attributes} }}",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,236 @@
+"""Integer and address arithmetic that keeps the dimensions of a block apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from triton_rvv.errors import CompileError
+from triton_rvv.lowering import arith
+from triton_rvv.lowering.affine import (
+    CHOSEN_ADDRESSES,
+    NO_COMPONENT,
+    Affine,
+    Component,
+    Mask,
+    Table,
+    Term,
+    as_affine,
+)
+from triton_rvv.lowering.builder import Builder, Val, integer
+from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.registry import Handler, block_type
+from triton_rvv.lowering.tensors import Elementwise, Splat, Tensor, memory_type
+from triton_rvv.ttir import Operation
+from triton_rvv.types import PointerType, ScalarType, TensorType
+
+__all__ = ["HANDLERS"]
+
+
+def _or_elementwise(
+    attempt: Callable[[Context, Operation, Affine, Affine], Tensor | None],
+) -> Handler:
+    """A handler that keeps an affine result where it can, and computes element-wise elsewhere."""
+
+    def handler(context: Context, operation: Operation) -> None:
+        operands = [as_affine(context.lowered(value)) for value in operation.operands]
+        left, right = operands if len(operands) == 2 else (operands[0], operands[0])
+        if left is not None and right is not None:
+            result = attempt(context, operation, left, right)
+            if result is not None:
+                context.bind(operation.result, result)
+                return
+        arith.HANDLERS[operation.name](context, operation)
+
+    return handler
+
+
+def _add(context: Context, operation: Operation, left: Affine, right: Affine) -> Affine:
+    base = context.builder.add(left.base, right.base)
+    return Affine(block_type(operation), base, _add_components(context.builder, left, right))
+
+
+def _add_components(builder: Builder, left: Affine, right: Affine) -> list[Component]:
+    """The components of a sum, dimension by dimension."""
+    return [_plus(builder, *pair) for pair in zip(left.components, right.components, strict=True)]
+
+
+def _plus(builder: Builder, left: Component, right: Component) -> Component:
+    if left.is_zero or right.is_zero:
+        return right if left.is_zero else left
+    strides = [part.stride for part in (left, right) if part.stride is not None]
+    stride = builder.add(*strides) if len(strides) == 2 else next(iter(strides), None)
+    return Component(stride, left.tables + right.tables)
+
+
+def _subtract(context: Context, operation: Operation, left: Affine, right: Affine) -> Affine:
+    minus_one = integer(-1, right.base.type)
+    return _add(context, operation, left, _scale(context.builder, right, minus_one))
+
+
+def _multiply(context: Context, operation: Operation, left: Affine, right: Affine) -> Affine | None:
+    if not (left.is_uniform or right.is_uniform):
+        return None
+    tensor, factor = (left, right.base) if right.is_uniform else (right, left.base)
+    return _scale(context.builder, tensor, factor)
+
+
+def _scale(builder: Builder, tensor: Affine, factor: Val) -> Affine:
+    components = [
+        Component(
+            None if part.stride is None else builder.mul(part.stride, factor),
+            tuple((table, builder.mul(scale, factor)) for table, scale in part.tables),
+        )
+        for part in tensor.components
+    ]
+    return Affine(tensor.type, builder.mul(tensor.base, factor), components)
+
+
+def _uniform_only(
+    context: Context, operation: Operation, left: Affine, right: Affine
+) -> Tensor | None:
+    """Blocks of one value stay scalars: the operation is done once."""
+    if not (left.is_uniform and right.is_uniform):
+        return None
+    emit, _ = arith.EMITTERS[operation.name]
+    return Splat(block_type(operation), emit(context.builder, [left.base, right.base]))
+
+
+def _remainder(
+    context: Context, operation: Operation, left: Affine, right: Affine
+) -> Tensor | None:
+    """`(base + iota) % n`: linear unless the block crosses a multiple of n.
+
+    The values are tabulated, and only where they are not linear at run time.
+    """
+    varying = [axis for axis, part in enumerate(left.components) if not part.is_zero]
+    if not right.is_uniform or len(varying) != 1:
+        return _uniform_only(context, operation, left, right)
+    axis = varying[0]
+    part = left.components[axis]
+    if part.tables or part.stride is None or part.stride.constant != 1:
+        return None
+    builder, n, size = context.builder, right.base, left.shape[axis]
+    start = builder.binary("srem", left.base, n)
+    room = builder.binary("sub", n, integer(size, n.type))
+    linear = builder.conjunction(
+        builder.compare("sge", left.base, integer(0, n.type)), builder.compare("sle", start, room)
+    )
+    flat = TensorType((size,), left.element)
+    values = context.buffer(flat)
+    emit, cost = arith.EMITTERS[operation.name]
+    row = Elementwise(flat, emit, [Affine(flat, left.base, [part]), Splat(flat, n)], cost)
+    builder.branches(linear, lambda: None, lambda: context.copy(row, values))
+    components = [NO_COMPONENT] * len(left.shape)
+    table = Table(values, linear, start)
+    components[axis] = Component(None, ((table, integer(1, n.type)),))
+    return Affine(left.type, integer(0, n.type), components)
+
+
+def _extend(context: Context, operation: Operation, operand: Affine, _: Affine) -> Affine | None:
+    """Sign extension part by part; see the note on overflow in the affine module."""
+    if operand.base.type not in ("i32", "i64"):
+        return None
+    return _widened(context.builder, operand, block_type(operation))
+
+
+def _widened(builder: Builder, operand: Affine, type_: TensorType) -> Affine:
+    """The same integers with 64 bits."""
+    components = [
+        Component(
+            None if part.stride is None else builder.resize(part.stride, "i64"),
+            tuple((table, builder.resize(scale, "i64")) for table, scale in part.tables),
+        )
+        for part in operand.components
+    ]
+    return Affine(type_, builder.resize(operand.base, "i64"), components)
+
+
+def _add_pointer(context: Context, operation: Operation) -> None:
+    builder, result = context.builder, operation.result
+    pointers, offsets = (context.lowered(value) for value in operation.operands)
+    if isinstance(pointers, Val):
+        assert isinstance(offsets, Val)
+        index = builder.resize(offsets, "i64")
+        context.bind(result, builder.element_pointer(_pointee(result.type), pointers, index))
+        return
+    type_ = block_type(operation)
+    addresses = pointers if isinstance(pointers, Affine) else as_affine(pointers)
+    if addresses is None:
+        raise CompileError(CHOSEN_ADDRESSES, operation.line)
+    parts = as_affine(offsets)
+    if parts is None:
+        assert isinstance(offsets, Tensor)
+        extra = _sum_offsets(addresses.extra, offsets)
+        context.bind(result, Affine(type_, addresses.base, addresses.components, extra))
+        return
+    wide = _widened(builder, parts, parts.type)
+    base = builder.element_pointer(_pointee(type_.element), addresses.base, wide.base)
+    components = _add_components(builder, addresses, wide)
+    context.bind(result, Affine(type_, base, components, addresses.extra))
+
+
+def _sum_offsets(extra: Tensor | None, offsets: Tensor) -> Tensor:
+    """Offsets in elements that no dimension explains, with 64 bits."""
+
+    def widen(builder: Builder, values: Sequence[Val]) -> Val:
+        total = builder.resize(values[0], "i64")
+        for value in values[1:]:
+            total = builder.add(total, builder.resize(value, "i64"))
+        return total
+
+    type_ = TensorType(offsets.shape, ScalarType("i64"))
+    return Elementwise(type_, widen, [offsets] if extra is None else [offsets, extra])
+
+
+def _pointee(type_: object) -> str:
+    assert isinstance(type_, PointerType)
+    assert not isinstance(type_.pointee, TensorType)
+    return memory_type(type_.pointee)
+
+
+# -- masks -------------------------------------------------------------------------------------
+
+_MIRRORED = {"slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle", "eq": "eq", "ne": "ne"}
+_MIRRORED |= {"ult": "ugt", "ule": "uge", "ugt": "ult", "uge": "ule"}
+
+
+def _compare(context: Context, operation: Operation, left: Affine, right: Affine) -> Tensor | None:
+    predicate = arith.CMPI_PREDICATES[operation.integer("predicate")]
+    if left.is_pointer or right.is_pointer:
+        return None
+    if left.is_uniform:
+        left, right, predicate = right, left, _MIRRORED[predicate]
+    varying = [axis for axis, part in enumerate(left.components) if not part.is_zero]
+    if not right.is_uniform or len(varying) > 1:
+        return None
+    type_ = block_type(operation)
+    if not varying:
+        return Splat(type_, context.builder.compare(predicate, left.base, right.base))
+    return Mask(type_, [Term(varying[0], predicate, left, right.base)], [])
+
+
+def _and(context: Context, operation: Operation) -> None:
+    operands = [context.lowered(value) for value in operation.operands]
+    masks = [operand for operand in operands if isinstance(operand, Mask)]
+    if not masks:
+        _or_elementwise(_uniform_only)(context, operation)
+        return
+    terms = [term for mask in masks for term in mask.terms]
+    others = [other for mask in masks for other in mask.operands]
+    others += [tensor for tensor in operands if isinstance(tensor, Tensor) and tensor not in masks]
+    context.bind(operation.result, Mask(block_type(operation), terms, others))
+
+
+HANDLERS: Mapping[str, Handler] = {
+    "tt.addptr": _add_pointer,
+    "arith.addi": _or_elementwise(_add),
+    "arith.subi": _or_elementwise(_subtract),
+    "arith.muli": _or_elementwise(_multiply),
+    "arith.remsi": _or_elementwise(_remainder),
+    "arith.divsi": _or_elementwise(_uniform_only),
+    "arith.minsi": _or_elementwise(_uniform_only),
+    "arith.maxsi": _or_elementwise(_uniform_only),
+    "arith.extsi": _or_elementwise(_extend),
+    "arith.cmpi": _or_elementwise(_compare),
+    "arith.andi": _and,
+}

@@ -1,0 +1,215 @@
+"""Loads and stores: blocks of addresses, scalars, masks and contiguous rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from triton_rvv.errors import CompileError
+from triton_rvv.lowering.affine import CHOSEN_ADDRESSES, Affine, Mask, as_affine
+from triton_rvv.lowering.arith import type_suffix
+from triton_rvv.lowering.builder import Builder, Val, vector_type
+from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.registry import Handler
+from triton_rvv.lowering.tensors import Point, Tensor, memory_type
+from triton_rvv.ttir import Operation
+from triton_rvv.types import PointerType, ScalarType, TensorType
+
+__all__ = ["HANDLERS", "Load"]
+
+
+class Load(Tensor):
+    """The elements at a block of addresses; `other` (or 0) where the mask is false.
+
+    It is put off until something asks, and has to be carried out before memory changes.
+    """
+
+    def __init__(
+        self, type_: TensorType, pointers: Affine, mask: Mask | None, other: Tensor | None
+    ) -> None:
+        optional = [tensor for tensor in (mask, other) if tensor is not None]
+        super().__init__(type_, [pointers, *optional], cost=1)
+        self._pointers = pointers
+        self._mask = mask
+        self._other = other
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        stored = vector_type(memory_type(self.element), point.width)
+        condition = _condition(builder, self._mask, point)
+        size_bytes = self.element.size_bytes
+        stride = self._pointers.last_stride(builder, point.path.linear)
+        if point.width == 1:
+            address = self._pointers.at(builder, point)
+            value = self._scalar(builder, address, condition, point)
+        elif stride is not None and stride.constant == 1:
+            row = _run_address(builder, self._pointers, point)
+            if condition.ref == "true":
+                value = builder.load(stored, row, size_bytes)
+            else:
+                value = self._call(builder, "llvm.masked.load", row, condition, point)
+        elif stride is not None and stride.constant == 0 and condition.width == 1:
+            address = self._pointers.row_base(builder, point)
+            value = builder.splat(self._scalar(builder, address, condition, point), point.width)
+        else:
+            addresses = self._pointers.at(builder, point)
+            value = self._call(builder, "llvm.masked.gather", addresses, condition, point)
+        return builder.cast("trunc", value, "i1") if self.element.bits == 1 else value
+
+    def _scalar(self, builder: Builder, address: Val, condition: Val, point: Point) -> Val:
+        one = Point(point.index, point.start, 1, point.path, point.memo)
+        return load_scalar(builder, self.element, address, condition, self._fill(builder, one))
+
+    def _call(self, builder: Builder, name: str, address: Val, condition: Val, point: Point) -> Val:
+        """A masked load or gather, with the fill value in the lanes that are off."""
+        element = memory_type(self.element)
+        fill = self._fill(builder, point)
+        mask = builder.splat(condition, point.width)
+        suffix = f"{type_suffix(fill)}.{type_suffix(address)}"
+        aligned = Val(f"{address.type} align {self.element.size_bytes}", address.ref)
+        arguments = [aligned, mask, fill]
+        return builder.call(vector_type(element, point.width), f"{name}.{suffix}", arguments)
+
+    def _fill(self, builder: Builder, point: Point) -> Val:
+        """What a lane holds that is not loaded; without `other` Triton leaves it undefined."""
+        if self._other is None:
+            element = memory_type(self.element)
+            return builder.splat(Val(element, _zero(element)), point.width)
+        value = self._other.at(builder, point)
+        return builder.cast("zext", value, "i8") if self.element.bits == 1 else value
+
+
+def load_scalar(
+    builder: Builder, element: ScalarType | PointerType, address: Val, condition: Val, fill: Val
+) -> Val:
+    """One element in its memory type; where the condition is false, memory is left alone."""
+    type_ = memory_type(element)
+    if condition.ref == "true":
+        return builder.load(type_, address, element.size_bytes)
+    # Reading a place of our own keeps this free of branches inside vector code.
+    safe = builder.alloca(type_, 1)
+    chosen = builder.select(condition, address, safe)
+    return builder.select(condition, builder.load(type_, chosen, element.size_bytes), fill)
+
+
+def _zero(element: str) -> str:
+    if element == "ptr":
+        return "null"
+    return "0" if element.startswith("i") else "0.0"
+
+
+def _run_address(builder: Builder, pointers: Affine, point: Point) -> Val:
+    """The address of the first element of a contiguous run."""
+    row = pointers.row_base(builder, point)
+    return builder.element_pointer(memory_type(pointers.pointee), row, point.start)
+
+
+def _condition(builder: Builder, mask: Mask | None, point: Point) -> Val:
+    return Val("i1", "true") if mask is None else mask.condition(builder, point)
+
+
+def _operands(context: Context, operation: Operation, count: int) -> list[Tensor | Val | None]:
+    """The operands, with None for those that are left out."""
+    present = operation.integers("operandSegmentSizes") or [
+        int(index < len(operation.operands)) for index in range(count)
+    ]
+    values = iter(operation.operands)
+    return [context.lowered(next(values)) if size else None for size in present]
+
+
+def _as_mask(mask: Tensor | Val | None) -> Mask | None:
+    if mask is None or isinstance(mask, Mask):
+        return mask
+    assert isinstance(mask, Tensor)
+    return Mask(mask.type, [], [mask])
+
+
+def _as_pointers(pointers: Tensor, line: str) -> Affine:
+    addresses = pointers if isinstance(pointers, Affine) else as_affine(pointers)
+    if addresses is None:
+        raise CompileError(CHOSEN_ADDRESSES, line)
+    return addresses
+
+
+def _load(context: Context, operation: Operation) -> None:
+    pointers, mask, other = _operands(context, operation, 3)
+    result = operation.result
+    if isinstance(pointers, Val):
+        assert isinstance(result.type, ScalarType | PointerType)
+        condition = mask if isinstance(mask, Val) else Val("i1", "true")
+        type_ = memory_type(result.type)
+        fill = other if isinstance(other, Val) else Val(type_, _zero(type_))
+        if result.type.bits == 1 and isinstance(other, Val):
+            fill = context.builder.cast("zext", other, "i8")
+        value = load_scalar(context.builder, result.type, pointers, condition, fill)
+        if result.type.bits == 1:
+            value = context.builder.cast("trunc", value, "i1")
+        context.bind(result, value)
+        return
+    assert isinstance(pointers, Tensor)
+    assert isinstance(result.type, TensorType)
+    other_tensor = other if isinstance(other, Tensor) else None
+    addresses = _as_pointers(pointers, operation.line)
+    load = Load(result.type, addresses, _as_mask(mask), other_tensor)
+    context.bind(result, load)
+    context.pending_loads.append(load)
+    if operation.attributes.get("isVolatile"):
+        context.materialise(load)
+
+
+def _store(context: Context, operation: Operation) -> None:
+    pointers, value, mask = _operands(context, operation, 3)
+    if isinstance(pointers, Val):
+        assert isinstance(value, Val)
+        context.settle_loads()
+        element = operation.operands[1].type
+        assert not isinstance(element, TensorType)
+        condition = mask if isinstance(mask, Val) else Val("i1", "true")
+        _store_scalar(context.builder, pointers, value, condition, element.size_bytes)
+        return
+    assert isinstance(pointers, Tensor)
+    assert isinstance(value, Tensor)
+    addresses, where = _as_pointers(pointers, operation.line), _as_mask(mask)
+    sources = [value, addresses, *([] if where is None else [where])]
+    context.prepare(sources, changes_memory=True)
+
+    def body(point: Point) -> None:
+        _store_run(context.builder, addresses, value, where, point)
+
+    context.for_each_run(sources, body)
+
+
+def _store_scalar(
+    builder: Builder, address: Val, value: Val, condition: Val, size_bytes: int
+) -> None:
+    def write() -> None:
+        stored = builder.cast("zext", value, "i8") if value.type == "i1" else value
+        builder.store(stored, address, size_bytes)
+
+    builder.branches(condition, write)
+
+
+def _store_run(
+    builder: Builder, pointers: Affine, tensor: Tensor, mask: Mask | None, point: Point
+) -> None:
+    condition = _condition(builder, mask, point)
+    value = tensor.at(builder, point)
+    if tensor.element.bits == 1:
+        value = builder.cast("zext", value, "i8")
+    size_bytes = tensor.element.size_bytes
+    stride = pointers.last_stride(builder, point.path.linear)
+    contiguous = point.width == 1 or (stride is not None and stride.constant == 1)
+    if contiguous and condition.width == 1:
+        address = (
+            pointers.at(builder, point)
+            if point.width == 1
+            else _run_address(builder, pointers, point)
+        )
+        builder.branches(condition, lambda: builder.store(value, address, size_bytes))
+        return
+    address = _run_address(builder, pointers, point) if contiguous else pointers.at(builder, point)
+    name = "llvm.masked.store" if contiguous else "llvm.masked.scatter"
+    suffix = f"{type_suffix(value)}.{type_suffix(address)}"
+    aligned = Val(f"{address.type} align {size_bytes}", address.ref)
+    builder.call_void(f"{name}.{suffix}", [value, aligned, builder.splat(condition, point.width)])
+
+
+HANDLERS: Mapping[str, Handler] = {"tt.load": _load, "tt.store": _store}

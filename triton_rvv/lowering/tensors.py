@@ -1,0 +1,233 @@
+"""Tensors during lowering: values that can be asked for any run of neighbouring elements.
+
+A tensor is not a value in LLVM but a recipe. `Tensor.at(builder, point)` writes the code that
+computes `point.width` neighbours of one row. An operation on tensors only makes a new recipe; a
+sink (a store, a reduction, a dot product, a loop's carried value) walks over the elements and
+asks, so that a chain of element-wise operations becomes one loop without intermediate arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from triton_rvv.lowering.builder import Builder, Val, integer, vector_type
+from triton_rvv.types import PointerType, ScalarType, TensorType
+
+__all__ = [
+    "ANY_PATH",
+    "EXPENSIVE",
+    "Broadcast",
+    "Buffer",
+    "Elementwise",
+    "ExpandDims",
+    "Path",
+    "Point",
+    "Splat",
+    "Tensor",
+    "memory_type",
+]
+
+# Dividing or exponentiating again costs more than keeping the result in the L1 cache.
+EXPENSIVE = 8
+
+
+@dataclass(frozen=True)
+class Path:
+    """What is known at run time of the block on this path through the code.
+
+    Args:
+        linear: every table of positions is linear, so that addresses are.
+        unmasked: every comparison in a mask that has a guard holds for the whole block.
+    """
+
+    linear: bool = False
+    unmasked: bool = False
+
+
+ANY_PATH = Path()
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where to evaluate: a run of `width` neighbours in the last dimension.
+
+    Args:
+        index: the position in each dimension but the last, as i64.
+        start: the position of the first element in the last dimension, as i64.
+        width: how many elements; one of them is a scalar, more are a vector.
+        path: what is known of the whole block here.
+        memo: what has been computed already at the same place in the code.
+    """
+
+    index: tuple[Val, ...]
+    start: Val
+    width: int
+    path: Path = ANY_PATH
+    memo: dict[object, Val] = field(default_factory=dict, compare=False)
+
+    @property
+    def coordinates(self) -> tuple[Val, ...]:
+        """The position of the first element in every dimension."""
+        return (*self.index, self.start)
+
+
+class Tensor:
+    """A recipe for the elements of a block.
+
+    Attributes:
+        type: shape and element type.
+        operands: the recipes it is made from.
+        cost: roughly the arithmetic instructions to compute one element again.
+        uses: how many operands in the kernel are this block.
+        settled: the array with the elements, once they have been computed for good.
+    """
+
+    def __init__(self, type_: TensorType, operands: Sequence[Tensor] = (), cost: int = 0) -> None:
+        self.type = type_
+        self.operands = tuple(operands)
+        self.cost: int = cost + sum(operand.cost for operand in operands)
+        self.uses = 0
+        self.settled: Buffer | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements along each dimension."""
+        return self.type.shape
+
+    @property
+    def element(self) -> ScalarType | PointerType:
+        """The type of one element."""
+        return self.type.element
+
+    def at(self, builder: Builder, point: Point) -> Val:
+        """Elements at `point`: a scalar where the width is 1, and a vector otherwise."""
+        if self.settled is not None:
+            return self.settled.at(builder, point)
+        key = (id(self), point.index, point.start, point.width)
+        if key not in point.memo:
+            point.memo[key] = self.evaluate(builder, point)
+        return point.memo[key]
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        """Write the code that computes the elements at `point`."""
+        raise NotImplementedError
+
+    def settle(self, buffer: Buffer) -> None:
+        """From now on the elements are those in `buffer`."""
+        self.settled = buffer
+        self.operands = (buffer,)
+        self.cost = 0
+
+    def linear_guards(self) -> list[Val]:
+        """Truth values that, where all of them hold, put a point on a linear path."""
+        return [guard for operand in self.operands for guard in operand.linear_guards()]
+
+    def mask_guards(self, builder: Builder) -> list[Val]:
+        """Truth values that, where all of them hold, put a point on an unmasked path."""
+        return [guard for operand in self.operands for guard in operand.mask_guards(builder)]
+
+    def buffers(self) -> frozenset[str]:
+        """The names of the stack arrays that evaluation reads."""
+        return frozenset().union(*(operand.buffers() for operand in self.operands))
+
+    def widest_bits(self) -> int:
+        """The width of the widest element on the way, which decides how many fit a register."""
+        return max([self.element.bits, *(operand.widest_bits() for operand in self.operands)])
+
+
+class Splat(Tensor):
+    """One scalar in every element."""
+
+    def __init__(self, type_: TensorType, value: Val) -> None:
+        super().__init__(type_)
+        self.value = value
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        return builder.splat(self.value, point.width)
+
+    def widest_bits(self) -> int:
+        return 8
+
+
+class Elementwise(Tensor):
+    """A function of the operands' elements at the same place."""
+
+    def __init__(
+        self,
+        type_: TensorType,
+        emit: Callable[[Builder, Sequence[Val]], Val],
+        operands: Sequence[Tensor],
+        cost: int = 1,
+    ) -> None:
+        super().__init__(type_, operands, cost)
+        self._emit = emit
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        return self._emit(builder, [operand.at(builder, point) for operand in self.operands])
+
+
+class ExpandDims(Tensor):
+    """The operand with a dimension of size 1 put in at `axis`."""
+
+    def __init__(self, type_: TensorType, operand: Tensor, axis: int) -> None:
+        super().__init__(type_, [operand])
+        self._axis = axis
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        where = list(point.coordinates)
+        del where[self._axis]
+        # A new last dimension has one element, so the width is 1 there already.
+        moved = replace(point, index=tuple(where[:-1]), start=where[-1])
+        return self.operands[0].at(builder, moved)
+
+
+class Broadcast(Tensor):
+    """The operand with its dimensions of size 1 repeated."""
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        zero, source = integer(0), self.operands[0]
+        where = [
+            zero if size == 1 else position
+            for size, position in zip(source.shape, point.coordinates, strict=True)
+        ]
+        width = 1 if source.shape[-1] == 1 else point.width
+        moved = replace(point, index=tuple(where[:-1]), start=where[-1], width=width)
+        return builder.splat(source.at(builder, moved), point.width)
+
+
+class Buffer(Tensor):
+    """A block that lies on the stack in row-major order."""
+
+    def __init__(self, type_: TensorType, pointer: Val) -> None:
+        super().__init__(type_)
+        self.pointer = pointer
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        address = self.address(builder, point.coordinates)
+        stored = vector_type(memory_type(self.element), point.width)
+        value = builder.load(stored, address, self.element.size_bytes)
+        if self.element.bits == 1:
+            return builder.cast("trunc", value, "i1")
+        return value
+
+    def write(self, builder: Builder, point: Point, value: Val) -> None:
+        """Store the elements at `point`."""
+        if self.element.bits == 1:
+            value = builder.cast("zext", value, "i8")
+        builder.store(value, self.address(builder, point.coordinates), self.element.size_bytes)
+
+    def address(self, builder: Builder, coordinates: Sequence[Val]) -> Val:
+        """The address of one element."""
+        offset = integer(0)
+        for size, position in zip(self.shape, coordinates, strict=True):
+            offset = builder.add(builder.mul(offset, integer(size)), position)
+        return builder.element_pointer(memory_type(self.element), self.pointer, offset)
+
+    def buffers(self) -> frozenset[str]:
+        return frozenset([self.pointer.ref])
+
+
+def memory_type(element: ScalarType | PointerType) -> str:
+    """LLVM's type of an element in memory: truth values take a byte."""
+    return "i8" if element.bits == 1 else element.llvm

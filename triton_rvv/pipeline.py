@@ -1,0 +1,87 @@
+"""A kernel's whole way from Triton source to an object, stage by stage and timed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from triton_rvv.codegen import generate
+from triton_rvv.frontend import make_ttir
+from triton_rvv.lowering import lower_module
+from triton_rvv.target import Target
+from triton_rvv.ttir import parse_module
+
+__all__ = ["CompiledKernel", "compile_kernel"]
+
+
+@dataclass(frozen=True)
+class CompiledKernel:
+    """A kernel for one configuration, with every text on its way.
+
+    Args:
+        name: the kernel function's name.
+        ttir: Triton's IR in MLIR's generic form.
+        llir: LLVM's IR after optimisation.
+        assembly: RISC-V assembly.
+        object: an ELF relocatable object that exports `triton_rvv_kernel`.
+        stages_s: seconds spent in each stage.
+    """
+
+    name: str
+    ttir: str
+    llir: str
+    assembly: str
+    object: bytes
+    stages_s: Mapping[str, float]
+
+
+def compile_kernel(
+    function: Any,
+    signature: Mapping[str, str],
+    constants: Mapping[str, object],
+    target: Target,
+    known: Mapping[str, int] | None = None,
+) -> CompiledKernel:
+    """Compile a kernel for one configuration.
+
+    Args:
+        function: the `@triton.jit` function.
+        signature: Triton's type name for each parameter that is passed at run time, in the
+            kernel's order.
+        constants: the value of every constexpr parameter.
+        target: what code is made for.
+        known: values of integer parameters that hold for every run. As in Triton's own JIT, one
+            that is 1 becomes a constant and a multiple of 16 is marked as such; the launcher
+            still passes it.
+
+    Raises:
+        CompileError: where the kernel cannot be compiled.
+    """
+    known = known or {}
+    ones = {name: 1 for name, value in known.items() if value == 1}
+    types = {
+        name: "constexpr" if name in constants or name in ones else signature[name]
+        for name in function.arg_names
+    }
+    multiples = frozenset(
+        name for name, value in known.items() if value % 16 == 0 and name not in ones
+    )
+    slots = [index for index, name in enumerate(signature) if name not in ones]
+    stages_s: dict[str, float] = {}
+    with _timed(stages_s, "front end"):
+        ttir = make_ttir(function, types, {**constants, **ones}, multiples, target)
+    with _timed(stages_s, "lowering"):
+        llir = lower_module(parse_module(ttir), slots, target)
+    with _timed(stages_s, "LLVM"):
+        code = generate(llir, target)
+    return CompiledKernel(function.__name__, ttir, code.llir, code.assembly, code.object, stages_s)
+
+
+@contextmanager
+def _timed(stages_s: dict[str, float], name: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    stages_s[name] = time.perf_counter() - start
