@@ -53,6 +53,8 @@ def generate(llir: str, target: Target) -> MachineCode:
 def _target_machine(target: Target) -> Any:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
+    for option in _SCHEDULED_ALREADY:
+        llvm.set_option("triton_rvv", option)
     if target.cpu not in _KNOWN_CPUS:
         # LLVM ends the process over a name that it does not know.
         raise CompileError(
@@ -67,5 +69,9 @@ def _target_machine(target: Target) -> Any:
         abiname="lp64d",
     )
 
+
+# The lowering writes instructions in the order that suits an in-order core. LLVM's schedulers keep
+# the number of live registers low instead, which puts every load right before its first use.
+_SCHEDULED_ALREADY = ("--enable-misched=false", "--enable-post-misched=false")
 
 _KNOWN_CPUS = ("generic-rv64", "spacemit-x60", "sifive-x280", "sifive-p670", "xiangshan-nanhu")

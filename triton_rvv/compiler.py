@@ -9,6 +9,8 @@ from typing import Any
 
 from triton.backends.compiler import BaseBackend, GPUTarget
 
+from triton_rvv.target import Target
+
 __all__ = ["RVVBackend", "RVVOptions"]
 
 
@@ -79,4 +81,39 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         """TTIR needs no dialect beyond Triton's own."""
 
     def add_stages(self, stages: dict[str, Any], options: RVVOptions, language: Any) -> None:
-        """Fill in the road from TTIR to an object file."""
+        """Fill in the road from TTIR to an object file.
+
+        The modules behind the stages are imported when they run: Triton imports this one while it
+        is being imported itself.
+        """
+        stages["ttir"] = _make_ttir
+        stages["llir"] = lambda module, metadata: _make_llir(module, metadata, self._rvv_target)
+        stages["o"] = lambda llir, _: _make_object(llir, self._rvv_target)
+
+    @property
+    def _rvv_target(self) -> Target:
+        return Target(vlen_bits=self.target.warp_size, cpu=self.target.arch)
+
+
+def _make_ttir(module: Any, _: dict[str, Any]) -> Any:
+    from triton_rvv.passes import optimise
+
+    optimise(module)
+    return module
+
+
+def _make_llir(module: Any, metadata: dict[str, Any], target: Target) -> str:
+    from triton_rvv.lowering import kernel_name, lower_module
+    from triton_rvv.passes import generic_text
+    from triton_rvv.ttir import parse_module
+
+    parsed = parse_module(generic_text(module))
+    metadata["name"] = kernel_name(parsed)
+    metadata["shared"] = 0
+    return lower_module(parsed, target)
+
+
+def _make_object(llir: str, target: Target) -> bytes:
+    from triton_rvv.codegen import generate
+
+    return generate(llir, target).object

@@ -22,10 +22,31 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
         return "void*" if ty.startswith("*") else {"fp32": "float", "fp64": "double"}.get(ty, ty)
 
     def get_current_target(self) -> Any:
-        raise NotImplementedError
+        """Not for this driver.
+
+        Raises:
+            RuntimeError: always.
+        """
+        raise RuntimeError(_NOT_HERE)
 
     def get_active_torch_device(self) -> Any:
-        raise NotImplementedError
+        """Not for this driver.
+
+        Raises:
+            RuntimeError: always.
+        """
+        raise RuntimeError(_NOT_HERE)
 
     def get_benchmarker(self) -> Any:
-        raise NotImplementedError
+        """Not for this driver.
+
+        Raises:
+            RuntimeError: always.
+        """
+        raise RuntimeError(_NOT_HERE)
+
+
+_NOT_HERE = (
+    "RISC-V kernels run on a board, not in this process: "
+    "compile with triton_rvv.compile_kernel and measure with engine.measure"
+)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from triton._C.libtriton import ir, passes
+from triton._C.libtriton import ir
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from triton.compiler.errors import CompilationError
 
 from triton_rvv.compiler import RVVBackend
 from triton_rvv.errors import CompileError
+from triton_rvv.passes import generic_text, optimise
 from triton_rvv.target import Target
 
 __all__ = ["make_ttir"]
@@ -57,34 +58,8 @@ def make_ttir(
         )
     except CompilationError as error:
         raise CompileError(_first_line(error)) from error
-    optimise(module, context)
-    return generic_text(module, context)
-
-
-def optimise(module: Any, context: Any) -> None:
-    """Run Triton's target-independent passes."""
-    manager = ir.pass_manager(context)
-    passes.common.add_inliner(manager)
-    passes.ttir.add_rewrite_tensor_pointer(manager)
-    passes.ttir.add_rewrite_tensor_descriptor_to_pointer(manager)
-    passes.common.add_canonicalizer(manager)
-    passes.ttir.add_combine(manager)
-    passes.ttir.add_reorder_broadcast(manager)
-    passes.common.add_cse(manager)
-    passes.ttir.add_triton_licm(manager)
-    passes.common.add_symbol_dce(manager)
-    passes.ttir.add_loop_unroll(manager)
-    manager.run(module, "make_ttir")
-
-
-def generic_text(module: Any, context: Any) -> str:
-    """The module as MLIR's generic text, which names every type and attribute.
-
-    MLIR falls back to this form for a module that does not verify, such as one with an attribute
-    of no dialect; nothing may verify the module afterwards.
-    """
-    module.set_attr("print_generic", ir.builder(context).get_unit_attr())
-    return str(module)
+    optimise(module)
+    return generic_text(module)
 
 
 def _first_line(error: Exception) -> str:

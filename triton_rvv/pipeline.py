@@ -74,7 +74,7 @@ def compile_kernel(
     with _timed(stages_s, "front end"):
         ttir = make_ttir(function, types, {**constants, **ones}, multiples, target)
     with _timed(stages_s, "lowering"):
-        llir = lower_module(parse_module(ttir), slots, target)
+        llir = lower_module(parse_module(ttir), target, slots)
     with _timed(stages_s, "LLVM"):
         code = generate(llir, target)
     return CompiledKernel(function.__name__, ttir, code.llir, code.assembly, code.object, stages_s)

@@ -90,6 +90,7 @@ class Affine(Tensor):
         base: a scalar integer, or the pointer at the block's origin.
         components: one a dimension, in elements for pointers and then 64 bits wide.
         extra: for pointers, an offset in elements that no dimension explains.
+        advance: for pointers in a loop, how many elements further the next turn's are.
     """
 
     def __init__(
@@ -98,8 +99,10 @@ class Affine(Tensor):
         base: Val,
         components: Sequence[Component],
         extra: Tensor | None = None,
+        advance: Val | None = None,
     ) -> None:
         super().__init__(type_, [] if extra is None else [extra])
+        self.advance = advance
         self.base = base
         self.components = tuple(components)
         self.extra = extra
@@ -133,6 +136,11 @@ class Affine(Tensor):
     def buffers(self) -> frozenset[str]:
         tables = (table.values for part in self.components for table, _ in part.tables)
         return super().buffers().union(*(table.buffers() for table in tables))
+
+    def widest_bits(self) -> int:
+        # Contiguous addresses, which are nearly all, need no vector of addresses.
+        extra = [] if self.extra is None else [self.extra.widest_bits()]
+        return max([0 if self.is_pointer else self.element.bits, *extra])
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         """The integers or addresses of the elements at `point`."""
@@ -279,6 +287,10 @@ class Mask(Tensor):
     def __init__(self, type_: TensorType, terms: Sequence[Term], others: Sequence[Tensor]) -> None:
         super().__init__(type_, others, cost=1)
         self.terms = tuple(terms)
+
+    def linear_guards(self) -> list[Val]:
+        own = [guard for term in self.terms for guard in term.left.linear_guards()]
+        return own + super().linear_guards()
 
     def mask_guards(self, builder: Builder) -> list[Val]:
         own = [term.guard(builder) for term in self.terms if term.has_guard]

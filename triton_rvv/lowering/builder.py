@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
-__all__ = ["Builder", "Snapshot", "Val", "float_constant", "integer", "vector_type"]
+__all__ = ["Builder", "Snapshot", "Val", "Variable", "float_constant", "integer", "vector_type"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ def float_constant(type_: str, value: float) -> Val:
     return Val(type_, f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}")
 
 
+T = TypeVar("T")
+
 _FOLDS: dict[str, Callable[[int, int], int]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
@@ -110,6 +114,13 @@ class Builder:
     def mul(self, left: Val, right: Val) -> Val:
         """Integer product."""
         return self.binary("mul", left, right)
+
+    def split(self, position: Val, size: int) -> tuple[Val, Val]:
+        """A position as the nearest multiple of `size` (a power of two) below it, and the rest."""
+        if (number := position.constant) is not None:
+            return integer(number // size * size), integer(number % size)
+        rest = self.binary("and", position, integer(size - 1))
+        return self.binary("and", position, integer(-size)), rest
 
     def conjunction(self, left: Val, right: Val) -> Val:
         """`left and right` of truth values, a scalar one being spread over a vector's lanes."""
@@ -270,6 +281,21 @@ class Builder:
             self.branch(labels[2])
         self.label(labels[2])
 
+    def interleave(self, parts: Sequence[Callable[[], T]]) -> list[T]:
+        """Write independent pieces of code side by side: an instruction of each in turn.
+
+        None of them may branch.
+        """
+        start = len(self.lines)
+        results, pieces = [], []
+        for part in parts:
+            results.append(part())
+            pieces.append(self.lines[start:])
+            del self.lines[start:]
+        for turn in itertools.zip_longest(*pieces):
+            self.lines.extend(line for line in turn if line is not None)
+        return results
+
     # -- trying again --------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
@@ -301,3 +327,21 @@ def _fold(name: str, left: Val, right: Val) -> Val | None:
     if (name == "add" and a == 0) or (name == "mul" and a == 1):
         return right
     return None
+
+
+class Variable:
+    """A value that changes along the control flow; LLVM keeps it in a register."""
+
+    def __init__(self, builder: Builder, value: Val) -> None:
+        self._builder = builder
+        self._type = value.type
+        self._slot = builder.alloca(value.type, 1)
+        self.write(value)
+
+    def read(self) -> Val:
+        """The value at this point of the program."""
+        return self._builder.load(self._type, self._slot, 1)
+
+    def write(self, value: Val) -> None:
+        """Change the value."""
+        self._builder.store(value, self._slot, 1)

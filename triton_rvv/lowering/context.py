@@ -1,35 +1,23 @@
-"""What every lowering of an operation needs: the values so far, the builder, and the sinks."""
+"""What every lowering of an operation needs: the values so far, the builder and the target."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.errors import CompileError
-from triton_rvv.lowering.builder import Builder, Snapshot, Val, integer
-from triton_rvv.lowering.tensors import (
-    ANY_PATH,
-    EXPENSIVE,
-    Buffer,
-    Path,
-    Point,
-    Tensor,
-    memory_type,
-)
+from triton_rvv.lowering.builder import Builder, Snapshot, Val
+from triton_rvv.lowering.tensors import Buffer, Tensor, memory_type
 from triton_rvv.target import Target
 from triton_rvv.ttir import Block, Operation, Value
 from triton_rvv.types import TensorType
 
-__all__ = ["Context", "Lowered"]
+__all__ = ["RUN_LMUL", "Context", "Lowered"]
 
 Lowered = Val | Tensor
 
-# Blocks walked in at most this many runs are unrolled, so that LLVM keeps them in registers.
-UNROLLED_RUNS = 8
-
-# Register groups (LMUL) for one run: longer chains of operations need more registers at once.
+# Register groups (LMUL) for one run: two hide most of a loop's overhead, and leave enough groups
+# for long chains of operations and for the tiles of a dot product.
 RUN_LMUL = 2
-COPY_LMUL = 4
 
 # Main threads get 8 MiB of stack from Linux; half of it is left to everybody else.
 STACK_LIMIT_BYTES = 4 << 20
@@ -135,150 +123,8 @@ class Context:
                 "choose smaller block sizes"
             )
         pointer = self.builder.alloca(memory_type(type_.element), type_.elements)
-        return Buffer(type_, pointer)
+        return Buffer(type_, pointer, self.run_lanes(max(type_.element.bits, 8)))
 
-    def materialise(self, tensor: Tensor) -> Buffer:
-        """An array that holds the tensor's elements as they are now."""
-        if isinstance(tensor, Buffer):
-            return tensor
-        if tensor.settled is None:
-            buffer = self.buffer(tensor.type)
-            self.copy(tensor, buffer)
-            tensor.settle(buffer)
-            return buffer
-        return tensor.settled
-
-    def copy(self, tensor: Tensor, buffer: Buffer) -> None:
-        """Write every element of `tensor` to `buffer`."""
-
-        def body(point: Point) -> None:
-            buffer.write(self.builder, point, tensor.at(self.builder, point))
-
-        self.for_each_run([tensor], body)
-        self.pending_loads = [load for load in self.pending_loads if load is not tensor]
-
-    # -- when recipes are carried out ----------------------------------------------------------
-
-    def prepare(self, roots: Sequence[Tensor], changes_memory: bool = False) -> None:
-        """Get ready for a sink that evaluates `roots`.
-
-        What only this sink uses is computed on the way. Of what others use too, loads and costly
-        results are computed now and kept; where the sink changes memory, so are all other loads.
-        """
-        order, exclusive = _reachable(roots)
-        for tensor in order:
-            shared = tensor not in exclusive
-            if shared and (tensor in self.pending_loads or tensor.cost >= EXPENSIVE):
-                self.materialise(tensor)
-        self.pending_loads = [load for load in self.pending_loads if load not in exclusive]
-        if changes_memory:
-            self.settle_loads()
-
-    def settle_loads(self) -> None:
-        """Carry out every load that was put off."""
-        while self.pending_loads:
-            self.materialise(self.pending_loads[0])
-
-    # -- walking over blocks -------------------------------------------------------------------
-
-    def for_each_run(self, tensors: Sequence[Tensor], body: Callable[[Point], None]) -> None:
-        """Walk over a block row by row, in runs that suit the vector registers.
-
-        Args:
-            tensors: what the body asks for, all of one shape; their guards decide at run time
-                which path is taken.
-            body: writes the code for one run.
-        """
-        shape = tensors[0].shape
-        width = self.run_width(tensors)
-        unrolled = tensors[0].type.elements <= UNROLLED_RUNS * width
-
-        def walk(path: Path) -> None:
-            for index in self.positions(shape[:-1], unrolled):
-                for start in self.steps(shape[-1], width, unrolled):
-                    body(Point(index, start, width, path))
-
-        self.guarded(tensors, walk)
-
-    def guarded(self, tensors: Sequence[Tensor], walk: Callable[[Path], None]) -> None:
-        """Write `walk` for each path that the tensors' guards tell apart at run time.
-
-        ```
-        if linear:  if unmasked: walk(linear, unmasked)  else: walk(linear)
-        else:       walk()
-        ```
-        """
-        linear = self._all(guard for tensor in tensors for guard in tensor.linear_guards())
-        unmasked = self._all(
-            guard for tensor in tensors for guard in tensor.mask_guards(self.builder)
-        )
-
-        def on_linear_path() -> None:
-            self.builder.branches(
-                unmasked,
-                lambda: walk(Path(linear=True, unmasked=True)),
-                lambda: walk(Path(linear=True)),
-            )
-
-        self.builder.branches(linear, on_linear_path, lambda: walk(ANY_PATH))
-
-    def _all(self, guards: Iterable[Val]) -> Val:
-        total = Val("i1", "true")
-        for guard in dict.fromkeys(guards):
-            total = self.builder.conjunction(total, guard)
-        return total
-
-    def run_width(self, tensors: Sequence[Tensor]) -> int:
-        """How many neighbours one run takes."""
-        bits = max(tensor.widest_bits() for tensor in tensors)
-        registers = COPY_LMUL if sum(tensor.cost for tensor in tensors) <= 2 else RUN_LMUL
-        return min(tensors[0].shape[-1], registers * self.target.lanes(bits))
-
-    def positions(self, sizes: Sequence[int], unrolled: bool) -> Iterator[tuple[Val, ...]]:
-        """Every index of the given dimensions, in row-major order.
-
-        The body of the caller's `for` is the body of the loops.
-        """
-        if not sizes:
-            yield ()
-            return
-        for position in self.steps(sizes[0], 1, unrolled):
-            for rest in self.positions(sizes[1:], unrolled):
-                yield (position, *rest)
-
-    def steps(self, size: int, step: int, unrolled: bool) -> Iterator[Val]:
-        """0, step, 2 * step, ... below `size`, as a loop at run time unless `unrolled`.
-
-        The body of the caller's `for` is the body of the loop.
-        """
-        if unrolled or size <= step:
-            yield from map(integer, range(0, size, step))
-            return
-        with self.builder.loop(integer(0), integer(size), integer(step)) as position:
-            yield position
-
-
-def _reachable(roots: Sequence[Tensor]) -> tuple[list[Tensor], set[Tensor]]:
-    """All recipes under `roots`, operands first, and those that nothing else uses.
-
-    A recipe is exclusive where every use of it is below these roots, by way of exclusive ones.
-    """
-    order: list[Tensor] = []
-    seen: set[Tensor] = set()
-
-    def visit(tensor: Tensor) -> None:
-        if tensor not in seen:
-            seen.add(tensor)
-            for operand in tensor.operands:
-                visit(operand)
-            order.append(tensor)
-
-    for root in roots:
-        visit(root)
-    found = Counter(roots)
-    exclusive: set[Tensor] = set()
-    for tensor in reversed(order):
-        if found[tensor] >= tensor.uses:
-            exclusive.add(tensor)
-            found.update(tensor.operands)
-    return order, exclusive
+    def run_lanes(self, element_bits: int) -> int:
+        """How many elements one run takes at most."""
+        return RUN_LMUL * self.target.lanes(element_bits)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from triton_rvv.errors import CompileError
+from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import Affine, as_affine
 from triton_rvv.lowering.builder import Val
 from triton_rvv.lowering.context import Context, Lowered
@@ -66,16 +67,21 @@ class _ScalarSlot:
 
 
 class _BaseSlot:
-    """A block of integers or addresses of which only the base changes."""
+    """A block of integers or addresses of which only the base changes.
+
+    Attributes:
+        advance: how far addresses move from one turn of the loop to the next, in elements.
+    """
 
     def __init__(self, context: Context, initial: Affine) -> None:
         self._initial = initial
         self._base = _ScalarSlot(context, initial.base.type)
+        self.advance: Val | None = None
 
     def read(self, context: Context) -> Affine:
         initial = self._initial
         base = self._base.read(context)
-        return Affine(initial.type, base, initial.components, initial.extra)
+        return Affine(initial.type, base, initial.components, initial.extra, self.advance)
 
     def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
         affine = value if isinstance(value, Affine) else as_affine(value)
@@ -101,19 +107,19 @@ class _ArraySlot:
         self._buffer = context.buffer(type_)
 
     def read(self, context: Context) -> Tensor:
-        return Buffer(self._buffer.type, self._buffer.pointer)
+        return self._buffer.alias()
 
     def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
         assert isinstance(value, Tensor)
-        context.prepare([value])
+        sinks.prepare(context, [value])
         if isinstance(value, Buffer) and value.buffers() == self.arrays:
             return value
-        return context.materialise(value) if value.buffers() & changing else value
+        return sinks.materialise(context, value) if value.buffers() & changing else value
 
     def commit(self, context: Context, value: Lowered) -> None:
         assert isinstance(value, Tensor)
         if not (isinstance(value, Buffer) and value.buffers() == self.arrays):
-            context.copy(value, self._buffer)
+            sinks.copy(context, value, self._buffer)
 
     @property
     def arrays(self) -> frozenset[str]:
@@ -156,7 +162,7 @@ def _update(context: Context, slots: Sequence[_Slot], values: Sequence[Lowered])
 
 def _before_regions(context: Context, operation: Operation) -> None:
     """Compute what the regions would otherwise compute again and again, or after a change."""
-    context.settle_loads()
+    sinks.settle_loads(context)
     inside: set[Value] = set()
     for inner in (inner for region in operation.regions for inner in _walk(region.blocks)):
         inside.update(inner.results)
@@ -164,7 +170,7 @@ def _before_regions(context: Context, operation: Operation) -> None:
             if value not in inside and context.knows(value):
                 lowered = context.lowered(value)
                 if isinstance(lowered, Tensor) and lowered.cost >= EXPENSIVE:
-                    context.materialise(lowered)
+                    sinks.materialise(context, lowered)
 
 
 def _walk(blocks: Sequence[Block]) -> list[Operation]:
@@ -200,6 +206,11 @@ def _loop(
     start, end, step = (context.scalar(value) for value in operation.operands[:3])
     _update(context, slots, initial)
     block = operation.regions[0].block
+    for argument, slot, value in zip(
+        block.arguments[1:], slots, block.operations[-1].operands, strict=True
+    ):
+        if isinstance(slot, _BaseSlot):
+            slot.advance = _advance(context, block, argument, value)
     with context.builder.loop(start, end, step) as index:
         context.bind(block.arguments[0], index)
         for argument, slot in zip(block.arguments[1:], slots, strict=True):
@@ -207,6 +218,18 @@ def _loop(
         yielded = context.lower_block(block)
         _update(context, slots, [context.lowered(value) for value in yielded])
         context.pending_loads.clear()
+
+
+def _advance(context: Context, block: Block, argument: Value, yielded: Value) -> Val | None:
+    """By how many elements a loop moves a block of addresses, where that is one known number."""
+    for operation in block.operations:
+        if yielded in operation.results and operation.name == "tt.addptr":
+            start, offsets = operation.operands
+            if start is argument and context.knows(offsets):
+                affine = as_affine(context.lowered(offsets))
+                if affine is not None and affine.is_uniform:
+                    return context.builder.resize(affine.base, "i64")
+    return None
 
 
 def _if(context: Context, operation: Operation) -> None:

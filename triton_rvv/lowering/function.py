@@ -13,7 +13,7 @@ from triton_rvv.target import Target
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType
 
-__all__ = ["ENTRY", "lower_module"]
+__all__ = ["ENTRY", "kernel_name", "lower_module"]
 
 # The symbol that a launcher calls, once for each program of the grid.
 ENTRY = "triton_rvv_kernel"
@@ -42,13 +42,14 @@ HANDLERS: Mapping[str, Handler] = {
 }
 
 
-def lower_module(module: Operation, slots: Sequence[int], target: Target) -> str:
+def lower_module(module: Operation, target: Target, slots: Sequence[int] | None = None) -> str:
     """Write a kernel as LLVM IR.
 
     Args:
         module: a `builtin.module` with one public function.
-        slots: for each argument of the function, its place in the launcher's argument array.
         target: what code is made for.
+        slots: for each argument of the function, its place in the launcher's argument array;
+            the arguments' own order where it is not given.
 
     Returns:
         The text of an LLVM module that exports
@@ -66,13 +67,19 @@ def lower_module(module: Operation, slots: Sequence[int], target: Target) -> str
         raise CompileError(
             "an early return is not supported: put the rest under a condition", function.line
         )
-    for argument, slot in zip(body.block.arguments, slots, strict=True):
+    arguments = body.block.arguments
+    for argument, slot in zip(arguments, slots or range(len(arguments)), strict=True):
         assert not isinstance(argument.type, TensorType)
         builder = context.builder
         address = builder.element_pointer("i64", Val("ptr", "%args"), integer(slot))
         context.bind(argument, builder.load(argument.type.llvm, address, 8))
     context.lower_block(body.block)
-    return _module_text(str(function.attributes["sym_name"]), context.builder, target)
+    return _module_text(kernel_name(module), context.builder, target)
+
+
+def kernel_name(module: Operation) -> str:
+    """The name of the module's kernel function."""
+    return str(_kernel(module).attributes["sym_name"])
 
 
 def _kernel(module: Operation) -> Operation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.errors import CompileError
-from triton_rvv.lowering import arith
+from triton_rvv.lowering import arith, sinks
 from triton_rvv.lowering.affine import (
     CHOSEN_ADDRESSES,
     NO_COMPONENT,
@@ -119,7 +119,7 @@ def _remainder(
     values = context.buffer(flat)
     emit, cost = arith.EMITTERS[operation.name]
     row = Elementwise(flat, emit, [Affine(flat, left.base, [part]), Splat(flat, n)], cost)
-    builder.branches(linear, lambda: None, lambda: context.copy(row, values))
+    builder.branches(linear, lambda: None, lambda: sinks.copy(context, row, values))
     components = [NO_COMPONENT] * len(left.shape)
     table = Table(values, linear, start)
     components[axis] = Component(None, ((table, integer(1, n.type)),))
@@ -182,6 +182,37 @@ def _sum_offsets(extra: Tensor | None, offsets: Tensor) -> Tensor:
     return Elementwise(type_, widen, [offsets] if extra is None else [offsets, extra])
 
 
+def _bitcast(context: Context, operation: Operation) -> None:
+    """The same bits by another type; the front end makes one of every pointer to truth values."""
+    result, operand = operation.result, context.lowered(operation.operands[0])
+    source, target = (arith.element_type(value.type) for value in (operation.operands[0], result))
+    assert not isinstance(target, TensorType)
+    if not isinstance(target, PointerType):
+        element = target.llvm
+        arith.combine(context, operation, lambda b, values: b.cast("bitcast", values[0], element))
+        return
+    if isinstance(operand, Val):
+        context.bind(result, operand)
+        return
+    addresses = operand if isinstance(operand, Affine) else as_affine(operand)
+    if addresses is None:
+        raise CompileError(CHOSEN_ADDRESSES, operation.line)
+    if _pointee_bytes(source) != _pointee_bytes(target):
+        raise CompileError(
+            "a block of pointers cast to elements of another size is not supported: "
+            "cast the pointer before adding offsets",
+            operation.line,
+        )
+    type_, parts = block_type(operation), addresses.components
+    context.bind(result, Affine(type_, addresses.base, parts, addresses.extra))
+
+
+def _pointee_bytes(type_: object) -> int:
+    assert isinstance(type_, PointerType)
+    assert not isinstance(type_.pointee, TensorType)
+    return type_.pointee.size_bytes
+
+
 def _pointee(type_: object) -> str:
     assert isinstance(type_, PointerType)
     assert not isinstance(type_.pointee, TensorType)
@@ -223,6 +254,7 @@ def _and(context: Context, operation: Operation) -> None:
 
 HANDLERS: Mapping[str, Handler] = {
     "tt.addptr": _add_pointer,
+    "tt.bitcast": _bitcast,
     "arith.addi": _or_elementwise(_add),
     "arith.subi": _or_elementwise(_subtract),
     "arith.muli": _or_elementwise(_multiply),

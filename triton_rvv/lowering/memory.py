@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from triton_rvv.errors import CompileError
+from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import CHOSEN_ADDRESSES, Affine, Mask, as_affine
 from triton_rvv.lowering.arith import type_suffix
-from triton_rvv.lowering.builder import Builder, Val, vector_type
+from triton_rvv.lowering.builder import Builder, Val, integer, vector_type
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.tensors import Point, Tensor, memory_type
@@ -44,6 +45,7 @@ class Load(Tensor):
             row = _run_address(builder, self._pointers, point)
             if condition.ref == "true":
                 value = builder.load(stored, row, size_bytes)
+                self._prefetch(builder, row)
             else:
                 value = self._call(builder, "llvm.masked.load", row, condition, point)
         elif stride is not None and stride.constant == 0 and condition.width == 1:
@@ -53,6 +55,14 @@ class Load(Tensor):
             addresses = self._pointers.at(builder, point)
             value = self._call(builder, "llvm.masked.gather", addresses, condition, point)
         return builder.cast("trunc", value, "i1") if self.element.bits == 1 else value
+
+    def _prefetch(self, builder: Builder, row: Val) -> None:
+        """Ask for the run that the next turn of a loop will read; a hint, whatever is there."""
+        if self._pointers.advance is not None:
+            element = memory_type(self.element)
+            later = builder.element_pointer(element, row, self._pointers.advance)
+            read, keep, data = integer(0, "i32"), integer(3, "i32"), integer(1, "i32")
+            builder.call_void("llvm.prefetch.p0", [later, read, keep, data])
 
     def _scalar(self, builder: Builder, address: Val, condition: Val, point: Point) -> Val:
         one = Point(point.index, point.start, 1, point.path, point.memo)
@@ -152,14 +162,14 @@ def _load(context: Context, operation: Operation) -> None:
     context.bind(result, load)
     context.pending_loads.append(load)
     if operation.attributes.get("isVolatile"):
-        context.materialise(load)
+        sinks.materialise(context, load)
 
 
 def _store(context: Context, operation: Operation) -> None:
     pointers, value, mask = _operands(context, operation, 3)
     if isinstance(pointers, Val):
         assert isinstance(value, Val)
-        context.settle_loads()
+        sinks.settle_loads(context)
         element = operation.operands[1].type
         assert not isinstance(element, TensorType)
         condition = mask if isinstance(mask, Val) else Val("i1", "true")
@@ -169,12 +179,14 @@ def _store(context: Context, operation: Operation) -> None:
     assert isinstance(value, Tensor)
     addresses, where = _as_pointers(pointers, operation.line), _as_mask(mask)
     sources = [value, addresses, *([] if where is None else [where])]
-    context.prepare(sources, changes_memory=True)
-
-    def body(point: Point) -> None:
-        _store_run(context.builder, addresses, value, where, point)
-
-    context.for_each_run(sources, body)
+    sinks.prepare(context, sources, changes_memory=True)
+    builder = context.builder
+    sinks.for_each_run(
+        context,
+        sources,
+        lambda point: value.at(builder, point),
+        lambda point, elements: _store_run(builder, addresses, elements, where, point),
+    )
 
 
 def _store_scalar(
@@ -188,13 +200,12 @@ def _store_scalar(
 
 
 def _store_run(
-    builder: Builder, pointers: Affine, tensor: Tensor, mask: Mask | None, point: Point
+    builder: Builder, pointers: Affine, value: Val, mask: Mask | None, point: Point
 ) -> None:
     condition = _condition(builder, mask, point)
-    value = tensor.at(builder, point)
-    if tensor.element.bits == 1:
+    if value.element == "i1":
         value = builder.cast("zext", value, "i8")
-    size_bytes = tensor.element.size_bytes
+    size_bytes = pointers.pointee.size_bytes
     stride = pointers.last_stride(builder, point.path.linear)
     contiguous = point.width == 1 or (stride is not None and stride.constant == 1)
     if contiguous and condition.width == 1:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 
 from triton_rvv.errors import CompileError
-from triton_rvv.lowering import arith
-from triton_rvv.lowering.builder import Builder, Val, integer
+from triton_rvv.lowering import arith, sinks
+from triton_rvv.lowering.builder import Builder, Val, Variable, integer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.tensors import Buffer, Path, Point, Tensor
@@ -60,7 +61,7 @@ class _Combination:
 def _reduce(context: Context, operation: Operation) -> None:
     sources = [context.tensor(value) for value in operation.operands]
     combination = _Combination(operation)
-    context.prepare(sources)
+    sinks.prepare(context, sources)
     shape, axis = sources[0].shape, operation.integer("axis")
     kept = (*shape[:axis], *shape[axis + 1 :])
     # A result without dimensions is a block of one element until it is read back.
@@ -80,24 +81,39 @@ def _along_rows(
     combination: _Combination,
     results: Sequence[Buffer],
 ) -> None:
-    """Each row becomes one element: runs are combined lane by lane, then the lanes."""
+    """Each row becomes one element: runs are combined lane by lane, then the lanes.
+
+    A few rows, or runs of one row, are combined side by side.
+    """
     builder, shape = context.builder, sources[0].shape
-    width = context.run_width(sources)
+    width = sinks.run_width(context, sources)
+    rows, runs = sinks.group_of_runs(sources, shape, width)
 
     def walk(path: Path) -> None:
-        for index in context.positions(shape[:-1], unrolled=sources[0].type.elements <= width):
-            first = Point(index, integer(0), width, path)
-            slots = _start(context, [source.at(builder, first) for source in sources])
-            if shape[-1] > width:
-                with builder.loop(integer(width), integer(shape[-1]), integer(width)) as start:
-                    point = Point(index, start, width, path)
-                    _step(builder, combination, slots, [s.at(builder, point) for s in sources])
-            totals = _across_lanes(builder, combination, _read(builder, slots))
-            place = index or (integer(0),)
-            for result, total in zip(results, totals, strict=True):
-                result.write(builder, Point(place[:-1], place[-1], 1), total)
+        for index in sinks.positions(context, shape[:-1], False, rows):
+            group = [
+                (row, run * width)
+                for row in sinks.neighbours(context, index, rows)
+                for run in range(runs)
+            ]
 
-    context.guarded(sources, walk)
+            def points(start: Val) -> list[Point]:
+                return [
+                    Point(row, builder.add(start, integer(offset)), width, path)
+                    for row, offset in group  # noqa: B023 - called within this turn only
+                ]
+
+            totals = _Totals(builder, combination, sources, points(integer(0)))
+            if shape[-1] > runs * width:
+                end, step = integer(shape[-1]), integer(runs * width)
+                with builder.loop(step, end, step) as start:
+                    totals.add(points(start))
+            for row, values in zip(group[::runs], totals.by_row(runs), strict=True):
+                place = row[0] or (integer(0),)
+                for result, value in zip(results, values, strict=True):
+                    result.write(builder, Point(place[:-1], place[-1], 1), value)
+
+    sinks.guarded(context, sources, walk)
 
 
 def _across_rows(
@@ -107,53 +123,92 @@ def _across_rows(
     results: Sequence[Buffer],
     axis: int,
 ) -> None:
-    """Rows are combined with one another, a run of columns at a time."""
+    """Rows are combined with one another, a few runs of columns at a time."""
     builder, shape = context.builder, sources[0].shape
-    width = context.run_width(sources)
+    width = sinks.run_width(context, sources)
+    _, runs = sinks.group_of_runs(sources, shape, width)
     outer = (*shape[:axis], *shape[axis + 1 : -1])
 
-    def at(index: Sequence[Val], along: Val, start: Val, path: Path) -> list[Val]:
-        where = (*index[:axis], along, *index[axis:])
-        point = Point(where, start, width, path)
-        return [source.at(builder, point) for source in sources]
-
     def walk(path: Path) -> None:
-        for index in context.positions(outer, unrolled=False):
-            for start in context.steps(shape[-1], width, unrolled=False):
-                slots = _start(context, at(index, integer(0), start, path))
+        for index in sinks.positions(context, outer, unrolled=False):
+            for start in sinks.steps(context, shape[-1], runs * width, unrolled=False):
+                starts = [builder.add(start, integer(run * width)) for run in range(runs)]
+
+                def points(along: Val) -> list[Point]:
+                    where = (*index[:axis], along, *index[axis:])  # noqa: B023
+                    return [Point(where, at, width, path) for at in starts]  # noqa: B023
+
+                totals = _Totals(builder, combination, sources, points(integer(0)))
                 with builder.loop(integer(1), integer(shape[axis]), integer(1)) as along:
-                    _step(builder, combination, slots, at(index, along, start, path))
-                for result, total in zip(results, _read(builder, slots), strict=True):
-                    result.write(builder, Point(index, start, width), total)
+                    totals.add(points(along))
+                for at, values in zip(starts, totals.by_row(1, across_lanes=False), strict=True):
+                    for result, value in zip(results, values, strict=True):
+                        result.write(builder, Point(index, at, width), value)
 
-    context.guarded(sources, walk)
-
-
-def _start(context: Context, values: Sequence[Val]) -> list[tuple[str, Val]]:
-    """Variables that hold the elements so far."""
-    slots = []
-    for value in values:
-        slot = context.builder.alloca(value.type, 1)
-        context.builder.store(value, slot, 1)
-        slots.append((value.type, slot))
-    return slots
+    sinks.guarded(context, sources, walk)
 
 
-def _read(builder: Builder, slots: Sequence[tuple[str, Val]]) -> list[Val]:
-    return [builder.load(type_, slot, 1) for type_, slot in slots]
+class _Totals:
+    """Elements combined so far, for several runs side by side.
 
+    Args:
+        builder: writes the code.
+        combination: how two elements become one.
+        sources: the blocks that are reduced together.
+        points: the first run of each total.
+    """
 
-def _step(
-    builder: Builder,
-    combination: _Combination,
-    slots: Sequence[tuple[str, Val]],
-    values: Sequence[Val],
-) -> None:
-    """Combine the variables with the next elements."""
-    for value, (_, slot) in zip(
-        combination.emit(builder, _read(builder, slots), values), slots, strict=True
-    ):
-        builder.store(value, slot, 1)
+    def __init__(
+        self,
+        builder: Builder,
+        combination: _Combination,
+        sources: Sequence[Tensor],
+        points: Sequence[Point],
+    ) -> None:
+        self._builder = builder
+        self._combination = combination
+        self._sources = sources
+        self._variables = [
+            [Variable(builder, value) for value in values] for values in self._elements(points)
+        ]
+
+    def add(self, points: Sequence[Point]) -> None:
+        """Combine each total with the run at its point."""
+        elements = self._elements(points)
+        combined = self._builder.interleave(
+            [
+                functools.partial(self._combine, variables, values)
+                for variables, values in zip(self._variables, elements, strict=True)
+            ]
+        )
+        for variables, values in zip(self._variables, combined, strict=True):
+            for variable, value in zip(variables, values, strict=True):
+                variable.write(value)
+
+    def by_row(self, runs: int, across_lanes: bool = True) -> list[Sequence[Val]]:
+        """The totals, `runs` neighbours of which belong to one row."""
+        values = [[variable.read() for variable in variables] for variables in self._variables]
+        rows = []
+        for first in range(0, len(values), runs):
+            total: Sequence[Val] = values[first]
+            for other in values[first + 1 : first + runs]:
+                total = self._combination.emit(self._builder, total, other)
+            if across_lanes:
+                total = _across_lanes(self._builder, self._combination, total)
+            rows.append(total)
+        return rows
+
+    def _elements(self, points: Sequence[Point]) -> list[list[Val]]:
+        return self._builder.interleave(
+            [functools.partial(self._elements_at, point) for point in points]
+        )
+
+    def _elements_at(self, point: Point) -> list[Val]:
+        return [source.at(self._builder, point) for source in self._sources]
+
+    def _combine(self, variables: Sequence[Variable], values: Sequence[Val]) -> list[Val]:
+        so_far = [variable.read() for variable in variables]
+        return self._combination.emit(self._builder, so_far, values)
 
 
 def _across_lanes(

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import NO_COMPONENT, Affine, Component, Mask, Term
 from triton_rvv.lowering.builder import integer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler, block_type
-from triton_rvv.lowering.tensors import Broadcast, ExpandDims, Splat, Tensor
+from triton_rvv.lowering.tensors import (
+    Broadcast,
+    Buffer,
+    Elementwise,
+    ExpandDims,
+    Splat,
+    Tensor,
+)
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType
 
@@ -76,6 +84,20 @@ def _broadcast_affine(tensor: Affine, type_: TensorType) -> Affine:
     return Affine(_shaped(type_, tensor), tensor.base, tensor.components, extra)
 
 
+def _reshape(context: Context, operation: Operation) -> None:
+    type_ = block_type(operation)
+    tensor = context.tensor(operation.operands[0])
+    if tensor.shape == type_.shape:
+        context.bind(operation.result, tensor)
+        return
+    # In row-major order, that is with panels as wide as a row, both blocks are one array.
+    sinks.prepare(context, [tensor])
+    array = context.buffer(tensor.type).pointer
+    sinks.copy(context, tensor, Buffer(tensor.type, array, tensor.shape[-1]))
+    rows = Buffer(type_, array, type_.shape[-1])
+    context.bind(operation.result, Elementwise(type_, lambda _, values: values[0], [rows]))
+
+
 def _shaped(like: TensorType, tensor: Tensor) -> TensorType:
     return TensorType(like.shape, tensor.element)
 
@@ -85,4 +107,5 @@ HANDLERS: Mapping[str, Handler] = {
     "tt.splat": _splat,
     "tt.expand_dims": _expand_dims,
     "tt.broadcast": _broadcast,
+    "tt.reshape": _reshape,
 }

@@ -147,6 +147,7 @@ class Splat(Tensor):
         return builder.splat(self.value, point.width)
 
     def widest_bits(self) -> int:
+        # A scalar takes no vector register in most instructions.
         return 8
 
 
@@ -197,11 +198,22 @@ class Broadcast(Tensor):
 
 
 class Buffer(Tensor):
-    """A block that lies on the stack in row-major order."""
+    """A block that lies on the stack.
 
-    def __init__(self, type_: TensorType, pointer: Val) -> None:
+    Its columns are cut into panels of one run each, and each panel lies in row-major order. What
+    walks down a panel, as the inner loop of a dot product does, reads memory in sequence instead
+    of striding over whole rows.
+
+    Args:
+        type_: shape and element type.
+        pointer: the array, with room for all elements.
+        panel: columns in a panel; runs never cross the border between two.
+    """
+
+    def __init__(self, type_: TensorType, pointer: Val, panel: int) -> None:
         super().__init__(type_)
         self.pointer = pointer
+        self.panel = min(panel, type_.shape[-1])
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         address = self.address(builder, point.coordinates)
@@ -211,6 +223,10 @@ class Buffer(Tensor):
             return builder.cast("trunc", value, "i1")
         return value
 
+    def alias(self) -> Buffer:
+        """The same array as another value of the kernel."""
+        return Buffer(self.type, self.pointer, self.panel)
+
     def write(self, builder: Builder, point: Point, value: Val) -> None:
         """Store the elements at `point`."""
         if self.element.bits == 1:
@@ -219,9 +235,25 @@ class Buffer(Tensor):
 
     def address(self, builder: Builder, coordinates: Sequence[Val]) -> Val:
         """The address of one element."""
-        offset = integer(0)
-        for size, position in zip(self.shape, coordinates, strict=True):
-            offset = builder.add(builder.mul(offset, integer(size)), position)
+        row = integer(0)
+        for size, position in zip(self.shape[:-1], coordinates[:-1], strict=True):
+            row = builder.add(builder.mul(row, integer(size)), position)
+        first, column = builder.split(coordinates[-1], self.panel)
+        return self.address_in_panel(builder, first, row, column)
+
+    def address_in_panel(self, builder: Builder, first: Val, row: Val, column: Val) -> Val:
+        """The address of an element in the panel that starts at column `first`.
+
+        Args:
+            builder: writes the code.
+            first: a multiple of the panel's size.
+            row: over all leading dimensions, in row-major order.
+            column: within the panel.
+        """
+        rows = self.type.elements // self.shape[-1]
+        offset = builder.mul(first, integer(rows))
+        offset = builder.add(offset, builder.mul(row, integer(self.panel)))
+        offset = builder.add(offset, column)
         return builder.element_pointer(memory_type(self.element), self.pointer, offset)
 
     def buffers(self) -> frozenset[str]:

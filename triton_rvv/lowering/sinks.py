@@ -1,0 +1,230 @@
+"""Carries out recipes: walks over the elements of blocks, and decides what to keep in arrays."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from triton_rvv.lowering.builder import Val, integer
+from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.tensors import ANY_PATH, EXPENSIVE, Buffer, Path, Point, Tensor
+
+__all__ = [
+    "copy",
+    "for_each_run",
+    "group_of_runs",
+    "guarded",
+    "materialise",
+    "neighbours",
+    "positions",
+    "prepare",
+    "run_width",
+    "settle_loads",
+    "steps",
+]
+
+# Blocks walked in at most this many runs are unrolled, so that LLVM keeps them in registers.
+UNROLLED_RUNS = 8
+
+T = TypeVar("T")
+
+
+# -- what is computed when ---------------------------------------------------------------------
+
+
+def materialise(context: Context, tensor: Tensor) -> Buffer:
+    """An array that holds the tensor's elements as they are now."""
+    if isinstance(tensor, Buffer):
+        return tensor
+    if tensor.settled is None:
+        buffer = context.buffer(tensor.type)
+        copy(context, tensor, buffer)
+        tensor.settle(buffer)
+        return buffer
+    return tensor.settled
+
+
+def copy(context: Context, tensor: Tensor, buffer: Buffer) -> None:
+    """Write every element of `tensor` to `buffer`."""
+    for_each_run(
+        context,
+        [tensor],
+        lambda point: tensor.at(context.builder, point),
+        lambda point, value: buffer.write(context.builder, point, value),
+    )
+    context.pending_loads = [load for load in context.pending_loads if load is not tensor]
+
+
+def prepare(context: Context, roots: Sequence[Tensor], changes_memory: bool = False) -> None:
+    """Get ready for a sink that evaluates `roots`.
+
+    What only this sink uses is computed on the way. Of what others use too, loads and costly
+    results are computed now and kept; where the sink changes memory, so are all other loads.
+    """
+    order, exclusive = _reachable(roots)
+    for tensor in order:
+        shared = tensor not in exclusive
+        if shared and (tensor in context.pending_loads or tensor.cost >= EXPENSIVE):
+            materialise(context, tensor)
+    context.pending_loads = [load for load in context.pending_loads if load not in exclusive]
+    if changes_memory:
+        settle_loads(context)
+
+
+def settle_loads(context: Context) -> None:
+    """Carry out every load that was put off."""
+    while context.pending_loads:
+        materialise(context, context.pending_loads[0])
+
+
+def _reachable(roots: Sequence[Tensor]) -> tuple[list[Tensor], set[Tensor]]:
+    """All recipes under `roots`, operands first, and those that nothing else uses.
+
+    A recipe is exclusive where every use of it is below these roots, by way of exclusive ones.
+    """
+    order: list[Tensor] = []
+    seen: set[Tensor] = set()
+
+    def visit(tensor: Tensor) -> None:
+        if tensor not in seen:
+            seen.add(tensor)
+            for operand in tensor.operands:
+                visit(operand)
+            order.append(tensor)
+
+    for root in roots:
+        visit(root)
+    found = Counter(roots)
+    exclusive: set[Tensor] = set()
+    for tensor in reversed(order):
+        if found[tensor] >= tensor.uses:
+            exclusive.add(tensor)
+            found.update(tensor.operands)
+    return order, exclusive
+
+
+# -- walking over blocks -----------------------------------------------------------------------
+
+
+def for_each_run(
+    context: Context,
+    tensors: Sequence[Tensor],
+    evaluate: Callable[[Point], T],
+    commit: Callable[[Point, T], None],
+) -> None:
+    """Walk over a block row by row, in runs that suit the vector registers.
+
+    Several runs are evaluated side by side, since an in-order core waits for every result that is
+    asked for too early, and then committed one after another.
+
+    Args:
+        context: where the code goes.
+        tensors: what `evaluate` asks for, all of one shape; their guards decide at run time which
+            path is taken.
+        evaluate: writes the code that computes one run; it must not branch.
+        commit: writes the code that does something with the outcome.
+    """
+    shape = tensors[0].shape
+    width = run_width(context, tensors)
+    unrolled = tensors[0].type.elements <= UNROLLED_RUNS * width
+    rows, runs = group_of_runs(tensors, shape, width)
+
+    def walk(path: Path) -> None:
+        for index in positions(context, shape[:-1], unrolled, rows):
+            for start in steps(context, shape[-1], runs * width, unrolled):
+                points = [
+                    Point(row, context.builder.add(start, integer(run * width)), width, path)
+                    for row in neighbours(context, index, rows)
+                    for run in range(runs)
+                ]
+                outcomes = context.builder.interleave(
+                    [functools.partial(evaluate, point) for point in points]
+                )
+                for point, outcome in zip(points, outcomes, strict=True):
+                    commit(point, outcome)
+
+    guarded(context, tensors, walk)
+
+
+def group_of_runs(tensors: Sequence[Tensor], shape: Sequence[int], width: int) -> tuple[int, int]:
+    """How many rows, and runs in each of them, are best computed side by side.
+
+    Cheap recipes need few registers, so that more of them fit.
+    """
+    cost = sum(tensor.cost for tensor in tensors)
+    together = 4 if cost <= EXPENSIVE else 2
+    runs = min(together, shape[-1] // width)
+    rows = min(together // runs, shape[-2]) if len(shape) > 1 else 1
+    return rows, runs
+
+
+def neighbours(context: Context, index: tuple[Val, ...], rows: int) -> list[tuple[Val, ...]]:
+    """`index` and the rows that follow it."""
+    if not index:
+        return [index]
+    *outer, last = index
+    return [(*outer, context.builder.add(last, integer(row))) for row in range(rows)]
+
+
+def guarded(context: Context, tensors: Sequence[Tensor], walk: Callable[[Path], None]) -> None:
+    """Write `walk` for each path that the tensors' guards tell apart at run time.
+
+    ```
+    if linear:  if unmasked: walk(linear, unmasked)  else: walk(linear)
+    else:       walk()
+    ```
+    """
+    builder = context.builder
+    linear = _all(context, (guard for tensor in tensors for guard in tensor.linear_guards()))
+    unmasked = _all(context, (guard for tensor in tensors for guard in tensor.mask_guards(builder)))
+
+    def on_linear_path() -> None:
+        builder.branches(
+            unmasked,
+            lambda: walk(Path(linear=True, unmasked=True)),
+            lambda: walk(Path(linear=True)),
+        )
+
+    builder.branches(linear, on_linear_path, lambda: walk(ANY_PATH))
+
+
+def _all(context: Context, guards: Iterable[Val]) -> Val:
+    total = Val("i1", "true")
+    for guard in dict.fromkeys(guards):
+        total = context.builder.conjunction(total, guard)
+    return total
+
+
+def run_width(context: Context, tensors: Sequence[Tensor]) -> int:
+    """How many neighbours one run takes."""
+    bits = max(max(tensor.element.bits, tensor.widest_bits()) for tensor in tensors)
+    return min(tensors[0].shape[-1], context.run_lanes(bits))
+
+
+def positions(
+    context: Context, sizes: Sequence[int], unrolled: bool, step: int = 1
+) -> Iterator[tuple[Val, ...]]:
+    """Every index of the given dimensions in row-major order, the last one in steps of `step`.
+
+    The body of the caller's `for` is the body of the loops.
+    """
+    if not sizes:
+        yield ()
+        return
+    for position in steps(context, sizes[0], step if len(sizes) == 1 else 1, unrolled):
+        for rest in positions(context, sizes[1:], unrolled, step):
+            yield (position, *rest)
+
+
+def steps(context: Context, size: int, step: int, unrolled: bool) -> Iterator[Val]:
+    """0, step, 2 * step, ... below `size`, as a loop at run time unless `unrolled`.
+
+    The body of the caller's `for` is the body of the loop.
+    """
+    if unrolled or size <= step:
+        yield from map(integer, range(0, size, step))
+        return
+    with context.builder.loop(integer(0), integer(size), integer(step)) as position:
+        yield position

@@ -1,0 +1,35 @@
+"""Triton's target-independent passes over TTIR, and its text in generic form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triton._C.libtriton import ir, passes
+
+__all__ = ["generic_text", "optimise"]
+
+
+def optimise(module: Any) -> None:
+    """Run Triton's target-independent passes."""
+    manager = ir.pass_manager(module.context)
+    passes.common.add_inliner(manager)
+    passes.ttir.add_rewrite_tensor_pointer(manager)
+    passes.ttir.add_rewrite_tensor_descriptor_to_pointer(manager)
+    passes.common.add_canonicalizer(manager)
+    passes.ttir.add_combine(manager)
+    passes.ttir.add_reorder_broadcast(manager)
+    passes.common.add_cse(manager)
+    passes.ttir.add_triton_licm(manager)
+    passes.common.add_symbol_dce(manager)
+    passes.ttir.add_loop_unroll(manager)
+    manager.run(module, "make_ttir")
+
+
+def generic_text(module: Any) -> str:
+    """The module as MLIR's generic text, which names every type and attribute.
+
+    MLIR falls back to this form for a module that does not verify, such as one with an attribute
+    of no dialect; nothing may verify the module afterwards.
+    """
+    module.set_attr("print_generic", ir.builder(module.context).get_unit_attr())
+    return str(module)
