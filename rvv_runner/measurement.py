@@ -12,7 +12,7 @@ __all__ = ["CONFIG_STATUSES", "Artifact", "Measurement", "Status"]
 
 Status = Literal["correct", "constraint", "compile", "runtime", "timeout", "wrong", "board"]
 
-# All but "board" belong to the configuration; a trial with status "board" is run again, never scored.
+# All but "board" belong to the configuration; "board" is the board's fault: run again, not scored.
 CONFIG_STATUSES = tuple(status for status in get_args(Status) if status != "board")
 
 

@@ -1,0 +1,114 @@
+"""Compares the emulated board with plain QEMU: python benchmarks/bench_emulator.py."""
+
+from __future__ import annotations
+
+import hashlib
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import launchers
+from engine.artifacts import ArtifactStore, BuildFailure
+from engine.build import BuildRequest, KernelBuilder
+from launchers import Argument
+from launchers.data_file import write_data_file
+from launchers.objects import launcher_object
+from rvv_runner import Artifact
+from rvv_runner.board_file import read_board_file
+from rvv_runner.emulated.board import EmulatedBoard
+from rvv_runner.emulated.plugin import find_qemu
+from search_spaces.config import Config
+from triton_rvv.link import link_elf
+from triton_rvv.target import Target
+from triton_rvv.zig import run_zig_cc
+
+__all__ = ["build_handwritten_matmul", "build_triton_matmul", "measure_ratio"]
+
+SHAPE = (256, 512, 256)
+ROUNDS = 5
+TIMEOUT_S = 120.0
+
+
+def build_handwritten_matmul(folder: Path, shape: tuple[int, int, int]) -> Artifact:
+    """The hand-written matmul of `matmul_rvv.c` on random data of the shape M, N, K."""
+    m, n, k = shape
+    source = Path(__file__).with_name("matmul_rvv.c")
+    include = Path(launchers.__file__).parent
+    run_zig_cc(
+        ["-c", "-O2", f"-I{include}", str(source), "-o", str(folder / "kernel.o")],
+        timeout_s=TIMEOUT_S,
+    )
+    elf = folder / "kernel.elf"
+    link_elf([folder / "kernel.o", launcher_object(Target())], elf)
+    random = np.random.default_rng(0)
+    a = random.standard_normal((m, k), dtype=np.float32)
+    b = random.standard_normal((k, n), dtype=np.float32)
+    arguments = [
+        Argument("a", "*fp32", a),
+        Argument("b", "*fp32", b),
+        Argument("c", "*fp32", None, a @ b, atol=1e-3, rtol=1e-4),
+        *(Argument(name, "i32", size) for name, size in zip("mnk", shape, strict=True)),
+    ]
+    write_data_file(folder / "data", arguments)
+    digest = hashlib.sha256(elf.read_bytes()).hexdigest()
+    return Artifact(elf, digest, folder / "data", (n // 32, m // 4, 1), 256)
+
+
+def build_triton_matmul(folder: Path, shape: tuple[int, int, int]) -> Artifact:
+    """The Triton matmul with blocks of 16x32x16 at the shape M, N, K."""
+    sizes = dict(zip("MNK", shape, strict=True))
+    store = ArtifactStore(folder.resolve() / "store")
+    builder = KernelBuilder(BuildRequest("matmul", sizes, "fp32", Target(), store))
+    names = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "GROUP_SIZE_M")
+    built = builder.build(Config(dict(zip(names, (16, 32, 16, 8), strict=True))))
+    if isinstance(built, BuildFailure):
+        raise SystemExit(f"the kernel does not build: {built.reason}")
+    return built
+
+
+def measure_ratio(artifact: Artifact, rounds: int) -> tuple[float, float]:
+    """Median wall times in seconds of plain QEMU and of the emulated board, taken in turn."""
+    board_file = read_board_file("x60")
+    board = EmulatedBoard(board_file)
+    board.open()
+    assert board_file.emulation is not None
+    cpu = board_file.emulation.qemu_cpu.format(vlen_bits=artifact.vlen_bits)
+    grid = ",".join(map(str, artifact.grid))
+    plain = [str(find_qemu()), "-cpu", cpu, str(artifact.elf_path), str(artifact.data_path)]
+    plain_s, board_s = [], []
+    for _ in range(rounds):
+        start_s = time.perf_counter()
+        subprocess.run(
+            [*plain, "--grid", grid, "--repeats", "1"],
+            check=True,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+        )
+        middle_s = time.perf_counter()
+        measurement = board.measure(artifact, 1, TIMEOUT_S)
+        board_s.append(time.perf_counter() - middle_s)
+        plain_s.append(middle_s - start_s)
+        if measurement.status != "correct":
+            raise SystemExit(f"the kernel is {measurement.status}: {measurement.reason}")
+    return statistics.median(plain_s), statistics.median(board_s)
+
+
+def main() -> None:
+    shape = "x".join(map(str, SHAPE))
+    print(f"matmul {shape}, check and one timed run, medians of {ROUNDS} taken in turn")
+    builds = {"hand-written": build_handwritten_matmul, "Triton 16x32x16": build_triton_matmul}
+    for name, build in builds.items():
+        with tempfile.TemporaryDirectory() as folder:
+            plain_s, board_s = measure_ratio(build(Path(folder), SHAPE), ROUNDS)
+        print(
+            f"{name}: plain QEMU {plain_s:.2f} s, emulated board {board_s:.2f} s, "
+            f"ratio {board_s / plain_s:.2f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+/* The data file: a kernel's arguments and the outputs expected of it. This comment is the one
+ * definition of the format; data_file.py writes it and data_file.c reads it.
+ *
+ * All numbers are little-endian. A file is
+ *   struct data_header
+ *   struct data_argument, argument_count times, in the order of the kernel's parameters
+ *   arrays, each at a multiple of 64 bytes from the start of the file, zeros between them
+ * and every change to this layout raises DATA_VERSION. */
+#ifndef TRITON_RVV_DATA_FILE_H
+#define TRITON_RVV_DATA_FILE_H
+
+#include <stdint.h>
+
+#define DATA_MAGIC "TRVVDATA" /* 8 bytes, without the NUL */
+#define DATA_VERSION 1u
+#define DATA_ALIGNMENT 64u
+#define DATA_NAME_BYTES 56u
+
+enum data_type {
+    DATA_I1 = 0, /* one byte, 0 or 1 */
+    DATA_I8 = 1,
+    DATA_U8 = 2,
+    DATA_I16 = 3,
+    DATA_U16 = 4,
+    DATA_I32 = 5,
+    DATA_U32 = 6,
+    DATA_I64 = 7,
+    DATA_U64 = 8,
+    DATA_FP16 = 9,
+    DATA_BF16 = 10,
+    DATA_FP32 = 11,
+    DATA_FP64 = 12,
+    DATA_TYPE_COUNT = 13,
+};
+
+struct data_header {
+    char magic[8];           /* DATA_MAGIC */
+    uint32_t version;        /* DATA_VERSION */
+    uint32_t argument_count; /* number of struct data_argument that follow */
+    uint64_t size_bytes;     /* of the whole file */
+};
+
+struct data_argument {
+    char name[DATA_NAME_BYTES]; /* ends in NUL, padded with NULs */
+    uint32_t type;              /* enum data_type: of the scalar, or of the array's elements */
+    uint32_t is_pointer;        /* 1 for an array, 0 for a scalar */
+    uint64_t scalar;            /* a scalar's slot of triton_rvv_kernel's args; 0 for an array */
+    uint64_t element_count;     /* elements of the array; 0 for a scalar */
+    uint64_t value_offset;      /* of the array's contents before a run; 0: it is only written */
+    uint64_t expected_offset;   /* of its contents after one run; 0: it is only read */
+    double atol;                /* right where |output - expected| <= atol + rtol * |expected| */
+    double rtol;
+};
+
+/* A data file in memory, with buffers for the kernel to work on. */
+struct data {
+    uint32_t argument_count;
+    const struct data_argument *arguments;
+    const void **expected; /* for each argument: what is expected, or NULL */
+    const void **value;    /* for each argument: contents before a run, or NULL */
+    uint64_t *slots;       /* args of triton_rvv_kernel; arrays at multiples of 64 bytes */
+};
+
+/* Bytes of one element. */
+uint64_t data_type_size(uint32_t type);
+
+/* Reads the file at `path`. NULL, or a sentence without a full stop that says what is wrong. */
+const char *data_read(const char *path, struct data *data);
+
+#endif

@@ -1,0 +1,159 @@
+"""Writes a kernel's arguments and expected outputs to the file that the launcher reads."""
+
+from __future__ import annotations
+
+import struct
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from launchers.arguments import STORAGE_TYPES, Argument
+
+__all__ = ["write_data_file"]
+
+# The format is defined in data_file.h; these are its constants and its two structures.
+_MAGIC = b"TRVVDATA"
+_VERSION = 1
+_ALIGNMENT = 64
+_NAME_BYTES = 56
+_HEADER = struct.Struct("<8sIIQ")
+_ARGUMENT = struct.Struct(f"<{_NAME_BYTES}sIIQQQQdd")
+_TYPE_CODES = {
+    "i1": 0,
+    "i8": 1,
+    "u8": 2,
+    "i16": 3,
+    "u16": 4,
+    "i32": 5,
+    "u32": 6,
+    "i64": 7,
+    "u64": 8,
+    "fp16": 9,
+    "bf16": 10,
+    "fp32": 11,
+    "fp64": 12,
+}
+_FLOAT_FORMATS = {"fp16": "<e", "bf16": "<f", "fp32": "<f", "fp64": "<d"}
+
+
+def write_data_file(path: Path, arguments: Sequence[Argument]) -> None:
+    """Writes `arguments`, in the kernel's order, in the format of data_file.h.
+
+    The same arguments give the same bytes. `path` appears whole or not at all. A name is cut to 55
+    bytes; it only serves messages.
+
+    Raises:
+        ValueError: for an argument whose type is unknown, whose value does not fit its type, whose
+            arrays differ in size, or whose tolerance is not a number from 0 up.
+    """
+    for argument in arguments:
+        _check(argument)
+    arrays = _Arrays(_HEADER.size + _ARGUMENT.size * len(arguments))
+    value_offsets = [arrays.place(argument, argument.value) for argument in arguments]
+    expected_offsets = [arrays.place(argument, argument.expected) for argument in arguments]
+    with tempfile.TemporaryDirectory(prefix=".data-", dir=path.parent) as folder:
+        written = Path(folder) / "data"
+        with written.open("wb") as file:
+            file.write(_HEADER.pack(_MAGIC, _VERSION, len(arguments), arrays.end))
+            for entry in zip(arguments, value_offsets, expected_offsets, strict=True):
+                file.write(_argument_entry(*entry))
+            for offset, array in arrays.placed:
+                file.write(bytes(offset - file.tell()))
+                file.write(array.data)
+        written.replace(path)
+
+
+class _Arrays:
+    """Arrays with the offsets at which they stand in the file, each offset a multiple of 64."""
+
+    def __init__(self, start: int) -> None:
+        self.placed: list[tuple[int, npt.NDArray[np.generic]]] = []
+        self.end = start
+
+    def place(self, argument: Argument, contents: object) -> int:
+        """The offset of `contents`, or 0 where there is no array to place."""
+        if contents is None or not argument.is_pointer:
+            return 0
+        array = np.ascontiguousarray(contents).reshape(-1)
+        offset = -(-self.end // _ALIGNMENT) * _ALIGNMENT
+        self.placed.append((offset, array))
+        self.end = offset + array.nbytes
+        return offset
+
+
+def _argument_entry(argument: Argument, value_offset: int, expected_offset: int) -> bytes:
+    scalar, count = 0, 0
+    if argument.is_pointer:
+        count = max(np.size(array) for array in _arrays_of(argument))
+    else:
+        scalar = _scalar_slot(argument)
+    return _ARGUMENT.pack(
+        argument.name.encode()[: _NAME_BYTES - 1],
+        _TYPE_CODES[argument.element_type],
+        argument.is_pointer,
+        scalar,
+        count,
+        value_offset,
+        expected_offset,
+        argument.atol,
+        argument.rtol,
+    )
+
+
+def _scalar_slot(argument: Argument) -> int:
+    """The scalar's 8-byte slot in the array that the kernel's entry takes, as kernel_abi.h says."""
+    name, value = argument.element_type, argument.value
+    if name in _FLOAT_FORMATS:
+        try:
+            bits = int.from_bytes(struct.pack(_FLOAT_FORMATS[name], value), "little")
+        except (OverflowError, struct.error):
+            raise ValueError(f"argument {argument.name}: {value!r} does not fit {name}") from None
+        return _round_to_bf16(bits) if name == "bf16" else bits
+    lowest, highest = _integer_range(name)
+    if not isinstance(value, int | np.integer) or not lowest <= value <= highest:
+        raise ValueError(f"argument {argument.name}: {value!r} does not fit {name}")
+    return int(value) % 2**64
+
+
+def _integer_range(name: str) -> tuple[int, int]:
+    if name == "i1":
+        return 0, 1
+    limits = np.iinfo(np.dtype(STORAGE_TYPES[name]))
+    return int(limits.min), int(limits.max)
+
+
+def _round_to_bf16(bits: int) -> int:
+    """The upper half of an fp32, rounded to nearest even; NaN stays NaN."""
+    if bits & 0x7FFFFFFF > 0x7F800000:
+        return 0x7FC0
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
+def _arrays_of(argument: Argument) -> list[npt.NDArray[np.generic] | int | float]:
+    return [array for array in (argument.value, argument.expected) if array is not None]
+
+
+def _check(argument: Argument) -> None:
+    """Raises ValueError for what the launcher could not make sense of."""
+    name, kind = argument.name, argument.element_type
+    if kind not in _TYPE_CODES:
+        raise ValueError(f"argument {name}: type {kind} is not one of {', '.join(_TYPE_CODES)}")
+    if not (argument.atol >= 0 and argument.rtol >= 0):
+        raise ValueError(f"argument {name}: atol and rtol have to be numbers from 0 up")
+    if not argument.is_pointer:
+        if argument.expected is not None or isinstance(argument.value, np.ndarray):
+            raise ValueError(f"argument {name}: a scalar takes one number and expects no output")
+        return
+    arrays = _arrays_of(argument)
+    if not arrays:
+        raise ValueError(f"argument {name}: a pointer needs a value, an expected output or both")
+    for array in arrays:
+        stored = np.dtype(STORAGE_TYPES[kind])
+        found = getattr(array, "dtype", type(array).__name__)
+        if found != stored:
+            raise ValueError(f"argument {name}: *{kind} takes an array of {stored}, not {found}")
+    if len({np.size(array) for array in arrays}) > 1:
+        raise ValueError(f"argument {name}: its value and expected output differ in size")

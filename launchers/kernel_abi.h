@@ -1,0 +1,36 @@
+/* What an object file compiled from a Triton kernel exports. Embed it by calling the entry once
+ * for each program of the grid; docs/launcher.md shows a main of one's own. */
+#ifndef TRITON_RVV_KERNEL_ABI_H
+#define TRITON_RVV_KERNEL_ABI_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Runs one program of the grid.
+ *
+ * args: one 8-byte slot for each argument that is not a constexpr, in the kernel's own order: a
+ *   pointer as its address, a signed integer sign-extended, an unsigned one zero-extended, fp64 as
+ *   its bits, fp32, fp16 and bf16 as their bits in the low end of the slot.
+ * pid_x, pid_y, pid_z: what tl.program_id(0), (1) and (2) give.
+ * num_x, num_y, num_z: what tl.num_programs(0), (1) and (2) give.
+ *
+ * Programs are independent and may run in any order or at once, unless the kernel uses atomics to
+ * order them. */
+void triton_rvv_kernel(const uint64_t *args, uint32_t pid_x, uint32_t pid_y, uint32_t pid_z,
+                       uint32_t num_x, uint32_t num_y, uint32_t num_z);
+
+/* The kernel's name, ending in NUL. */
+extern const char triton_rvv_kernel_name[];
+
+/* Bits in a vector register that the code was generated for. On a machine with shorter registers
+ * the code gives wrong results without a sign: compare with vlenb (CSR 0xc22) * 8 before a call. */
+extern const uint32_t triton_rvv_vlen_bits;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,178 @@
+/* Runs a kernel over its grid on the arguments of a data file, checks its outputs, times it.
+ *
+ *   kernel.elf DATA_FILE --grid X,Y,Z [--repeats N] [--warmup N]
+ *
+ * docs/launcher.md describes the output; the exit statuses are these: */
+enum exit_status {
+    EXIT_OK = 0,
+    EXIT_WRONG_OUTPUT = 1,
+    EXIT_USAGE = 2,         /* a mistake in the command or a data file that cannot be read */
+    EXIT_WRONG_MACHINE = 3, /* no vector unit, or one of another length */
+};
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "check.h"
+#include "data_file.h"
+#include "kernel_abi.h"
+#include "region.h"
+#include "vector_unit.h"
+
+struct options {
+    const char *data_path;
+    uint32_t grid[3];
+    uint32_t repeats;
+    uint32_t warmup;
+};
+
+static int fail_usage(const char *sentence) {
+    fprintf(stderr,
+            "%s: usage is kernel.elf DATA_FILE --grid X,Y,Z [--repeats N] [--warmup N]\n", sentence);
+    return EXIT_USAGE;
+}
+
+/* Reads a whole number up to `end_char`; returns what follows it, or NULL where there is none. */
+static const char *parse_number(const char *text, char end_char, uint32_t *number) {
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != end_char || errno != 0 || value > UINT32_MAX)
+        return NULL;
+    *number = (uint32_t)value;
+    return end_char == '\0' ? end : end + 1;
+}
+
+static bool parse_grid(const char *text, uint32_t grid[3]) {
+    for (int i = 0; i < 3 && text != NULL; i++)
+        text = parse_number(text, i < 2 ? ',' : '\0', &grid[i]);
+    return text != NULL && grid[0] > 0 && grid[1] > 0 && grid[2] > 0;
+}
+
+static int parse_options(int argc, char **argv, struct options *options) {
+    static const struct option known[] = {{"grid", required_argument, NULL, 'g'},
+                                          {"repeats", required_argument, NULL, 'r'},
+                                          {"warmup", required_argument, NULL, 'w'},
+                                          {0}};
+    *options = (struct options){.repeats = 1};
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        if (option == 'g' && !parse_grid(optarg, options->grid))
+            return fail_usage("--grid takes three positive numbers such as 16,1,1");
+        if (option == 'r' && !parse_number(optarg, '\0', &options->repeats))
+            return fail_usage("--repeats takes a number of runs");
+        if (option == 'w' && !parse_number(optarg, '\0', &options->warmup))
+            return fail_usage("--warmup takes a number of runs");
+        if (option == '?')
+            return fail_usage("an option is unknown or lacks its value");
+    }
+    if (optind != argc - 1)
+        return fail_usage("exactly one data file has to be given");
+    if (options->grid[0] == 0)
+        return fail_usage("--grid has to be given");
+    options->data_path = argv[optind];
+    return EXIT_OK;
+}
+
+static int check_machine(void) {
+    uint32_t vlen_bits = vector_unit_vlen_bits();
+    if (vlen_bits == triton_rvv_vlen_bits)
+        return EXIT_OK;
+    if (vlen_bits == 0)
+        fprintf(stderr, "this machine has no vector unit and the kernel was built for one of "
+                        "%" PRIu32 " bits\n", triton_rvv_vlen_bits);
+    else
+        fprintf(stderr, "this machine's vector registers have %" PRIu32 " bits and the kernel was "
+                        "built for %" PRIu32 "\n", vlen_bits, triton_rvv_vlen_bits);
+    return EXIT_WRONG_MACHINE;
+}
+
+/* Out of line, so that the check, the warm-up and the timed runs execute the same instructions. */
+__attribute__((noinline)) static void run_grid(const uint64_t *slots, const uint32_t grid[3]) {
+    uint32_t num_x = grid[0], num_y = grid[1], num_z = grid[2];
+    for (uint32_t z = 0; z < num_z; z++)
+        for (uint32_t y = 0; y < num_y; y++)
+            for (uint32_t x = 0; x < num_x; x++)
+                triton_rvv_kernel(slots, x, y, z, num_x, num_y, num_z);
+}
+
+static void poison_outputs(const struct data *data) {
+    for (uint32_t i = 0; i < data->argument_count; i++)
+        if (data->expected[i] != NULL && data->value[i] == NULL)
+            check_poison(&data->arguments[i], data->expected[i], (void *)(uintptr_t)data->slots[i]);
+}
+
+/* Gives the outputs that are inputs too their first contents back. */
+static void restore_in_outs(const struct data *data) {
+    for (uint32_t i = 0; i < data->argument_count; i++)
+        if (data->expected[i] != NULL && data->value[i] != NULL)
+            memcpy((void *)(uintptr_t)data->slots[i], data->value[i],
+                   data->arguments[i].element_count * data_type_size(data->arguments[i].type));
+}
+
+static uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t time_grid_ns(const struct data *data, const uint32_t grid[3]) {
+    restore_in_outs(data);
+    uint64_t start_ns = now_ns();
+    TRITON_RVV_REGION_START();
+    run_grid(data->slots, grid);
+    TRITON_RVV_REGION_STOP();
+    return now_ns() - start_ns;
+}
+
+/* Prints the times only when all are known, so that no output falls between two runs. */
+static int time_kernel(const struct data *data, const struct options *options) {
+    uint64_t *times_ns = calloc((size_t)options->repeats + 1, sizeof *times_ns);
+    if (times_ns == NULL)
+        return fail_usage("--repeats is more than memory can hold");
+    for (uint32_t i = 0; i < options->warmup; i++) {
+        restore_in_outs(data);
+        run_grid(data->slots, options->grid);
+    }
+    for (uint32_t i = 0; i < options->repeats; i++)
+        times_ns[i] = time_grid_ns(data, options->grid);
+    double sum_s = 0;
+    for (uint32_t i = 0; i < options->repeats; i++) {
+        printf("kernel_time_s: %" PRIu64 ".%09" PRIu64 "\n", times_ns[i] / 1000000000,
+               times_ns[i] % 1000000000);
+        sum_s += (double)times_ns[i] * 1e-9;
+    }
+    if (options->repeats > 0)
+        fprintf(stderr, "Running Triton Kernel Time: %.9f s\n", sum_s / options->repeats);
+    return EXIT_OK;
+}
+
+int main(int argc, char **argv) {
+    struct options options;
+    int status = parse_options(argc, argv, &options);
+    if (status == EXIT_OK)
+        status = check_machine();
+    if (status != EXIT_OK)
+        return status;
+    struct data data;
+    const char *error = data_read(options.data_path, &data);
+    if (error != NULL) {
+        fprintf(stderr, "%s\n", error);
+        return EXIT_USAGE;
+    }
+    printf("kernel: %s\nvlen_bits: %" PRIu32 "\n", triton_rvv_kernel_name, triton_rvv_vlen_bits);
+    fflush(stdout); /* known even where the kernel crashes */
+    poison_outputs(&data);
+    restore_in_outs(&data);
+    run_grid(data.slots, options.grid);
+    struct check_result result = check_outputs(&data);
+    check_print(&result);
+    fflush(stdout);
+    return result.wrong == NULL ? time_kernel(&data, &options) : EXIT_WRONG_OUTPUT;
+}

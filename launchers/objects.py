@@ -1,0 +1,63 @@
+"""The launcher as an object file, compiled once for each target and kept in the user's cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+from triton_rvv.target import Target
+from triton_rvv.zig import ZIG_TARGET_FLAGS, run_zig_cc, zig_version
+
+__all__ = ["launcher_object"]
+
+COMPILE_TIMEOUT_S = 120.0
+
+_SOURCE_FOLDER = Path(__file__).parent
+_SOURCES = ("launcher.c", "check.c", "data_file.c", "vector_unit.c")
+_FLAGS = ("-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-Werror", "-r")
+
+
+def launcher_object(target: Target) -> Path:
+    """The path of the launcher's object file for `target`, compiled on the first call.
+
+    The launcher is plain rv64gc and takes the vector length from the kernel's own object, so all
+    targets of one triple share a file. Its name is a hash of all that it is made from; any number
+    of processes may ask at once.
+
+    Raises:
+        ValueError: for a target whose triple has no launcher.
+        ZigError: where it does not compile, as with a full disk.
+    """
+    if target.triple != "riscv64-unknown-linux-gnu":
+        raise ValueError(f"there is no launcher for {target.triple}")
+    folder = _cache_folder()
+    cached = folder / f"{_key()}.o"
+    if cached.exists():
+        return cached
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".compile-", dir=folder) as temporary:
+        compiled = Path(temporary) / "launcher.o"
+        run_zig_cc(
+            [*_FLAGS, *_SOURCES, "-o", str(compiled)],
+            timeout_s=COMPILE_TIMEOUT_S,
+            folder=_SOURCE_FOLDER,
+        )
+        compiled.replace(cached)
+    return cached
+
+
+def _cache_folder() -> Path:
+    """Where the XDG base directory specification puts a user's caches."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "triton-rvv-tuner" / "launchers"
+
+
+def _key() -> str:
+    """A hash of the sources, the compiler's version and the flags."""
+    digest = hashlib.sha256()
+    digest.update("\0".join([zig_version(), *ZIG_TARGET_FLAGS, *_FLAGS]).encode())
+    for name in sorted([*_SOURCES, *(path.name for path in _SOURCE_FOLDER.glob("*.h"))]):
+        digest.update(f"\0{name}\0".encode() + (_SOURCE_FOLDER / name).read_bytes())
+    return digest.hexdigest()[:32]

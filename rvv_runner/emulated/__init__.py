@@ -1,0 +1,1 @@
+"""The emulated board: QEMU, a plug-in that models a core, and the core's cost table."""

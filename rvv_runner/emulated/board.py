@@ -1,0 +1,116 @@
+"""The emulated board: an ELF runs in QEMU, and its time is a model's estimate."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from pathlib import Path
+
+from rvv_runner.board import BoardError, BoardInfo
+from rvv_runner.board_file import BoardFile
+from rvv_runner.emulated.costs import read_cost_table
+from rvv_runner.emulated.plugin import build_plugin, find_qemu, model_version, write_once
+from rvv_runner.emulated.run import Emulator, run_in_qemu
+from rvv_runner.emulated.self_test import SELF_TEST_VLEN_BITS, check_qemu
+from rvv_runner.emulated.verdict import failed, judge
+from rvv_runner.measurement import Artifact, Measurement
+
+__all__ = ["EmulatedBoard"]
+
+_COST_TABLES = Path(__file__).parent
+
+
+class EmulatedBoard:
+    """A board that needs no hardware: qemu-riscv64 with a plug-in that estimates cycles.
+
+    A measurement depends on the ELF and its data alone, to the bit; so the kernel is timed once,
+    however many repetitions are asked for.
+
+    Args:
+        board_file: the board to emulate, of any vector length that QEMU takes.
+
+    Raises:
+        BoardError: where the board file says nothing about emulation, or its cost table is wrong.
+    """
+
+    def __init__(self, board_file: BoardFile) -> None:
+        if board_file.emulation is None:
+            raise BoardError(
+                f"the board {board_file.name} cannot be emulated: "
+                "add the section [emulation] to its board file"
+            )
+        self._emulation = board_file.emulation
+        path = _COST_TABLES / board_file.emulation.cost_table
+        try:
+            self._costs_text = read_cost_table(path, board_file.vlen_bits).plugin_text()
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise BoardError(f"the cost table {path} cannot be used: {error}") from error
+        self._costs_key = hashlib.sha256(self._costs_text.encode()).hexdigest()[:16]
+        model = hashlib.sha256(f"{model_version()}{self._costs_key}".encode()).hexdigest()[:8]
+        self._info = BoardInfo(
+            name=f"emulated:{board_file.name}",
+            kind=f"emulated-{board_file.name}-vlen{board_file.vlen_bits}-model-{model}",
+            cpu=board_file.cpu,
+            vlen_bits=board_file.vlen_bits,
+            cores=board_file.cores,
+            frequency_hz=float(board_file.frequency_hz),
+            l1d_bytes=board_file.l1d_bytes,
+            l2_bytes=board_file.l2_bytes,
+            deterministic=True,
+            estimated=True,
+        )
+        self._emulator: Emulator | None = None
+
+    @property
+    def info(self) -> BoardInfo:
+        """What is known of the board."""
+        return self._info
+
+    def open(self) -> None:
+        """Find QEMU, build the plug-in and check that they work together.
+
+        The first time on a machine this compiles for some seconds; later it takes milliseconds.
+
+        Raises:
+            BoardError: where something is missing, or QEMU's plug-in interface is another one.
+        """
+        emulator = Emulator(
+            qemu=find_qemu(),
+            cpu=self._cpu(self._info.vlen_bits),
+            plugin=build_plugin(),
+            costs=write_once(f"costs-{self._costs_key}.txt", self._costs_text),
+        )
+        check_qemu(dataclasses.replace(emulator, cpu=self._cpu(SELF_TEST_VLEN_BITS)))
+        self._emulator = emulator
+
+    def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
+        """Check the output once and estimate the time of one run of the grid.
+
+        Args:
+            artifact: what to run.
+            repeats: not used, since every repetition would give the same figures.
+            timeout_s: for the whole run, check included.
+        """
+        if self._emulator is None:
+            raise RuntimeError("measure() was called on a board that is not open")
+        if artifact.vlen_bits != self._info.vlen_bits:
+            return failed(
+                "board",
+                self._info,
+                f"the executable was built for vectors of {artifact.vlen_bits} bits "
+                f"and the board's have {self._info.vlen_bits}",
+            )
+        grid = ",".join(str(size) for size in artifact.grid)
+        arguments = (artifact.data_path, "--grid", grid, "--repeats", "1")
+        try:
+            run = run_in_qemu(self._emulator, artifact.elf_path, arguments, timeout_s)
+        except OSError as error:
+            return failed("board", self._info, f"QEMU could not be run: {error}")
+        return judge(run, self._info, timeout_s)
+
+    def close(self) -> None:
+        """Let go of the board; it can be opened again."""
+        self._emulator = None
+
+    def _cpu(self, vlen_bits: int) -> str:
+        return self._emulation.qemu_cpu.format(vlen_bits=vlen_bits)

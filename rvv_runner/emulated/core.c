@@ -1,0 +1,105 @@
+/* Runs finished blocks through branch predictor, register tracker and scoreboard. */
+#include "core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What an unknown vector type is taken for until a vset* is seen. */
+static const struct vector_type UNKNOWN_TYPE = {.sew_index = 2, .lmul_index = LMUL_1};
+
+struct core *core_new(const struct costs *costs)
+{
+    struct core *core = calloc(1, sizeof *core);
+    if (core == NULL) {
+        return NULL;
+    }
+    core->costs = costs;
+    core->predictor = calloc(costs->predictor_entries, sizeof *core->predictor);
+    if (core->predictor == NULL || !memory_init(&core->memory, costs)) {
+        return NULL;
+    }
+    core->type = UNKNOWN_TYPE;
+    core_start_region(core);
+    return core;
+}
+
+void core_start_region(struct core *core)
+{
+    scoreboard_reset(&core->board);
+    memset(&core->memory.counts, 0, sizeof core->memory.counts);
+    memset(core->counts, 0, sizeof core->counts);
+    memset(core->predictor, 0, core->costs->predictor_entries * sizeof *core->predictor);
+    tracker_reset(&core->tracker, core->costs->vlen_bits / 8);
+    core->pending = NULL;
+    core->branch_misses = 0;
+    core->vector_memory_callbacks = 0;
+}
+
+/* Follow the integer registers through the block and carry out its prefetches. */
+static void replay(struct core *core, const struct block *block)
+{
+    uint64_t pc = block->pc;
+    uint32_t site = 0;
+    for (uint32_t i = 0; i < block->length; i++) {
+        uint32_t word = block->words[i];
+        if (is_prefetch(word)) {
+            if (tracker_knows(&core->tracker, rs1_of(word))) {
+                int64_t offset = immediate_i(word & 0xfe0fffff); /* the low five bits are its kind */
+                uint64_t address = core->tracker.value[rs1_of(word)] + (uint64_t)offset;
+                core->board.fill_free += memory_prefetch(&core->memory, address);
+            } else {
+                core->memory.counts.software_prefetch_unresolved++;
+            }
+        }
+        if (i + 1 == block->length && block->sets_type_from_register &&
+            tracker_knows(&core->tracker, rs2_of(word))) {
+            core->type = vector_type_from_bits(core->tracker.value[rs2_of(word)]);
+        }
+        const struct observed *observed = accesses_memory(word) ? &core->observed[site++] : NULL;
+        tracker_step(&core->tracker, word, pc, block->sizes[i], observed);
+        pc += block->sizes[i];
+    }
+}
+
+/* A two-bit counter for each branch; a mispredicted one costs a restart of the pipeline. */
+static void predict(struct core *core, const struct block *block, uint64_t next_pc)
+{
+    uint64_t branch_pc = block->end_pc - block->sizes[block->length - 1];
+    uint8_t *counter = &core->predictor[branch_pc >> 1 & (core->costs->predictor_entries - 1)];
+    bool taken = next_pc != block->end_pc;
+    if ((*counter >= 2) != taken) {
+        core->branch_misses++;
+        scoreboard_mispredict(&core->board, core->costs->mispredict);
+    }
+    if (taken && *counter < 3) {
+        (*counter)++;
+    } else if (!taken && *counter > 0) {
+        (*counter)--;
+    }
+}
+
+void core_finish_block(struct core *core, uint64_t next_pc, bool tracking)
+{
+    struct block *block = core->pending;
+    const struct schedule_variant *variant = block_schedule(block, core->type, core->costs);
+    core->type = variant->after;
+    if (tracking) {
+        replay(core, block);
+    }
+    for (uint32_t i = 0; i < block->length; i++) {
+        const struct scheduled *item = &variant->items[i];
+        scoreboard_issue(&core->board, item, item->site < 0 ? 0 : core->penalties[item->site]);
+    }
+    for (int i = 0; i < STATIC_COUNT_COUNT; i++) {
+        core->counts[i] += variant->counts[i];
+    }
+    if (block->ends_in_branch) {
+        predict(core, block, next_pc);
+    }
+    core->pending = NULL;
+}
+
+ticks_t core_elapsed(const struct core *core)
+{
+    return core->board.last_issue; /* the first instruction issues in cycle 1 */
+}

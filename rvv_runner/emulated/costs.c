@@ -1,0 +1,108 @@
+/* Reads the cost table: lines "param NAME VALUE" and "cost NAME UNIT MASKED_PERCENT" followed by
+ * seven latencies and seven occupancies (mf8 to m8) for each of e8, e16, e32 and e64. */
+#include "costs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const class_names[CLASS_COUNT] = {
+#define X(name) #name,
+    COST_CLASSES(X)
+#undef X
+};
+static const char *const unit_names[UNIT_COUNT] = {"ieu", "ls", "fp", "vls", "vieu", "vfp"};
+
+enum { PARAMETER_COUNT = 0
+#define X(name) + 1
+    COST_PARAMETERS(X)
+#undef X
+};
+
+static int index_of(const char *const *names, int count, const char *name)
+{
+    for (int i = 0; i < count; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool read_list(FILE *file, uint32_t list[LMUL_COUNT])
+{
+    for (int i = 0; i < LMUL_COUNT; i++) {
+        if (fscanf(file, "%" SCNu32, &list[i]) != 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_class(FILE *file, const char *name, struct costs *costs, unsigned *seen)
+{
+    char unit[16];
+    uint32_t masked;
+    int index = index_of(class_names, CLASS_COUNT, name);
+    if (index < 0 || fscanf(file, "%15s %" SCNu32, unit, &masked) != 2) {
+        return false;
+    }
+    int unit_index = index_of(unit_names, UNIT_COUNT, unit);
+    if (unit_index < 0) {
+        return false;
+    }
+    struct class_cost *cost = &costs->classes[index];
+    cost->unit = (enum unit)unit_index;
+    cost->masked_percent = masked;
+    for (int sew = 0; sew < SEW_COUNT; sew++) {
+        if (!read_list(file, cost->latency[sew]) || !read_list(file, cost->occupancy[sew])) {
+            return false;
+        }
+    }
+    (*seen)++;
+    return true;
+}
+
+static bool read_parameter(FILE *file, const char *name, struct costs *costs, unsigned *seen)
+{
+    uint32_t value;
+    if (fscanf(file, "%" SCNu32, &value) != 1) {
+        return false;
+    }
+    (*seen)++;
+#define X(field)                                                                                   \
+    if (strcmp(name, #field) == 0) {                                                               \
+        costs->field = value;                                                                      \
+        return true;                                                                               \
+    }
+    COST_PARAMETERS(X)
+#undef X
+    return false;
+}
+
+bool costs_read(const char *path, struct costs *costs)
+{
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        fprintf(stderr, "board plug-in: cannot open the cost table %s\n", path);
+        return false;
+    }
+    char kind[16];
+    char name[32];
+    unsigned classes = 0;
+    unsigned parameters = 0;
+    bool good = true;
+    while (good && fscanf(file, "%15s %31s", kind, name) == 2) {
+        good = strcmp(kind, "cost") == 0 ? read_class(file, name, costs, &classes)
+                                         : read_parameter(file, name, costs, &parameters);
+    }
+    fclose(file);
+    if (!good) {
+        fprintf(stderr, "board plug-in: the cost table is wrong at '%s %s'\n", kind, name);
+    } else if (classes != CLASS_COUNT || parameters != PARAMETER_COUNT) {
+        fprintf(stderr, "board plug-in: the cost table has %u of %d classes, %u of %d parameters\n",
+                classes, CLASS_COUNT, parameters, PARAMETER_COUNT);
+        good = false;
+    }
+    return good;
+}

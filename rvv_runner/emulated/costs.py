@@ -1,0 +1,201 @@
+"""Reads a core's cost table from TOML and hands it to the plug-in in its own simple form."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["CostTable", "InstructionCost", "read_cost_table"]
+
+LMULS = ("mf8", "mf4", "mf2", "m1", "m2", "m4", "m8")
+SEW_BITS = (8, 16, 32, 64)
+UNITS = ("ieu", "ls", "fp", "vls", "vieu", "vfp")
+
+# The lists of a table hold for this vector length, and "elements" scaling starts from this width.
+_REFERENCE_VLEN_BITS = 256
+_REFERENCE_SEW_BITS = 32
+_TICKS_PER_CYCLE = 100
+
+_MEMORY_CYCLES = (
+    "tlb_miss",
+    "l2_random",
+    "l2_streamed",
+    "dram_random",
+    "dram_streamed",
+    "dirty_eviction",
+)
+_MEMORY_SIZES = (
+    "line_bytes",
+    "l1d_sets",
+    "l1d_ways",
+    "l2_sets",
+    "l2_ways",
+    "page_bytes",
+    "tlb_sets",
+    "tlb_ways",
+)
+_POWERS_OF_TWO = ("line_bytes", "l1d_sets", "l2_sets", "page_bytes", "tlb_sets")
+_MAX_STREAMS = 32
+_VECTOR_KEYS = {
+    "unit",
+    "latency",
+    "occupancy",
+    "latency_e64",
+    "occupancy_e64",
+    "masked",
+    "scales_with",
+    "source",
+}
+
+Cycles = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class InstructionCost:
+    """What one class of instruction costs, in cycles.
+
+    Args:
+        unit: the execution unit, one of UNITS.
+        masked: factor on the occupancy under a mask.
+        latency, occupancy: by element width in bits, a value for each of LMULS.
+    """
+
+    unit: str
+    masked: float
+    latency: Mapping[int, Cycles]
+    occupancy: Mapping[int, Cycles]
+
+
+@dataclass(frozen=True)
+class CostTable:
+    """A core's costs for one vector length.
+
+    Args:
+        vlen_bits: bits in a vector register.
+        classes: by the class names of `costs.h`.
+        parameters: sizes as they are, times in hundredths of a cycle, by the names of `costs.h`.
+    """
+
+    vlen_bits: int
+    classes: Mapping[str, InstructionCost]
+    parameters: Mapping[str, int]
+
+    def plugin_text(self) -> str:
+        """The table as `costs.c` reads it; times are in hundredths of a cycle."""
+        lines = [f"param {name} {value}" for name, value in self.parameters.items()]
+        for name, cost in self.classes.items():
+            numbers = [
+                str(_ticks(cycles))
+                for sew_bits in SEW_BITS
+                for column in (cost.latency[sew_bits], cost.occupancy[sew_bits])
+                for cycles in column
+            ]
+            lines.append(f"cost {name} {cost.unit} {round(cost.masked * 100)} {' '.join(numbers)}")
+        return "\n".join(lines) + "\n"
+
+
+def read_cost_table(path: Path, vlen_bits: int) -> CostTable:
+    """The costs of the core described in `path`, for a vector length of `vlen_bits`.
+
+    Costs that scale with the number of elements are worked out for that length and for each element
+    width; the others depend on LMUL alone.
+
+    Raises:
+        ValueError: where the table is wrong; the message names the entry.
+        OSError: where the file cannot be read.
+    """
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    classes = {name: _scalar_cost(name, entry) for name, entry in table["scalar"].items()}
+    for name, entry in table["vector"].items():
+        classes[name] = _vector_cost(name, entry, vlen_bits)
+    memory_entries = dict(table["vector_memory"])
+    base = memory_entries.pop("load_latency_base")
+    del memory_entries["load_latency_per_register"]
+    for name, entry in memory_entries.items():
+        latency = [base + cycles for cycles in entry["occupancy"]]
+        classes[name] = _vector_cost(name, {"unit": "vls", **entry, "latency": latency}, vlen_bits)
+    return CostTable(vlen_bits, classes, _parameters(table, vlen_bits))
+
+
+def _ticks(cycles: float) -> int:
+    return round(cycles * _TICKS_PER_CYCLE)
+
+
+def _check_source(name: str, entry: Mapping[str, Any]) -> None:
+    if not str(entry.get("source", "")).strip():
+        raise ValueError(f"{name} has no source: name one, or write fitted, derived or assumed")
+    if entry["unit"] not in UNITS:
+        raise ValueError(f"{name} has the unit {entry['unit']}: choose one of {', '.join(UNITS)}")
+
+
+def _scalar_cost(name: str, entry: Mapping[str, Any]) -> InstructionCost:
+    if set(entry) != {"unit", "latency", "occupancy", "source"}:
+        raise ValueError(f"{name} needs exactly unit, latency, occupancy and source")
+    _check_source(name, entry)
+    latency = (float(entry["latency"]),) * len(LMULS)
+    occupancy = (float(entry["occupancy"]),) * len(LMULS)
+    return InstructionCost(
+        entry["unit"], 1.0, dict.fromkeys(SEW_BITS, latency), dict.fromkeys(SEW_BITS, occupancy)
+    )
+
+
+def _vector_cost(name: str, entry: Mapping[str, Any], vlen_bits: int) -> InstructionCost:
+    if unknown := set(entry) - _VECTOR_KEYS:
+        raise ValueError(f"{name} has unknown entries: {', '.join(sorted(unknown))}")
+    _check_source(name, entry)
+    scaling = entry.get("scales_with", "lmul")
+    if scaling not in ("lmul", "elements"):
+        raise ValueError(f'{name} scales with {scaling}: write "elements", or nothing for LMUL')
+    columns: dict[str, dict[int, Cycles]] = {"latency": {}, "occupancy": {}}
+    for key, column in columns.items():
+        for sew_bits in SEW_BITS:
+            values = entry[key]
+            if sew_bits == 64:
+                values = entry.get(f"{key}_e64", values)
+            if len(values) != len(LMULS) or min(values) <= 0:
+                raise ValueError(f"{name} needs a positive {key} for each of {' '.join(LMULS)}")
+            factor = 1.0
+            if scaling == "elements":
+                factor = vlen_bits / _REFERENCE_VLEN_BITS * _REFERENCE_SEW_BITS / sew_bits
+            column[sew_bits] = _scaled(values, entry["occupancy"], key, factor)
+    return InstructionCost(
+        entry["unit"], float(entry.get("masked", 1)), columns["latency"], columns["occupancy"]
+    )
+
+
+def _scaled(values: Cycles, occupancy: Cycles, key: str, factor: float) -> Cycles:
+    """Scale an occupancy; a latency grows by what the occupancy grows."""
+    if key == "occupancy":
+        return tuple(value * factor for value in values)
+    return tuple(
+        max(value + taken * (factor - 1), 1.0)
+        for value, taken in zip(values, occupancy, strict=True)
+    )
+
+
+def _parameters(table: Mapping[str, Any], vlen_bits: int) -> dict[str, int]:
+    memory = table["memory"]
+    branches = table["branches"]
+    expected = {*_MEMORY_SIZES, *_MEMORY_CYCLES, "streams"}
+    if set(memory) != expected:
+        raise ValueError(f"[memory] needs exactly {', '.join(sorted(expected))}")
+    for name in _POWERS_OF_TWO:
+        if memory[name] <= 0 or memory[name] & (memory[name] - 1):
+            raise ValueError(f"{name} is {memory[name]}: make it a power of two")
+    entries = branches["predictor_entries"]
+    if entries <= 0 or entries & (entries - 1):
+        raise ValueError(f"predictor_entries is {entries}: make it a power of two")
+    if not 0 <= memory["streams"] <= _MAX_STREAMS:
+        raise ValueError(f"streams is {memory['streams']}: make it 0 to {_MAX_STREAMS}")
+    return {
+        "vlen_bits": vlen_bits,
+        **{name: memory[name] for name in _MEMORY_SIZES},
+        **{name: _ticks(memory[name]) for name in _MEMORY_CYCLES},
+        "streams": memory["streams"],
+        "load_latency_per_register": _ticks(table["vector_memory"]["load_latency_per_register"]),
+        "mispredict": _ticks(branches["mispredict"]),
+        "predictor_entries": entries,
+    }

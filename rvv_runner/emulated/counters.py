@@ -1,0 +1,92 @@
+"""Reads the plug-in's report and names its counts as the K1's performance monitor does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["Region", "parse_report"]
+
+# The K1's event name -> what the plug-in counts. Events of cycles are estimates.
+_K1_EVENTS = {
+    "u_mode_cycle": ("cycles",),
+    "vector_inst": ("vector_instructions",),
+    "vector_load_inst": ("vector_loads",),
+    "vector_store_inst": ("vector_stores",),
+    "vector_micro_op": ("vector_micro_operations",),
+    "eu_vfpu_full": ("vector_fp_wait_cycles",),
+    "vidu_total_cycle": ("vector_unit_busy_cycles",),
+    "l1d_access": ("l1d_load_access", "l1d_store_access"),
+    "l1d_miss": ("l1d_load_miss", "l1d_store_miss"),
+    "l1d_load_access": ("l1d_load_access",),
+    "l1d_load_miss": ("l1d_load_miss",),
+    "l2_access": ("l2_load_access", "l2_store_access"),
+    "l2_miss": ("l2_load_miss", "l2_store_miss"),
+    "l2_load_access": ("l2_load_access",),
+    "l2_store_access": ("l2_store_access",),
+}
+
+# Counts that a K1 has no event for, under the plug-in's own names.
+_OWN_COUNTERS = (
+    "instructions",
+    "scalar_loads",
+    "scalar_stores",
+    "whole_register_loads",
+    "whole_register_stores",
+    "vector_mf8",
+    "vector_mf4",
+    "vector_mf2",
+    "vector_m1",
+    "vector_m2",
+    "vector_m4",
+    "vector_m8",
+    "l1d_dirty_eviction",
+    "tlb_miss",
+    "branch_misses",
+    "software_prefetch",
+)
+
+
+@dataclass(frozen=True)
+class Region:
+    """One measured region.
+
+    Args:
+        cycles: the estimate.
+        counters: by event name.
+        unresolved: what the plug-in could not know, by its own name; empty in the usual case. A
+            count here means that the estimate leaves something out.
+        raw: everything the plug-in counted, under its own names.
+    """
+
+    cycles: float
+    counters: Mapping[str, float]
+    unresolved: Mapping[str, float]
+    raw: Mapping[str, float]
+
+
+def parse_report(text: str) -> tuple[Region, ...]:
+    """The regions of a report, in the order in which they ran.
+
+    Raises:
+        ValueError: where the text is not a whole report.
+    """
+    try:
+        entries = json.loads(text)["regions"]
+        return tuple(_region(entry) for entry in entries)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"the plug-in's report lacks an entry: {error}") from error
+
+
+def _region(raw: Mapping[str, float]) -> Region:
+    counters = {
+        event: float(sum(raw[name] for name in names)) for event, names in _K1_EVENTS.items()
+    }
+    counters |= {name: float(raw[name]) for name in _OWN_COUNTERS}
+    unresolved = {
+        name: float(raw[name])
+        for name in ("unknown_vector_type", "software_prefetch_unresolved")
+        if raw[name]
+    }
+    return Region(float(raw["cycles"]), counters, unresolved, raw)

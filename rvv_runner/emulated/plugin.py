@@ -1,0 +1,110 @@
+"""Compiles the QEMU plug-in with the system's C compiler and keeps it in the user's cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from rvv_runner.board import BoardError
+
+__all__ = ["build_folder", "build_plugin", "find_qemu", "model_version", "write_once"]
+
+COMPILE_TIMEOUT_S = 60.0
+
+_SOURCE_FOLDER = Path(__file__).parent
+_SOURCES = (
+    "block.c",
+    "cache.c",
+    "compressed.c",
+    "core.c",
+    "costs.c",
+    "decode.c",
+    "decode_vector.c",
+    "plugin.c",
+    "report.c",
+    "scoreboard.c",
+    "tracker.c",
+)
+_FLAGS = ("-shared", "-fPIC", "-O2", "-std=gnu11", "-fvisibility=hidden", "-pthread")
+
+
+def find_qemu() -> Path:
+    """The dynamic qemu-riscv64; the static one of Debian takes no plug-ins.
+
+    Raises:
+        BoardError: where it is not installed.
+    """
+    found = shutil.which("qemu-riscv64")
+    if found is None:
+        raise BoardError("qemu-riscv64 is not installed: run sudo apt-get install qemu-user")
+    return Path(found)
+
+
+def build_folder() -> Path:
+    """Where built files are kept, by the XDG base directory specification; made where missing."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(base) / "triton-rvv-tuner" / "emulated"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def model_version() -> str:
+    """A hash of all that the plug-in is compiled from; estimates of one version can be compared."""
+    digest = hashlib.sha256("\0".join([platform.machine(), *_FLAGS]).encode())
+    for name in sorted([*_SOURCES, *(path.name for path in _SOURCE_FOLDER.glob("*.h"))]):
+        digest.update(f"\0{name}\0".encode() + (_SOURCE_FOLDER / name).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def build_plugin() -> Path:
+    """The path of the plug-in, compiled on the first call; any number of processes may ask at once.
+
+    Raises:
+        BoardError: where there is no C compiler, or it does not compile the plug-in.
+    """
+    folder = build_folder()
+    built = folder / f"plugin-{model_version()}.so"
+    if built.exists():
+        return built
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    if compiler is None:
+        raise BoardError(
+            "there is no C compiler for the emulated board: run sudo apt-get install gcc libc6-dev"
+        )
+    with tempfile.TemporaryDirectory(prefix=".compile-", dir=folder) as temporary:
+        compiled = Path(temporary) / "plugin.so"
+        command = [compiler, *_FLAGS, "-o", str(compiled)]
+        _compile([*command, *(str(_SOURCE_FOLDER / name) for name in _SOURCES)])
+        compiled.replace(built)
+    return built
+
+
+def write_once(name: str, text: str) -> Path:
+    """Keep `text` in the build folder under `name`, which says all about its contents."""
+    path = build_folder() / name
+    if not path.exists():
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+            file.write(text)
+        Path(file.name).replace(path)
+    return path
+
+
+def _compile(command: list[str]) -> None:
+    try:
+        result = subprocess.run(
+            command, capture_output=True, text=True, timeout=COMPILE_TIMEOUT_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BoardError(f"the emulated board's plug-in could not be compiled: {error}") from error
+    if result.returncode != 0:
+        lines = result.stderr.strip().splitlines() or ["the compiler gave no reason"]
+        reason = next((line for line in lines if "error" in line), lines[0])
+        raise BoardError(
+            f"the emulated board's plug-in does not compile with {command[0]}, "
+            f"set CC to gcc 9 or clang 10 or newer: {reason}"
+        )

@@ -1,0 +1,135 @@
+"""Runs a command with a limit on its time and on what it prints, and leaves no process behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["BoundedResult", "run_bounded"]
+
+_READ_BYTES = 65536
+_CPU_GRACE_S = 5
+
+
+@dataclass(frozen=True)
+class BoundedResult:
+    """How a command ended.
+
+    Args:
+        returncode: its exit status, or minus the signal that ended it.
+        stdout, stderr: what it printed, up to the limit.
+        timed_out: it was killed because its time was up.
+        flooded: it was killed because it printed more than the limit.
+    """
+
+    returncode: int
+    stdout: str
+    stderr: str
+    timed_out: bool = False
+    flooded: bool = False
+
+
+def run_bounded(
+    command: Sequence[str], *, folder: Path, timeout_s: float, output_limit_bytes: int
+) -> BoundedResult:
+    """Run `command` in `folder` with an empty environment and no input.
+
+    It runs in a process group of its own, which is killed as a whole when the command ends, when
+    `timeout_s` is over, or when one of its outputs grows beyond `output_limit_bytes`. A limit on
+    CPU time ends it even where this process is killed first.
+
+    Raises:
+        OSError: where the command cannot be started.
+    """
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env={},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        _set_limits(process.pid, timeout_s)
+        outputs, timed_out, flooded = _collect(process, timeout_s, output_limit_bytes)
+    finally:
+        _kill_group(process)
+    stdout, stderr = (output.decode(errors="replace") for output in outputs)
+    return BoundedResult(process.returncode, stdout, stderr, timed_out, flooded)
+
+
+def _set_limits(pid: int, timeout_s: float) -> None:
+    """Allow as much CPU time as threads on all cores can use in `timeout_s`, and no core dump."""
+    seconds = int(timeout_s * (os.cpu_count() or 1)) + _CPU_GRACE_S
+    with contextlib.suppress(ProcessLookupError):
+        resource.prlimit(pid, resource.RLIMIT_CPU, (seconds, seconds))
+        resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
+
+
+def _collect(
+    process: subprocess.Popen[bytes], timeout_s: float, limit_bytes: int
+) -> tuple[list[bytes], bool, bool]:
+    """Read both outputs until they end and the command has; then whether time or output was over.
+
+    The command is not reaped here, so that its group keeps its number until it has been killed.
+    """
+    assert process.stdout is not None
+    assert process.stderr is not None
+    outputs = [bytearray(), bytearray()]
+    deadline = time.monotonic() + timeout_s
+    ended = os.pidfd_open(process.pid)
+    try:
+        with selectors.DefaultSelector() as selector:
+            selector.register(ended, selectors.EVENT_READ)
+            for stream, output in zip((process.stdout, process.stderr), outputs, strict=True):
+                selector.register(stream, selectors.EVENT_READ, output)
+            timed_out, flooded = _read(selector, deadline, limit_bytes)
+    finally:
+        os.close(ended)
+    return [bytes(output[:limit_bytes]) for output in outputs], timed_out, flooded
+
+
+def _read(selector: selectors.BaseSelector, deadline: float, limit_bytes: int) -> tuple[bool, bool]:
+    """Read what is registered with a buffer until the command has ended and nothing is left.
+
+    Outputs that a child of the command holds open do not keep it alive: what has been written by
+    the time the command ends is read, and no more.
+    """
+    command_ended = False
+    while True:
+        timeout_s = 0.0 if command_ended else max(deadline - time.monotonic(), 0)
+        ready = selector.select(timeout_s)
+        if not ready:
+            return not command_ended, False
+        for key, _ in ready:
+            if key.data is None:
+                command_ended = True
+                selector.unregister(key.fileobj)
+                continue
+            data = os.read(key.fd, _READ_BYTES)
+            if not data:
+                selector.unregister(key.fileobj)
+            key.data.extend(data)
+            if len(key.data) > limit_bytes:
+                return False, True
+        if not selector.get_map():
+            return False, False
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill what is left of the group, then reap its leader."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()

@@ -1,0 +1,115 @@
+/* Sums counters over the cores of a region; its cycles are those of the slowest core. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Counted while running; names as in the JSON. */
+#define MEMORY_COUNTS(X)                                                                           \
+    X(l1d_load_access) X(l1d_load_miss) X(l1d_store_access) X(l1d_store_miss)                      \
+    X(l1d_dirty_eviction) X(l2_load_access) X(l2_load_miss) X(l2_store_access) X(l2_store_miss)    \
+    X(tlb_miss) X(software_prefetch) X(software_prefetch_unresolved)
+
+struct region {
+    ticks_t elapsed, vector_busy, vector_fp_waited;
+    uint64_t counts[STATIC_COUNT_COUNT];
+    struct memory_counts memory;
+    uint64_t branch_misses, vector_memory_callbacks;
+    unsigned threads;
+};
+
+struct report {
+    size_t count, capacity;
+    struct region regions[];
+};
+
+static void add_core(struct region *region, const struct core *core)
+{
+    ticks_t elapsed = core_elapsed(core);
+    region->elapsed = elapsed > region->elapsed ? elapsed : region->elapsed;
+    region->threads += elapsed > 0;
+    region->vector_busy += core->board.vector_busy;
+    region->vector_fp_waited += core->board.vector_fp_waited;
+    region->branch_misses += core->branch_misses;
+    region->vector_memory_callbacks += core->vector_memory_callbacks;
+    for (int i = 0; i < STATIC_COUNT_COUNT; i++) {
+        region->counts[i] += core->counts[i];
+    }
+#define X(name) region->memory.name += core->memory.counts.name;
+    MEMORY_COUNTS(X)
+#undef X
+}
+
+void report_add_region(struct report **report, struct core *const *cores, unsigned core_count)
+{
+    if (*report == NULL || (*report)->count == (*report)->capacity) {
+        size_t count = *report == NULL ? 0 : (*report)->count;
+        size_t capacity = count == 0 ? 16 : count * 2;
+        *report = realloc(*report, sizeof **report + capacity * sizeof(struct region));
+        if (*report == NULL) {
+            fputs("board plug-in: out of memory\n", stderr);
+            exit(EXIT_FAILURE);
+        }
+        (*report)->count = count;
+        (*report)->capacity = capacity;
+    }
+    struct region *region = &(*report)->regions[(*report)->count++];
+    *region = (struct region){0};
+    for (unsigned i = 0; i < core_count; i++) {
+        if (cores[i] != NULL) {
+            add_core(region, cores[i]);
+        }
+    }
+}
+
+static void write_ticks(FILE *file, const char *name, ticks_t ticks)
+{
+    fprintf(file, "\"%s\": %" PRIu64 ".%02u, ", name, ticks / TICKS_PER_CYCLE,
+            (unsigned)(ticks % TICKS_PER_CYCLE));
+}
+
+static void write_count(FILE *file, const char *name, uint64_t value)
+{
+    fprintf(file, "\"%s\": %" PRIu64 ", ", name, value);
+}
+
+static void write_region(FILE *file, const struct region *region)
+{
+    static const char *const names[STATIC_COUNT_COUNT] = {
+#define X(name) #name,
+        STATIC_COUNTS(X)
+#undef X
+    };
+    fputs("{", file);
+    write_ticks(file, "cycles", region->elapsed);
+    write_ticks(file, "vector_unit_busy_cycles", region->vector_busy);
+    write_ticks(file, "vector_fp_wait_cycles", region->vector_fp_waited);
+    for (int i = 0; i < STATIC_COUNT_COUNT; i++) {
+        write_count(file, names[i], region->counts[i]);
+    }
+#define X(name) write_count(file, #name, region->memory.name);
+    MEMORY_COUNTS(X)
+#undef X
+    write_count(file, "branch_misses", region->branch_misses);
+    write_count(file, "vector_memory_callbacks", region->vector_memory_callbacks);
+    fprintf(file, "\"threads\": %u}", region->threads);
+}
+
+bool report_write(const struct report *report, const char *path)
+{
+    FILE *file = fopen(path, "w");
+    if (file == NULL) {
+        fprintf(stderr, "board plug-in: cannot write %s\n", path);
+        return false;
+    }
+    size_t count = report == NULL ? 0 : report->count;
+    fputs("{\"regions\": [", file);
+    for (size_t i = 0; i < count; i++) {
+        fputs(i == 0 ? "\n" : ",\n", file);
+        write_region(file, &report->regions[i]);
+    }
+    fputs("\n]}\n", file);
+    bool good = !ferror(file);
+    return fclose(file) == 0 && good;
+}

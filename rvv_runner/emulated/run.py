@@ -1,0 +1,92 @@
+"""Runs an executable in QEMU under the plug-in, the same way each time."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rvv_runner.emulated.process import BoundedResult, run_bounded
+
+__all__ = ["Emulator", "QemuRun", "run_in_qemu"]
+
+OUTPUT_LIMIT_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """All that QEMU needs to stand in for a core.
+
+    Args:
+        qemu: the dynamic qemu-riscv64.
+        cpu: for its `-cpu`.
+        plugin: the compiled plug-in.
+        costs: the core's cost table as the plug-in reads it.
+    """
+
+    qemu: Path
+    cpu: str
+    plugin: Path
+    costs: Path
+
+
+@dataclass(frozen=True)
+class QemuRun:
+    """A run in QEMU.
+
+    Args:
+        result: how it ended.
+        report: what the plug-in wrote, None where it wrote nothing.
+    """
+
+    result: BoundedResult
+    report: str | None
+
+
+def run_in_qemu(
+    emulator: Emulator,
+    elf: Path,
+    arguments: Sequence[str | Path],
+    timeout_s: float,
+) -> QemuRun:
+    """Run `elf` in a folder of its own; a path among the arguments is a file for the program.
+
+    The addresses of a program's stack depend on its environment, name and arguments, and with them
+    the cache sets it uses. So the environment is empty, the random seed fixed, and every file is
+    linked into the folder under a fixed name.
+
+    Raises:
+        OSError: where QEMU cannot be started or a file cannot be linked.
+    """
+    with tempfile.TemporaryDirectory(prefix="emulated-") as name:
+        folder = Path(name)
+        _link(emulator.plugin, folder / "plugin.so")
+        _link(emulator.costs, folder / "costs.txt")
+        _link(elf, folder / "kernel.elf")
+        program = ["./kernel.elf", *_program_arguments(arguments, folder)]
+        load = "./plugin.so,costs=costs.txt,report=report.json"
+        result = run_bounded(
+            [str(emulator.qemu), "-cpu", emulator.cpu, "-seed", "1", "-plugin", load, *program],
+            folder=folder,
+            timeout_s=timeout_s,
+            output_limit_bytes=OUTPUT_LIMIT_BYTES,
+        )
+        report = folder / "report.json"
+        return QemuRun(result, report.read_text(encoding="utf-8") if report.exists() else None)
+
+
+def _link(path: Path, link: Path) -> None:
+    link.symlink_to(path.resolve())
+
+
+def _program_arguments(arguments: Sequence[str | Path], folder: Path) -> list[str]:
+    program: list[str] = []
+    for argument in arguments:
+        if isinstance(argument, Path):
+            link = folder / f"data{len(program)}.bin"
+            _link(argument, link)
+            program.append(link.name)
+        else:
+            program.append(argument)
+    return program

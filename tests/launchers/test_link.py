@@ -1,0 +1,84 @@
+"""Linking to a static executable."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from launchers.objects import launcher_object
+from triton_rvv import link
+from triton_rvv.link import LinkError, link_elf
+from triton_rvv.target import Target
+from triton_rvv.zig import ZigError, run_zig_cc
+
+MISSING = "extern void absent_function(void); absent_function();"
+
+
+@pytest.fixture
+def launcher():
+    return launcher_object(Target(vlen_bits=256))
+
+
+def test_same_objects_give_the_same_bytes_whatever_the_paths(build_object, launcher, tmp_path):
+    kernel = build_object("")
+    (tmp_path / "elsewhere").mkdir()
+    moved = tmp_path / "elsewhere" / "renamed.o"
+    moved.write_bytes(kernel.read_bytes())
+    link_elf([kernel, launcher], tmp_path / "one.elf")
+    link_elf([moved, launcher], tmp_path / "elsewhere" / "two.elf")
+    one = (tmp_path / "one.elf").read_bytes()
+    assert one == (tmp_path / "elsewhere" / "two.elf").read_bytes()
+    assert str(tmp_path).encode() not in one
+
+
+def test_executable_keeps_symbols_and_drops_debug_information(build_elf):
+    elf = build_elf("")
+    contents = elf.read_bytes()
+    assert elf.stat().st_mode & 0o111
+    assert b"\0triton_rvv_kernel\0" in contents
+    assert b".debug_" not in contents
+    assert b".interp" not in contents
+    assert len(contents) < 200_000
+
+
+def test_links_at_once_do_not_disturb_each_other(build_object, launcher, tmp_path):
+    kernel = build_object("")
+    outputs = [tmp_path / f"{i % 3}.elf" for i in range(6)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda output: link_elf([kernel, launcher], output), outputs))
+    assert len({output.read_bytes() for output in outputs}) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0.elf", "1.elf", "2.elf"]
+
+
+def test_missing_symbol_is_named_and_nothing_is_overwritten(build_object, launcher, tmp_path):
+    output = tmp_path / "kernel.elf"
+    output.write_text("what stood here before")
+    with pytest.raises(LinkError, match="undefined symbol: absent_function"):
+        link_elf([build_object(MISSING), launcher], output)
+    assert output.read_text() == "what stood here before"
+    assert list(tmp_path.iterdir()) == [output]
+
+
+def test_file_that_is_no_object_is_refused(launcher, tmp_path):
+    (tmp_path / "kernel.o").write_text("no object")
+    with pytest.raises(LinkError, match=r"kernel\.o"):
+        link_elf([tmp_path / "kernel.o", launcher], tmp_path / "kernel.elf")
+
+
+def test_message_is_the_first_error_and_not_a_warning_before_it(tmp_path):
+    (tmp_path / "source.c").write_text("#warning careful\n#error first\n#error second\n")
+    with pytest.raises(ZigError, match=r"^source\.c:2:2: error: first$"):
+        run_zig_cc(["-c", "source.c", "-o", "source.o"], timeout_s=120, folder=tmp_path)
+
+
+def test_link_that_takes_too_long_is_given_up(build_object, launcher, tmp_path, monkeypatch):
+    monkeypatch.setattr(link, "LINK_TIMEOUT_S", 0.001)
+    with pytest.raises(LinkError, match="did not finish within"):
+        link_elf([build_object(""), launcher], tmp_path / "kernel.elf")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_warm_up_leaves_nothing_and_prints_nothing(capfd):
+    link.warm_up()
+    assert capfd.readouterr() == ("", "")

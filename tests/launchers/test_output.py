@@ -1,0 +1,51 @@
+"""Reading the launcher's output, from recorded runs."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from launchers.output import LauncherReport, parse_launcher_output
+
+HEAD = "kernel: add_kernel\nvlen_bits: 256\n"
+
+
+def test_run_with_right_output():
+    stdout = HEAD + (
+        "out OK max_abs_error=1.19209e-07\n"
+        "kernel_time_s: 0.000025909\nkernel_time_s: 12.000008933\n"
+    )
+    assert parse_launcher_output(stdout) == LauncherReport(
+        "add_kernel", 256, True, 1.19209e-07, "", (0.000025909, 12.000008933)
+    )
+
+
+def test_run_with_wrong_output():
+    stdout = HEAD + "out NOT OK max_abs_error=inf argument=c index=960 got=nan expected=0.733\n"
+    report = parse_launcher_output(stdout)
+    assert report.output_ok is False
+    assert report.max_abs_error == math.inf
+    assert report.mismatch == "c[960] is nan and should be 0.733"
+
+
+@pytest.mark.parametrize("stdout", ["", "kernel: add_k", "Segmentation fault\n"])
+def test_run_that_did_not_get_far(stdout):
+    assert parse_launcher_output(stdout) == LauncherReport()
+
+
+def test_crash_in_the_kernel_leaves_the_check_open():
+    report = parse_launcher_output(HEAD)
+    assert report == LauncherReport("add_kernel", 256)
+
+
+def test_line_that_was_cut_off_is_not_believed():
+    whole = HEAD + "out OK max_abs_error=0\nkernel_time_s: 0.001234567\n"
+    assert parse_launcher_output(whole + "kernel_time_s: 0.00").times_s == (0.001234567,)
+    assert parse_launcher_output(HEAD + "out OK max_abs_error=1.1").output_ok is None
+
+
+def test_lines_of_the_kernel_are_passed_over():
+    stdout = HEAD + "pid 3 says out OK\nout OK max_abs_error=0.5\nkernel_time_s: soon\n"
+    report = parse_launcher_output(stdout)
+    assert (report.output_ok, report.max_abs_error, report.times_s) == (True, 0.5, ())

@@ -1,0 +1,107 @@
+"""Names of devices, board files, cost tables and reports: what is taken and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import rvv_runner
+from rvv_runner import BoardError
+from rvv_runner.board_file import read_board_file
+from rvv_runner.devices import DEFAULT_DEVICE, board_names, load_board
+from rvv_runner.emulated.board import EmulatedBoard
+from rvv_runner.emulated.costs import read_cost_table
+from rvv_runner.emulated.counters import parse_report
+from rvv_runner.emulated.plugin import build_plugin, find_qemu
+
+COSTS = Path(rvv_runner.__file__).parent / "emulated" / "x60_costs.toml"
+BOARD = Path(rvv_runner.__file__).parent / "boards" / "x60.toml"
+
+
+def test_the_default_device_is_the_emulated_x60():
+    assert board_names()[0] == DEFAULT_DEVICE == "emulated"
+    assert load_board("emulated").info == load_board("emulated:x60").info
+    info = load_board("emulated").info
+    assert (info.name, info.cpu, info.vlen_bits) == ("emulated:x60", "spacemit-x60", 256)
+    assert info.deterministic
+    assert info.estimated
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("emulatd", "did you mean emulated"), ("ssh://board", "choose one of"), ("x60", "emulated")],
+)
+def test_an_unknown_device_names_the_nearest(name, hint):
+    with pytest.raises(BoardError, match=f"there is no device {name}: .*{hint}"):
+        load_board(name)
+
+
+def test_boards_that_estimate_differently_are_of_different_kinds():
+    board_file = read_board_file("x60")
+    other = dataclasses.replace(board_file, vlen_bits=512)
+    assert EmulatedBoard(board_file).info.kind != EmulatedBoard(other).info.kind
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("vlen_bits = 256", "", "lacks the entry vlen_bits"),
+        ("cores = 8", 'cores = "eight"', "cores = 'eight': make it int"),
+        ("cores = 8", "cores = 8\ncolour = 1", "unknown entry colour"),
+        ("cost_table", "costs", "lacks the entry cost_table"),
+        ("cores = 8", "cores =", "cannot be read"),
+    ],
+)
+def test_a_wrong_board_file_is_refused(tmp_path, old, new, message):
+    text = BOARD.read_text()
+    assert old in text
+    (tmp_path / "mine.toml").write_text(text.replace(old, new))
+    with pytest.raises(BoardError, match=message):
+        read_board_file("mine", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('source = "rvv-bench: vle32; below m1 derived from m1"', "", "v_load has no source"),
+        ("[2, 2, 2, 2.75, 4.8, 8.5, 19.7]", "[2.75, 4.8, 8.5, 19.7]", "v_store needs a positive"),
+        ('unit = "vfp"', 'unit = "gpu"', "has the unit gpu"),
+        ("l1d_sets = 128", "l1d_sets = 100", "make it a power of two"),
+        ("l2_random = 35", "l2_guess = 35", "memory.* needs exactly"),
+        ("masked = 2", "maskd = 2", "unknown entries: maskd"),
+    ],
+)
+def test_a_wrong_cost_table_is_refused(tmp_path, old, new, message):
+    text = COSTS.read_text()
+    assert old in text
+    path = tmp_path / "costs.toml"
+    path.write_text(text.replace(old, new))
+    with pytest.raises(ValueError, match=message):
+        read_cost_table(path, 256)
+
+
+def test_the_plugin_refuses_a_table_that_is_not_whole(tmp_path):
+    text = read_cost_table(COSTS, 256).plugin_text()
+    costs = tmp_path / "costs.txt"
+    costs.write_text("".join(text.splitlines(keepends=True)[:-1]))
+    load = f"{build_plugin()},costs={costs},report={tmp_path / 'report.json'}"
+    result = subprocess.run(
+        [str(find_qemu()), "-plugin", load, "/nowhere"],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert result.returncode != 0
+    assert "the cost table has" in result.stderr
+
+
+def test_every_counter_of_a_report_has_a_number_and_nothing_is_made_up():
+    with pytest.raises(ValueError, match="lacks an entry"):
+        parse_report('{"regions": [{"cycles": 1.0}]}')
+    with pytest.raises(ValueError, match="Expecting value"):
+        parse_report("")
+    assert parse_report('{"regions": []}') == ()

@@ -1,0 +1,168 @@
+"""The emulated board from end to end: statuses, determinism, limits, refusals."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import stat
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from launchers import Argument
+from rvv_runner import BoardError
+from rvv_runner.board_file import read_board_file
+from rvv_runner.emulated.board import EmulatedBoard
+from rvv_runner.emulated.plugin import find_qemu
+
+TIMEOUT_S = 30.0
+COUNT = 1000
+SCALE = "float *v = (float *)args[0]; for (int i = 0; i < 1000; i++) v[i] *= 2;"
+
+
+def _doubled() -> list[Argument]:
+    values = np.arange(COUNT, dtype=np.float32)
+    return [Argument("v", "*fp32", values, values * 2)]
+
+
+def test_a_right_kernel_gets_an_estimate(board, build_kernel):
+    measurement = board.measure(build_kernel(SCALE, _doubled()), 1, TIMEOUT_S)
+    assert measurement.status == "correct", measurement.reason
+    assert measurement.estimated
+    assert measurement.board == "emulated:x60"
+    assert measurement.max_abs_error == 0
+    assert measurement.times_s == (measurement.counters["u_mode_cycle"] / 1.6e9,)
+    assert measurement.counters["scalar_loads"] >= COUNT
+    assert measurement.counters["u_mode_cycle"] > COUNT
+
+
+def test_a_second_run_gives_the_same_to_the_bit(board, build_kernel, monkeypatch, tmp_path):
+    artifact = build_kernel(SCALE, _doubled())
+    first = board.measure(artifact, 1, TIMEOUT_S)
+    monkeypatch.setenv("A_LONG_ENVIRONMENT", "x" * 5000)
+    elsewhere = tmp_path / ("long" * 40)
+    artifact.elf_path.rename(elsewhere)
+    moved = type(artifact)(elsewhere, artifact.sha256, artifact.data_path, artifact.grid, 256)
+    assert board.measure(moved, 5, TIMEOUT_S) == first
+    assert first.status == "correct"
+
+
+@pytest.mark.parametrize("vlen_bits", [128, 512, 1024])
+def test_other_vector_lengths_run_with_the_same_costs(build_kernel, vlen_bits):
+    board_file = dataclasses.replace(read_board_file("x60"), vlen_bits=vlen_bits)
+    board = EmulatedBoard(board_file)
+    board.open()
+    artifact = build_kernel(SCALE, _doubled(), vlen_bits=vlen_bits)
+    assert board.measure(artifact, 1, TIMEOUT_S).status == "correct"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "reason"),
+    [
+        (SCALE.replace("2;", "3;"), "wrong", "v[1] is 3 and should be 2"),
+        ("__builtin_trap();", "runtime", "it was ended by SIGILL"),
+        ("*(volatile int *)8 = 1;", "runtime", "it was ended by SIGSEGV"),
+        ("abort();", "runtime", "it was ended by SIGABRT"),
+        ("exit(7);", "runtime", "it ended with status 7"),
+        ("_Exit(0);", "runtime", "it ended with status 0"),
+        ('for (;;) puts("and again and again");', "runtime", "it printed more than 1 MiB"),
+    ],
+)
+def test_a_bad_kernel_gets_its_status_and_reason(board, build_kernel, body, status, reason):
+    measurement = board.measure(build_kernel(body, _doubled()), 1, TIMEOUT_S)
+    assert (measurement.status, measurement.reason) == (status, reason)
+    assert measurement.times_s == ()
+    assert measurement.counters == {}
+
+
+def test_a_kernel_that_hangs_is_ended_in_time(board, build_kernel):
+    artifact = build_kernel('for (;;) __asm__ volatile("");', _doubled(), grid=(7919, 1, 1))
+    start_s = time.monotonic()
+    measurement = board.measure(artifact, 1, 1.0)
+    assert (measurement.status, measurement.reason) == ("timeout", "it did not finish within 1 s")
+    assert time.monotonic() - start_s < 4
+    assert not _processes_mentioning("7919,1,1")
+
+
+def test_faults_of_the_board_are_not_the_kernels(board, build_kernel):
+    artifact = build_kernel(SCALE, _doubled(), vlen_bits=512)
+    other_length = board.measure(artifact, 1, TIMEOUT_S)
+    assert other_length.status == "board"
+    assert "512 bits" in other_length.reason
+    artifact.data_path.write_bytes(b"not a data file")
+    unreadable = type(artifact)(artifact.elf_path, "", artifact.data_path, (1, 1, 1), 512)
+    assert board.measure(unreadable, 1, TIMEOUT_S).status == "board"
+
+
+def test_a_launcher_that_finds_another_vlen_is_the_boards_fault(board, build_kernel):
+    artifact = build_kernel(SCALE, _doubled(), vlen_bits=512)
+    claimed = type(artifact)(artifact.elf_path, "", artifact.data_path, (1, 1, 1), 256)
+    measurement = board.measure(claimed, 1, TIMEOUT_S)
+    assert measurement.status == "board"
+    assert "have 256 bits and the kernel was built for 512" in measurement.reason
+
+
+def test_measuring_needs_an_open_board(build_kernel):
+    board = EmulatedBoard(read_board_file("x60"))
+    with pytest.raises(RuntimeError, match="not open"):
+        board.measure(build_kernel(SCALE, _doubled()), 1, TIMEOUT_S)
+
+
+def _script(folder: Path, name: str, text: str) -> None:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def test_a_missing_qemu_names_the_command(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BoardError, match="run sudo apt-get install qemu-user"):
+        EmulatedBoard(read_board_file("x60")).open()
+
+
+def test_a_missing_compiler_names_the_command(monkeypatch, tmp_path):
+    _script(tmp_path, "qemu-riscv64", "exit 0")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(BoardError, match="run sudo apt-get install gcc"):
+        EmulatedBoard(read_board_file("x60")).open()
+
+
+# A QEMU without plug-ins, one with shorter vectors than asked for, and one that will not start.
+IGNORES_PLUGINS = "shift 6; exec {qemu} -cpu rv64,v=true,vext_spec=v1.0,vlen=256"
+SHORT_VECTORS = "shift 2; exec {qemu} -cpu rv64,v=true,vext_spec=v1.0,vlen=128"
+
+
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        (f'{IGNORES_PLUGINS} "$@"', "the self-test ended with status 0"),
+        (f'{SHORT_VECTORS} "$@"', "vector_memory_callbacks where there are 28"),
+        ("echo unknown option >&2; exit 1", "unknown option"),
+    ],
+)
+def test_a_qemu_with_another_interface_is_refused(monkeypatch, tmp_path, script, problem):
+    real = find_qemu()
+    version = '[ "$1" = --version ] && exec {qemu} --version\n'
+    _script(tmp_path, "qemu-riscv64", (version + script).format(qemu=real))
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(BoardError, match=problem) as refusal:
+        EmulatedBoard(read_board_file("x60")).open()
+    assert "install QEMU 7.2" in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def _processes_mentioning(text: str) -> list[str]:
+    """Command lines of running processes that hold `text`."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_text(errors="replace")
+        except OSError:
+            continue
+        if text in line:
+            found.append(line)
+    return found
