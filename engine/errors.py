@@ -13,7 +13,7 @@ class UserError(Exception):
 
 
 def nearest(word: str, valid: Iterable[str]) -> str:
-    """The valid names nearest to `word`, as the end of a sentence; all of them where none is near."""
+    """The valid names nearest to `word`, to end a sentence; all of them where none is near."""
     names = sorted(valid)
     close = difflib.get_close_matches(word, names, n=3, cutoff=0.5)
     if close:

@@ -90,8 +90,20 @@ class SearchSpace:
             yield Config(dict(zip(names, values, strict=True)))
 
     def valid_configs(self) -> Iterator[Config]:
-        """Every configuration that breaks no rule, in a fixed order."""
-        return (config for config in self.combinations() if self.violation(config) is None)
+        """Every configuration that breaks no rule, in the order of `combinations`."""
+        every = self.combinations() if self.members is None else self._members_in_order()
+        return (config for config in every if self.violation(config) is None)
+
+    def _members_in_order(self) -> Iterator[Config]:
+        """The members as `combinations` would list them; there may be far too many of those."""
+        names = [parameter.name for parameter in self.parameters]
+        ranks = [
+            {value: rank for rank, value in enumerate(parameter.values)}
+            for parameter in self.parameters
+        ]
+        rows = [tuple(member[name] for name in names) for member in self.members or ()]
+        rows.sort(key=lambda row: [rank[value] for rank, value in zip(ranks, row, strict=True)])
+        return (Config(dict(zip(names, row, strict=True))) for row in rows)
 
 
 _NOT_IN_TABLE = Rule("not-in-table", "the table of configurations does not list it", lambda _: True)

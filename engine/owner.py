@@ -1,0 +1,77 @@
+"""Which process measures a trial, and whether it is still alive to finish it."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+
+__all__ = ["Owner"]
+
+# Nothing can be known of a process on another machine, so its trial is given up after a time that
+# no measurement takes.
+_UNREACHABLE_AFTER = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process, told apart from a later one that was given the same number.
+
+    Args:
+        host: name of its machine.
+        boot_id: Linux's name of the machine's current run; a new one means all before it is gone.
+        pid: its number.
+        start_ticks: when it began, in clock ticks since boot.
+    """
+
+    host: str
+    boot_id: str
+    pid: int
+    start_ticks: int
+
+    @classmethod
+    def this_process(cls) -> Owner:
+        """The process that asks."""
+        pid = os.getpid()
+        return cls(socket.gethostname(), _boot_id(), pid, _start_ticks(pid) or 0)
+
+    @classmethod
+    def from_json(cls, value: object) -> Owner | None:
+        """What `to_json` made, or None where it is something else."""
+        match value:
+            case {
+                "host": str(host),
+                "boot_id": str(boot_id),
+                "pid": int(pid),
+                "start_ticks": int(start_ticks),
+            }:
+                return cls(host, boot_id, pid, start_ticks)
+        return None
+
+    def to_json(self) -> Mapping[str, str | int]:
+        """Its fields, as a JSON object."""
+        return asdict(self)
+
+    def is_dead(self, age: timedelta) -> bool:
+        """Whether the process that began a trial `age` ago can no longer finish it."""
+        if self.host != socket.gethostname():
+            return age > _UNREACHABLE_AFTER
+        return self.boot_id != _boot_id() or _start_ticks(self.pid) != self.start_ticks
+
+
+def _boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _start_ticks(pid: int) -> int | None:
+    """Field 22 of /proc/PID/stat (see proc(5)), or None where there is no such process."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The second field is a name in brackets that may hold spaces; fields are counted after it.
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] == "Z" else int(fields[19])

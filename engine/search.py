@@ -1,0 +1,192 @@
+"""Search: what to try next over a space, and what came of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from engine.candidates import Candidates
+from engine.proposals import Proposals
+from engine.samplers import sampler_named
+from engine.trials import StoredTrial, StoredTrials
+from rvv_runner.measurement import Status
+from search_spaces.config import Config
+from search_spaces.space import SearchSpace
+
+__all__ = ["Search"]
+
+
+class Search:
+    """Proposes configurations by `ask` and learns from `tell`.
+
+    Only configurations that break no rule are proposed, the space's default first, and none twice:
+    what the study already holds counts as tried and teaches the sampler. Several may be open at
+    once. With one seed and the same answers, asked and told in the same order, the proposals are
+    the same, in one process or in several one after the other.
+
+    Args:
+        space: what may be tried.
+        sampler: a name of `engine.samplers.SAMPLERS`.
+        seed: of the sampler.
+        trials: the study to go on with, one in memory where there is none.
+
+    Raises:
+        UserError: for an unknown sampler, and for a space without a valid configuration.
+        ValueError: where the space's default breaks a rule.
+    """
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        sampler: str = "tpe",
+        seed: int = 0,
+        trials: StoredTrials | None = None,
+    ) -> None:
+        factory = sampler_named(sampler)
+        self._space = space
+        self._candidates = Candidates(space)
+        self._default = self._number_of_default()
+        self._proposals = Proposals(self._candidates, factory, seed)
+        self._stored = StoredTrials.in_memory() if trials is None else trials
+        # The trial that holds each candidate which is being tried or has been.
+        self._holders: dict[int, int] = {}
+        self._finished: dict[int, StoredTrial] = {}
+        self._open: dict[int, int] = {}
+        self._own_violations: set[int] = set()
+        self._catch_up()
+
+    @property
+    def space(self) -> SearchSpace:
+        """What may be tried."""
+        return self._space
+
+    @property
+    def size(self) -> int:
+        """How many configurations are valid."""
+        return len(self._candidates)
+
+    @property
+    def tried(self) -> int:
+        """How many distinct configurations of the space have an outcome of their own."""
+        return len(self._finished)
+
+    @property
+    def default_time_s(self) -> float | None:
+        """Time of the space's default, or None where it is not known or there is none."""
+        if self._default is None or self._default not in self._finished:
+            return None
+        return self._finished[self._default].time_s
+
+    def ask(self) -> Config | None:
+        """What to try next, or None where every valid configuration is tried or being tried."""
+        while True:
+            self._catch_up()
+            if not self._proposals.free.any():
+                return None
+            candidate = self._next_candidate()
+            config = self._candidates.config(candidate)
+            trial_number = self._stored.start(config, self._space)
+            self._catch_up()
+            if self._holders[candidate] == trial_number:
+                self._open[candidate] = trial_number
+                return config
+            reason = {"reason": "another process began the same configuration first"}
+            self._stored.finish(trial_number, None, "board", reason)
+
+    def tell(
+        self,
+        config: Mapping[str, object],
+        seconds: float | None,
+        *,
+        status: Status | None = None,
+        attributes: Mapping[str, object] | None = None,
+        note: str = "",
+        files: Sequence[Path] = (),
+    ) -> None:
+        """What came of a configuration that `ask` gave.
+
+        Args:
+            config: the configuration.
+            seconds: its time, or None where it failed.
+            status: "correct" with a time; without one what went wrong, "runtime" where not given.
+                "board" gives the configuration back: it is proposed again and counts as not tried.
+            attributes: stored with the trial; JSON values only.
+            note: Markdown that optuna-dashboard shows with the trial.
+            files: copied to the study's artifacts, where optuna-dashboard offers them.
+
+        Raises:
+            ValueError: for a configuration that is not open, a time that is not finite, or a
+                status that does not fit the time.
+        """
+        candidate = self._candidates.number(config)
+        if candidate is None or candidate not in self._open:
+            raise ValueError(f"{config} is not open: tell only what ask gave, and only once")
+        if seconds is not None and not math.isfinite(seconds):
+            raise ValueError(f"a time has to be finite, and {seconds} is not")
+        status = status or ("runtime" if seconds is None else "correct")
+        if (status == "correct") != (seconds is not None):
+            raise ValueError(f"the status {status} does not go with the time {seconds}")
+        self._holders[candidate] = self._stored.finish(
+            self._open.pop(candidate), seconds, status, attributes or {}, note=note, files=files
+        )
+        self._catch_up()
+
+    def best(self) -> tuple[Config, float] | None:
+        """The quickest configuration and its time, or None where none was correct."""
+        timed = [
+            (trial.config, trial.time_s) for trial in self.trials() if trial.time_s is not None
+        ]
+        return min(timed, key=lambda pair: pair[1], default=None)
+
+    def trials(self) -> list[StoredTrial]:
+        """Every configuration tried, with its outcome, in the order of asking."""
+        return sorted(self._finished.values(), key=lambda trial: trial.number)
+
+    def _number_of_default(self) -> int | None:
+        default = self._space.default
+        if default is None:
+            return None
+        number = self._candidates.number(default)
+        if number is None:
+            rule = self._space.violation(default)
+            why = f"the rule {rule.name} forbids it" if rule else "it is not made of its values"
+            raise ValueError(f"the default {default} is not in the search space: {why}")
+        return number
+
+    def _next_candidate(self) -> int:
+        """A free candidate; violations that the sampler met on the way are recorded."""
+        if self._default is not None and self._proposals.free[self._default]:
+            return self._default
+        candidate, violations = self._proposals.propose()
+        for violation in violations:
+            number = self._stored.forbid(violation.config, violation.rule, self._space)
+            self._own_violations.add(number)
+        return candidate
+
+    def _catch_up(self) -> None:
+        """Learn from every trial that is new or has ended, whoever made it."""
+        for trial in self._stored.changes():
+            candidate = self._candidates.number(trial.config)
+            if candidate is not None:
+                self._learn(candidate, trial)
+            elif trial.status == "constraint" and trial.number not in self._own_violations:
+                self._proposals.teach_violation(trial.config)
+
+    def _learn(self, candidate: int, trial: StoredTrial) -> None:
+        if trial.status == "constraint" and not trial.was_started:
+            return  # A rule forbade it once, and no longer does.
+        if candidate not in self._holders:
+            self._holders[candidate] = trial.number
+            self._proposals.take(candidate)
+        if self._holders[candidate] != trial.number or trial.status is None:
+            return
+        if trial.status == "board":
+            if self._open.get(candidate) == trial.number:
+                return  # Another machine took this process for dead; `tell` begins it again.
+            del self._holders[candidate]
+            self._proposals.release(candidate)
+            return
+        self._proposals.finish(candidate, trial.time_s)
+        if trial.status != "constraint":
+            self._finished[candidate] = trial

@@ -1,0 +1,179 @@
+"""A study that outlives the process: opening it, going on with it, refusing what is not ours."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import optuna
+from optuna.exceptions import ExperimentalWarning
+from optuna.storages import BaseStorage, JournalStorage, get_storage
+from optuna.storages.journal import JournalRedisBackend
+from sqlalchemy.engine import make_url
+
+from engine.errors import UserError
+from engine.journal import CrashSafeJournal
+from engine.trials import StoredTrials
+from search_spaces.space import SearchSpace
+
+__all__ = ["DEFAULT_STORAGE", "FORMAT_VERSION", "StudyIdentity", "open_study"]
+
+# One file for all studies, so that one optuna-dashboard shows them side by side.
+DEFAULT_STORAGE = "studies/tuner.journal"
+
+# Of what is stored with studies and trials; a change that older code would misread raises it.
+FORMAT_VERSION = 1
+
+_ARTIFACTS_DIR = "artifacts"
+
+
+@dataclass(frozen=True)
+class StudyIdentity:
+    """What a study is about; times of two studies that differ here are never mixed.
+
+    Args:
+        kernel: the kernel's name.
+        shape: size of each dimension.
+        dtype: element type.
+        device: what measures.
+        sampler: name of the sampler; only for the study's own name, since what one sampler
+            measured serves another as well.
+    """
+
+    kernel: str
+    shape: Mapping[str, int]
+    dtype: str
+    device: str
+    sampler: str
+
+    @property
+    def name(self) -> str:
+        """The study's name where the user gives none: "matmul-M256-N512-K256-fp32-emulated-tpe"."""
+        sizes = (f"{name}{size}" for name, size in self.shape.items())
+        return "-".join((self.kernel, *sizes, self.dtype, self.device, self.sampler))
+
+    def attributes(self) -> dict[str, object]:
+        """What is stored with the study, and has to be the same to go on with it."""
+        return {
+            "format_version": FORMAT_VERSION,
+            "kernel": self.kernel,
+            "shape": dict(self.shape),
+            "dtype": self.dtype,
+            "device": self.device,
+        }
+
+
+def open_study(
+    storage: str, identity: StudyIdentity, space: SearchSpace, name: str | None = None
+) -> StoredTrials:
+    """Create a study, or go on with the one of that name; trials of dead processes are given back.
+
+    Args:
+        storage: path of a journal file, or one of Optuna's URLs ("sqlite:///tuner.db",
+            "mysql://...", "redis://...").
+        identity: what the study is about.
+        space: what it searches; a fingerprint is stored, for people.
+        name: the study's name, where it is not to be the identity's.
+
+    Raises:
+        UserError: where the storage cannot be opened, or holds under this name something that
+            another version or another command made; nothing has been changed then.
+    """
+    with _as_user_error(storage):
+        opened = _open_storage(storage)
+        name = name or identity.name
+        _check_is_ours(opened, name, identity)
+        study = optuna.create_study(
+            storage=opened, study_name=name, direction="minimize", load_if_exists=True
+        )
+        wanted = {**identity.attributes(), "space": _fingerprint(space)}
+        for key, value in wanted.items():
+            if study.user_attrs.get(key) != value:
+                study.set_user_attr(key, value)
+        trials = StoredTrials(study, opened, _artifacts_dir(storage))
+        trials.sweep()
+    return trials
+
+
+def _open_storage(storage: str) -> BaseStorage:
+    if storage.startswith("redis"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExperimentalWarning)
+            return JournalStorage(JournalRedisBackend(storage))
+    if _is_url(storage):
+        return get_storage(storage)
+    return JournalStorage(CrashSafeJournal(Path(storage)))
+
+
+def _is_url(storage: str) -> bool:
+    return "://" in storage
+
+
+def _artifacts_dir(storage: str) -> Path:
+    """Next to the storage's file; next to the default storage for a database on a server."""
+    path: str | None = storage
+    if _is_url(storage):
+        url = make_url(storage)
+        path = url.database if url.get_backend_name() == "sqlite" else None
+    return Path(path or DEFAULT_STORAGE).parent / _ARTIFACTS_DIR
+
+
+@contextmanager
+def _as_user_error(storage: str) -> Iterator[None]:
+    """Turn what goes wrong with a storage into one sentence."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        # Each database driver has exceptions of its own, so there is no shorter list of types.
+        reason = (str(error).splitlines() or [type(error).__name__])[0].strip().rstrip(".")
+        raise UserError(
+            f"the storage {storage} cannot be used ({reason}): give --storage the path of a "
+            "journal file, which is made where there is none, or a URL of Optuna's"
+        ) from error
+
+
+def _check_is_ours(storage: BaseStorage, name: str, identity: StudyIdentity) -> None:
+    """Refuse a study of this name that another version, or a command for another problem, made."""
+    study = next((s for s in storage.get_all_studies() if s.study_name == name), None)
+    if study is None:
+        return
+    stored = study.user_attrs
+    if not stored and storage.get_n_trials(study._study_id) == 0:
+        return  # Its maker was killed before it could write more.
+    version = stored.get("format_version")
+    if version != FORMAT_VERSION:
+        made_by = "another program" if version is None else f"another version (format {version})"
+        raise UserError(
+            f"the study {name} was made by {made_by} and this one reads format {FORMAT_VERSION}: "
+            "give --study a new name, or --storage a new place"
+        )
+    for key, value in identity.attributes().items():
+        if key in stored and stored[key] != value:
+            raise UserError(
+                f"the study {name} is about {key} {_spelt(stored[key])}, not {_spelt(value)}: "
+                "give --study a new name"
+            )
+
+
+def _spelt(value: object) -> str:
+    """A value as the user would have written it: "M=256,N=512"."""
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={size}" for name, size in value.items())
+    return str(value)
+
+
+def _fingerprint(space: SearchSpace) -> str:
+    """Changes where parameters, their values or the names of rules do."""
+    described = {
+        "parameters": {parameter.name: parameter.values for parameter in space.parameters},
+        "rules": [rule.name for rule in space.rules],
+        "members": sorted(map(str, space.members)) if space.members is not None else None,
+    }
+    return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:16]

@@ -1,0 +1,174 @@
+"""Pruning rules for vector boards: each says by name why a block is not worth building."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from launchers.arguments import STORAGE_TYPES
+from search_spaces.config import Config
+from search_spaces.space import Rule
+
+__all__ = [
+    "block_within_problem",
+    "element_bytes",
+    "enough_work",
+    "group_has_effect",
+    "lanes_in_register",
+    "next_power_of_two",
+    "powers_of_two",
+    "rows_fill_registers",
+    "sparing",
+    "stack_within_limit",
+    "working_set_within_l2",
+]
+
+# Tensors of a block that do not fit in registers live on the stack. Linux gives a main thread
+# 8 MiB; a quarter leaves room for the temporaries of the lowering, which are not known here.
+_STACK_LIMIT_BYTES = 2 * 1024 * 1024
+
+# Vector operations that one program, or one step of its loop, should at least hold, so that
+# setting it up does not cost more than it does. An estimate.
+_MIN_VECTOR_OPERATIONS = 16
+
+
+def powers_of_two(smallest: int, largest: int) -> tuple[int, ...]:
+    """The powers of two from `smallest` to `largest`, both of which are one.
+
+    Triton's block sizes have to be powers of two.
+    """
+    return tuple(1 << e for e in range(smallest.bit_length() - 1, largest.bit_length()))
+
+
+def next_power_of_two(size: int) -> int:
+    """The smallest power of two that is at least `size`, a positive number."""
+    return 1 << (size - 1).bit_length()
+
+
+def element_bytes(dtype: str) -> int:
+    """Size of an element of Triton's type `dtype` in memory."""
+    return np.dtype(STORAGE_TYPES[dtype]).itemsize
+
+
+def lanes_in_register(vlen_bits: int, size_bytes: int) -> int:
+    """Elements of that size in one vector register."""
+    return vlen_bits // (8 * size_bytes)
+
+
+def sparing(default: Config, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """The same rules, made to allow the default whatever they say of it.
+
+    The default is what a result is compared with, so it is always measured.
+    """
+    return tuple(Rule(rule.name, rule.reason, _or_equal(default, rule.allows)) for rule in rules)
+
+
+def _or_equal(default: Config, allows: Callable[[Config], bool]) -> Callable[[Config], bool]:
+    return lambda config: config == default or allows(config)
+
+
+def rows_fill_registers(parameter: str, lanes: int) -> Rule:
+    """The block's last dimension is a whole number of vector registers.
+
+    Rows are what becomes vectors, and an operation on part of a register costs what it costs on
+    the whole.
+    """
+    return Rule(
+        "rows-fill-registers",
+        f"{parameter} is no multiple of the {lanes} elements of a vector register, "
+        "so lanes would lie idle",
+        lambda config: _size(config, parameter) % lanes == 0,
+    )
+
+
+def block_within_problem(parameter: str, dimension: str, size: int, at_least: int = 1) -> Rule:
+    """A block is no larger than the power of two that covers its dimension of the problem.
+
+    Args:
+        parameter: the block size.
+        dimension: the dimension's name.
+        size: the dimension's size.
+        at_least: blocks up to this size are allowed all the same: where another rule asks for
+            whole registers, a smaller dimension needs a whole register too.
+    """
+    limit = max(next_power_of_two(size), at_least)
+    return Rule(
+        f"{parameter.lower().replace('_', '-')}-within-{dimension.lower()}",
+        f"{parameter} is larger than {limit}, which covers all of {dimension} = {size}",
+        lambda config: _size(config, parameter) <= limit,
+    )
+
+
+def working_set_within_l2(
+    elements: Callable[[Config], int], size_bytes: int, l2_bytes: int
+) -> Rule:
+    """The blocks that one step of a program touches fit in the L2 cache together.
+
+    Args:
+        elements: how many elements they have together.
+        size_bytes: size of an element.
+        l2_bytes: size of the cache.
+    """
+    return Rule(
+        "working-set-within-l2",
+        f"the blocks of one step take more than the {l2_bytes // 1024} KiB of the L2 cache",
+        lambda config: elements(config) * size_bytes <= l2_bytes,
+    )
+
+
+def stack_within_limit(elements: Callable[[Config], int], size_bytes: int) -> Rule:
+    """The blocks that a program keeps from step to step fit on its stack, by an estimate.
+
+    Args:
+        elements: how many elements they have together.
+        size_bytes: size of an element.
+    """
+    return Rule(
+        "stack-within-limit",
+        f"the blocks kept on the stack take more than {_STACK_LIMIT_BYTES // 1024} KiB (estimated)",
+        lambda config: elements(config) * size_bytes <= _STACK_LIMIT_BYTES,
+    )
+
+
+def enough_work(parameters: Sequence[str], dimensions: Sequence[int], lanes: int) -> Rule:
+    """One step does enough vector operations to be worth its set-up, by an estimate.
+
+    Args:
+        parameters: the block sizes whose product is the step's work in elements.
+        dimensions: the problem's sizes in the same order; a block need not do more than there is.
+        lanes: elements of a vector register.
+    """
+    least = min(_MIN_VECTOR_OPERATIONS * lanes, math.prod(map(next_power_of_two, dimensions)))
+    return Rule(
+        "enough-work",
+        f"a step of fewer than {least} elements does less work than its set-up (estimated)",
+        lambda config: math.prod(_size(config, name) for name in parameters) >= least,
+    )
+
+
+def group_has_effect(group: str, rows: tuple[str, int], columns: tuple[str, int]) -> Rule:
+    """A group of rows of blocks is more than one row only where it changes the order of programs.
+
+    Args:
+        group: the parameter that says how many rows of blocks make a group.
+        rows, columns: the block size's parameter and the size of the problem in that direction.
+    """
+
+    def allows(config: Config) -> bool:
+        block_rows = -(-rows[1] // _size(config, rows[0]))
+        block_columns = -(-columns[1] // _size(config, columns[0]))
+        most = block_rows if block_columns > 1 else 1
+        return _size(config, group) <= most
+
+    return Rule(
+        "group-has-effect",
+        f"{group} is larger than the rows of blocks it groups, or there is a single column of "
+        "them: a smaller group runs the same programs in the same order",
+        allows,
+    )
+
+
+def _size(config: Config, parameter: str) -> int:
+    return int(config[parameter])

@@ -1,0 +1,65 @@
+"""A small space with every kind of parameter, and a smooth time over it."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from engine.search import Search
+from engine.study import StudyIdentity, open_study
+from search_spaces.config import Config
+from search_spaces.space import Parameter, Rule, SearchSpace
+
+IDENTITY = StudyIdentity("matmul", {"M": 64, "N": 32}, "fp32", "emulated:x60", "tpe")
+
+SPACE = SearchSpace(
+    parameters=(
+        Parameter("ROWS", (2, 4, 8, 16)),
+        Parameter("COLUMNS", (2, 4, 8, 16, 32)),
+        Parameter("UNROLLED", (False, True)),
+        Parameter("ORDER", ("rows", "columns", "blocks")),
+    ),
+    rules=(
+        Rule("tile-fits", "the tile is too large", lambda c: c["ROWS"] * c["COLUMNS"] <= 128),
+        Rule("rows-not-wide", "rows are too wide", lambda c: c["COLUMNS"] <= 8 * c["ROWS"]),
+    ),
+    default=Config({"ROWS": 2, "COLUMNS": 8, "UNROLLED": False, "ORDER": "rows"}),
+)
+
+
+def time_of(config: Config) -> float:
+    """Quickest at ROWS=8, COLUMNS=16, UNROLLED, ORDER=blocks."""
+    distance = (math.log2(config["ROWS"]) - 3) ** 2 + (math.log2(config["COLUMNS"]) - 4) ** 2
+    order = {"rows": 2, "columns": 1, "blocks": 0}[config["ORDER"]]
+    return 1e-3 * (1 + distance + order + (not config["UNROLLED"]))
+
+
+def run(search: Search, trials: int) -> Iterator[Config]:
+    """Ask and tell until so many configurations are tried, or there are no more."""
+    while search.tried < trials and (config := search.ask()) is not None:
+        search.tell(config, time_of(config))
+        yield config
+
+
+def _tune_until_killed(storage: str, sampler: str, in_flight: int) -> None:
+    """Print each configuration once it is told; two are open at any time."""
+    search = Search(SPACE, sampler, 0, open_study(storage, IDENTITY, SPACE))
+    print("open", flush=True)
+    pending = []
+    while True:
+        while len(pending) < in_flight and (config := search.ask()) is not None:
+            pending.append(config)
+        if not pending:
+            break
+        config = pending.pop(0)
+        search.tell(config, time_of(config), attributes={"counters": {"cycles": 1.0}})
+        print(config, flush=True)
+        time.sleep(0.002)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    _tune_until_killed(sys.argv[1], sys.argv[2], int(sys.argv[3]))

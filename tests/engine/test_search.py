@@ -1,0 +1,265 @@
+"""What every sampler has to keep to, whichever proposes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from search_helpers import IDENTITY, SPACE, run, time_of
+
+from engine.errors import UserError
+from engine.samplers import SAMPLERS
+from engine.search import Search
+from engine.study import open_study
+from rvv_runner.measurement import Status
+from search_spaces.config import Config
+from search_spaces.space import Parameter, Rule, SearchSpace
+
+pytestmark = pytest.mark.timeout(60)
+
+VALID = frozenset(SPACE.valid_configs())
+
+
+@pytest.fixture(params=sorted(SAMPLERS))
+def sampler(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def test_every_valid_configuration_comes_once_and_no_other(sampler: str) -> None:
+    asked = list(run(Search(SPACE, sampler), 10_000))
+    assert len(asked) == len(VALID)
+    assert frozenset(asked) == VALID
+
+
+def test_after_the_last_there_is_none(sampler: str) -> None:
+    search = Search(SPACE, sampler)
+    asked = list(iter(search.ask, None))
+    assert len(asked) == len(VALID)
+    assert search.ask() is None
+    search.tell(asked[3], 1.0)
+    assert search.ask() is None
+    search.tell(asked[4], None, status="board")
+    assert search.ask() == asked[4]
+
+
+def test_the_default_comes_first_and_its_time_is_known(sampler: str) -> None:
+    search = Search(SPACE, sampler, seed=5)
+    assert search.default_time_s is None
+    first = search.ask()
+    assert first == SPACE.default
+    search.tell(first, 0.25)
+    assert search.default_time_s == 0.25
+    assert search.ask() != SPACE.default
+
+
+def test_open_proposals_differ(sampler: str) -> None:
+    search = Search(SPACE, sampler)
+    list(run(search, 15))
+    batch = [search.ask() for _ in range(12)]
+    assert len(set(batch)) == 12
+    for config in reversed(batch):
+        search.tell(config, time_of(config))
+    assert search.tried == 27
+
+
+@pytest.mark.parametrize("status", [s for s in get_args(Status) if s not in ("correct", "board")])
+def test_a_failure_is_not_tried_again(sampler: str, status: Status) -> None:
+    search = Search(SPACE, sampler)
+    failed = set()
+    for _ in range(20):
+        config = search.ask()
+        assert config not in failed
+        failed.add(config)
+        search.tell(config, None, status=status, attributes={"reason": "it is made to fail"})
+    assert search.best() is None
+    assert search.tried == (0 if status == "constraint" else 20)
+    rest = list(run(search, search.tried + 20))
+    assert len(rest) == 20
+    assert failed.isdisjoint(rest)
+    assert search.best() == min(((c, time_of(c)) for c in rest), key=lambda pair: pair[1])
+
+
+def test_a_fault_of_the_board_gives_the_configuration_back(sampler: str) -> None:
+    search = Search(SPACE, sampler)
+    list(run(search, 12))
+    lost = search.ask()
+    search.tell(lost, None, status="board")
+    assert search.tried == 12
+    assert lost in set(run(search, 10_000))
+
+
+def test_the_best_is_the_quickest(sampler: str) -> None:
+    search = Search(SPACE, sampler)
+    asked = list(run(search, 30))
+    assert search.best() == min(((c, time_of(c)) for c in asked), key=lambda pair: pair[1])
+    assert [trial.config for trial in search.trials()] == asked
+
+
+def test_one_seed_gives_one_sequence(sampler: str) -> None:
+    once, again = (list(run(Search(SPACE, sampler, seed=3), 40)) for _ in range(2))
+    assert once == again
+
+
+def test_another_seed_gives_another_sequence(sampler: str) -> None:
+    if sampler == "grid":
+        pytest.skip("a grid has no chance in it")
+    assert list(run(Search(SPACE, sampler, 3), 40)) != list(run(Search(SPACE, sampler, 4), 40))
+
+
+def test_the_order_of_telling_does_not_matter(sampler: str) -> None:
+    forwards, backwards = Search(SPACE, sampler, 1), Search(SPACE, sampler, 1)
+    for _ in range(10):
+        batch = [forwards.ask() for _ in range(4)]
+        assert [backwards.ask() for _ in range(4)] == batch
+        for config in batch:
+            forwards.tell(config, time_of(config))
+        for config in reversed(batch):
+            backwards.tell(config, time_of(config))
+
+
+def test_a_resumed_study_goes_on_as_if_it_had_not_stopped(sampler: str, tmp_path: Path) -> None:
+    whole = list(run(Search(SPACE, sampler, 2), 45))
+    parts: list[Config] = []
+    for upto in (1, 13, 30, 45):
+        study = open_study(str(tmp_path / "j.journal"), IDENTITY, SPACE)
+        search = Search(SPACE, sampler, 2, study)
+        assert search.tried == len(parts)
+        parts += run(search, upto)
+    assert parts == whole
+    assert search.best() == min(((c, time_of(c)) for c in whole), key=lambda pair: pair[1])
+
+
+def test_a_space_of_one(sampler: str) -> None:
+    search = Search(SearchSpace.from_configs([{"BLOCK": 8}]), sampler)
+    assert search.ask() == {"BLOCK": 8}
+    assert search.ask() is None
+    search.tell({"BLOCK": 8}, 1.0)
+    assert search.best() == ({"BLOCK": 8}, 1.0)
+
+
+def test_an_empty_space_says_what_emptied_it(sampler: str) -> None:
+    space = SearchSpace(
+        (Parameter("BLOCK", (1, 2, 3)),),
+        (
+            Rule("even", "it is odd", lambda c: c["BLOCK"] % 2 == 0),
+            Rule("odd", "it is even", lambda c: c["BLOCK"] % 2 == 1),
+        ),
+    )
+    with pytest.raises(UserError, match=r"of 3 comb.* even removed 2 \(it is odd\); odd removed 1"):
+        Search(space, sampler)
+
+
+def test_a_table_is_a_space(sampler: str) -> None:
+    rows = [{"A": a, "B": b} for a in range(10) for b in range(10) if (a * b) % 7 == 1]
+    asked = list(iter(Search(SearchSpace.from_configs(rows), sampler).ask, None))
+    assert sorted(map(str, asked)) == sorted(str(Config(row)) for row in rows)
+
+
+@pytest.mark.parametrize("name", ["tpe", "ga"])
+def test_samplers_that_learn_do_better_than_chance(name: str) -> None:
+    def mean_best(sampler: str) -> float:
+        searches = [Search(SPACE, sampler, seed) for seed in range(4)]
+        for search in searches:
+            list(run(search, 30))
+        return sum(search.best()[1] for search in searches) / len(searches)
+
+    assert mean_best(name) < 0.9 * mean_best("random")
+
+
+@pytest.mark.parametrize("name", ["tpe", "ga"])
+def test_samplers_that_learn_avoid_what_fails(name: str) -> None:
+    def failures(sampler: str) -> int:
+        count = 0
+        for seed in range(4):
+            search = Search(SPACE, sampler, seed)
+            for _ in range(35):
+                config = search.ask()
+                fails = config["ORDER"] == "blocks" or config["ROWS"] == 8
+                count += fails
+                search.tell(config, None if fails else 1.0)
+        return count
+
+    assert failures(name) < 0.8 * failures("random")
+
+
+def test_a_table_of_a_huge_product_is_quick() -> None:
+    rows = [{f"P{p}": (row * (p + 3)) % 50 for p in range(12)} for row in range(50)]
+    assert len(list(iter(Search(SearchSpace.from_configs(rows), "tpe").ask, None))) == 50
+
+
+def test_an_unknown_sampler_names_the_nearest() -> None:
+    with pytest.raises(UserError, match="did you mean tpe"):
+        Search(SPACE, "tpee")
+
+
+def test_a_default_that_a_rule_forbids_is_refused() -> None:
+    default = Config({**SPACE.default, "ROWS": 16, "COLUMNS": 32})
+    with pytest.raises(ValueError, match="tile-fits"):
+        Search(SearchSpace(SPACE.parameters, SPACE.rules, default))
+
+
+def test_only_what_is_open_can_be_told() -> None:
+    search = Search(SPACE, "random")
+    with pytest.raises(ValueError, match="not open"):
+        search.tell(SPACE.default, 1.0)
+    config = search.ask()
+    search.tell(config, 1.0)
+    with pytest.raises(ValueError, match="not open"):
+        search.tell(config, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "status"),
+    [(float("nan"), None), (float("inf"), None), (1.0, "timeout"), (None, "correct")],
+)
+def test_a_time_and_a_status_have_to_agree(seconds: float | None, status: Status | None) -> None:
+    search = Search(SPACE, "random")
+    config = search.ask()
+    with pytest.raises(ValueError, match="time"):
+        search.tell(config, seconds, status=status)
+    search.tell(config, 1.0)
+
+
+def test_what_a_rule_forbids_is_stored_with_its_rule(tmp_path: Path) -> None:
+    study = open_study(str(tmp_path / "j.journal"), IDENTITY, SPACE)
+    list(run(Search(SPACE, "tpe", 0, study), 60))
+    stored = list(open_study(str(tmp_path / "j.journal"), IDENTITY, SPACE).changes())
+    pruned = [trial for trial in stored if trial.status == "constraint"]
+    assert pruned
+    for trial in pruned:
+        assert SPACE.violation(trial.config).name == trial.attributes["constraint"]
+    assert len(stored) - len(pruned) == 60
+
+
+def test_rules_may_change_between_runs(tmp_path: Path) -> None:
+    """Trials outside the new rules are left aside, and a rule that went frees what it forbade."""
+    storage = str(tmp_path / "j.journal")
+    list(run(Search(SPACE, "tpe", 0, open_study(storage, IDENTITY, SPACE)), 40))
+    narrow = SearchSpace(
+        (*SPACE.parameters[:2], Parameter("UNROLLED", (False,)), SPACE.parameters[3]),
+        (Rule("tile-fits", "", lambda c: c["ROWS"] * c["COLUMNS"] <= 64),),
+        SPACE.default,
+    )
+    search = Search(narrow, "tpe", 0, open_study(storage, IDENTITY, narrow))
+    assert 0 < search.tried < 40
+    list(run(search, 10_000))
+    assert {trial.config for trial in search.trials()} == set(narrow.valid_configs())
+    wide = Search(SPACE, "tpe", 0, open_study(storage, IDENTITY, SPACE))
+    assert wide.tried >= 40
+
+
+def test_asks_are_quick() -> None:
+    """Proposing must stay far below what a measurement costs; a generous bound."""
+    import time
+
+    search = Search(SPACE, "tpe")
+    start = time.perf_counter()
+    list(islice(_forever(search), 60))
+    assert (time.perf_counter() - start) / 60 < 0.2
+
+
+def _forever(search: Search) -> Iterator[Config]:
+    return run(search, 10_000)

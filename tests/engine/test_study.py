@@ -1,0 +1,323 @@
+"""Studies in real storages: killed processes, torn files, strangers' files, several writers."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import optuna
+import pytest
+import search_helpers
+from search_helpers import IDENTITY, SPACE, run, time_of
+
+from engine.errors import UserError
+from engine.search import Search
+from engine.study import open_study
+
+pytestmark = pytest.mark.timeout(120)
+
+VALID = frozenset(SPACE.valid_configs())
+
+
+@pytest.fixture(params=["journal", "sqlite"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    paths = {"journal": tmp_path / "t.journal", "sqlite": f"sqlite:///{tmp_path / 't.db'}"}
+    return str(paths[request.param])
+
+
+def search_in(storage: str, sampler: str = "tpe") -> Search:
+    return Search(SPACE, sampler, 0, open_study(storage, IDENTITY, SPACE))
+
+
+def tuner(storage: str, sampler: str = "random", in_flight: int = 3) -> subprocess.Popen[str]:
+    """A process that asks and tells, and prints what it has told."""
+    script = [sys.executable, search_helpers.__file__, storage, sampler, str(in_flight)]
+    return subprocess.Popen(script, stdout=subprocess.PIPE, text=True)
+
+
+def lines_until_killed(process: subprocess.Popen[str], count: int) -> list[str]:
+    """What the process printed until it was killed, which is after `count` lines."""
+    assert process.stdout is not None
+    try:
+        first = [process.stdout.readline().strip() for _ in range(count)]
+    finally:
+        process.send_signal(signal.SIGKILL)
+        rest = process.communicate(timeout=30)[0]
+    return [*first, *rest.split("\n")[:-1]]
+
+
+def test_outcomes_come_back_with_all_that_was_stored(storage: str) -> None:
+    search = search_in(storage)
+    first, second = search.ask(), search.ask()
+    kept = {"counters": {"cycles": 12.0}, "board": "emulated:x60", "estimated": True}
+    search.tell(first, 0.5, attributes=kept)
+    search.tell(second, None, status="timeout", attributes={"reason": "no end after 10 s"})
+    again = search_in(storage)
+    told, failed = again.trials()
+    assert (told.config, told.status, told.time_s) == (first, "correct", 0.5)
+    assert kept.items() <= told.attributes.items()
+    assert (failed.config, failed.status, failed.time_s) == (second, "timeout", None)
+    assert failed.attributes["reason"] == "no end after 10 s"
+
+
+@pytest.mark.parametrize("rounds", [4])
+def test_killed_tuners_lose_nothing_and_repeat_nothing(storage: str, rounds: int) -> None:
+    told: list[str] = []
+    for count in range(3, 3 + 4 * rounds, 4):
+        process = tuner(storage)
+        printed = lines_until_killed(process, count)
+        told += [line for line in printed if line != "open"]
+    start = time.perf_counter()
+    search = search_in(storage)
+    assert time.perf_counter() - start < 5
+    assert len(told) == len(set(told)) > 4 * rounds
+    stored = {str(trial.config) for trial in search.trials()}
+    assert stored >= set(told)
+    # Whatever was under way in a killed process is tried by the next.
+    assert {str(config) for config in run(search, 10_000)} == set(map(str, VALID)) - stored
+
+
+def test_a_journal_cut_anywhere_in_its_last_lines_goes_on(tmp_path: Path) -> None:
+    whole = tmp_path / "whole.journal"
+    search = search_in(str(whole))
+    list(run(search, 5))
+    content = whole.read_bytes()
+    lines_end = [i + 1 for i, byte in enumerate(content) if byte == ord("\n")]
+    for cut in range(lines_end[-4], len(content), 23):
+        torn = tmp_path / f"cut{cut}.journal"
+        torn.write_bytes(content[:cut])
+        resumed = search_in(str(torn))
+        assert resumed.tried == 4
+        list(run(resumed, 7))
+        assert search_in(str(torn)).tried == 7
+        assert optuna.storages.JournalStorage(
+            optuna.storages.journal.JournalFileBackend(str(torn))
+        ).get_all_studies()
+
+
+def test_a_line_torn_while_others_write_is_cut_off(tmp_path: Path) -> None:
+    """The process that was killed in the middle of a line was not the only one."""
+    path = tmp_path / "t.journal"
+    search = search_in(str(path))
+    list(run(search, 3))
+    with path.open("ab") as file:
+        file.write(b'{"op_code":9,"worker_id":"dead","trial_')
+    list(run(search, 6))
+    assert search_in(str(path)).tried == 6
+
+
+def test_optunas_lock_left_behind_delays_nobody(tmp_path: Path) -> None:
+    path = tmp_path / "t.journal"
+    list(run(search_in(str(path)), 3))
+    Path(f"{path}.lock").symlink_to(path)
+    start = time.perf_counter()
+    search = search_in(str(path))
+    list(run(search, 6))
+    assert time.perf_counter() - start < 5
+    assert search.tried == 6
+
+
+def test_a_trial_of_a_living_process_is_left_alone(storage: str) -> None:
+    process = tuner(storage, in_flight=3)
+    assert process.stdout is not None
+    try:
+        for _ in range(5):
+            process.stdout.readline()
+        process.send_signal(signal.SIGSTOP)
+        search = search_in(storage)
+        mine = set(map(str, iter(search.ask, None)))
+        theirs = {str(trial.config) for trial in search.trials()}
+        # Up to three are open there; while it lives nobody else may have them.
+        assert len(VALID) - 4 <= len(mine) + len(theirs) < len(VALID)
+    finally:
+        process.kill()
+        process.communicate(timeout=30)
+    search = search_in(storage)
+    assert len(set(map(str, iter(search.ask, None))) | mine | theirs) == len(VALID)
+
+
+def test_two_tuners_at_once_share_a_study(storage: str) -> None:
+    processes = [tuner(storage, "grid"), tuner(storage, "grid")]
+    told = [line for process in processes for line in process.communicate(timeout=100)[0].split()]
+    configs = [line for line in told if line != "open"]
+    assert sorted(configs) == sorted(map(str, VALID))
+    assert search_in(storage).tried == len(VALID)
+
+
+def test_an_outcome_counts_though_the_trial_was_given_back(storage: str) -> None:
+    """Another machine took this process for dead."""
+    search = search_in(storage)
+    config = search.ask()
+    study = optuna.load_study(study_name=IDENTITY.name, storage=_optuna_storage(storage))
+    study.tell(0, state=optuna.trial.TrialState.FAIL)
+    assert search.ask() != config
+    search.tell(config, 0.125)
+    assert search.default_time_s == 0.125
+    assert search_in(storage).default_time_s == 0.125
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"TODO: buy bread", b"one line\nand another", b"SQLite format 3\0 and so on", b'{"a": 1}'],
+)
+def test_a_strangers_file_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"notes\.txt cannot be used"):
+        open_study(str(path), IDENTITY, SPACE)
+    assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_damaged_journal_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "t.journal"
+    list(run(search_in(str(path)), 3))
+    content = path.read_bytes().replace(b'"study_name"', b'"study\xff"\n')
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="cannot be used"):
+        open_study(str(path), IDENTITY, SPACE)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "storage",
+    [
+        "sqlite:////nowhere/at/all.db",
+        "/proc/nowhere/t.journal",
+        "/",
+        "nosuchdatabase://host/name",
+        "redis://127.0.0.1:1/0",
+    ],
+)
+def test_a_storage_that_cannot_be_opened_is_one_sentence(storage: str) -> None:
+    with pytest.raises(UserError, match="cannot be used") as caught:
+        open_study(storage, IDENTITY, SPACE)
+    assert storage in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_database_that_is_not_one(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    path.write_bytes(b"not a database, whatever its name says" * 100)
+    with pytest.raises(UserError, match="cannot be used"):
+        open_study(f"sqlite:///{path}", IDENTITY, SPACE)
+    assert path.read_bytes().startswith(b"not a database")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "sentence"),
+    [
+        ("format_version", 99, "another version .format 99."),
+        ("format_version", None, "another program"),
+        ("kernel", "softmax", "about kernel softmax, not matmul"),
+        ("shape", {"M": 1, "N": 32}, "about shape M=1,N=32, not M=64,N=32"),
+        ("device", "host", "about device host"),
+    ],
+)
+def test_a_study_about_something_else_is_refused(
+    storage: str, attribute: str, value: object, sentence: str
+) -> None:
+    list(run(search_in(storage), 2))
+    study = optuna.load_study(study_name=IDENTITY.name, storage=_optuna_storage(storage))
+    study.set_user_attr(attribute, value)
+    before = _content(storage)
+    with pytest.raises(UserError, match=sentence):
+        open_study(storage, IDENTITY, SPACE)
+    assert _content(storage) == before
+
+
+def test_studies_in_one_storage_do_not_mix(storage: str) -> None:
+    list(run(search_in(storage), 3))
+    other = replace(IDENTITY, kernel="softmax")
+    assert Search(SPACE, "tpe", 0, open_study(storage, other, SPACE)).tried == 0
+    assert Search(SPACE, "tpe", 0, open_study(storage, IDENTITY, SPACE, name="mine")).tried == 0
+    assert search_in(storage).tried == 3
+
+
+def test_opening_twice_says_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        list(run(search_in(str(tmp_path / "t.journal")), 12))
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.fixture
+def dashboard_of(tmp_path: Path) -> Iterator[object]:
+    """Starts optuna-dashboard on a storage; gives a function that asks its interface."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(storage: str) -> object:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+        program = Path(sys.executable).parent / "optuna-dashboard"
+        options = ["--host", "127.0.0.1", "--port", str(port), "--artifact-dir"]
+        log = (tmp_path / "dashboard.log").open("wb")
+        started.append(
+            subprocess.Popen(
+                [program, storage, *options, tmp_path / "artifacts"], stdout=log, stderr=log
+            )
+        )
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                return _ask_json(port, "studies") and (lambda path: _ask_json(port, path))
+            except OSError:
+                time.sleep(0.1)
+        raise AssertionError((tmp_path / "dashboard.log").read_text())
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def test_optuna_dashboard_shows_the_study(storage: str, tmp_path: Path, dashboard_of) -> None:
+    assembly = tmp_path / "kernel.s"
+    assembly.write_text("vfmacc.vf v8, fa0, v16\n")
+    search = search_in(storage)
+    for _ in range(3):
+        config = search.ask()
+        counters = {"counters": {"vector_inst": 7.0}}
+        search.tell(config, time_of(config), attributes=counters, note="# why", files=[assembly])
+    ask = dashboard_of(storage)
+    [study] = ask("studies")["study_summaries"]
+    assert study["study_name"] == IDENTITY.name
+    detail = ask(f"studies/{study['study_id']}?after=0")
+    assert [trial["state"] for trial in detail["trials"]] == ["Complete"] * 3
+    assert [trial["values"] for trial in detail["trials"]] == [[t.time_s] for t in search.trials()]
+    trial = detail["trials"][0]
+    attributes = {entry["key"]: entry["value"] for entry in trial["user_attrs"]}
+    assert json.loads(attributes["counters"]) == {"vector_inst": 7.0}
+    assert trial["note"]["body"] == "# why"
+    [artifact] = trial["artifacts"]
+    assert artifact["filename"] == "kernel.s"
+    assert (tmp_path / "artifacts" / artifact["artifact_id"]).read_text() == assembly.read_text()
+
+
+def _ask_json(port: int, path: str) -> object:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/{path}", timeout=30) as answer:
+        return json.load(answer)
+
+
+def _optuna_storage(storage: str) -> object:
+    """The same storage through Optuna's own classes."""
+    if "://" in storage:
+        return storage
+    backend = optuna.storages.journal.JournalFileBackend(storage)
+    return optuna.storages.JournalStorage(backend)
+
+
+def _content(storage: str) -> object:
+    """Everything in a storage, to see that nothing has changed."""
+    if "://" not in storage:
+        return Path(storage).read_bytes()
+    with sqlite3.connect(storage.removeprefix("sqlite:///")) as database:
+        return list(database.iterdump())
