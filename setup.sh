@@ -1,0 +1,165 @@
+#!/bin/sh
+# Gets this folder ready to run, from a bare Debian on; run again, it does only what is missing.
+set -eu
+cd "$(dirname "$0")"
+
+# PyPI's build of torch for Linux drags in several GB of CUDA libraries; this index has CPU builds.
+torch_cpu_index=https://download.pytorch.org/whl/cpu
+
+python=.venv/bin/python
+environment_stamp=.venv/set-up-for
+cache=${XDG_CACHE_HOME:-${HOME:?is not set: give it the path of your home folder}/.cache}/triton-rvv-tuner
+
+say() {
+    printf 'setup: %s\n' "$*" >&2
+}
+
+stop() {
+    say "$@"
+    exit 1
+}
+
+main() {
+    lock
+    packages=$(missing_packages)
+    [ -z "$packages" ] || install_packages $packages
+    make_environment
+    warm_caches
+}
+
+# Two set-ups of one folder must not meet; the lock goes with the process, however it ends.
+lock() {
+    command -v flock >/dev/null || stop "flock is missing: install the package util-linux"
+    mkdir -p .build
+    exec 9>.build/setup.lock
+    flock -n 9 || { say "waiting for another set-up of this folder" && flock 9; }
+}
+
+# The Debian packages without which nothing works here, on one line.
+missing_packages() {
+    list=
+    command -v qemu-riscv64 >/dev/null || list="$list qemu-user"
+    compiles_c || list="$list gcc libc6-dev"
+    [ -x "$python" ] || makes_environments || list="$list python3 python3-venv"
+    echo $list
+}
+
+compiles_c() {
+    echo '#include <stdlib.h>' | "${CC:-cc}" -E - >/dev/null 2>&1
+}
+
+makes_environments() {
+    base_python=$(find_python) && "$base_python" -c 'import ensurepip, venv' 2>/dev/null
+}
+
+# The first Python that is new enough, or failure; one that is too old is left to stand.
+find_python() {
+    for candidate in python3 python3.14 python3.13 python3.12 python3.11; do
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+install_packages() {
+    command -v apt-get >/dev/null ||
+        stop "install what Debian calls $* (there is no apt-get on this machine)"
+    if [ "$(id -u)" -eq 0 ]; then
+        as_root=
+    elif sudo -n true 2>/dev/null; then
+        as_root='sudo -n'
+    else
+        stop "packages are missing: run sudo apt-get install $*"
+    fi
+    say "installing the Debian packages $*"
+    # A fresh machine may have no lists of packages yet, or old ones.
+    apt_install "$@" 2>/dev/null || { $as_root apt-get -qq update && apt_install "$@"; } ||
+        stop "apt-get did not install what is needed: run sudo apt-get install $* to see why"
+    still_missing=$(missing_packages)
+    [ -z "$still_missing" ] || case $still_missing in
+        *python3*) stop "there is no Python 3.11 or newer with venv on this Debian: install one" ;;
+        *) stop "these packages are installed but do not work: $still_missing" ;;
+    esac
+}
+
+apt_install() {
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 \
+        install --no-install-recommends "$@" >&2
+}
+
+# The stamp says where the environment is, on which Python, and from which files it was made. It
+# is there only while the environment is whole, so one that was interrupted is made anew.
+make_environment() {
+    made_for=$(cat "$environment_stamp" 2>/dev/null) || made_for=
+    [ "$made_for" != "$(environment_place) $(environment_files)" ] || return 0
+    case $made_for in
+        "$(environment_place) "*) rm "$environment_stamp" ;;
+        *)
+            say "making the virtual environment .venv"
+            rm -rf .venv
+            "$(find_python)" -m venv .venv || stop "python3 -m venv .venv failed: see above"
+            ;;
+    esac
+    install_python_packages
+    echo "$(environment_place) $(environment_files)" >"$environment_stamp"
+}
+
+environment_place() {
+    echo "$PWD $("$python" -ISc 'import sys; print(*sys.version_info[:3])' 2>/dev/null)"
+}
+
+environment_files() {
+    cat pyproject.toml constraints.txt | cksum
+}
+
+install_python_packages() {
+    torch=$(grep '^torch==' constraints.txt)
+    say "installing $torch for the CPU (about 200 MB)"
+    if ! pip_install --no-deps "$torch+cpu" 2>/dev/null; then
+        pip_install --no-deps --retries 1 --index-url "$torch_cpu_index" "$torch+cpu" 2>/dev/null ||
+            say "no CPU build of $torch was found: PyPI's with CUDA follows (several GB)"
+    fi
+    say "installing the other Python packages (several hundred MB)"
+    pip_install --constraint constraints.txt --editable '.[dev]' ||
+        stop "pip could not install the packages: see above, then run make setup again"
+}
+
+pip_install() {
+    "$python" -m pip install -qq --disable-pip-version-check "$@"
+}
+
+# The stamp lies in the cache that it is about, and its name changes with all that is cached.
+warm_caches() {
+    key=$({
+        cat constraints.txt launchers/*.[ch] rvv_runner/emulated/*.[ch]
+        ls -lL "$(command -v qemu-riscv64)"
+        echo "${CC:-cc} ${ZIG_GLOBAL_CACHE_DIR:-}"
+    } | cksum | tr ' ' -)
+    [ ! -e "$cache/set-up-$key" ] || return 0
+    say "building the C library for RISC-V and the emulated board (about a minute the first time)"
+    "$python" - <<'PYTHON' || exit 1
+import sys
+
+from launchers.objects import launcher_object
+from rvv_runner.board import BoardError
+from rvv_runner.devices import DEFAULT_DEVICE, load_board
+from triton_rvv.link import LinkError, warm_up
+from triton_rvv.target import Target
+from triton_rvv.zig import ZigError
+
+try:
+    warm_up()
+    launcher_object(Target())
+    board = load_board(DEFAULT_DEVICE)
+    board.open()
+    board.close()
+except (BoardError, LinkError, ZigError) as error:
+    sys.exit(f"setup: {error}")
+PYTHON
+    mkdir -p "$cache"
+    : >"$cache/set-up-$key"
+}
+
+main

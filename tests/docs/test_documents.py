@@ -1,0 +1,147 @@
+"""What the documents say is still so: commands, names, files, quoted code and examples."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from documents import DOCUMENTS, REPOSITORY, code_blocks, links, paths_named
+
+from engine.cli import complete_config
+from engine.samplers import SAMPLERS
+from kernels.registry import kernel_names, load_kernel, make_problem
+from triton_rvv.lowering.function import HANDLERS
+
+RUN_TIMEOUT_S = 120
+PACKAGES = ("engine", "kernels", "launchers", "rvv_runner", "search_spaces", "triton_rvv")
+
+
+def commands(document: Path) -> list[list[str]]:
+    """The command lines of a document, without the path of the environment."""
+    lines = [
+        line
+        for block in code_blocks(document)
+        if block.language == "sh"
+        for line in block.text.splitlines()
+    ]
+    return [shlex.split(line.replace(".venv/bin/", "")) for line in lines]
+
+
+PYTHON_COMMANDS = [
+    words
+    for document in DOCUMENTS
+    for words in commands(document)
+    if words[:2] == ["python", "-m"] and words[2].startswith("engine.")
+]
+
+
+def test_there_are_commands_to_check() -> None:
+    assert len(PYTHON_COMMANDS) >= 7
+
+
+@pytest.mark.parametrize("words", PYTHON_COMMANDS, ids=" ".join)
+def test_a_command_is_accepted(words: list[str]) -> None:
+    module = importlib.import_module(words[2])
+    if "axpy" in words:
+        # The page's own kernel; the example's test runs it.
+        words = [word.replace("axpy", "vector_add") for word in words]
+    arguments = module._parse(words[3:])
+    problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
+    complete_config(getattr(arguments, "config", {}), problem.default_config, problem.spec.name)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_make_knows_the_targets(document: Path) -> None:
+    targets = {words[1] for words in commands(document) if words[0] == "make"}
+    targets |= set(re.findall(r"`make (\w+)", document.read_text()))
+    makefile = (REPOSITORY / "Makefile").read_text()
+    known = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[0].split()
+    assert targets <= set(known)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_and_files_exist(document: Path) -> None:
+    missing = [link for link in links(document) if not (document.parent / link).exists()]
+    shown = {block.file for block in code_blocks(document)}
+    missing += [path for path in paths_named(document) if path not in shown and not exists(path)]
+    assert missing == []
+
+
+def exists(path: str) -> bool:
+    """Whether the repository has a file or folder of this path, or anywhere one of this name."""
+    if "/" in path or (REPOSITORY / path).exists():
+        return (REPOSITORY / path).exists()
+    return any(next((REPOSITORY / folder).rglob(path), None) for folder in PACKAGES)
+
+
+def test_the_index_lists_every_page() -> None:
+    listed = {link for link in links(REPOSITORY / "docs/README.md") if "/" not in link}
+    assert listed == {path.name for path in REPOSITORY.glob("docs/*.md")} - {"README.md"}
+
+
+def test_quoted_code_stands_in_the_file_named_before_it() -> None:
+    quoted = [
+        block
+        for block in code_blocks(REPOSITORY / "CONTRIBUTING.md")
+        if block.language in ("python", "toml")
+    ]
+    assert len(quoted) >= 3
+    sources = [
+        (REPOSITORY / name).read_text()
+        for name in ("engine/samplers.py", "rvv_runner/boards/x60.toml")
+    ]
+    for block in quoted:
+        assert any(block.text in source for source in sources), block.text
+
+
+def test_the_readme_names_every_kernel_and_sampler() -> None:
+    readme = (REPOSITORY / "README.md").read_text()
+    rows = dict(re.findall(r"^\| (\S+) \| (.*) \|$", readme, re.MULTILINE))
+    assert set(re.findall(r"`(\w+)`", rows["kernel"])) == set(kernel_names())
+    assert set(re.findall(r"`(\w+)`", rows["`--sampler`"])) == set(SAMPLERS)
+
+
+def test_the_table_of_operations_is_the_compilers() -> None:
+    table = "\n".join(
+        line
+        for line in (REPOSITORY / "docs/compiler.md").read_text().splitlines()
+        if line.startswith("| ")
+    )
+    assert sorted(re.findall(r"`([a-z]+\.\w+)`", table)) == sorted(HANDLERS)
+
+
+@pytest.mark.timeout(RUN_TIMEOUT_S + 60)
+def test_the_example_of_a_kernel_runs(tmp_path: Path) -> None:
+    page = REPOSITORY / "docs/add_a_kernel.md"
+    for package in PACKAGES:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(REPOSITORY / package, tmp_path / package, ignore=ignored)
+    files = [block for block in code_blocks(page) if block.file]
+    assert len(files) == 2
+    for block in files:
+        (tmp_path / str(block.file)).write_text(block.text)
+    measure = next(words for words in commands(page) if "engine.measure" in words)
+    done = subprocess.run(
+        [sys.executable, *measure[1:], "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=RUN_TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["status"] == "correct"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_python_in_documents_compiles(document: Path) -> None:
+    for block in code_blocks(document):
+        if block.language == "python" and not block.text.startswith(" "):
+            compile(block.text, str(document), "exec")

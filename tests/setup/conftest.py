@@ -1,0 +1,34 @@
+"""The set-up script, copied to a machine on which nothing is missing."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from fake_machine import FAKE_PYTHON, Machine
+
+REPOSITORY = Path(__file__).parents[2]
+
+# What every Debian has and the script or the fakes use.
+BASE_TOOLS = "basename cat cksum cp dirname env flock grep ls mkdir rm sleep touch tr"
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """A machine on which nothing is missing, in a folder with a space in its name."""
+    machine = Machine(tmp_path / "a machine")
+    for folder in ("tools", "home", "project/launchers", "project/rvv_runner/emulated"):
+        (machine.folder / folder).mkdir(parents=True)
+    for name in ("setup.sh", "pyproject.toml", "constraints.txt"):
+        shutil.copy2(REPOSITORY / name, machine.project / name)
+    for source in ("launchers/launcher.c", "rvv_runner/emulated/plugin.c"):
+        (machine.project / source).write_text("")
+    for name in BASE_TOOLS.split():
+        found = shutil.which(name)
+        assert found is not None
+        (machine.folder / "tools" / name).symlink_to(found)
+    machine.add_tool("qemu-riscv64")
+    machine.add_tool("cc", "cat >/dev/null")
+    machine.add_tool("python3", FAKE_PYTHON)
+    return machine

@@ -1,0 +1,138 @@
+"""What set-up does about a missing package: installs it, or says in one sentence what to run."""
+
+from __future__ import annotations
+
+import pytest
+from fake_machine import Machine
+
+# Installs what it is asked for by putting it into the PATH.
+APT_GET = """#!/bin/sh
+echo "apt-get $*" >>"$CALLS"
+case "$*" in
+    *update*) touch "$HOME/updated" ;;
+    *install*) [ -z "${APT_NEEDS_UPDATE:-}" ] || [ -e "$HOME/updated" ] || exit 100
+               eval "${APT_INSTALLS:-}" ;;
+esac
+"""
+INSTALL_QEMU = 'cp "${0%/*}/cc" "${0%/*}/qemu-riscv64"'
+
+
+@pytest.fixture
+def debian(machine: Machine) -> Machine:
+    """Debian as root, without QEMU."""
+    machine.remove_tool("qemu-riscv64")
+    machine.add_tool("apt-get", APT_GET)
+    machine.add_tool("id", "echo 0")
+    machine.environment["APT_INSTALLS"] = INSTALL_QEMU
+    return machine
+
+
+def test_not_debian_names_what_to_install(machine: Machine) -> None:
+    machine.remove_tool("qemu-riscv64")
+    machine.remove_tool("cc")
+    status, said = machine.set_up()
+    assert status == 1
+    assert said == (
+        "setup: install what Debian calls qemu-user gcc libc6-dev "
+        "(there is no apt-get on this machine)"
+    )
+    assert machine.calls() == []
+
+
+def test_without_root_or_sudo_one_command_is_named(debian: Machine) -> None:
+    debian.add_tool("id", "echo 1000")
+    status, said = debian.set_up()
+    assert status == 1
+    assert said == "setup: packages are missing: run sudo apt-get install qemu-user"
+    assert debian.calls() == []
+
+
+def test_sudo_with_a_password_is_not_used(debian: Machine) -> None:
+    debian.add_tool("id", "echo 1000")
+    debian.add_tool("sudo", 'echo "sudo $*" >>"$CALLS"; exit 1')
+    status, said = debian.set_up()
+    assert status == 1
+    assert said == "setup: packages are missing: run sudo apt-get install qemu-user"
+    assert debian.calls() == ["sudo -n true"]
+
+
+def test_sudo_without_a_password_installs(debian: Machine) -> None:
+    debian.add_tool("id", "echo 1000")
+    debian.add_tool("sudo", 'shift; echo sudo >>"$CALLS"; exec "$@"')
+    debian.add_tool("true")
+    status, _ = debian.set_up()
+    assert status == 0
+    calls = debian.calls()
+    assert calls[:2] == ["sudo", "sudo"]
+    assert calls[2].startswith("apt-get")
+    assert calls[2].endswith("install --no-install-recommends qemu-user")
+
+
+def test_root_installs_after_fetching_the_lists_of_packages(debian: Machine) -> None:
+    debian.environment["APT_NEEDS_UPDATE"] = "yes"
+    status, _ = debian.set_up()
+    assert status == 0
+    apt_calls = [call.split()[0:3] for call in debian.calls() if call.startswith("apt-get")]
+    assert apt_calls == [
+        ["apt-get", "-qq", "-y"],
+        ["apt-get", "-qq", "update"],
+        ["apt-get", "-qq", "-y"],
+    ]
+
+
+def test_an_install_that_fails_names_the_command(debian: Machine) -> None:
+    debian.environment["APT_INSTALLS"] = "exit 100"
+    status, said = debian.set_up()
+    assert status == 1
+    assert said == (
+        "setup: apt-get did not install what is needed: "
+        "run sudo apt-get install qemu-user to see why"
+    )
+
+
+def test_an_install_that_brings_nothing_is_noticed(debian: Machine) -> None:
+    debian.environment["APT_INSTALLS"] = ""
+    status, said = debian.set_up()
+    assert status == 1
+    assert said == "setup: these packages are installed but do not work: qemu-user"
+
+
+def test_a_compiler_without_headers_is_no_compiler(debian: Machine) -> None:
+    debian.add_tool("qemu-riscv64")
+    debian.add_tool("id", "echo 1000")
+    debian.add_tool("cc", "cat >/dev/null; exit 1")
+    _, said = debian.set_up()
+    assert said == "setup: packages are missing: run sudo apt-get install gcc libc6-dev"
+
+
+@pytest.mark.parametrize("what", ["PYTHON_TOO_OLD", "PYTHON_WITHOUT_VENV"])
+def test_a_python_that_cannot_be_used_names_the_package(debian: Machine, what: str) -> None:
+    debian.add_tool("qemu-riscv64")
+    debian.add_tool("id", "echo 1000")
+    debian.environment[what] = "1"
+    status, said = debian.set_up()
+    assert status == 1
+    assert said == "setup: packages are missing: run sudo apt-get install python3 python3-venv"
+
+
+def test_a_debian_whose_python_is_too_old_says_so(debian: Machine) -> None:
+    debian.add_tool("qemu-riscv64")
+    debian.environment["PYTHON_TOO_OLD"] = "1"
+    status, said = debian.set_up()
+    assert status == 1
+    assert said == ("setup: there is no Python 3.11 or newer with venv on this Debian: install one")
+
+
+def test_a_newer_python_beside_an_old_one_is_taken(machine: Machine) -> None:
+    python = (machine.folder / "tools" / "python3").read_text()
+    machine.add_tool("python3.12", python)
+    machine.add_tool("python3", "exit 1")
+    status, _ = machine.set_up()
+    assert status == 0
+    assert machine.calls()[0] == "python3.12 -m venv .venv"
+
+
+def test_no_flock_names_the_package(machine: Machine) -> None:
+    machine.remove_tool("flock")
+    status, said = machine.set_up()
+    assert (status, said) == (1, "setup: flock is missing: install the package util-linux")

@@ -1,0 +1,118 @@
+"""Set-up does each step once, never takes a half-made one as done, and can be run twice at once."""
+
+from __future__ import annotations
+
+import pytest
+from fake_machine import RUN_TIMEOUT_S, Machine
+
+MAKE_VENV = "python3 -m venv .venv"
+WARM = "python -"
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+
+
+def test_the_steps_in_order(machine: Machine) -> None:
+    assert machine.set_up()[0] == 0
+    venv, torch, packages, warm = machine.calls()
+    assert venv == MAKE_VENV
+    assert torch.startswith("python -m pip install")
+    assert torch.endswith("--no-deps torch==2.13.0+cpu")
+    assert packages.endswith("--constraint constraints.txt --editable .[dev]")
+    assert warm == WARM
+
+
+def test_the_second_time_nothing_is_left_to_do(machine: Machine) -> None:
+    machine.set_up()
+    machine.calls()
+    assert machine.set_up() == (0, "")
+    assert machine.calls() == []
+
+
+def test_an_interrupted_install_starts_with_a_new_environment(machine: Machine) -> None:
+    machine.environment["WHEN_PIP_RUNS"] = "touch .venv/half; kill -9 $PPID"
+    assert machine.set_up()[0] == -9
+    machine.calls()
+    del machine.environment["WHEN_PIP_RUNS"]
+    assert machine.set_up()[0] == 0
+    assert machine.calls()[0] == MAKE_VENV
+    assert not (machine.project / ".venv/half").exists()
+
+
+def test_an_environment_from_elsewhere_is_made_anew(machine: Machine) -> None:
+    machine.set_up()
+    machine.calls()
+    moved = machine.project.rename(machine.folder / "moved")
+    assert machine.set_up(moved)[0] == 0
+    assert machine.calls()[0] == MAKE_VENV
+
+
+def test_other_requirements_are_installed_over_the_old_ones(machine: Machine) -> None:
+    machine.set_up()
+    machine.calls()
+    with (machine.project / "pyproject.toml").open("a") as file:
+        file.write("# changed\n")
+    machine.environment["WHEN_PIP_RUNS"] = "kill -9 $PPID"
+    machine.set_up()
+    calls = machine.calls()
+    assert len(calls) == 1
+    assert " pip install " in calls[0]
+    # That was interrupted, so what is installed is not known any more.
+    del machine.environment["WHEN_PIP_RUNS"]
+    machine.set_up()
+    assert machine.calls()[0] == MAKE_VENV
+
+
+def test_a_failing_install_is_not_taken_as_done(machine: Machine) -> None:
+    machine.environment["WHEN_PIP_RUNS"] = "exit 1"
+    status, said = machine.set_up()
+    assert status == 1
+    assert said == (
+        "setup: pip could not install the packages: see above, then run make setup again"
+    )
+    machine.calls()
+    machine.set_up()
+    assert machine.calls()[0] == MAKE_VENV
+
+
+@pytest.mark.parametrize("reachable", [True, False])
+def test_torch_comes_from_its_own_index_where_pip_finds_no_cpu_build(
+    machine: Machine, reachable: bool
+) -> None:
+    fails = "*--index-url*) exit 0 ;; *+cpu) exit 1 ;;" if reachable else "*+cpu) exit 1 ;;"
+    machine.environment["WHEN_PIP_RUNS"] = f'case "$*" in {fails} esac'
+    process = machine.start()
+    _, stderr = process.communicate(timeout=RUN_TIMEOUT_S)
+    assert process.returncode == 0
+    calls = machine.calls()
+    assert f"--index-url {CPU_INDEX} torch==2.13.0+cpu" in calls[2]
+    assert "--editable" in calls[3]
+    assert ("PyPI's with CUDA follows" in stderr) is not reachable
+
+
+def test_caches_are_warmed_again_where_they_or_their_sources_changed(machine: Machine) -> None:
+    machine.set_up()
+    machine.calls()
+    (machine.project / "launchers/launcher.c").write_text("/* changed */")
+    machine.set_up()
+    assert machine.calls() == [WARM]
+    for stamp in (machine.folder / "home/.cache/triton-rvv-tuner").iterdir():
+        stamp.unlink()
+    machine.set_up()
+    assert machine.calls() == [WARM]
+
+
+def test_a_board_that_fails_stops_set_up_each_time(machine: Machine) -> None:
+    machine.environment["WHEN_CACHES_ARE_WARMED"] = "echo 'setup: this QEMU' >&2; exit 1"
+    for _ in range(2):
+        assert machine.set_up() == (1, "setup: this QEMU")
+        assert machine.calls()[-1] == WARM
+
+
+def test_two_at_once_do_the_work_once(machine: Machine) -> None:
+    machine.environment["WHEN_PIP_RUNS"] = "sleep 0.5"
+    processes = [machine.start(), machine.start()]
+    outputs = [process.communicate(timeout=RUN_TIMEOUT_S)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    assert sum("waiting for another set-up of this folder" in output for output in outputs) == 1
+    calls = machine.calls()
+    assert calls.count(MAKE_VENV) == 1
+    assert calls.count(WARM) == 1
