@@ -1,0 +1,108 @@
+"""The folder of built kernels: found again by what they were built from, and read by people."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from launchers.arguments import Argument
+from launchers.data_file import write_data_file
+
+__all__ = ["ARTIFACT_FOLDER", "ArtifactStore", "BuildFailure", "digest", "write_provenance"]
+
+# Where builds are kept, under the current folder.
+ARTIFACT_FOLDER = Path("studies", "builds")
+
+_PROVENANCE = "build.json"
+
+
+@dataclass(frozen=True)
+class BuildFailure:
+    """Why a configuration has no artifact, in one sentence."""
+
+    reason: str
+
+
+def digest(*parts: object) -> str:
+    """A short hexadecimal digest of the parts, which have to print the same in every process."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class ArtifactStore:
+    """A folder that many processes may read and add to at once.
+
+    A build's folder appears whole, by a rename, or not at all:
+
+        root/<kernel>/<values>-<key>/<kernel>_kernel.{ttir,llir,s,o,elf}, build.json
+        root/data/<kernel>-<digest>.data
+
+    Args:
+        root: absolute path of the folder; made when the first build is kept.
+    """
+
+    root: Path
+
+    def find(self, kernel: str, label: str, key: str) -> tuple[Path, Mapping[str, object]] | None:
+        """The ELF that was built under `key` and its provenance, or None."""
+        folder = self._folder(kernel, label, key)
+        elf = folder / f"{kernel}_kernel.elf"
+        try:
+            provenance = json.loads((folder / _PROVENANCE).read_text())
+        except (OSError, ValueError):
+            return None
+        return (elf, provenance) if elf.is_file() else None
+
+    @contextlib.contextmanager
+    def new_folder(self, kernel: str, label: str, key: str) -> Iterator[Path]:
+        """A folder to build in, which becomes the one of `key` where the block ends well."""
+        final = self._folder(kernel, label, key)
+        final.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=".new-", dir=final.parent))
+        try:
+            yield scratch
+            scratch.chmod(0o755)
+            if final.exists() and self.find(kernel, label, key) is None:
+                shutil.rmtree(final, ignore_errors=True)  # somebody removed files from it
+            with contextlib.suppress(OSError):  # another process was first with the same build
+                scratch.rename(final)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def data_file(self, kernel: str, arguments: Sequence[Argument]) -> Path:
+        """The data file with these arguments; written where there is none yet."""
+        path = self.root / "data" / f"{kernel}-{_contents_digest(arguments)}.data"
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_data_file(path, arguments)
+        return path
+
+    def _folder(self, kernel: str, label: str, key: str) -> Path:
+        return self.root / kernel / f"{label}-{key}"
+
+
+def write_provenance(folder: Path, provenance: Mapping[str, object]) -> None:
+    """Keep what the build in `folder` was made from."""
+    (folder / _PROVENANCE).write_text(json.dumps(provenance, indent=2) + "\n")
+
+
+def _contents_digest(arguments: Sequence[Argument]) -> str:
+    """Equal for equal arguments, values and expected outputs included."""
+    state = hashlib.sha256()
+    for argument in arguments:
+        state.update(repr((argument.name, argument.type, argument.atol, argument.rtol)).encode())
+        for value in (argument.value, argument.expected):
+            if isinstance(value, np.ndarray):
+                state.update(repr((value.dtype.str, value.shape)).encode())
+                state.update(np.ascontiguousarray(value).data)
+            else:
+                state.update(repr(value).encode())
+    return state.hexdigest()[:16]

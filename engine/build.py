@@ -1,0 +1,170 @@
+"""One configuration to one ELF, in this process: compile, link, keep."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import triton_rvv
+from engine.artifacts import ArtifactStore, BuildFailure, digest, write_provenance
+from kernels.registry import load_kernel, make_problem
+from launchers.arguments import Argument
+from launchers.objects import launcher_object
+from rvv_runner.measurement import Artifact
+from search_spaces.config import Config
+from triton_rvv.errors import CompileError
+from triton_rvv.link import LinkError, link_elf, warm_up
+from triton_rvv.pipeline import compile_kernel
+from triton_rvv.target import Target
+
+__all__ = ["BuildRequest", "KernelBuilder"]
+
+_TOOLS = ("triton", "llvmlite", "ziglang")
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """What a builder in another process has to know; picklable.
+
+    Args:
+        kernel, shape, dtype: as `kernels.registry` takes them.
+        target: what code is generated for.
+        store: where builds are kept.
+    """
+
+    kernel: str
+    shape: Mapping[str, int]
+    dtype: str
+    target: Target
+    store: ArtifactStore
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What the compiler is given for one configuration."""
+
+    config: Config
+    signature: Mapping[str, str]
+    constants: Mapping[str, object]
+    known: Mapping[str, int]
+
+    @property
+    def label(self) -> str:
+        return "_".join(str(value) for value in self.config.values())
+
+
+class KernelBuilder:
+    """Builds configurations of one problem for one target.
+
+    The first on a machine waits a minute for the linker's libc.
+
+    Raises:
+        UserError: where the request names an unknown kernel, dimension or element type.
+    """
+
+    def __init__(self, request: BuildRequest) -> None:
+        spec = load_kernel(request.kernel)
+        self._problem = make_problem(spec, request.shape, request.dtype)
+        self._target = request.target
+        self._store = request.store
+        warm_up()
+        self._launcher = launcher_object(request.target)
+        self._tools = _tool_versions(self._launcher)
+
+    def build(self, config: Config) -> Artifact | BuildFailure:
+        """The ELF of `config`: from the store, or built and put there."""
+        spec = self._problem.spec
+        arguments = spec.arguments(self._problem, config)
+        job = _Job(
+            config=config,
+            signature={argument.name: argument.type for argument in arguments},
+            constants={**spec.constants, **config},
+            known=_integers(arguments),
+        )
+        key = digest(spec.kernel.cache_key, job, str(self._target), self._tools)
+        found = self._store.find(spec.name, job.label, key)
+        if found is None:
+            try:
+                self._compile_and_link(job, key)
+            except (CompileError, LinkError) as error:
+                return BuildFailure(str(error))
+            except Exception as error:  # a fault of the compiler must not end the study
+                return self._unexpected(job, key, error)
+            found = self._store.find(spec.name, job.label, key)
+            if found is None:
+                return BuildFailure(f"the build is no longer in {self._store.root}")
+        elf, provenance = found
+        return Artifact(
+            elf_path=elf,
+            sha256=hashlib.sha256(elf.read_bytes()).hexdigest(),
+            data_path=self._store.data_file(spec.name, arguments),
+            grid=spec.grid(self._problem, config),
+            vlen_bits=self._target.vlen_bits,
+            provenance=provenance,
+        )
+
+    def _compile_and_link(self, job: _Job, key: str) -> None:
+        spec = self._problem.spec
+        with self._store.new_folder(spec.name, job.label, key) as folder:
+            compiled = compile_kernel(
+                spec.kernel, job.signature, job.constants, self._target, known=job.known
+            )
+            stem = folder / f"{spec.name}_kernel"
+            stem.with_suffix(".ttir").write_text(compiled.ttir)
+            stem.with_suffix(".llir").write_text(compiled.llir)
+            stem.with_suffix(".s").write_text(compiled.assembly)
+            stem.with_suffix(".o").write_bytes(compiled.object)
+            start_s = time.perf_counter()
+            link_elf([stem.with_suffix(".o"), self._launcher], stem.with_suffix(".elf"))
+            provenance = {
+                "problem": self._problem.name,
+                "config": dict(job.config),
+                "target": str(self._target),
+                "key": key,
+                "tools": self._tools,
+                "stages_s": {**compiled.stages_s, "link": time.perf_counter() - start_s},
+            }
+            write_provenance(folder, provenance)
+
+    def _unexpected(self, job: _Job, key: str, error: Exception) -> BuildFailure:
+        """A failure whose traceback is kept, for whoever mends the compiler."""
+        report = self._store.root / "failures" / f"{self._problem.spec.name}-{job.label}-{key}.txt"
+        report.parent.mkdir(parents=True, exist_ok=True)
+        report.write_text("".join(traceback.format_exception(error)))
+        what = str(error).splitlines()[0] if str(error) else "no message"
+        return BuildFailure(
+            f"the compiler failed with {type(error).__name__} ({what}); traceback in {report}"
+        )
+
+
+def _integers(arguments: tuple[Argument, ...]) -> dict[str, int]:
+    """Values of the integer scalars, for which the compiler specialises as Triton's JIT does."""
+    return {
+        argument.name: int(argument.value)
+        for argument in arguments
+        if not argument.is_pointer and isinstance(argument.value, int)
+    }
+
+
+def _tool_versions(launcher: Path) -> dict[str, str]:
+    """Everything besides the kernel that decides what an ELF holds."""
+    versions = {name: importlib.metadata.version(name) for name in _TOOLS}
+    versions["triton_rvv"] = _package_digest()
+    versions["launcher"] = hashlib.sha256(launcher.read_bytes()).hexdigest()[:16]
+    return versions
+
+
+@functools.cache
+def _package_digest() -> str:
+    """Digest of the back end's own source, which changes between releases too."""
+    state = hashlib.sha256()
+    root = Path(triton_rvv.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        state.update(path.read_bytes())
+    return state.hexdigest()[:16]

@@ -1,0 +1,102 @@
+"""Measure one configuration: python -m engine.measure KERNEL --config BLOCK_SIZE_M=16,..."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+
+from engine.cli import (
+    EXIT_FOUND,
+    EXIT_NOTHING_VALID,
+    ArgumentParser,
+    add_problem_arguments,
+    complete_config,
+    config_type,
+    run_command,
+)
+
+__all__ = ["main"]
+
+_PROG = "engine.measure"
+_DESCRIPTION = "Builds one configuration of a kernel, checks it and measures it."
+_EPILOG = "Exit status: 0 where the output is right, 1 where it is not, 2 for a mistake."
+_LIMIT_S = 600.0
+
+
+def main(argv: Sequence[str] | None) -> int:
+    """Run the command; the exit status.
+
+    Raises:
+        UserError, BoardError: for a mistake in the arguments or a board that cannot be used.
+    """
+    arguments = _parse(argv)
+    record = _measure(arguments)
+    print(_text(record, as_json=arguments.json))
+    return EXIT_FOUND if record["status"] == "correct" else EXIT_NOTHING_VALID
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    add_problem_arguments(parser)
+    parser.add_argument(
+        "--config",
+        metavar="NAME=VALUE,...",
+        type=config_type,
+        default={},
+        help="values of the tuned parameters; those not given keep the default configuration's",
+    )
+    return parser.parse_args(argv)
+
+
+def _measure(arguments: argparse.Namespace) -> dict[str, object]:
+    # Ray and Triton take seconds to import: --help and mistyped names do not wait for them.
+    from engine.artifacts import BuildFailure
+    from engine.workbench import workbench
+    from kernels.registry import load_kernel, make_problem
+    from rvv_runner.devices import load_board
+    from rvv_runner.measurement import Measurement
+
+    problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
+    config = complete_config(arguments.config, problem.default_config, problem.spec.name)
+    info = load_board(arguments.device).info
+    with workbench(problem, arguments.device, info, jobs=1, boards=1) as bench:
+        built = bench.builders.build(config)
+        if isinstance(built, BuildFailure):
+            measurement, elf = Measurement(status="compile", reason=built.reason), None
+        else:
+            measurement, elf = bench.boards.measure(built, bench.repeats, _LIMIT_S), built
+    return {
+        "kernel": problem.spec.name,
+        "shape": dict(problem.shape),
+        "dtype": problem.dtype,
+        "config": dict(config),
+        "board": measurement.board or info.name,
+        "status": measurement.status,
+        "reason": measurement.reason,
+        "times_s": measurement.times_s,
+        "estimated": measurement.estimated,
+        "counters": dict(measurement.counters),
+        "max_abs_error": measurement.max_abs_error,
+        "elf_path": str(elf.elf_path) if elf else None,
+        "elf_sha256": elf.sha256 if elf else None,
+    }
+
+
+def _text(record: Mapping[str, object], as_json: bool) -> str:
+    if as_json:
+        from engine.results.json import json_text
+
+        return json_text(record)
+    return "\n".join(f"{name}: {_readable(value)}" for name, value in record.items())
+
+
+def _readable(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={item}" for name, item in value.items()) or "-"
+    if isinstance(value, list | tuple):
+        return ", ".join(str(item) for item in value) or "-"
+    return "-" if value in (None, "") else str(value)
+
+
+if __name__ == "__main__":
+    run_command(main, _PROG)

@@ -1,0 +1,95 @@
+"""Progress of a run: a live line on a terminal, one parseable line a trial elsewhere."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
+
+from engine.events import Event, Listener, RunEnded, RunStarted, Standing, TrialFinished
+from engine.results.units import short_config, speedup_text, time_text
+
+__all__ = ["LineProgress", "LiveProgress", "progress_on"]
+
+
+def progress_on(stream: TextIO) -> Listener:
+    """What fits the stream: a live line on a terminal, and plain lines anywhere else."""
+    return LiveProgress(stream) if stream.isatty() else LineProgress(stream)
+
+
+class LineProgress:
+    """One line a finished trial: fields as key=value, separated by tabs.
+
+    Fields: trial, status, time_s, estimated, speedup, best_time_s, config, reason; one that is not
+    known is left out. The configuration comes last but one, the reason last.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __call__(self, event: Event) -> None:
+        """Print a line where a trial ended."""
+        if isinstance(event, TrialFinished):
+            print("\t".join(_fields(event)), file=self._stream, flush=True)
+
+
+def _fields(event: TrialFinished) -> list[str]:
+    measurement, standing = event.measurement, event.standing
+    fields = [f"trial={standing.tried}/{standing.trials}", f"status={measurement.status}"]
+    if measurement.status == "correct" and measurement.time_s is not None:
+        fields.append(f"time_s={measurement.time_s:.9f}")
+        fields.append(f"estimated={'yes' if measurement.estimated else 'no'}")
+        if standing.default_time_s is not None:
+            fields.append(f"speedup={standing.default_time_s / measurement.time_s:.3f}")
+    if standing.best is not None:
+        fields.append(f"best_time_s={standing.best[1]:.9f}")
+    fields.append(f"config={event.config}")
+    if measurement.reason:
+        fields.append("reason=" + " ".join(measurement.reason.split()))
+    return fields
+
+
+class LiveProgress:
+    """A line that is redrawn: tried of how many, the time left, the best so far."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._progress = Progress(
+            BarColumn(bar_width=10),
+            MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=7)),
+            TimeRemainingColumn(compact=True, table_column=Column(no_wrap=True, min_width=5)),
+            TextColumn("{task.fields[best]}", table_column=Column(no_wrap=True)),
+            console=Console(file=stream),
+            transient=True,
+        )
+        self._task = self._progress.add_task("", best="")
+        self._estimated = False
+
+    def __call__(self, event: Event) -> None:
+        """Redraw the line."""
+        if isinstance(event, RunEnded):
+            self._progress.stop()
+            return
+        standing = event.standing
+        if isinstance(event, RunStarted):
+            self._estimated = event.estimated
+            self._progress.start()
+        elif event.measurement.status == "board":
+            self._progress.console.print(f"board: {event.measurement.reason}", markup=False)
+        self._progress.update(
+            self._task,
+            completed=standing.tried,
+            total=standing.trials,
+            best=_best_text(standing, self._estimated),
+        )
+
+
+def _best_text(standing: Standing, estimated: bool) -> str:
+    if standing.best is None:
+        return "nothing valid yet"
+    config, time_s = standing.best
+    text = f"best {time_text(time_s)}{' (estimated)' if estimated else ''}"
+    if standing.speedup is not None:
+        text += f", {speedup_text(standing.speedup)} the default"
+    return f"{text}: {short_config(config)}"

@@ -1,0 +1,79 @@
+"""Results as JSON that every reader accepts."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+
+from engine.results.summary import Summary, counters_of
+from engine.trials import StoredTrial
+from engine.tuning import TuningResult
+
+__all__ = ["json_text", "json_value", "study_record"]
+
+
+def json_value(value: object) -> object:
+    """`value` with what JSON cannot hold replaced: infinities and NaN become their names."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(name): json_value(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(item) for item in value]
+    return value
+
+
+def json_text(value: object) -> str:
+    """One JSON document, indented for people."""
+    return json.dumps(json_value(value), indent=2, allow_nan=False)
+
+
+def study_record(result: TuningResult) -> dict[str, object]:
+    """What `python -m engine.tune --json` prints."""
+    summary, ended = result.summary, result.ended
+    winner = summary.winner
+    return {
+        "kernel": result.problem.spec.name,
+        "shape": dict(result.problem.shape),
+        "dtype": result.problem.dtype,
+        "device": result.device,
+        "sampler": result.sampler,
+        "storage": result.storage,
+        "study": result.study,
+        "builds": str(result.builds),
+        "ended": ended.reason,
+        "tried": ended.tried,
+        "measured_in_this_run": ended.measured,
+        "wall_s": ended.wall_s,
+        "space_size": result.space_size,
+        "estimated": summary.estimated,
+        "winner": None if winner is None else trial_record(winner, summary),
+        "default": None if summary.default is None else trial_record(summary.default, summary),
+        "best": [trial_record(trial, summary) for trial in summary.best],
+        "counter_changes": [
+            {
+                "name": change.name,
+                "default": change.default,
+                "winner": change.winner,
+                "ratio": change.ratio,
+            }
+            for change in summary.changes
+        ],
+        "statuses": dict(summary.statuses),
+        "forbidden_by_rule": dict(result.forbidden),
+    }
+
+
+def trial_record(trial: StoredTrial, summary: Summary) -> dict[str, object]:
+    """One correct trial, with the ELF that was measured."""
+    return {
+        "config": dict(trial.config),
+        "time_s": trial.time_s,
+        "estimated": bool(trial.attributes.get("estimated")),
+        "speedup_over_default": summary.speedup(trial),
+        "counters": counters_of(trial),
+        "board": trial.attributes.get("board"),
+        "elf_path": trial.attributes.get("elf_path"),
+        "elf_sha256": trial.attributes.get("elf_sha256"),
+    }

@@ -1,0 +1,101 @@
+"""What a study found: the winner, the default, the five best, and what became of the rest."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.trials import StoredTrial
+from search_spaces.config import Config
+
+__all__ = ["CounterChange", "Summary", "counters_of", "summarise"]
+
+_BEST = 5
+_COUNTERS = 6
+
+
+@dataclass(frozen=True)
+class CounterChange:
+    """A counter of the winner beside the default's.
+
+    Args:
+        name: event name.
+        winner, default: its values.
+    """
+
+    name: str
+    winner: float
+    default: float
+
+    @property
+    def ratio(self) -> float:
+        """The winner's value over the default's."""
+        return self.winner / self.default
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The outcome of a study, over every run of it.
+
+    Args:
+        best: the quickest correct trials, five at most, the quickest first.
+        default: the trial of the default configuration, None where it was not measured.
+        changes: counters in which the winner differs most from the default, most first.
+        statuses: number of tried configurations by status.
+    """
+
+    best: tuple[StoredTrial, ...]
+    default: StoredTrial | None
+    changes: tuple[CounterChange, ...]
+    statuses: Mapping[str, int]
+
+    @property
+    def winner(self) -> StoredTrial | None:
+        """The quickest correct trial."""
+        return self.best[0] if self.best else None
+
+    @property
+    def estimated(self) -> bool:
+        """Whether the times come from a model."""
+        return self.winner is not None and bool(self.winner.attributes.get("estimated"))
+
+    def speedup(self, trial: StoredTrial) -> float | None:
+        """How many times faster than the default `trial` is; None without a default's time."""
+        if self.default is None or self.default.time_s is None or not trial.time_s:
+            return None
+        return self.default.time_s / trial.time_s
+
+
+def summarise(trials: Sequence[StoredTrial], default: Config | None) -> Summary:
+    """The summary of a study's finished trials."""
+    correct = [trial for trial in trials if trial.status == "correct" and trial.time_s is not None]
+    best = tuple(sorted(correct, key=lambda trial: (trial.time_s, trial.number))[:_BEST])
+    of_default = next((trial for trial in correct if trial.config == default), None)
+    return Summary(
+        best=best,
+        default=of_default,
+        changes=_changes(best[0], of_default) if best and of_default else (),
+        statuses=Counter(str(trial.status) for trial in trials),
+    )
+
+
+def counters_of(trial: StoredTrial) -> dict[str, float]:
+    """The counters that were stored with a trial."""
+    stored = trial.attributes.get("counters")
+    if not isinstance(stored, Mapping):
+        return {}
+    return {str(name): float(value) for name, value in stored.items()}
+
+
+def _changes(winner: StoredTrial, default: StoredTrial) -> tuple[CounterChange, ...]:
+    """Counters that both have, by how far their ratio is from 1; zeros have no ratio."""
+    before, after = counters_of(default), counters_of(winner)
+    changes = [
+        CounterChange(name, after[name], before[name])
+        for name in before
+        if after.get(name) and before[name] and after[name] != before[name]
+    ]
+    changes.sort(key=lambda change: -abs(math.log(change.ratio)))
+    return tuple(changes[:_COUNTERS])

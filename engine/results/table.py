@@ -1,0 +1,125 @@
+"""The closing tables of a study: the best, why the winner won, what failed, where everything is."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import TextIO
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from engine.results.summary import Summary, counters_of
+from engine.results.units import count_text, short_config, speedup_text, time_text
+from engine.tuning import TuningResult
+
+__all__ = ["print_result"]
+
+CYCLES = "u_mode_cycle"
+
+
+def print_result(result: TuningResult, stream: TextIO) -> None:
+    """Print tables on a terminal, and lines of key=value fields separated by tabs elsewhere."""
+    if stream.isatty():
+        _print_tables(result, Console(file=stream))
+    else:
+        for line in _lines(result):
+            print(line, file=stream)
+
+
+def _places(result: TuningResult) -> dict[str, str]:
+    """Where everything was written, by what it is."""
+    storage = shlex.quote(result.storage)
+    places = {
+        "study": result.study,
+        "storage": result.storage,
+        "builds": str(result.builds / result.problem.spec.name),
+        "dashboard": f"optuna-dashboard {storage}",
+    }
+    if result.summary.winner is not None:
+        places["elf"] = str(result.summary.winner.attributes.get("elf_path", "-"))
+    return places
+
+
+def _print_tables(result: TuningResult, console: Console) -> None:
+    summary = result.summary
+    if summary.best:
+        console.print(_best_table(summary))
+    else:
+        console.print("No configuration was valid.")
+    if summary.changes:
+        console.print(_changes_table(summary))
+    console.print(f"tried: {_counts(summary.statuses)}", highlight=False)
+    if result.forbidden:
+        forbidden = _counts(result.forbidden)
+        console.print(f"combinations that a rule forbids: {forbidden}", highlight=False)
+    for what, place in _places(result).items():
+        console.print(f"{what}: {escape(place)}", soft_wrap=True, highlight=False)
+
+
+def _best_table(summary: Summary) -> Table:
+    label = " (estimated)" if summary.estimated else ""
+    table = Table(title=f"The best of {sum(summary.statuses.values())} configurations", box=SIMPLE)
+    table.add_column("")
+    table.add_column("configuration", no_wrap=True)
+    for heading in (f"time{label}", f"cycles{label}", "speed-up"):
+        table.add_column(heading, justify="right")
+    rows = list(summary.best)
+    if summary.default is not None and summary.default not in rows:
+        rows.append(summary.default)
+    for rank, trial in enumerate(rows, start=1):
+        cycles = counters_of(trial).get(CYCLES)
+        table.add_row(
+            "default" if trial is summary.default else str(rank),
+            short_config(trial.config),
+            time_text(trial.time_s or 0.0),
+            "-" if cycles is None else count_text(cycles),
+            speedup_text(summary.speedup(trial)),
+        )
+    return table
+
+
+def _changes_table(summary: Summary) -> Table:
+    title = "Where the winner differs most from the default"
+    table = Table(title=title, box=SIMPLE)
+    table.add_column("event")
+    for heading in ("default", "winner", "ratio"):
+        table.add_column(heading, justify="right")
+    for change in summary.changes:
+        table.add_row(
+            change.name,
+            count_text(change.default),
+            count_text(change.winner),
+            f"{change.ratio:.3g}",
+        )
+    return table
+
+
+def _lines(result: TuningResult) -> list[str]:
+    summary = result.summary
+    lines = [f"ended={result.ended.reason}\ttried={result.ended.tried}"]
+    for rank, trial in enumerate(summary.best, start=1):
+        fields = [f"best={rank}", f"time_s={trial.time_s:.9f}"]
+        fields.append(f"estimated={'yes' if summary.estimated else 'no'}")
+        cycles = counters_of(trial).get(CYCLES)
+        if cycles is not None:
+            fields.append(f"cycles={cycles:.0f}")
+        speedup = summary.speedup(trial)
+        if speedup is not None:
+            fields.append(f"speedup={speedup:.3f}")
+        lines.append("\t".join([*fields, f"config={trial.config}"]))
+    lines += [
+        f"counter={change.name}\tdefault={change.default:.0f}\twinner={change.winner:.0f}"
+        f"\tratio={change.ratio:.3f}"
+        for change in summary.changes
+    ]
+    lines += [f"status={status}\tcount={count}" for status, count in summary.statuses.items()]
+    lines += [f"rule={rule}\tcount={count}" for rule, count in result.forbidden.items()]
+    lines += [f"{what}={place}" for what, place in _places(result).items()]
+    return lines
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"

@@ -1,0 +1,35 @@
+"""Times and counts as people read them."""
+
+from __future__ import annotations
+
+from search_spaces.config import Config
+
+__all__ = ["count_text", "short_config", "speedup_text", "time_text"]
+
+_TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
+_COUNT_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def time_text(time_s: float) -> str:
+    """Three to four digits and a unit: "12.34 ms"."""
+    size, unit = next((pair for pair in _TIME_UNITS if time_s >= pair[0]), (1e-9, "ns"))
+    return f"{time_s / size:.4g} {unit}"
+
+
+def count_text(count: float) -> str:
+    """Three to four digits and a letter: "7.812M"."""
+    size, unit = next((pair for pair in _COUNT_UNITS if abs(count) >= pair[0]), (1.0, ""))
+    return f"{count / size:.4g}{unit}"
+
+
+def speedup_text(speedup: float | None) -> str:
+    """ "1.50x", or a dash where it is not known."""
+    return "-" if speedup is None else f"{speedup:.2f}x"
+
+
+def short_config(config: Config) -> str:
+    """The configuration without what its parameters' names share: "M=16 N=32 K=16 GROUP_M=8"."""
+    return " ".join(
+        f"{name.removeprefix('BLOCK_SIZE_').replace('_SIZE_', '_')}={value}"
+        for name, value in config.items()
+    )

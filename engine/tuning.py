@@ -1,0 +1,186 @@
+"""One run of a study: open it, try configurations until the budget is used up, sum it up."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from engine.artifacts import ARTIFACT_FOLDER
+from engine.events import Listener, RunEnded
+from engine.loop import Budget, TuningLoop
+from engine.results.summary import Summary, summarise
+from engine.search import Search
+from engine.study import DEFAULT_STORAGE, StudyIdentity, open_study
+from engine.workbench import boards_at_once, workbench
+from kernels.registry import load_kernel, make_problem
+from kernels.spec import Problem
+from rvv_runner.board import BoardInfo
+from rvv_runner.devices import load_board
+from search_spaces.registry import space_for
+from search_spaces.space import SearchSpace
+
+__all__ = ["TuningRequest", "TuningResult", "tune"]
+
+_STATUS_AT_SECOND_SIGNAL = 130  # what a shell reports for a process that Ctrl-C ended
+_SHOW_CURSOR = b"\x1b[?25h"  # the live progress line hides it
+
+
+@dataclass(frozen=True)
+class TuningRequest:
+    """What the user asked for.
+
+    Args:
+        kernel: registered name.
+        shape: sizes that differ from the kernel's default.
+        dtype: element type, None for the kernel's first.
+        device: name of the board.
+        sampler: name of the sampler.
+        trials: distinct configurations to try in the study, earlier runs included.
+        timeout_s: start nothing new after so many seconds; None for no limit.
+        storage: a journal file or an Optuna URL; None for the default.
+        study: name of the study; None for one made from the problem.
+        jobs: builds at once.
+        ray_address: of a Ray cluster to build on; None for this machine.
+        seed: of the sampler.
+    """
+
+    kernel: str
+    shape: Mapping[str, int]
+    dtype: str | None
+    device: str
+    sampler: str
+    trials: int
+    timeout_s: float | None
+    storage: str | None
+    study: str | None
+    jobs: int
+    ray_address: str | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class TuningResult:
+    """What came of it.
+
+    Args:
+        problem, device, sampler: what was tuned, where and how.
+        storage, study: where the trials are.
+        builds: folder of the ELFs and what they were made from.
+        space_size: number of valid configurations.
+        forbidden: number of combinations that each rule takes out of the space.
+        ended: how this run ended.
+        summary: of all runs of the study.
+    """
+
+    problem: Problem
+    device: str
+    sampler: str
+    storage: str
+    study: str
+    builds: Path
+    space_size: int
+    forbidden: Mapping[str, int]
+    ended: RunEnded
+    summary: Summary
+
+
+def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
+    """Go on with the request's study, or begin it. Ctrl-C and SIGTERM end the run early, not badly.
+
+    Raises:
+        UserError: for names and sizes that do not exist, and a storage that cannot be used.
+        BoardError: where the board cannot be used.
+    """
+    problem = make_problem(load_kernel(request.kernel), request.shape, request.dtype)
+    info = load_board(request.device).info
+    space = space_for(problem, info)
+    storage = request.storage or DEFAULT_STORAGE
+    identity = StudyIdentity(
+        problem.spec.name, problem.shape, problem.dtype, info.name, request.sampler
+    )
+    stored = open_study(storage, identity, space, request.study)
+    search = Search(space, request.sampler, request.seed, stored)
+    if search.tried >= request.trials:
+        ended = RunEnded("trials", search.tried, measured=0, wall_s=0.0)
+    else:
+        ended = _run(request, listeners, problem=problem, info=info, search=search)
+    return TuningResult(
+        problem=problem,
+        device=info.name,
+        sampler=request.sampler,
+        storage=storage,
+        study=stored.study_name,
+        builds=ARTIFACT_FOLDER,
+        space_size=search.size,
+        forbidden=_forbidden(space),
+        ended=ended,
+        summary=summarise(search.trials(), space.default),
+    )
+
+
+def _run(
+    request: TuningRequest,
+    listeners: Sequence[Listener],
+    *,
+    problem: Problem,
+    info: BoardInfo,
+    search: Search,
+) -> RunEnded:
+    boards = boards_at_once(info)
+    # Signals are handled until Ray has ended, and only from when it has begun: it sets its own.
+    with (
+        contextlib.ExitStack() as signals,
+        workbench(
+            problem,
+            request.device,
+            info,
+            jobs=request.jobs,
+            boards=boards,
+            ray_address=request.ray_address,
+        ) as bench,
+    ):
+        loop = TuningLoop(
+            search,
+            bench.builders,
+            bench.boards,
+            budget=Budget(request.trials, request.timeout_s),
+            in_flight=boards + request.jobs,
+            repeats=bench.repeats,
+            estimated=info.estimated,
+            listeners=listeners,
+        )
+        signals.enter_context(_stopped_by_signals(loop))
+        return loop.run()
+
+
+@contextlib.contextmanager
+def _stopped_by_signals(loop: TuningLoop) -> Iterator[None]:
+    """Within the block Ctrl-C and SIGTERM stop the loop; a second one ends the process at once."""
+    received: list[int] = []
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        if received:
+            os.write(sys.stderr.fileno(), _SHOW_CURSOR if sys.stderr.isatty() else b"")
+            os._exit(_STATUS_AT_SECOND_SIGNAL)  # every worker ends with this process
+        received.append(number)
+        loop.stop()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _forbidden(space: SearchSpace) -> dict[str, int]:
+    """How many combinations of values each rule takes out; the first rule broken counts."""
+    violations = (space.violation(config) for config in space.combinations())
+    return dict(Counter(rule.name for rule in violations if rule is not None))

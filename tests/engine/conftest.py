@@ -1,0 +1,19 @@
+"""One Ray for all tests of the engine, since starting it takes seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def ray_for_tests() -> Iterator[None]:
+    # Imported late: tests that need no Ray should not wait for it.
+    from engine.ray_workers import ray_session
+
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYTHONPATH", str(Path(__file__).parent))  # where workers find the fakes
+        with ray_session(cpus=2):
+            yield

@@ -1,0 +1,107 @@
+"""A builder and a board whose behaviour is written into the configuration."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.artifacts import BuildFailure
+from rvv_runner.board import BoardError, BoardInfo
+from rvv_runner.measurement import Artifact, Measurement
+from search_spaces.config import Config
+
+INFO = BoardInfo(
+    name="fake",
+    kind="fake",
+    cpu="generic-rv64",
+    vlen_bits=256,
+    cores=1,
+    frequency_hz=1e9,
+    deterministic=True,
+    estimated=True,
+)
+
+
+@dataclass(frozen=True)
+class FakeBuilder:
+    """Builds nothing; a value of the parameter `build` makes it fail, hang or die."""
+
+    log: Path | None = None
+
+    def build(self, config: Config) -> Artifact | BuildFailure:
+        note(self.log, f"build {config}")
+        match config.get("build"):
+            case "fail":
+                return BuildFailure("it does not compile")
+            case "hang":
+                time.sleep(600)
+            case "die":
+                os._exit(11)
+            case "die-once":
+                if self.log is not None and self.log.read_text().count(f"build {config}") == 1:
+                    os._exit(11)
+        return Artifact(Path("kernel.elf"), "0" * 64, Path("data"), (1, 1, 1), 256, dict(config))
+
+
+@dataclass
+class FakeBoard:
+    """Takes `time_ms` milliseconds by its model; other outcomes by the parameter `run`."""
+
+    log: Path | None = None
+    delay_s: float = 0.0
+    info: BoardInfo = field(default=INFO)
+    opens: bool = True
+
+    def open(self) -> None:
+        note(self.log, f"open {os.getpid()}")
+        if not self.opens:
+            raise BoardError("the fake board is out of order: mend it")
+
+    def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
+        config = artifact.provenance
+        label = ",".join(f"{name}={value}" for name, value in config.items())
+        note(self.log, f"measure {label}")
+        time.sleep(self.delay_s)
+        note(self.log, f"measured {label}")
+        run = str(config.get("run", "correct"))
+        if run == "start-a-process":
+            self._run_for_long()
+        if run == "die":
+            os._exit(11)
+        if run == "fault-once":
+            first = self.log is not None and self.log.read_text().count(f"measure {label}\n") == 1
+            run = "board" if first else "correct"
+        if run != "correct":
+            return Measurement(status=run, reason=f"the fake board says {run}", board="fake")  # type: ignore[arg-type]
+        time_s = float(str(config["time_ms"])) / 1e3
+        return Measurement(
+            status="correct",
+            times_s=(time_s,) * repeats,
+            counters={"u_mode_cycle": time_s * 1e9, "vector_inst": 1000 / time_s},
+            board="fake",
+            estimated=True,
+            max_abs_error=0.0,
+        )
+
+    def _run_for_long(self) -> None:
+        """As an emulator does: a process in a session of its own, ended in a `finally` block."""
+        process = subprocess.Popen(["sleep", "600"], start_new_session=True)
+        note(self.log, f"started {process.pid}")
+        try:
+            process.wait()
+        finally:
+            process.kill()
+            process.wait()
+
+    def close(self) -> None:
+        note(self.log, "close")
+
+
+def note(log: Path | None, line: str) -> None:
+    """Append a line in one write, which other processes cannot cut in two."""
+    if log is not None:
+        with log.open("a") as file:
+            file.write(line + "\n")

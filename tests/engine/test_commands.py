@@ -1,0 +1,126 @@
+"""Mistakes in a command: one sentence that names what to change, status 2, and at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from engine import measure, tune
+from engine.cli import run_command
+
+MISTAKES = [
+    ("tune", "matmull", "there is no kernel named matmull: did you mean matmul?"),
+    ("tune", "", "KERNEL is missing: see `python -m engine.tune --help`"),
+    ("tune", "matmul --sampler tpa", "there is no sampler named tpa: did you mean tpe?"),
+    (
+        "tune",
+        "matmul --device emulatd",
+        "there is no device named emulatd: did you mean emulated or emulated:x60?",
+    ),
+    ("tune", "matmul --shape m=4", "matmul has no dimension m: choose one of K, M, N"),
+    ("tune", "matmul --shape M=0", "the size of M is 0: give it a positive one"),
+    ("tune", "matmul --shape M=-4", "the size of M is -4: give it a positive one"),
+    ("tune", "matmul --shape M=4.5", "--shape: the size of M is not a whole number: 4.5"),
+    (
+        "tune",
+        "matmul --shape M",
+        "--shape: 'M' is not NAME=VALUE: write it like M=256,N=512",
+    ),
+    ("tune", "matmul --shape M=1,M=2", "--shape: M is given twice"),
+    ("tune", "matmul --dtype f33", "matmul does not take fp33: did you mean fp32?"),
+    ("tune", "matmul --trials 0", "--trials: 0 is not a whole number above 0"),
+    ("tune", "matmul --trials ten", "--trials: ten is not a whole number above 0"),
+    ("tune", "matmul --timeout -1", "--timeout: -1 is not a number above 0"),
+    ("tune", "matmul --timeout inf", "--timeout: inf is not a number above 0"),
+    ("tune", "matmul --jobs 0", "--jobs: 0 is not a whole number above 0"),
+    ("tune", "matmul --seed x", "--seed: x is not a whole number"),
+    (
+        "tune",
+        "matmul --trails 5",
+        "there is no argument --trails: did you mean --trials or --storage?",
+    ),
+    (
+        "tune",
+        "matmul --tri 5",
+        "there is no argument --tri: did you mean --trials or --timeout or --storage?",
+    ),
+    ("tune", "matmul --ray-address here", "--ray-address: here is not HOST:PORT"),
+    (
+        "tune",
+        "matmul --study none-yet --ray-address 127.0.0.1:1",
+        "no Ray cluster answers at 127.0.0.1:1: "
+        "start one with `ray start --head`, or leave --ray-address out",
+    ),
+    ("tune", "matmul --trials", "--trials: expected one argument"),
+    (
+        "measure",
+        "matmul --config BLOCK_M=16",
+        "matmul has no parameter BLOCK_M: did you mean BLOCK_SIZE_M or BLOCK_SIZE_N or "
+        "BLOCK_SIZE_K?",
+    ),
+    (
+        "measure",
+        "matmul --config BLOCK_SIZE_M",
+        "--config: 'BLOCK_SIZE_M' is not NAME=VALUE: write it like BLOCK_SIZE_M=16,BLOCK_SIZE_N=32",
+    ),
+]
+COMMANDS = {"tune": tune.main, "measure": measure.main}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("command", "arguments", "sentence"), MISTAKES)
+def test_a_mistake_is_one_sentence_and_status_2(
+    command: str,
+    arguments: str,
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["the command", *arguments.split()])
+    with pytest.raises(SystemExit) as ended:
+        run_command(COMMANDS[command], f"engine.{command}")
+    printed = capsys.readouterr()
+    assert printed.err == f"engine.{command}: {sentence}\n"
+    assert printed.out == ""
+    assert ended.value.code == 2
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("arguments", ["--help", "matmull"])
+@pytest.mark.parametrize("command", ["tune", "measure"])
+def test_help_and_a_mistyped_kernel_wait_for_no_heavy_import(command: str, arguments: str) -> None:
+    script = (
+        "import sys; from engine import measure, tune; from engine.cli import run_command\n"
+        f"try: run_command({command}.main, '')\n"
+        "finally: print(*{'torch', 'triton', 'ray', 'optuna'} & sys.modules.keys())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, arguments],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == (0 if arguments == "--help" else 2)
+    assert done.stdout.splitlines()[-1] == ""
+
+
+@pytest.mark.timeout(60)
+def test_the_command_line_answers_within_a_second() -> None:
+    def wall_s() -> float:
+        start_s = time.monotonic()
+        subprocess.run(
+            [sys.executable, "-m", "engine.tune", "--help"],
+            capture_output=True,
+            timeout=30,
+            check=True,
+        )
+        return time.monotonic() - start_s
+
+    assert min(wall_s() for _ in range(3)) < 1.0

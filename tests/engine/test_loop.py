@@ -1,0 +1,168 @@
+"""The loop over a real search and real workers, with a builder and a board that do as told."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pytest
+from fakes import FakeBoard, FakeBuilder
+
+from engine.board_pool import BoardPool
+from engine.builders import BuilderPool
+from engine.events import Event, RunStarted, TrialFinished
+from engine.loop import Budget, TuningLoop
+from engine.search import Search
+from rvv_runner.board import BoardError
+from search_spaces.config import Config, ParameterValue
+from search_spaces.space import Parameter, SearchSpace
+
+pytestmark = [pytest.mark.usefixtures("ray_for_tests"), pytest.mark.timeout(90)]
+
+WIDE = SearchSpace(
+    (Parameter("time_ms", tuple(range(1, 41))), Parameter("x", (1, 2, 3))),
+    default=Config({"time_ms": 30, "x": 1}),
+)
+
+
+def table(*rows: Mapping[str, ParameterValue]) -> SearchSpace:
+    return SearchSpace.from_configs(
+        [{"build": "well", "run": "correct", "time_ms": 1, **row} for row in rows]
+    )
+
+
+class Run:
+    """One run of the loop, and the events it told of."""
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        *,
+        search: Search | None = None,
+        trials: int = 100,
+        timeout_s: float | None = None,
+        boards: Iterable[FakeBoard] = (FakeBoard(),),
+        builder: FakeBuilder | None = None,
+        in_flight: int = 3,
+    ) -> None:
+        self.events: list[Event] = []
+        self.search = search or Search(space, seed=1)
+        self.loop = TuningLoop(
+            self.search,
+            BuilderPool(functools.partial(copy.copy, builder or FakeBuilder()), jobs=1, limit_s=3),
+            BoardPool([functools.partial(copy.copy, board) for board in boards]),
+            budget=Budget(trials, timeout_s),
+            in_flight=in_flight,
+            repeats=1,
+            listeners=[self.events.append],
+        )
+
+    def configs(self) -> list[str]:
+        return [str(event.config) for event in self.finished()]
+
+    def finished(self) -> list[TrialFinished]:
+        return [event for event in self.events if isinstance(event, TrialFinished)]
+
+
+def test_tells_of_its_beginning_each_trial_and_its_end() -> None:
+    run = Run(WIDE, trials=6)
+    ended = run.loop.run()
+    assert isinstance(run.events[0], RunStarted)
+    assert run.events[-1] == ended
+    assert [event.standing.tried for event in run.finished()] == [1, 2, 3, 4, 5, 6]
+    assert (ended.reason, ended.tried, ended.measured) == ("trials", 6, 6)
+    first, last = run.finished()[0], run.finished()[-1]
+    assert first.config == WIDE.default
+    assert last.standing.default_time_s == pytest.approx(0.030)
+    assert last.standing.best is not None
+    assert last.standing.best[1] == min(event.measurement.time_s or 1 for event in run.finished())
+
+
+def test_a_bad_configuration_keeps_its_status_and_reason_and_the_run_goes_on() -> None:
+    bad: list[Mapping[str, ParameterValue]] = [
+        {"build": "fail"},
+        {"build": "die"},
+        {"build": "hang"},
+        {"run": "runtime"},
+        {"run": "timeout"},
+        {"run": "wrong"},
+    ]
+    run = Run(table(*bad, {"time_ms": 7}))
+    assert run.loop.run().reason == "exhausted"
+    stored = {
+        (str(trial.config["build"]), str(trial.config["run"])): trial
+        for trial in run.search.trials()
+    }
+    assert {key: trial.status for key, trial in stored.items()} == {
+        ("fail", "correct"): "compile",
+        ("die", "correct"): "compile",
+        ("hang", "correct"): "compile",
+        ("well", "runtime"): "runtime",
+        ("well", "timeout"): "timeout",
+        ("well", "wrong"): "wrong",
+        ("well", "correct"): "correct",
+    }
+    assert stored["hang", "correct"].attributes["reason"] == "the build took longer than 3 s"
+    assert stored["well", "wrong"].attributes["reason"] == "the fake board says wrong"
+    best = run.search.best()
+    assert best is not None
+    assert best[1] == pytest.approx(0.007)
+
+
+def test_what_no_board_can_measure_is_set_aside_and_given_back(tmp_path: Path) -> None:
+    rows: list[Mapping[str, ParameterValue]] = [{"time_ms": n} for n in (1, 2, 3)]
+    space = table({"run": "board"}, *rows)
+    run = Run(space, in_flight=1)
+    ended = run.loop.run()
+    assert (ended.reason, ended.tried) == ("exhausted", 3)
+    assert [e.measurement.status for e in run.finished()].count("board") == 1
+    assert run.search.ask() is not None  # it is free again, for the next run
+
+
+def test_boards_that_measure_nothing_end_the_run() -> None:
+    run = Run(table(*({"run": "board", "time_ms": n} for n in range(1, 6))), in_flight=1)
+    with pytest.raises(BoardError, match="3 configurations in a row"):
+        run.loop.run()
+    assert run.search.tried == 0
+
+
+def test_the_same_run_twice_whichever_board_is_quicker() -> None:
+    boards = (FakeBoard(delay_s=0.002), FakeBoard(delay_s=0.05))
+    runs = [Run(WIDE, trials=24, boards=order) for order in (boards, boards[::-1])]
+    for run in runs:
+        run.loop.run()
+    assert runs[0].configs() == runs[1].configs()
+    assert len(set(runs[0].configs())) == 24
+
+
+def test_boards_measure_at_the_same_time(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    run = Run(WIDE, trials=5, boards=[FakeBoard(log, delay_s=1.0)] * 2, in_flight=4)
+    run.loop.run()
+    measuring, most = 0, 0
+    for line in log.read_text().splitlines():
+        measuring += line.startswith("measure ") - line.startswith("measured ")
+        most = max(most, measuring)
+    assert most == 2
+
+
+def test_a_stop_ends_what_is_under_way_and_gives_it_back() -> None:
+    run = Run(WIDE, boards=[FakeBoard(delay_s=600)])
+    threading.Timer(1.0, run.loop.stop).start()
+    start_s = time.monotonic()
+    assert run.loop.run().reason == "interrupted"
+    assert time.monotonic() - start_s < 8
+    assert run.search.tried == 0
+    assert run.search.ask() == WIDE.default
+
+
+def test_nothing_new_starts_after_the_time_is_up() -> None:
+    run = Run(WIDE, timeout_s=1.0, boards=[FakeBoard(delay_s=0.3)], in_flight=2)
+    ended = run.loop.run()
+    assert ended.reason == "timeout"
+    assert 1 <= ended.measured <= 6
+    assert ended.measured == run.search.tried

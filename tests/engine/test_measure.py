@@ -1,0 +1,49 @@
+"""The measuring command on the emulated board, in a process of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    ("config", "status", "exit_status"),
+    [("BLOCK_SIZE=256", "correct", 0), ("BLOCK_SIZE=100", "compile", 1)],
+)
+def test_one_configuration_is_one_json_object(
+    config: str, status: str, exit_status: int, tmp_path: Path
+) -> None:
+    arguments = ["vector_add", "--shape", "N=5000", "--config", config, "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "engine.measure", *arguments],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    record = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (exit_status, "")
+    assert record["status"] == status
+    assert record["shape"] == {"N": 5000}
+    if status == "compile":
+        assert "power of 2" in record["reason"]
+        assert record["times_s"] == []
+        assert record["counters"] == {}
+        assert record["elf_path"] is None
+    else:
+        assert record["reason"] == ""
+        assert record["estimated"] is True
+        assert record["times_s"][0] > 0
+        assert record["counters"]["u_mode_cycle"] > 0
+        assert record["max_abs_error"] == 0
+        elf = Path(record["elf_path"]).read_bytes()
+        assert record["elf_sha256"] == hashlib.sha256(elf).hexdigest()

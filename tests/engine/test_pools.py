@@ -1,0 +1,108 @@
+"""Builders and boards in worker processes: failures, hangs, deaths and faults."""
+
+from __future__ import annotations
+
+import functools
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from fakes import FakeBoard, FakeBuilder
+
+from engine.artifacts import BuildFailure
+from engine.board_pool import BoardPool
+from engine.builders import BuilderPool
+from engine.ray_workers import PoolClosed
+from rvv_runner.board import BoardError
+from rvv_runner.measurement import Artifact
+from search_spaces.config import Config
+
+pytestmark = [pytest.mark.usefixtures("ray_for_tests"), pytest.mark.timeout(60)]
+
+
+def artifact(**values: object) -> Artifact:
+    return Artifact(Path("kernel.elf"), "0" * 64, Path("data"), (1, 1, 1), 256, values)
+
+
+def test_a_build_that_fails_hangs_or_dies_is_a_reason_and_the_pool_goes_on(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    pool = BuilderPool(functools.partial(FakeBuilder, log), jobs=1, limit_s=2)
+    try:
+        outcomes = {
+            how: pool.build(Config({"build": how})) for how in ("fail", "hang", "die", "die-once")
+        }
+        assert isinstance(pool.build(Config({"build": "well"})), Artifact)
+    finally:
+        pool.close()
+    assert outcomes["fail"] == BuildFailure("it does not compile")
+    assert outcomes["hang"] == BuildFailure("the build took longer than 2 s")
+    assert outcomes["die"] == BuildFailure("the build ended its process 2 times")
+    assert isinstance(outcomes["die-once"], Artifact)
+
+
+def test_a_board_fault_is_measured_again_on_a_fresh_board(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    pool = BoardPool([functools.partial(FakeBoard, log)])
+    try:
+        pool.wait_open()
+        assert pool.measure(artifact(time_ms=3, run="fault-once"), 1, 10).status == "correct"
+    finally:
+        pool.close()
+    lines = log.read_text().splitlines()
+    opened = [line for line in lines if line.startswith("open")]
+    assert len(opened) == len(set(opened)) == 2
+    assert lines[-1] == "close"
+
+
+@pytest.mark.parametrize("how", ["board", "die"])
+def test_a_board_that_stays_at_fault_is_never_scored(how: str, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    pool = BoardPool([functools.partial(FakeBoard, log)])
+    try:
+        measurement = pool.measure(artifact(time_ms=3, run=how), 1, 10)
+    finally:
+        pool.close()
+    assert measurement.status == "board"
+    assert measurement.time_s is None
+    assert "3 attempts" in measurement.reason
+    assert log.read_text().count("measure ") == 3
+
+
+def test_a_board_that_cannot_be_opened_says_why() -> None:
+    pool = BoardPool([functools.partial(FakeBoard, opens=False)])
+    try:
+        with pytest.raises(BoardError, match=r"^the fake board is out of order: mend it$"):
+            pool.wait_open()
+    finally:
+        pool.close()
+
+
+def test_closing_leaves_no_process_of_a_board_behind(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.touch()
+    pool = BoardPool([functools.partial(FakeBoard, log)])
+    with ThreadPoolExecutor(1) as threads:
+        job = artifact(time_ms=1, run="start-a-process")
+        running = threads.submit(pool.measure, job, 1, 900)
+        while "started" not in log.read_text():
+            time.sleep(0.05)
+        pool.close()
+        with pytest.raises(PoolClosed):
+            running.result(timeout=10)
+    process = Path("/proc", log.read_text().split("started ")[1].split()[0])
+    deadline_s = time.monotonic() + 5
+    while process.exists():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)
+
+
+def test_closing_ends_what_is_under_way() -> None:
+    pool = BoardPool([functools.partial(FakeBoard, delay_s=600)])
+    pool.wait_open()
+    with ThreadPoolExecutor(2) as threads:
+        running = [threads.submit(pool.measure, artifact(time_ms=1), 1, 900) for _ in range(2)]
+        pool.close()
+        for future in running:
+            with pytest.raises(PoolClosed):
+                future.result(timeout=10)

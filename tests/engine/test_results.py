@@ -1,0 +1,127 @@
+"""What is made of a study's trials: the summary, the closing lines, the JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.artifacts import ArtifactStore, write_provenance
+from engine.events import RunEnded, RunStarted, Standing, TrialFinished
+from engine.progress import LineProgress
+from engine.results.json import json_text
+from engine.results.summary import summarise
+from engine.results.units import count_text, short_config, time_text
+from engine.trials import StoredTrial
+from rvv_runner.measurement import Measurement
+from search_spaces.config import Config
+
+DEFAULT = Config({"BLOCK_SIZE_M": 16, "GROUP_SIZE_M": 8})
+
+
+def trial(number: int, block: int, time_s: float | None, **counters: float) -> StoredTrial:
+    status = "runtime" if time_s is None else "correct"
+    config = Config({"BLOCK_SIZE_M": block, "GROUP_SIZE_M": 8})
+    attributes = {"counters": counters, "estimated": True}
+    return StoredTrial(number, config, status, time_s, attributes)  # type: ignore[arg-type]
+
+
+def test_the_summary_ranks_by_time_and_compares_with_the_default() -> None:
+    trials = [
+        trial(0, 16, 0.4, cycles=400, loads=100, same=7, gone=5),
+        trial(1, 32, 0.1, cycles=100, loads=50, same=7, gone=0),
+        trial(2, 4, None),
+        *(trial(number, number * 100, 0.1 * number) for number in range(3, 9)),
+    ]
+    summary = summarise(trials, DEFAULT)
+    assert summary.winner is trials[1]
+    assert [best.time_s for best in summary.best] == sorted(best.time_s for best in summary.best)  # type: ignore[type-var]
+    assert len(summary.best) == 5
+    assert summary.speedup(trials[1]) == pytest.approx(4.0)
+    assert summary.statuses == {"correct": 8, "runtime": 1}
+    changes = [(change.name, change.ratio) for change in summary.changes]
+    assert changes == [("cycles", 0.25), ("loads", 0.5)]
+
+
+def test_without_the_default_there_is_no_speedup() -> None:
+    summary = summarise([trial(0, 32, 0.1, cycles=3)], DEFAULT)
+    assert summary.winner is not None
+    assert summary.speedup(summary.winner) is None
+    assert summary.changes == ()
+
+
+def test_without_a_correct_trial_there_is_no_winner() -> None:
+    assert summarise([trial(0, 16, None)], DEFAULT).winner is None
+
+
+def test_a_progress_line_has_a_field_for_all_that_is_known() -> None:
+    stream = io.StringIO()
+    progress = LineProgress(stream)
+    standing = Standing(3, 50, (DEFAULT, 0.25), default_time_s=0.5)
+    progress(RunStarted(standing, estimated=True))
+    right = Measurement("correct", (0.25,), estimated=True)
+    wrong = Measurement("wrong", reason="argument c\tis\nnot right")
+    progress(TrialFinished(DEFAULT, right, None, standing))
+    progress(TrialFinished(DEFAULT, wrong, None, standing))
+    progress(RunEnded("trials", 3, 3, 1.0))
+    config = "config=BLOCK_SIZE_M=16,GROUP_SIZE_M=8"
+    assert stream.getvalue().splitlines() == [
+        "trial=3/50\tstatus=correct\ttime_s=0.250000000\testimated=yes\tspeedup=2.000\t"
+        f"best_time_s=0.250000000\t{config}",
+        "trial=3/50\tstatus=wrong\tbest_time_s=0.250000000\t"
+        f"{config}\treason=argument c is not right",
+    ]
+
+
+def test_json_has_no_value_that_readers_refuse() -> None:
+    text = json_text({"inf": float("inf"), "list": (1.5, float("nan")), "none": None})
+    assert json.loads(text, parse_constant=pytest.fail) == {
+        "inf": "inf",
+        "list": [1.5, "nan"],
+        "none": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("time_s", "text"),
+    [(2.0, "2 s"), (0.0123456, "12.35 ms"), (65.25e-6, "65.25 us"), (3e-9, "3 ns")],
+)
+def test_times_are_short(time_s: float, text: str) -> None:
+    assert time_text(time_s) == text
+
+
+def test_counts_and_configurations_are_short() -> None:
+    assert [count_text(count) for count in (0, 12, 120841, 7.812e6)] == [
+        "0",
+        "12",
+        "120.8k",
+        "7.812M",
+    ]
+    assert short_config(DEFAULT) == "M=16 GROUP_M=8"
+
+
+def test_a_build_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    store = ArtifactStore(tmp_path)
+
+    def build(fails: bool) -> None:
+        with store.new_folder("k", "16_8", "key") as folder:
+            (folder / "k_kernel.elf").write_bytes(b"elf")
+            if fails:
+                raise RuntimeError("killed here")
+            write_provenance(folder, {"key": "key"})
+
+    with pytest.raises(RuntimeError):
+        build(fails=True)
+    assert store.find("k", "16_8", "key") is None
+    assert list((tmp_path / "k").iterdir()) == []
+    build(fails=False)
+    build(fails=False)  # as a second process would, at the same time
+    found = store.find("k", "16_8", "key")
+    assert found is not None
+    assert found[1] == {"key": "key"}
+    found[0].unlink()
+    assert store.find("k", "16_8", "key") is None
+    build(fails=False)  # a folder that somebody took files from is made anew
+    assert store.find("k", "16_8", "key") is not None

@@ -1,0 +1,208 @@
+"""The tuning command on the emulated board: results, resuming, stopping, dying, repeating."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.timeout(240)
+
+PROBLEM = ["matmul", "--shape", "M=32,N=64,K=32", "--seed", "3"]
+LIMIT_S = 120
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "engine.tune", *PROBLEM, *arguments]
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*arguments),
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run of ten trials in a folder of its own, and what it printed."""
+
+    folder: Path
+    record: dict[str, Any]
+    progress: list[dict[str, str]]
+
+
+def fields(line: str) -> dict[str, str]:
+    return dict(field.split("=", 1) for field in line.split("\t"))
+
+
+def trial_lines(text: str) -> list[dict[str, str]]:
+    return [fields(line) for line in text.splitlines() if line.startswith("trial=")]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    folder = tmp_path_factory.mktemp("tuned")
+    done = run(folder, "--trials", "10", "--json")
+    assert done.returncode == 0, done.stderr
+    return Finished(folder, json.loads(done.stdout), trial_lines(done.stderr))
+
+
+def test_json_names_the_winner_and_the_elf_that_was_measured(finished: Finished) -> None:
+    record = finished.record
+    winner = record["winner"]
+    assert winner == record["best"][0]
+    assert winner["estimated"] is True
+    assert winner["time_s"] == min(trial["time_s"] for trial in record["best"])
+    assert winner["speedup_over_default"] >= 1.0
+    assert winner["counters"]["u_mode_cycle"] > 0
+    elf = Path(winner["elf_path"]).read_bytes()
+    assert elf.startswith(b"\x7fELF")
+    assert winner["elf_sha256"] == hashlib.sha256(elf).hexdigest()
+    assert {path.suffix for path in Path(winner["elf_path"]).parent.iterdir()} == {
+        ".elf", ".json", ".llir", ".o", ".s", ".ttir"
+    }  # fmt: skip
+    assert sum(record["statuses"].values()) == record["tried"] == 10
+
+
+def test_progress_is_a_parseable_line_a_trial(finished: Finished) -> None:
+    assert [line["trial"] for line in finished.progress] == [f"{n}/10" for n in range(1, 11)]
+    best = finished.progress[-1]["best_time_s"]
+    assert float(best) == pytest.approx(finished.record["winner"]["time_s"], abs=1e-9)
+
+
+def test_the_same_command_again_measures_nothing(finished: Finished) -> None:
+    done = run(finished.folder, "--trials", "10")
+    assert done.returncode == 0
+    assert trial_lines(done.stdout) == []
+    assert done.stdout.startswith("ended=trials\ttried=10\n")
+    best = [fields(line) for line in done.stdout.splitlines() if line.startswith("best=")]
+    assert [float(line["time_s"]) for line in best] == pytest.approx(
+        [trial["time_s"] for trial in finished.record["best"]], abs=1e-9
+    )
+
+
+def test_two_runs_with_one_seed_are_the_same_run(finished: Finished, tmp_path: Path) -> None:
+    done = run(tmp_path, "--trials", "10", "--json")
+    assert trial_lines(done.stderr) == finished.progress
+    again = json.loads(done.stdout)
+    same = ("config", "time_s", "counters", "elf_sha256")
+    assert [[trial[name] for name in same] for trial in again["best"]] == [
+        [trial[name] for name in same] for trial in finished.record["best"]
+    ]
+
+
+def test_ctrl_c_ends_the_workers_and_prints_what_is_known(tmp_path: Path) -> None:
+    with started(tmp_path, "--trials", "500") as process:
+        seen = wait_for_trials(process, 3)
+        os.killpg(process.pid, signal.SIGINT)
+        rest, errors = process.communicate(timeout=30)
+        assert process.returncode == 0
+        assert "ended=interrupted" in rest
+        assert "best=1" in rest
+        assert errors == ""
+        assert left_in_session(process.pid) == []
+    again = run(tmp_path, "--trials", str(len(trial_lines(rest)) + len(seen) + 1))
+    assert again.returncode == 0
+    known = [line["config"] for line in seen + trial_lines(rest)]
+    new = [line["config"] for line in trial_lines(again.stdout)]
+    assert len(new) == 1
+    assert len({*known, *new}) == len(known) + 1
+
+
+def test_kill_9_loses_no_trial_and_none_is_measured_twice(tmp_path: Path) -> None:
+    with started(tmp_path, "--trials", "10") as process:
+        seen = wait_for_trials(process, 4)
+        process.kill()
+        rest = process.communicate(timeout=30)[0]
+        seen += trial_lines(rest)
+        wait_until_empty(process.pid)
+    done = run(tmp_path, "--trials", "10")
+    assert done.returncode == 0, done.stderr
+    new = trial_lines(done.stdout)
+    known = [line["config"] for line in seen]
+    # One trial may have been stored and not printed.
+    assert 10 - len(known) - 1 <= len(new) <= 10 - len(known)
+    assert len({*known, *(line["config"] for line in new)}) == len(known) + len(new)
+    assert new[0]["trial"].split("/")[0] == str(10 - len(new) + 1)
+    assert "ended=trials\ttried=10" in done.stdout
+
+
+@contextlib.contextmanager
+def started(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A run in a session of its own, whose processes are all killed at the end."""
+    process = subprocess.Popen(
+        command(*arguments),
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        for pid in left_in_session(process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        process.communicate()
+
+
+def wait_for_trials(process: subprocess.Popen[str], count: int) -> list[dict[str, str]]:
+    assert process.stdout is not None
+    lines: list[dict[str, str]] = []
+    while len(lines) < count:
+        line = process.stdout.readline()
+        assert line, "the run ended early"
+        lines += trial_lines(line)
+    return lines
+
+
+def wait_until_empty(session: int) -> None:
+    """Wait until every process of a session has ended, as it has to soon after its leader.
+
+    Two of Ray's own, which do no work, give up only a minute after.
+    """
+    deadline_s = time.monotonic() + 15
+    while working := [pid for pid in left_in_session(session) if "Agent" not in title(pid)]:
+        assert time.monotonic() < deadline_s, [title(pid) for pid in working]
+        time.sleep(0.1)
+
+
+def title(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    return ""
+
+
+def left_in_session(session: int) -> list[int]:
+    """Processes of a session that have not ended."""
+    left = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            after_name = (folder / "stat").read_text().rpartition(")")[2].split()
+            state, session_of_it = after_name[0], int(after_name[3])
+            if session_of_it == session and state != "Z":
+                left.append(int(folder.name))
+    return left
