@@ -40,7 +40,8 @@ class Target:
     @property
     def features(self) -> str:
         """LLVM's feature string: rv64gcv, the vector length and RVA22's bit manipulation."""
-        return f"+m,+a,+f,+d,+c,+v,+zvl{self.vlen_bits}b,+zba,+zbb,+zbs,+zicbop"
+        # QEMU 7.2 ends a program over Zicond, which some cores bring along.
+        return f"+m,+a,+f,+d,+c,+v,+zvl{self.vlen_bits}b,+zba,+zbb,+zbs,+zicbop,-zicond"
 
     def lanes(self, element_bits: int) -> int:
         """Elements of `element_bits` in one vector register (LMUL 1)."""

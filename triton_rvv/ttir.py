@@ -196,7 +196,9 @@ class _Parser:
         values = []
         while not self._accept(end):
             name = self._match(_NAME)[0]
-            value = self._values.get(name) or self._values[f"{name}#0"]
+            value = self._values.get(name) or self._values.get(f"{name}#0")
+            if value is None:
+                raise CompileError(f"the IR uses {name} before it is defined")
             value.uses += 1
             values.append(value)
             self._accept(",")
@@ -267,7 +269,7 @@ class _Parser:
         self._skip()
         start, depth = self._position, 0
         while True:
-            char = self._text[self._position]
+            char = self._character()
             if depth == 0 and (char in ends or char in " \n"):
                 break
             depth += (char in "<(") - (char in ">)")
@@ -285,9 +287,11 @@ class _Parser:
         """The text up to `end` at depth 0, which is passed over; strings are opaque."""
         start, depth, text = self._position, 0, self._text
         while depth or not text.startswith(end, self._position):
-            char = text[self._position]
+            char = self._character()
             if char == '"':
-                self._position = text.index('"', self._position + 1)
+                self._position += 1
+                while self._character() != '"':
+                    self._position += 1
             elif text.startswith("->", self._position):
                 self._position += 1
             else:
@@ -309,6 +313,11 @@ class _Parser:
     def _define(self, name: str, type_: Type) -> Value:
         value = self._values[name] = Value(name, type_)
         return value
+
+    def _character(self) -> str:
+        if self._position >= len(self._text):
+            raise CompileError("the IR ends too early")
+        return self._text[self._position]
 
     def _skip(self) -> None:
         if match := _SPACE.match(self._text, self._position):

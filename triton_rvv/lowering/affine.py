@@ -129,18 +129,16 @@ class Affine(Tensor):
         """Whether every element is the base."""
         return self.extra is None and all(part.is_zero for part in self.components)
 
-    def linear_guards(self) -> list[Val]:
-        own = [table.linear for part in self.components for table, _ in part.tables]
-        return own + super().linear_guards()
+    def own_linear_guards(self) -> list[Val]:
+        return [table.linear for part in self.components for table, _ in part.tables]
 
-    def buffers(self) -> frozenset[str]:
+    def own_buffers(self) -> frozenset[str]:
         tables = (table.values for part in self.components for table, _ in part.tables)
-        return super().buffers().union(*(table.buffers() for table in tables))
+        return frozenset().union(*(table.buffers() for table in tables))
 
-    def widest_bits(self) -> int:
+    def own_bits(self) -> int:
         # Contiguous addresses, which are nearly all, need no vector of addresses.
-        extra = [] if self.extra is None else [self.extra.widest_bits()]
-        return max([0 if self.is_pointer else self.element.bits, *extra])
+        return 0 if self.is_pointer else self.element.bits
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         """The integers or addresses of the elements at `point`."""
@@ -259,14 +257,15 @@ class Term:
     def guard(self, builder: Builder) -> Val:
         """A scalar that is true where the comparison holds at every position.
 
-        A linear left side is largest at one end; only for a term that has a guard.
+        A linear left side is largest at one end; only for a term that has a guard. The end is
+        computed with 64 bits: where the kernel's own 32-bit sum would wrap, the guard is false.
         """
         stride = self._constant_stride
         assert stride is not None
         at_end = (stride > 0) == (_EXTREME[self.predicate] == "largest")
         distance = stride * (self.left.shape[self.axis] - 1) if at_end else 0
-        extreme = builder.add(self.left.base, integer(distance, self.left.base.type))
-        return builder.compare(self.predicate, extreme, self.right)
+        extreme = builder.add(builder.resize(self.left.base, "i64"), integer(distance))
+        return builder.compare(self.predicate, extreme, builder.resize(self.right, "i64"))
 
     def at(self, builder: Builder, point: Point) -> Val:
         """The comparison at `point`; a scalar unless the last dimension varies."""
@@ -288,16 +287,14 @@ class Mask(Tensor):
         super().__init__(type_, others, cost=1)
         self.terms = tuple(terms)
 
-    def linear_guards(self) -> list[Val]:
-        own = [guard for term in self.terms for guard in term.left.linear_guards()]
-        return own + super().linear_guards()
+    def own_linear_guards(self) -> list[Val]:
+        return [guard for term in self.terms for guard in term.left.linear_guards()]
 
-    def mask_guards(self, builder: Builder) -> list[Val]:
-        own = [term.guard(builder) for term in self.terms if term.has_guard]
-        return own + super().mask_guards(builder)
+    def own_mask_guards(self, builder: Builder) -> list[Val]:
+        return [term.guard(builder) for term in self.terms if term.has_guard]
 
-    def buffers(self) -> frozenset[str]:
-        return super().buffers().union(*(term.left.buffers() for term in self.terms))
+    def own_buffers(self) -> frozenset[str]:
+        return frozenset().union(*(term.left.buffers() for term in self.terms))
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         return builder.splat(self.condition(builder, point), point.width)

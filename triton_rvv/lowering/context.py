@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from triton_rvv.errors import CompileError
+from triton_rvv.lowering.aliasing import Aliases
 from triton_rvv.lowering.builder import Builder, Snapshot, Val
 from triton_rvv.lowering.tensors import Buffer, Tensor, memory_type
 from triton_rvv.target import Target
@@ -30,6 +32,7 @@ class Context:
         target: what code is made for.
         handlers: what lowers each kind of operation.
         program_ids, program_counts: i32 values for x, y and z.
+        aliases: which pointers can lead to the same memory.
     """
 
     def __init__(
@@ -38,15 +41,20 @@ class Context:
         handlers: Mapping[str, Callable[[Context, Operation], None]],
         program_ids: Sequence[Val],
         program_counts: Sequence[Val],
+        aliases: Aliases,
     ) -> None:
         self.target = target
         self._handlers = handlers
         self.builder = Builder()
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)
+        self.aliases = aliases
         self.pending_loads: list[Tensor] = []
         self._values: dict[Value, Lowered] = {}
         self._stack_bytes = 0
+        self._region = 0
+        self._regions = 0
+        self._kept: list[Tensor] = []
 
     def lower_block(self, block: Block) -> list[Value]:
         """Lower every operation of a block.
@@ -80,12 +88,30 @@ class Context:
         place, self._stack_bytes = snapshot
         self.builder.restore(place)
 
+    @contextmanager
+    def region(self) -> Iterator[None]:
+        """The body of a loop or a side of a branch is lowered inside the `with`.
+
+        Code after it cannot count on what is computed in it, since it may run not at all, nor on
+        running once itself.
+        """
+        outer_region, outer_kept = self._region, self._kept
+        self._regions += 1
+        self._region, self._kept = self._regions, []
+        try:
+            yield
+        finally:
+            for tensor in self._kept:
+                tensor.unsettle()
+            self._region, self._kept = outer_region, outer_kept
+
     # -- values --------------------------------------------------------------------------------
 
     def bind(self, value: Value, lowered: Lowered) -> None:
         """Say what a value of the kernel has become."""
         if isinstance(lowered, Tensor):
             lowered.uses += value.uses
+            lowered.region = self._region
         self._values[value] = lowered
 
     def knows(self, value: Value) -> bool:
@@ -107,6 +133,15 @@ class Context:
         lowered = self._values[value]
         assert isinstance(lowered, Tensor), f"{value.name} is a scalar"
         return lowered
+
+    def keep(self, tensor: Tensor, buffer: Buffer) -> None:
+        """Until the end of this region the tensor's elements are those in `buffer`."""
+        tensor.settle(buffer)
+        self._kept.append(tensor)
+
+    def is_local(self, tensor: Tensor) -> bool:
+        """Whether the tensor was made in the loop or branch that is being lowered."""
+        return tensor.region == self._region
 
     # -- arrays on the stack -------------------------------------------------------------------
 

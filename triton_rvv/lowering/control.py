@@ -114,7 +114,12 @@ class _ArraySlot:
         sinks.prepare(context, [value])
         if isinstance(value, Buffer) and value.buffers() == self.arrays:
             return value
-        return sinks.materialise(context, value) if value.buffers() & changing else value
+        if not value.buffers() & changing:
+            return value
+        # Another slot's array is no safe place either: a, b = b, a needs both in full.
+        staged = context.buffer(value.type)
+        sinks.copy(context, value, staged)
+        return staged
 
     def commit(self, context: Context, value: Lowered) -> None:
         assert isinstance(value, Tensor)
@@ -211,7 +216,7 @@ def _loop(
     ):
         if isinstance(slot, _BaseSlot):
             slot.advance = _advance(context, block, argument, value)
-    with context.builder.loop(start, end, step) as index:
+    with context.builder.loop(start, end, step) as index, context.region():
         context.bind(block.arguments[0], index)
         for argument, slot in zip(block.arguments[1:], slots, strict=True):
             context.bind(argument, slot.read(context))
@@ -238,9 +243,10 @@ def _if(context: Context, operation: Operation) -> None:
 
     def side(index: int) -> None:
         if index < len(operation.regions) and operation.regions[index].blocks:
-            yielded = context.lower_block(operation.regions[index].block)
-            _update(context, slots, [context.lowered(value) for value in yielded])
-            context.pending_loads.clear()
+            with context.region():
+                yielded = context.lower_block(operation.regions[index].block)
+                _update(context, slots, [context.lowered(value) for value in yielded])
+                context.pending_loads.clear()
 
     condition = context.scalar(operation.operands[0])
     context.builder.branches(condition, lambda: side(0), lambda: side(1))

@@ -10,7 +10,7 @@ which is one vector load, and one scalar load and one `vfmacc.vf` a row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from triton_rvv.errors import CompileError
@@ -18,6 +18,7 @@ from triton_rvv.lowering import sinks
 from triton_rvv.lowering.arith import call_intrinsic
 from triton_rvv.lowering.builder import Builder, Val, Variable, integer, vector_type
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.tensors import Buffer, Point, Tensor
 from triton_rvv.ttir import Operation
@@ -35,27 +36,60 @@ UNROLL_K = 16
 LOOK_AHEAD = 2
 
 
+# Up to this many panels of B, reading A where it lies is quicker than copying it first: a copy
+# costs about as much as a third of the multiply-adds with one panel.
+PANELS_IN_PLACE = 4
+# B blocks up to half an L1 cache of 32 KiB stay there while the rows of A go by.
+RESIDENT_B_BYTES = 16 << 10
+
+# Reads one element of a row of A: (first column of a run, offset in the run) -> element.
+RowReader = Callable[[Val, Val], Val]
+
+
 @dataclass(frozen=True)
-class _Tile:
-    """Size of a register tile, in elements."""
+class _Product:
+    """A dot product on its way: `result = start + A @ b`.
+
+    Args:
+        rows, depth: the shape of A.
+        rows_of_a: for each of the given rows, what reads its elements.
+        b: the right operand, in panels of one run.
+        start, result: the accumulator before and after; they may be the same array.
+    """
 
     rows: int
-    columns: int
+    depth: int
+    rows_of_a: Callable[[Sequence[Val]], list[RowReader]]
+    b: Buffer
+    start: Tensor
+    result: Buffer
 
 
 def _dot(context: Context, operation: Operation) -> None:
     left, right, start = (context.tensor(value) for value in operation.operands)
     _check(operation, (left, right, start))
+    in_place = isinstance(left, Load) and left.uses == 1 and left in context.pending_loads
     sinks.prepare(context, [left, right, start])
-    a, b = sinks.materialise(context, left), sinks.materialise(context, right)
+    b = sinks.materialise(context, right)
     result = _destination(context, operation, start)
-    rows, columns = left.shape[0], right.shape[1]
-    tile = _Tile(min(rows, TILE_ROWS), b.panel)
-    # A single tile stays in registers from one product to the next.
-    single = tile == _Tile(rows, columns)
-    for column in sinks.steps(context, columns, tile.columns, single):
-        for row in sinks.steps(context, rows, tile.rows, single):
-            _tile(context, tile, (a, b, start, result), row, column)
+    rows, depth = left.shape
+
+    def product(rows_of_a: Callable[[Sequence[Val]], list[RowReader]]) -> _Product:
+        return _Product(rows, depth, rows_of_a, b, start, result)
+
+    def packed() -> None:
+        a = sinks.materialise(context, left)
+        _tiles(context, product(lambda places: _packed_rows(context.builder, a, places)))
+
+    def where_it_lies() -> None:
+        assert isinstance(left, Load)
+        _tiles(context, product(lambda places: left.rows_in_place(context.builder, places)))
+
+    if isinstance(left, Load) and in_place and b.shape[1] <= PANELS_IN_PLACE * b.panel:
+        plain = sinks.all_of(context, left.guards_in_place(context.builder))
+        context.builder.branches(plain, where_it_lies, packed)
+    else:
+        packed()
     context.bind(operation.result, result)
 
 
@@ -71,37 +105,48 @@ def _check(operation: Operation, tensors: Sequence[Tensor]) -> None:
 
 def _destination(context: Context, operation: Operation, start: Tensor) -> Buffer:
     """Where the result goes: in place of an accumulator that nobody else reads."""
-    if isinstance(start, Buffer) and start.uses == 1:
+    if isinstance(start, Buffer) and start.uses == 1 and context.is_local(start):
         return start.alias()
     return context.buffer(block_type(operation))
 
 
-def _tile(
-    context: Context,
-    tile: _Tile,
-    blocks: tuple[Buffer, Buffer, Tensor, Buffer],
-    row: Val,
-    column: Val,
-) -> None:
+def _tiles(context: Context, product: _Product) -> None:
+    """Every tile of the result; the operand that fits the L1 cache is walked over innermost."""
+    b, tile_rows = product.b, min(product.rows, TILE_ROWS)
+    columns = b.shape[1]
+    # A single tile stays in registers from one product to the next.
+    single = (tile_rows, b.panel) == (product.rows, columns)
+    if b.type.elements * b.element.size_bytes <= RESIDENT_B_BYTES:
+        for row in sinks.steps(context, product.rows, tile_rows, single):
+            for column in sinks.steps(context, columns, b.panel, single):
+                _tile(context, product, row, column)
+    else:
+        for column in sinks.steps(context, columns, b.panel, single):
+            for row in sinks.steps(context, product.rows, tile_rows, single):
+                _tile(context, product, row, column)
+
+
+def _tile(context: Context, product: _Product, row: Val, column: Val) -> None:
     """One tile of the result, its upper left element at (row, column)."""
-    a, b, start, result = blocks
-    builder = context.builder
-    rows = [builder.add(row, integer(offset)) for offset in range(tile.rows)]
-    points = [Point((position,), column, tile.columns) for position in rows]
-    totals = [Variable(builder, start.at(builder, point)) for point in points]
-    unroll = min(a.panel, UNROLL_K)
-    for panel in sinks.steps(context, a.shape[1], a.panel, unrolled=False):
-        for base in sinks.steps(context, a.panel, unroll, unrolled=False):
+    builder, b = context.builder, product.b
+    places = [builder.add(row, integer(offset)) for offset in range(min(product.rows, TILE_ROWS))]
+    points = [Point((place,), column, b.panel) for place in places]
+    totals = [Variable(builder, product.start.at(builder, point)) for point in points]
+    readers = product.rows_of_a(places)
+    run = min(product.depth, context.run_lanes(b.element.bits))
+    unroll = min(run, UNROLL_K)
+    for first in sinks.steps(context, product.depth, run, unrolled=False):
+        for base in sinks.steps(context, run, unroll, unrolled=False):
             ks = [builder.add(base, integer(offset)) for offset in range(unroll)]
-            _multiply_add(builder, (a, b), (rows, column), (panel, ks), totals)
+            _multiply_add(builder, readers, (b, column), (first, ks), totals)
     for point, total in zip(points, totals, strict=True):
-        result.write(builder, point, total.read())
+        product.result.write(builder, point, total.read())
 
 
 def _multiply_add(
     builder: Builder,
-    blocks: tuple[Buffer, Buffer],
-    tile: tuple[Sequence[Val], Val],
+    readers: Sequence[RowReader],
+    panel: tuple[Buffer, Val],
     steps: tuple[Val, Sequence[Val]],
     totals: Sequence[Variable],
 ) -> None:
@@ -109,28 +154,34 @@ def _multiply_add(
 
     Args:
         builder: writes the code.
-        blocks: A and B.
-        tile: the tile's rows and its first column.
-        steps: the first column of A's panel, and positions in it, ascending.
+        readers: of the rows of A.
+        panel: B and the first column of the tile.
+        steps: the first position along K of a run, and offsets in it, ascending.
         totals: the accumulator of each row.
     """
-    (a, b), (rows, column), (panel, ks) = blocks, tile, steps
-    b_rows = [_load_b(builder, b, builder.add(panel, k), column) for k in ks[:LOOK_AHEAD]]
-    elements = [_load_a(builder, a, panel, row, ks[0]) for row in rows]
+    (b, column), (first, ks) = panel, steps
+    b_rows = [_load_b(builder, b, builder.add(first, k), column) for k in ks[:LOOK_AHEAD]]
+    elements = [read(first, ks[0]) for read in readers]
     for step in range(len(ks)):
         for k in ks[step + LOOK_AHEAD : step + LOOK_AHEAD + 1]:
-            b_rows.append(_load_b(builder, b, builder.add(panel, k), column))
+            b_rows.append(_load_b(builder, b, builder.add(first, k), column))
         following = []
-        for row, element, total in zip(rows, elements, totals, strict=True):
-            following += [_load_a(builder, a, panel, row, k) for k in ks[step + 1 : step + 2]]
+        for read, element, total in zip(readers, elements, totals, strict=True):
+            following += [read(first, k) for k in ks[step + 1 : step + 2]]
             factors = (builder.splat(element, b.panel), b_rows[step])
             total.write(call_intrinsic(builder, "llvm.fma", (*factors, total.read())))
         elements = following
 
 
-def _load_a(builder: Builder, a: Buffer, panel: Val, row: Val, column: Val) -> Val:
-    address = a.address_in_panel(builder, panel, row, column)
-    return builder.load(a.element.llvm, address, a.element.size_bytes)
+def _packed_rows(builder: Builder, a: Buffer, places: Sequence[Val]) -> list[RowReader]:
+    def reader(place: Val) -> RowReader:
+        def read(first: Val, offset: Val) -> Val:
+            address = a.address_in_panel(builder, first, place, offset)
+            return builder.load(a.element.llvm, address, a.element.size_bytes)
+
+        return read
+
+    return [reader(place) for place in places]
 
 
 def _load_b(builder: Builder, b: Buffer, row: Val, column: Val) -> Val:

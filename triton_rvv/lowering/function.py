@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering import arith, control, dot, index, math, memory, reduce, shapes
+from triton_rvv.lowering.aliasing import Aliases
 from triton_rvv.lowering.builder import Builder, Val, integer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
@@ -61,12 +62,12 @@ def lower_module(module: Operation, target: Target, slots: Sequence[int] | None 
     """
     function = _kernel(module)
     grid = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
-    context = Context(target, HANDLERS, grid[:3], grid[3:])
     body = function.regions[0]
     if len(body.blocks) != 1:
         raise CompileError(
             "an early return is not supported: put the rest under a condition", function.line
         )
+    context = Context(target, HANDLERS, grid[:3], grid[3:], Aliases(function))
     arguments = body.block.arguments
     for argument, slot in zip(arguments, slots or range(len(arguments)), strict=True):
         assert not isinstance(argument.type, TensorType)

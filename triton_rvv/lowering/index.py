@@ -127,9 +127,16 @@ def _remainder(
 
 
 def _extend(context: Context, operation: Operation, operand: Affine, _: Affine) -> Affine | None:
-    """Sign extension part by part; see the note on overflow in the affine module."""
+    """Sign extension part by part; see the note on overflow in the affine module.
+
+    Strides that are bound to overflow are those of hashes and random numbers, not of addresses.
+    """
     if operand.base.type not in ("i32", "i64"):
         return None
+    for part, size in zip(operand.components, operand.shape, strict=True):
+        stride = 0 if part.stride is None else part.stride.constant
+        if stride is not None and abs(stride) * (size - 1) >= 1 << 31:
+            return None
     return _widened(context.builder, operand, block_type(operation))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering import sinks
@@ -11,8 +11,8 @@ from triton_rvv.lowering.arith import type_suffix
 from triton_rvv.lowering.builder import Builder, Val, integer, vector_type
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
-from triton_rvv.lowering.tensors import Point, Tensor, memory_type
-from triton_rvv.ttir import Operation
+from triton_rvv.lowering.tensors import Path, Point, Tensor, memory_type
+from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import PointerType, ScalarType, TensorType
 
 __all__ = ["HANDLERS", "Load"]
@@ -25,13 +25,69 @@ class Load(Tensor):
     """
 
     def __init__(
-        self, type_: TensorType, pointers: Affine, mask: Mask | None, other: Tensor | None
+        self,
+        type_: TensorType,
+        pointers: Affine,
+        mask: Mask | None,
+        other: Tensor | None,
+        source: Value,
     ) -> None:
         optional = [tensor for tensor in (mask, other) if tensor is not None]
         super().__init__(type_, [pointers, *optional], cost=1)
+        self.source = source
         self._pointers = pointers
         self._mask = mask
         self._other = other
+
+    def is_each_element_of(self, addresses: Affine) -> bool:
+        """Whether every element is loaded from its own address, which is the same in `addresses`.
+
+        Strides that are only known at run time are taken not to be 0.
+        """
+        own = self._pointers
+        same = (own.shape, own.base, own.components, own.extra) == (
+            addresses.shape,
+            addresses.base,
+            addresses.components,
+            None,
+        )
+        return same and all(
+            size == 1 or (part.stride is not None and not part.tables)
+            for size, part in zip(own.shape, own.components, strict=True)
+        )
+
+    def guards_in_place(self, builder: Builder) -> list[Val]:
+        """Truth values under which rows can be read where they lie: all there, and contiguous."""
+        contiguous = self._pointers.last_stride(builder, linear=True)
+        if contiguous is None or contiguous.constant != 1 or not self._is_plain_when_guarded:
+            return [Val("i1", "false")]
+        return self.linear_guards() + self.mask_guards(builder)
+
+    @property
+    def _is_plain_when_guarded(self) -> bool:
+        return self._mask is None or (
+            not self._mask.operands and all(term.has_guard for term in self._mask.terms)
+        )
+
+    def rows_in_place(
+        self, builder: Builder, places: Sequence[Val]
+    ) -> list[Callable[[Val, Val], Val]]:
+        """For each of the given rows, what reads the element at `first + offset`.
+
+        Only where the guards in place hold.
+        """
+
+        def reader(place: Val) -> Callable[[Val, Val], Val]:
+            point = Point((place,), integer(0), 1, Path(linear=True, unmasked=True))
+            row, element = self._pointers.row_base(builder, point), memory_type(self.element)
+
+            def read(first: Val, offset: Val) -> Val:
+                address = builder.element_pointer(element, row, builder.add(first, offset))
+                return builder.load(element, address, self.element.size_bytes)
+
+            return read
+
+        return [reader(place) for place in places]
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         stored = vector_type(memory_type(self.element), point.width)
@@ -45,7 +101,7 @@ class Load(Tensor):
             row = _run_address(builder, self._pointers, point)
             if condition.ref == "true":
                 value = builder.load(stored, row, size_bytes)
-                self._prefetch(builder, row)
+                _prefetch_ahead(builder, self._pointers, point, row, READ)
             else:
                 value = self._call(builder, "llvm.masked.load", row, condition, point)
         elif stride is not None and stride.constant == 0 and condition.width == 1:
@@ -55,14 +111,6 @@ class Load(Tensor):
             addresses = self._pointers.at(builder, point)
             value = self._call(builder, "llvm.masked.gather", addresses, condition, point)
         return builder.cast("trunc", value, "i1") if self.element.bits == 1 else value
-
-    def _prefetch(self, builder: Builder, row: Val) -> None:
-        """Ask for the run that the next turn of a loop will read; a hint, whatever is there."""
-        if self._pointers.advance is not None:
-            element = memory_type(self.element)
-            later = builder.element_pointer(element, row, self._pointers.advance)
-            read, keep, data = integer(0, "i32"), integer(3, "i32"), integer(1, "i32")
-            builder.call_void("llvm.prefetch.p0", [later, read, keep, data])
 
     def _scalar(self, builder: Builder, address: Val, condition: Val, point: Point) -> Val:
         one = Point(point.index, point.start, 1, point.path, point.memo)
@@ -112,6 +160,36 @@ def _run_address(builder: Builder, pointers: Affine, point: Point) -> Val:
     return builder.element_pointer(memory_type(pointers.pointee), row, point.start)
 
 
+def _prefetch_ahead(
+    builder: Builder, pointers: Affine, point: Point, address: Val, access: Val
+) -> None:
+    """Ask for a run some rows further on; a hint, whatever is there.
+
+    After the last rows of a block come the first ones of the next turn, where a loop is known to
+    move the block by so many elements.
+    """
+    if not point.index or not point.path.linear:
+        return
+    rows, element = pointers.shape[-2], memory_type(pointers.pointee)
+    stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
+    ahead = min(ROWS_AHEAD, rows)
+    distance = builder.mul(integer(ahead), stride)
+    back = builder.mul(integer(ahead - rows), stride)
+    beyond = integer(0) if pointers.advance is None else builder.add(pointers.advance, back)
+    if ahead < rows:
+        inside = builder.compare("slt", point.index[-1], integer(rows - ahead))
+        beyond = builder.select(inside, distance, beyond)
+    target = builder.element_pointer(element, address, beyond)
+    keep, data = integer(3, "i32"), integer(1, "i32")
+    builder.call_void("llvm.prefetch.p0", [target, access, keep, data])
+
+
+READ, WRITE = integer(0, "i32"), integer(1, "i32")
+
+# Copying so many rows takes about as long as a line takes to come from memory.
+ROWS_AHEAD = 8
+
+
 def _condition(builder: Builder, mask: Mask | None, point: Point) -> Val:
     return Val("i1", "true") if mask is None else mask.condition(builder, point)
 
@@ -158,7 +236,8 @@ def _load(context: Context, operation: Operation) -> None:
     assert isinstance(result.type, TensorType)
     other_tensor = other if isinstance(other, Tensor) else None
     addresses = _as_pointers(pointers, operation.line)
-    load = Load(result.type, addresses, _as_mask(mask), other_tensor)
+    source = operation.operands[0]
+    load = Load(result.type, addresses, _as_mask(mask), other_tensor, source)
     context.bind(result, load)
     context.pending_loads.append(load)
     if operation.attributes.get("isVolatile"):
@@ -179,6 +258,7 @@ def _store(context: Context, operation: Operation) -> None:
     assert isinstance(value, Tensor)
     addresses, where = _as_pointers(pointers, operation.line), _as_mask(mask)
     sources = [value, addresses, *([] if where is None else [where])]
+    _settle_overlapping(context, operation.operands[0], addresses)
     sinks.prepare(context, sources, changes_memory=True)
     builder = context.builder
     sinks.for_each_run(
@@ -187,6 +267,15 @@ def _store(context: Context, operation: Operation) -> None:
         lambda point: value.at(builder, point),
         lambda point, elements: _store_run(builder, addresses, elements, where, point),
     )
+
+
+def _settle_overlapping(context: Context, target: Value, addresses: Affine) -> None:
+    """Carry out the loads of which a store's first runs could change what later runs read."""
+    for load in list(context.pending_loads):
+        assert isinstance(load, Load)
+        overlaps = context.aliases.may_overlap(load.source, target)
+        if overlaps and not load.is_each_element_of(addresses):
+            sinks.materialise(context, load)
 
 
 def _store_scalar(
@@ -215,6 +304,8 @@ def _store_run(
             else _run_address(builder, pointers, point)
         )
         builder.branches(condition, lambda: builder.store(value, address, size_bytes))
+        if point.path.unmasked and point.width > 1:
+            _prefetch_ahead(builder, pointers, point, address, WRITE)
         return
     address = _run_address(builder, pointers, point) if contiguous else pointers.at(builder, point)
     name = "llvm.masked.store" if contiguous else "llvm.masked.scatter"

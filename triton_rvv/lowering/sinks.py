@@ -12,6 +12,7 @@ from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.tensors import ANY_PATH, EXPENSIVE, Buffer, Path, Point, Tensor
 
 __all__ = [
+    "all_of",
     "copy",
     "for_each_run",
     "group_of_runs",
@@ -41,7 +42,7 @@ def materialise(context: Context, tensor: Tensor) -> Buffer:
     if tensor.settled is None:
         buffer = context.buffer(tensor.type)
         copy(context, tensor, buffer)
-        tensor.settle(buffer)
+        context.keep(tensor, buffer)
         return buffer
     return tensor.settled
 
@@ -177,8 +178,10 @@ def guarded(context: Context, tensors: Sequence[Tensor], walk: Callable[[Path], 
     ```
     """
     builder = context.builder
-    linear = _all(context, (guard for tensor in tensors for guard in tensor.linear_guards()))
-    unmasked = _all(context, (guard for tensor in tensors for guard in tensor.mask_guards(builder)))
+    linear = all_of(context, (guard for tensor in tensors for guard in tensor.linear_guards()))
+    unmasked = all_of(
+        context, (guard for tensor in tensors for guard in tensor.mask_guards(builder))
+    )
 
     def on_linear_path() -> None:
         builder.branches(
@@ -190,7 +193,8 @@ def guarded(context: Context, tensors: Sequence[Tensor], walk: Callable[[Path], 
     builder.branches(linear, on_linear_path, lambda: walk(ANY_PATH))
 
 
-def _all(context: Context, guards: Iterable[Val]) -> Val:
+def all_of(context: Context, guards: Iterable[Val]) -> Val:
+    """One truth value that says whether all of the guards hold."""
     total = Val("i1", "true")
     for guard in dict.fromkeys(guards):
         total = context.builder.conjunction(total, guard)

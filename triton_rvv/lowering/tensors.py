@@ -8,7 +8,7 @@ asks, so that a chain of element-wise operations becomes one loop without interm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from triton_rvv.lowering.builder import Builder, Val, integer, vector_type
@@ -80,6 +80,7 @@ class Tensor:
         operands: the recipes it is made from.
         cost: roughly the arithmetic instructions to compute one element again.
         uses: how many operands in the kernel are this block.
+        region: the loop or branch that it was made in.
         settled: the array with the elements, once they have been computed for good.
     """
 
@@ -88,7 +89,9 @@ class Tensor:
         self.operands = tuple(operands)
         self.cost: int = cost + sum(operand.cost for operand in operands)
         self.uses = 0
+        self.region = 0
         self.settled: Buffer | None = None
+        self._recipe = (self.operands, self.cost)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -115,25 +118,58 @@ class Tensor:
 
     def settle(self, buffer: Buffer) -> None:
         """From now on the elements are those in `buffer`."""
+        self._recipe = (self.operands, self.cost)
         self.settled = buffer
         self.operands = (buffer,)
         self.cost = 0
 
+    def unsettle(self) -> None:
+        """Back to the recipe: the array need not have been written where the code goes on."""
+        self.settled = None
+        self.operands, self.cost = self._recipe
+
     def linear_guards(self) -> list[Val]:
         """Truth values that, where all of them hold, put a point on a linear path."""
-        return [guard for operand in self.operands for guard in operand.linear_guards()]
+        return [guard for tensor in self.walk() for guard in tensor.own_linear_guards()]
 
     def mask_guards(self, builder: Builder) -> list[Val]:
         """Truth values that, where all of them hold, put a point on an unmasked path."""
-        return [guard for operand in self.operands for guard in operand.mask_guards(builder)]
+        return [guard for tensor in self.walk() for guard in tensor.own_mask_guards(builder)]
 
     def buffers(self) -> frozenset[str]:
         """The names of the stack arrays that evaluation reads."""
-        return frozenset().union(*(operand.buffers() for operand in self.operands))
+        return frozenset().union(*(tensor.own_buffers() for tensor in self.walk()))
 
     def widest_bits(self) -> int:
         """The width of the widest element on the way, which decides how many fit a register."""
-        return max([self.element.bits, *(operand.widest_bits() for operand in self.operands)])
+        return max(tensor.own_bits() for tensor in self.walk())
+
+    def walk(self) -> Iterable[Tensor]:
+        """This recipe and all those under it, each of them once however often it is used."""
+        found: dict[Tensor, None] = {}
+        waiting: list[Tensor] = [self]
+        while waiting:
+            tensor = waiting.pop()
+            if tensor not in found:
+                found[tensor] = None
+                waiting.extend(tensor.operands)
+        return found
+
+    def own_linear_guards(self) -> list[Val]:
+        """The linear guards that this recipe adds to those of its operands."""
+        return []
+
+    def own_mask_guards(self, builder: Builder) -> list[Val]:
+        """The mask guards that this recipe adds to those of its operands."""
+        return []
+
+    def own_buffers(self) -> frozenset[str]:
+        """The arrays that this recipe reads besides its operands."""
+        return frozenset()
+
+    def own_bits(self) -> int:
+        """The width of this recipe's own elements in a vector register."""
+        return self.element.bits
 
 
 class Splat(Tensor):
@@ -146,7 +182,7 @@ class Splat(Tensor):
     def evaluate(self, builder: Builder, point: Point) -> Val:
         return builder.splat(self.value, point.width)
 
-    def widest_bits(self) -> int:
+    def own_bits(self) -> int:
         # A scalar takes no vector register in most instructions.
         return 8
 
@@ -256,7 +292,7 @@ class Buffer(Tensor):
         offset = builder.add(offset, column)
         return builder.element_pointer(memory_type(self.element), self.pointer, offset)
 
-    def buffers(self) -> frozenset[str]:
+    def own_buffers(self) -> frozenset[str]:
         return frozenset([self.pointer.ref])
 
 

@@ -1,0 +1,95 @@
+"""What every registered kernel says of itself has to fit its Triton function."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from kernels.registry import kernel_names, load_kernel, make_problem
+
+SMALL = {
+    "matmul": {"M": 33, "N": 17, "K": 65},
+    "softmax": {"M": 5, "N": 77},
+    "vector_add": {"N": 1000},
+}
+
+
+@pytest.fixture(params=kernel_names())
+def problem(request):
+    return make_problem(load_kernel(request.param), SMALL.get(request.param, {}))
+
+
+def arguments(problem):
+    return problem.spec.arguments(problem, problem.default_config)
+
+
+def test_name_of_the_function(problem):
+    assert problem.spec.kernel.__name__ == f"{problem.spec.name}_kernel"
+
+
+def test_arguments_and_constants_are_the_parameters_in_order(problem):
+    parameters = problem.spec.kernel.params
+    named = [argument.name for argument in arguments(problem)]
+    assert named == [p.name for p in parameters if not p.is_constexpr]
+    constants = {**problem.spec.constants, **problem.default_config}
+    assert set(constants) == {p.name for p in parameters if p.is_constexpr}
+
+
+def test_contents_are_reproducible(problem):
+    for first, second in zip(arguments(problem), arguments(problem), strict=True):
+        np.testing.assert_array_equal(first.value, second.value)
+        np.testing.assert_array_equal(first.expected, second.expected)
+
+
+def test_some_output_is_checked(problem):
+    outputs = [argument for argument in arguments(problem) if argument.expected is not None]
+    assert outputs
+    for output in outputs:
+        assert np.isfinite(output.expected).all()
+        assert np.std(output.expected) > 10 * output.atol  # a constant would not pass
+
+
+def test_grid_covers_the_problem(problem):
+    grid = problem.spec.grid(problem, problem.default_config)
+    assert len(grid) == 3
+    assert all(isinstance(size, int) and size > 0 for size in grid)
+    config = problem.default_config
+    block = math.prod(
+        int(config[name]) for name in config if name.startswith("BLOCK_SIZE") and name[-1] != "K"
+    )
+    outputs = sum(a.expected.size for a in arguments(problem) if a.expected is not None)
+    assert math.prod(grid) * block >= outputs
+
+
+def test_work_is_counted(problem):
+    outputs = sum(a.expected.nbytes for a in arguments(problem) if a.expected is not None)
+    inputs = sum(a.value.nbytes for a in arguments(problem) if isinstance(a.value, np.ndarray))
+    assert problem.spec.traffic_bytes(problem) == inputs + outputs
+    assert problem.spec.flops(problem) > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [
+        ("matmul", lambda a, b: a @ b),
+        ("vector_add", lambda x, y: x + y),
+        ("softmax", lambda x: np.exp(x) / np.exp(x).sum(axis=1, keepdims=True)),
+    ],
+)
+def test_expected_outputs_against_numpy(name, reference):
+    problem = make_problem(load_kernel(name), SMALL[name])
+    found = arguments(problem)
+    inputs = [a.value.astype(np.float64) for a in found if isinstance(a.value, np.ndarray)]
+    (output,) = (a for a in found if a.expected is not None)
+    difference = np.abs(reference(*inputs) - output.expected)
+    assert (difference <= output.atol + output.rtol * np.abs(output.expected) + 1e-6).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "flops"), [("matmul", 2 * 33 * 17 * 65), ("vector_add", 1000), ("softmax", 5 * 5 * 77)]
+)
+def test_operations_of_known_kernels(name, flops):
+    problem = make_problem(load_kernel(name), SMALL[name])
+    assert problem.spec.flops(problem) == flops

@@ -1,0 +1,175 @@
+"""Kernels that cannot be compiled: one sentence that names the line and what to do."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+import triton
+import triton.language as tl
+
+from triton_rvv import CompileError, Target, compile_kernel
+
+
+def compile_error(kernel, signature, constants=None, target=None):
+    with pytest.raises(CompileError) as caught:
+        compile_kernel(kernel, signature, constants or {}, target or Target())
+    message = str(caught.value)
+    assert "\n" not in message
+    return caught.value
+
+
+def line_of(kernel, text):
+    """ "file:line" of the line that contains `text` in a kernel's source."""
+    lines, first = inspect.getsourcelines(kernel.fn)
+    (offset,) = (number for number, line in enumerate(lines) if text in line)
+    return f"{__file__}:{first + offset}"
+
+
+@triton.jit
+def cumsum_kernel(x_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    tl.store(x_ptr + offsets, tl.cumsum(x, axis=0))
+
+
+@triton.jit
+def while_kernel(x_ptr, n):
+    while n > 1:
+        n = n // 2
+    tl.store(x_ptr, n)
+
+
+@triton.jit
+def atomic_kernel(x_ptr, N: tl.constexpr):
+    tl.atomic_add(x_ptr + tl.arange(0, N), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "signature", "operation", "text"),
+    [
+        (cumsum_kernel, {"x_ptr": "*fp32"}, "tt.scan", "tl.cumsum"),
+        (while_kernel, {"x_ptr": "*i32", "n": "i32"}, "scf.while", "while n"),
+        (atomic_kernel, {"x_ptr": "*fp32"}, "tt.atomic_rmw", "tl.atomic_add"),
+    ],
+)
+def test_unsupported_operation(kernel, signature, operation, text):
+    constants = {} if kernel is while_kernel else {"N": 16}
+    error = compile_error(kernel, signature, constants)
+    assert error.problem == f"{operation} is not supported: rewrite the kernel without it"
+    assert error.line == line_of(kernel, text)
+
+
+@triton.jit
+def early_return_kernel(x_ptr, n):
+    if n > 3:
+        return
+    tl.store(x_ptr, n)
+
+
+def test_early_return():
+    error = compile_error(early_return_kernel, {"x_ptr": "*i32", "n": "i32"})
+    assert "put the rest under a condition" in str(error)
+
+
+@triton.jit
+def exp64_kernel(x_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    tl.store(x_ptr + offsets, tl.exp(tl.load(x_ptr + offsets)))
+
+
+@triton.jit
+def dot64_kernel(x_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    x = tl.load(x_ptr + offsets)
+    tl.store(x_ptr + offsets, tl.dot(x, x, out_dtype=tl.float64))
+
+
+@triton.jit
+def chosen_kernel(x_ptr, y_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    pointers = tl.where(offsets % 3 == 0, x_ptr + offsets, y_ptr + offsets)
+    tl.store(x_ptr + offsets, tl.load(pointers))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "signature", "advice", "text"),
+    [
+        (exp64_kernel, {"x_ptr": "*fp64"}, "convert", "tl.exp"),
+        (dot64_kernel, {"x_ptr": "*fp64"}, "convert to fp32", "tl.dot"),
+        (chosen_kernel, {"x_ptr": "*i32", "y_ptr": "*i32"}, "choose between", "tl.load"),
+    ],
+)
+def test_unsupported_types_and_addresses(kernel, signature, advice, text):
+    error = compile_error(kernel, signature, {"N": 16})
+    assert advice in error.problem
+    assert error.line == line_of(kernel, text)
+
+
+@triton.jit
+def square_kernel(x_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    x = tl.load(x_ptr + offsets)
+    tl.store(x_ptr + offsets, tl.dot(x, x))
+
+
+def test_blocks_too_large_for_the_stack():
+    error = compile_error(square_kernel, {"x_ptr": "*fp32"}, {"N": 1024})
+    assert "choose smaller block sizes" in error.problem
+    assert error.line == line_of(square_kernel, "tl.dot")
+
+
+def test_blocks_too_large_for_triton():
+    error = compile_error(square_kernel, {"x_ptr": "*fp32"}, {"N": 2048})
+    assert "exceeds triton maximum tensor numel" in error.problem
+
+
+@triton.jit
+def undefined_name_kernel(x_ptr):
+    tl.store(x_ptr, undefined_name)  # noqa: F821 # the mistake that is tested
+
+
+@triton.jit
+def wrong_shapes_kernel(x_ptr):
+    tl.store(x_ptr + tl.arange(0, 8), tl.arange(0, 4) + tl.arange(0, 8))
+
+
+@triton.jit
+def static_assert_kernel(x_ptr, N: tl.constexpr):
+    tl.static_assert(N > 100, "N has to be above 100")
+    tl.store(x_ptr, N)
+
+
+@triton.jit
+def odd_range_kernel(x_ptr, N: tl.constexpr):
+    tl.store(x_ptr + tl.arange(0, N), 0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "constants", "what"),
+    [
+        (undefined_name_kernel, {}, "undefined_name is not defined"),
+        (wrong_shapes_kernel, {}, "incompatible dimensions"),
+        (static_assert_kernel, {"N": 5}, "N has to be above 100"),
+        (odd_range_kernel, {"N": 24}, "arange's range must be a power of 2"),
+    ],
+)
+def test_mistakes_in_a_kernel(kernel, constants, what):
+    assert what in str(compile_error(kernel, {"x_ptr": "*i32"}, constants))
+
+
+def test_unknown_core():
+    target = Target(cpu="spacemit-x61")
+    message = str(compile_error(square_kernel, {"x_ptr": "*fp32"}, {"N": 4}, target))
+    assert "no RISC-V core named spacemit-x61" in message
+    assert "spacemit-x60" in message
+
+
+@pytest.mark.parametrize("cpu", ["generic-rv64", "spacemit-x60"])
+def test_known_cores(cpu):
+    assert compile_kernel(square_kernel, {"x_ptr": "*fp32"}, {"N": 4}, Target(cpu=cpu)).object
+
+
+def test_unknown_vector_length():
+    with pytest.raises(ValueError, match="choose one of 128, 256, 512, 1024"):
+        Target(vlen_bits=192)

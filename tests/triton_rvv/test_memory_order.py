@@ -1,0 +1,172 @@
+"""Loads and stores of the same places: each sees what the program order says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from qemu_kernels import Expected
+
+
+def numbers(*shape, seed=0):
+    return np.random.default_rng(seed).integers(-9999, 9999, shape).astype(np.int32)
+
+
+@triton.jit
+def load_before_store_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    before = tl.load(x_ptr + offsets)
+    tl.store(x_ptr + offsets, before * 2)
+    after = tl.load(x_ptr + offsets)
+    tl.store(x_ptr + offsets, offsets)
+    tl.store(out_ptr + offsets, before)
+    tl.store(out_ptr + N + offsets, after)
+
+
+@pytest.mark.parametrize("size", [16, 512])
+def test_a_load_holds_what_was_there_before_a_store(run, size):
+    x = numbers(size)
+    changed = Expected(np.arange(size, dtype=np.int32), start=x)
+    run(load_before_store_kernel, x_ptr=changed, out_ptr=Expected(np.stack([x, x * 2])), N=size)
+
+
+@triton.jit
+def shift_kernel(x_ptr, distance, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    tl.store(x_ptr + offsets + distance, tl.load(x_ptr + offsets))
+
+
+@pytest.mark.parametrize("size", [8, 64, 1024])
+def test_shifted_copy_in_place(run, size):
+    for distance in (1, 3, size // 2):
+        x = numbers(size + distance)
+        shifted = x.copy()
+        shifted[distance:] = x[:size]
+        run(shift_kernel, x_ptr=Expected(shifted, start=x), distance=distance, N=size)
+
+
+@triton.jit
+def reverse_kernel(x_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    tl.store(x_ptr + N - 1 - offsets, tl.load(x_ptr + offsets))
+
+
+@pytest.mark.parametrize("size", [8, 64, 1024])
+def test_reversal_in_place(run, size):
+    x = numbers(size)
+    run(reverse_kernel, x_ptr=Expected(x[::-1].copy(), start=x), N=size)
+
+
+@triton.jit
+def transpose_kernel(x_ptr, N: tl.constexpr):
+    i, j = tl.arange(0, N)[:, None], tl.arange(0, N)[None, :]
+    tl.store(x_ptr + j * N + i, tl.load(x_ptr + i * N + j))
+
+
+@pytest.mark.parametrize("size", [4, 16, 64])
+def test_transposition_in_place(run, size):
+    x = numbers(size, size)
+    run(transpose_kernel, x_ptr=Expected(x.T.copy(), start=x), N=size)
+
+
+@triton.jit
+def swap_kernel(x_ptr, y_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x, y = tl.load(x_ptr + offsets), tl.load(y_ptr + offsets)
+    tl.store(x_ptr + offsets, y)
+    tl.store(y_ptr + offsets, x)
+
+
+@pytest.mark.parametrize("size", [8, 1024])
+def test_swap(run, size):
+    x, y = numbers(size, seed=1), numbers(size, seed=2)
+    run(swap_kernel, x_ptr=Expected(y, start=x), y_ptr=Expected(x, start=y), N=size)
+
+
+@triton.jit
+def neighbours_kernel(x_ptr, N: tl.constexpr):
+    offsets = 1 + tl.arange(0, N)
+    left, right = tl.load(x_ptr + offsets - 1), tl.load(x_ptr + offsets + 1)
+    tl.store(x_ptr + offsets, left + right)
+
+
+@pytest.mark.parametrize("size", [8, 256])
+def test_stencil_in_place(run, size):
+    x = numbers(size + 2)
+    expected = x.copy()
+    expected[1:-1] = x[:-2] + x[2:]
+    run(neighbours_kernel, x_ptr=Expected(expected, start=x), N=size)
+
+
+@triton.jit
+def index_then_change_kernel(index_ptr, x_ptr, out_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    index = tl.load(index_ptr + offsets)
+    tl.store(index_ptr + offsets, 0 * offsets)
+    tl.store(out_ptr + offsets, tl.load(x_ptr + index))
+
+
+def test_loaded_indices_outlive_a_change_of_their_array(run):
+    x, index = numbers(128), np.random.default_rng(3).permutation(128).astype(np.int32)
+    run(
+        index_then_change_kernel,
+        index_ptr=Expected(np.zeros(128, np.int32), start=index),
+        x_ptr=x,
+        out_ptr=Expected(x[index]),
+        N=128,
+    )
+
+
+@triton.jit
+def permute_in_place_kernel(index_ptr, x_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    tl.store(x_ptr + tl.load(index_ptr + offsets), tl.load(x_ptr + offsets))
+
+
+def test_permutation_in_place(run):
+    x, index = numbers(128), np.random.default_rng(4).permutation(128).astype(np.int32)
+    expected = np.empty_like(x)
+    expected[index] = x
+    run(permute_in_place_kernel, index_ptr=index, x_ptr=Expected(expected, start=x), N=128)
+
+
+@triton.jit
+def two_sinks_kernel(x_ptr, out_ptr, sum_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    y = tl.exp(x) + x
+    tl.store(sum_ptr, tl.sum(y))
+    tl.store(x_ptr + offsets, y * 0)
+    tl.store(out_ptr + offsets, y)
+    tl.store(out_ptr + N + offsets, y + x)
+
+
+@pytest.mark.parametrize("size", [8, 512])
+def test_values_with_several_uses(run, size):
+    x = np.random.default_rng(5).standard_normal(size).astype(np.float32)
+    y = np.exp(x.astype(np.float64)) + x
+    run(
+        two_sinks_kernel,
+        x_ptr=Expected(np.zeros(size, np.float32), start=x),
+        out_ptr=Expected(np.stack([y, y + x]).astype(np.float32), rtol=1e-6, atol=1e-6),
+        sum_ptr=Expected(np.array([y.sum()], np.float32), rtol=1e-5),
+        N=size,
+    )
+
+
+@triton.jit
+def scalar_hazard_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    first = tl.load(x_ptr)
+    tl.store(x_ptr + 3, 1000)
+    tl.store(out_ptr + offsets, x + first + tl.load(x_ptr + 3))
+
+
+def test_scalar_stores_between_a_load_and_its_use(run):
+    x = numbers(64)
+    changed = x.copy()
+    changed[3] = 1000
+    out = Expected(x + x[0] + 1000)
+    run(scalar_hazard_kernel, x_ptr=Expected(changed, start=x), out_ptr=out, N=64)
