@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from triton_rvv.errors import CompileError
 
-__all__ = ["PointerType", "ScalarType", "TensorType", "Type", "parse_type"]
+__all__ = ["PointerType", "ScalarType", "TensorType", "Type", "element_type", "parse_type"]
 
 # MLIR's scalar names: bits, and LLVM's name. 8-bit floats are kept as their bits.
 _SCALARS = {
@@ -119,3 +119,8 @@ def parse_type(text: str) -> Type:
     if text in _SCALARS:
         return ScalarType(text)
     raise CompileError(f"the type {text} is not supported: use another element type")
+
+
+def element_type(type_: Type) -> Type:
+    """The type itself, or that of a block's elements."""
+    return type_.element if isinstance(type_, TensorType) else type_

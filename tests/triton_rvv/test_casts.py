@@ -36,29 +36,25 @@ def test_casts(run, source, target):
 
 
 @triton.jit
-def truncation_kernel(x_ptr, one, out_ptr, BLOCK: tl.constexpr):
+def truncation_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    # QEMU 7.2 stops with a failed assertion (decode_save_opc) at a vector conversion toward zero,
-    # unless another vector instruction on floats stands before it, with no change of the element
-    # width in between. So this multiplies first, and leaves out fp64 to 32 bits.
-    x = tl.load(x_ptr + offsets) * one
-    tl.store(out_ptr + offsets, x.to(out_ptr.dtype.element_ty))
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets).to(out_ptr.dtype.element_ty))
 
 
-@pytest.mark.parametrize(
-    ("source", "target"),
-    [
-        *[(np.float32, target) for target in (np.int32, np.int64, np.uint32, np.uint64)],
-        *[(np.float64, target) for target in (np.int64, np.uint64)],
-    ],
-)
-def test_floats_to_integers_go_toward_zero(run, source, target):
+@pytest.mark.parametrize("source", [np.float32, np.float64])
+@pytest.mark.parametrize("target", [np.int16, np.int32, np.int64, np.uint32, np.uint64])
+@pytest.mark.parametrize("block", [1, 8])
+def test_floats_to_integers_go_toward_zero(run, source, target, block):
     x = np.linspace(-1000.3, 1000.3, N).astype(source)
-    x[:4] = 0.99, -0.99, 2.0**30 + 0.5, 1.5
+    x[:7] = 0.99, -0.99, 0.5, -0.5, 1.5, -1.5, -2.5
     if target in (np.uint32, np.uint64):
         x = np.abs(x)
+    if target is not np.int16:
+        x[7] = 2.0 ** (30 if target is np.int32 else 31) + 0.5
+    if target is np.uint64:
+        x[8:10] = 2.0**63, 1.5 * 2.0**63
     expected = Expected(x.astype(target))
-    run(truncation_kernel, x_ptr=x, one=source(1), out_ptr=expected, BLOCK=8, grid=(N // 8,))
+    run(truncation_kernel, x_ptr=x, out_ptr=expected, BLOCK=block, grid=(N // block,))
 
 
 @triton.jit

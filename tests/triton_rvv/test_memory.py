@@ -193,3 +193,22 @@ def test_program_ids_on_every_axis(run):
     cells = [x + 10 * y + 100 * z, *(np.full(x.shape, size) for size in (nx, ny, nz))]
     out = Expected(np.stack(cells, axis=-1).astype(np.int32))
     run(program_kernel, out_ptr=out, grid=(nx, ny, nz))
+
+
+@triton.jit
+def chosen_kernel(x_ptr, y_ptr, output_ptr, swap, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    pointers = tl.where(offsets % 3 == 0, x_ptr + offsets, y_ptr + offsets * 2)
+    if swap > 0:
+        pointers = y_ptr + offsets
+    pointers += 1
+    tl.store(output_ptr + offsets, tl.load(pointers, mask=offsets < BLOCK - 1, other=0))
+
+
+def test_addresses_chosen_element_by_element(run):
+    x, y = np.arange(17, dtype=np.int32), np.arange(100, 133, dtype=np.int32)
+    places = np.arange(16)
+    chosen = np.where(places % 3 == 0, x[places + 1], y[2 * places + 1])
+    for swap, values in ((0, chosen), (1, y[places + 1])):
+        expected = np.where(places < 15, values, 0).astype(np.int32)
+        run(chosen_kernel, x_ptr=x, y_ptr=y, output_ptr=Expected(expected), swap=swap, BLOCK=16)

@@ -19,21 +19,16 @@ from triton_rvv.lowering.tensors import Buffer, Point, Splat, Tensor, memory_typ
 from triton_rvv.types import PointerType, ScalarType, TensorType
 
 __all__ = [
-    "CHOSEN_ADDRESSES",
     "NO_COMPONENT",
     "Affine",
+    "ChosenAddresses",
     "Component",
     "Mask",
     "Table",
     "Term",
+    "as_addresses",
     "as_affine",
 ]
-
-
-CHOSEN_ADDRESSES = (
-    "addresses that are chosen element by element are not supported: "
-    "choose between the loaded values instead"
-)
 
 
 @dataclass(frozen=True)
@@ -208,6 +203,24 @@ class Affine(Tensor):
             scaled = builder.mul(builder.resize(value, self.index_type), scale)
             total = builder.add(total, scaled)
         return total
+
+
+class ChosenAddresses(Affine):
+    """Addresses that no base and offsets explain, such as those chosen by a condition."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        unknown = Val("ptr", "poison")
+        super().__init__(tensor.type, unknown, [NO_COMPONENT] * len(tensor.shape), tensor)
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        return self.operands[0].at(builder, point)
+
+
+def as_addresses(tensor: Tensor) -> Affine:
+    """A block of pointers, taken apart where that is possible."""
+    if isinstance(tensor, Affine):
+        return tensor
+    return as_affine(tensor) or ChosenAddresses(tensor)
 
 
 def as_affine(tensor: Tensor | Val) -> Affine | None:

@@ -69,6 +69,12 @@ def _collect(operation: Operation, sources: dict[Value, list[Value]]) -> None:
         carried = [operation.operands[3:], _yielded(block)]
         _extend(sources, operation.results, zip(*carried, strict=True))
         _extend(sources, block.arguments[1:], zip(*carried, strict=True))
+    elif operation.name == "scf.while":
+        before, after = (region.block for region in operation.regions)
+        carried = [operation.operands, _yielded(after)]
+        _extend(sources, before.arguments, zip(*carried, strict=True))
+        for targets in (operation.results, after.arguments):
+            _extend(sources, targets, ([value] for value in _yielded(before)[1:]))
     elif operation.name == "scf.if":
         sides = [_yielded(region.block) for region in operation.regions if region.blocks]
         _extend(sources, operation.results, zip(*sides, strict=False))

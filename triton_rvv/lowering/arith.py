@@ -6,12 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.attributes import DenseAttribute
 from triton_rvv.errors import CompileError
-from triton_rvv.lowering.builder import Builder, Val, float_constant, integer, vector_type
+from triton_rvv.lowering.builder import (
+    Builder,
+    Val,
+    float_constant,
+    integer,
+    type_suffix,
+    vector_type,
+)
+from triton_rvv.lowering.casts import CASTS, cast
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.tensors import Elementwise, Splat, Tensor
 from triton_rvv.ttir import Operation
-from triton_rvv.types import ScalarType, TensorType, Type
+from triton_rvv.types import ScalarType, TensorType
 
 __all__ = [
     "CMPI_PREDICATES",
@@ -20,10 +28,9 @@ __all__ = [
     "Emit",
     "call_intrinsic",
     "combine",
-    "element_type",
     "elementwise",
+    "emitter",
     "intrinsic",
-    "type_suffix",
 ]
 
 Emit = Callable[[Builder, Sequence[Val]], Val]
@@ -67,23 +74,6 @@ _INTRINSICS = {
     "arith.minimumf": "llvm.minimum",
 }
 
-_CASTS = {
-    "arith.extsi": "sext",
-    "arith.extui": "zext",
-    "arith.trunci": "trunc",
-    "arith.sitofp": "sitofp",
-    "arith.uitofp": "uitofp",
-    "arith.fptosi": "fptosi",
-    "arith.fptoui": "fptoui",
-    "arith.extf": "fpext",
-    "arith.truncf": "fptrunc",
-}
-
-
-def element_type(type_: Type) -> Type:
-    """The type itself, or that of a block's elements."""
-    return type_.element if isinstance(type_, TensorType) else type_
-
 
 def combine(context: Context, operation: Operation, emit: Emit, cost: int = 1) -> None:
     """Bind the result to `emit` of the operands: at once for scalars, as a recipe for blocks."""
@@ -119,33 +109,13 @@ def call_intrinsic(builder: Builder, name: str, operands: Sequence[Val]) -> Val:
     return builder.call(operands[0].type, f"{name}.{type_suffix(operands[0])}", operands)
 
 
-_SHORT_NAMES = {"float": "f32", "double": "f64", "half": "f16", "bfloat": "bf16", "ptr": "p0"}
-
-
-def type_suffix(value: Val) -> str:
-    """How the names of LLVM's intrinsics end that are overloaded on this value's type."""
-    short = _SHORT_NAMES.get(value.element, value.element)
-    return short if value.width == 1 else f"v{value.width}{short}"
-
-
 def _binary(instruction: str) -> Emit:
     name, _, flags = instruction.partition(" ")
     flags = flags and f"{flags} "
     return lambda builder, values: builder.binary(name, values[0], values[1], flags)
 
 
-def _cast(context: Context, operation: Operation) -> None:
-    name = _CASTS[operation.name]
-    source = element_type(operation.operands[0].type)
-    target = element_type(operation.result.type)
-    if "bf16" in (getattr(source, "name", ""), getattr(target, "name", "")):
-        raise CompileError("bf16 is not supported: use fp32", operation.line)
-    assert not isinstance(target, TensorType)
-    element = target.llvm
-    combine(context, operation, lambda builder, values: builder.cast(name, values[0], element))
-
-
-def _compare_floats(context: Context, operation: Operation) -> None:
+def _float_comparison(operation: Operation) -> Emit:
     predicate = _CMPF_PREDICATES[operation.integer("predicate")]
 
     def emit(builder: Builder, operands: Sequence[Val]) -> Val:
@@ -153,7 +123,12 @@ def _compare_floats(context: Context, operation: Operation) -> None:
         type_ = vector_type("i1", left.width)
         return builder.emit(type_, f"fcmp {predicate} {left.type} {left.ref}, {right.ref}")
 
-    combine(context, operation, emit)
+    return emit
+
+
+def _integer_comparison(operation: Operation) -> Emit:
+    predicate = CMPI_PREDICATES[operation.integer("predicate")]
+    return lambda builder, values: builder.compare(predicate, *values)
 
 
 def _select(builder: Builder, operands: Sequence[Val]) -> Val:
@@ -187,11 +162,6 @@ def _constant(context: Context, operation: Operation) -> None:
     context.bind(result, constant(result.type, value))
 
 
-def _compare_integers(context: Context, operation: Operation) -> None:
-    predicate = CMPI_PREDICATES[operation.integer("predicate")]
-    combine(context, operation, lambda builder, values: builder.compare(predicate, *values))
-
-
 # What needs nothing but the operands' elements: how to write it, and what it costs.
 EMITTERS: dict[str, tuple[Emit, int]] = {
     "arith.select": (_select, 1),
@@ -200,10 +170,29 @@ EMITTERS: dict[str, tuple[Emit, int]] = {
     **{name: (intrinsic(llvm_name), 1) for name, llvm_name in _INTRINSICS.items()},
 }
 
+# The same for operations that are not told apart by their name alone.
+_FACTORIES: dict[str, Callable[[Operation], Emit]] = {
+    "arith.cmpi": _integer_comparison,
+    "arith.cmpf": _float_comparison,
+    **dict.fromkeys(CASTS, cast),
+}
+
+
+def emitter(operation: Operation) -> tuple[Emit, int] | None:
+    """How to write an operation on its operands' elements and what it costs, where it is such."""
+    if operation.name in _FACTORIES:
+        return _FACTORIES[operation.name](operation), 1
+    return EMITTERS.get(operation.name)
+
+
+def _from_elements(context: Context, operation: Operation) -> None:
+    found = emitter(operation)
+    assert found is not None
+    emit, cost = found
+    combine(context, operation, emit, cost)
+
+
 HANDLERS: Mapping[str, Handler] = {
     "arith.constant": _constant,
-    "arith.cmpi": _compare_integers,
-    "arith.cmpf": _compare_floats,
-    **{name: elementwise(emit, cost) for name, (emit, cost) in EMITTERS.items()},
-    **dict.fromkeys(_CASTS, _cast),
+    **dict.fromkeys((*EMITTERS, *_FACTORIES), _from_elements),
 }

@@ -9,7 +9,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-__all__ = ["Builder", "Snapshot", "Val", "Variable", "float_constant", "integer", "vector_type"]
+__all__ = [
+    "Builder",
+    "Snapshot",
+    "Val",
+    "Variable",
+    "float_constant",
+    "integer",
+    "type_suffix",
+    "vector_type",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +80,15 @@ def float_constant(type_: str, value: float) -> Val:
 
 
 T = TypeVar("T")
+
+_SHORT_NAMES = {"float": "f32", "double": "f64", "half": "f16", "bfloat": "bf16", "ptr": "p0"}
+
+
+def type_suffix(value: Val) -> str:
+    """How the names of LLVM's intrinsics end that are overloaded on this value's type."""
+    short = _SHORT_NAMES.get(value.element, value.element)
+    return short if value.width == 1 else f"v{value.width}{short}"
+
 
 _FOLDS: dict[str, Callable[[int, int], int]] = {
     "add": lambda a, b: a + b,

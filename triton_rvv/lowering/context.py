@@ -92,8 +92,8 @@ class Context:
     def region(self) -> Iterator[None]:
         """The body of a loop or a side of a branch is lowered inside the `with`.
 
-        Code after it cannot count on what is computed in it, since it may run not at all, nor on
-        running once itself.
+        Code after it cannot count on what is computed in it of values from outside, since it may
+        run not at all, nor on running once itself.
         """
         outer_region, outer_kept = self._region, self._kept
         self._regions += 1
@@ -102,7 +102,8 @@ class Context:
             yield
         finally:
             for tensor in self._kept:
-                tensor.unsettle()
+                if not self.is_local(tensor):
+                    tensor.unsettle()
             self._region, self._kept = outer_region, outer_kept
 
     # -- values --------------------------------------------------------------------------------

@@ -18,9 +18,9 @@ from triton_rvv.lowering.context import Context, Lowered
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.tensors import EXPENSIVE, Buffer, Tensor
 from triton_rvv.ttir import Block, Operation, Value
-from triton_rvv.types import PointerType, TensorType, Type
+from triton_rvv.types import TensorType, Type
 
-__all__ = ["HANDLERS"]
+__all__ = ["HANDLERS", "lower_blocks"]
 
 
 class _Slot(Protocol):
@@ -146,12 +146,6 @@ def _slot(context: Context, initial: Lowered, as_array: bool, line: str) -> _Slo
     affine = initial if isinstance(initial, Affine) else as_affine(initial)
     if affine is not None and not as_array:
         return _BaseSlot(context, affine)
-    if isinstance(initial.element, PointerType):
-        raise CompileError(
-            "addresses whose spacing changes in a loop are not supported: "
-            "carry an offset instead and add it to the pointer inside the loop",
-            line,
-        )
     return _ArraySlot(context, initial.type)
 
 
@@ -201,8 +195,7 @@ def _for(context: Context, operation: Operation) -> None:
             context.restore(snapshot)
         else:
             break
-    for value, slot in zip(operation.results, slots, strict=True):
-        context.bind(value, slot.read(context))
+    _bind(context, operation.results, slots)
 
 
 def _loop(
@@ -218,8 +211,7 @@ def _loop(
             slot.advance = _advance(context, block, argument, value)
     with context.builder.loop(start, end, step) as index, context.region():
         context.bind(block.arguments[0], index)
-        for argument, slot in zip(block.arguments[1:], slots, strict=True):
-            context.bind(argument, slot.read(context))
+        _bind(context, block.arguments[1:], slots)
         yielded = context.lower_block(block)
         _update(context, slots, [context.lowered(value) for value in yielded])
         context.pending_loads.clear()
@@ -250,8 +242,7 @@ def _if(context: Context, operation: Operation) -> None:
 
     condition = context.scalar(operation.operands[0])
     context.builder.branches(condition, lambda: side(0), lambda: side(1))
-    for value, slot in zip(operation.results, slots, strict=True):
-        context.bind(value, slot.read(context))
+    _bind(context, operation.results, slots)
 
 
 def _result_slot(context: Context, type_: Type) -> _Slot:
@@ -260,4 +251,71 @@ def _result_slot(context: Context, type_: Type) -> _Slot:
     return _ScalarSlot(context, type_.llvm)
 
 
-HANDLERS: Mapping[str, Handler] = {"scf.for": _for, "scf.if": _if}
+def _while(context: Context, operation: Operation) -> None:
+    """while (before(carried) yields a condition and values) carried = after(values)."""
+    _before_regions(context, operation)
+    before, after = (region.block for region in operation.regions)
+    initial = [context.lowered(value) for value in operation.operands]
+    carried: list[_Slot] = [_result_slot(context, value.type) for value in operation.operands]
+    passed: list[_Slot] = [_result_slot(context, value.type) for value in operation.results]
+    _update(context, carried, initial)
+    builder = context.builder
+    test, body, done = (builder.fresh_label(hint) for hint in ("test", "turn", "over"))
+    builder.branch(test)
+    builder.label(test)
+    with context.region():
+        _bind(context, before.arguments, carried)
+        condition, *values = context.lower_block(before)
+        _update(context, passed, [context.lowered(value) for value in values])
+        context.pending_loads.clear()
+        builder.branch_if(context.scalar(condition), body, done)
+    builder.label(body)
+    with context.region():
+        _bind(context, after.arguments, passed)
+        yielded = context.lower_block(after)
+        _update(context, carried, [context.lowered(value) for value in yielded])
+        context.pending_loads.clear()
+        builder.branch(test)
+    builder.label(done)
+    _bind(context, operation.results, passed)
+
+
+def _bind(context: Context, values: Sequence[Value], slots: Sequence[_Slot]) -> None:
+    for value, slot in zip(values, slots, strict=True):
+        context.bind(value, slot.read(context))
+
+
+def lower_blocks(context: Context, blocks: Sequence[Block]) -> None:
+    """Lower the body of a function; several blocks are what an early return makes of it.
+
+    Raises:
+        CompileError: where a block takes arguments, which no kernel's return needs.
+    """
+    labels = {block.label: context.builder.fresh_label("block") for block in blocks}
+    for block in blocks:
+        terminator = block.operations[-1]
+        if block is blocks[0]:
+            context.lower_block(block)
+            _leave(context, terminator, labels)
+            continue
+        if block.arguments:
+            raise CompileError("values that depend on an early return are not supported")
+        context.builder.label(labels[block.label])
+        with context.region():
+            context.lower_block(block)
+            _leave(context, terminator, labels)
+
+
+def _leave(context: Context, terminator: Operation, labels: Mapping[str, str]) -> None:
+    """The end of a block; loads that later blocks use are carried out while memory is as it was."""
+    sinks.settle_loads(context)
+    targets = [labels[label] for label, _ in terminator.successors]
+    if terminator.name == "cf.cond_br":
+        context.builder.branch_if(context.scalar(terminator.operands[0]), *targets)
+    elif terminator.name == "cf.br":
+        context.builder.branch(*targets)
+    else:
+        context.builder.do("ret void")
+
+
+HANDLERS: Mapping[str, Handler] = {"scf.for": _for, "scf.if": _if, "scf.while": _while}

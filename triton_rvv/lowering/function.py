@@ -62,19 +62,15 @@ def lower_module(module: Operation, target: Target, slots: Sequence[int] | None 
     """
     function = _kernel(module)
     grid = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
-    body = function.regions[0]
-    if len(body.blocks) != 1:
-        raise CompileError(
-            "an early return is not supported: put the rest under a condition", function.line
-        )
     context = Context(target, HANDLERS, grid[:3], grid[3:], Aliases(function))
-    arguments = body.block.arguments
+    blocks = function.regions[0].blocks
+    arguments = blocks[0].arguments
     for argument, slot in zip(arguments, slots or range(len(arguments)), strict=True):
         assert not isinstance(argument.type, TensorType)
         builder = context.builder
         address = builder.element_pointer("i64", Val("ptr", "%args"), integer(slot))
         context.bind(argument, builder.load(argument.type.llvm, address, 8))
-    context.lower_block(body.block)
+    control.lower_blocks(context, blocks)
     return _module_text(kernel_name(module), context.builder, target)
 
 
@@ -108,7 +104,6 @@ def _module_text(name: str, builder: Builder, target: Target) -> str:
         "entry:",
         *builder.allocas,
         *builder.lines,
-        "  ret void",
         "}",
         "",
         *sorted(builder.declarations),

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from triton_rvv.errors import CompileError
 from triton_rvv.lowering import arith, sinks
 from triton_rvv.lowering.affine import (
-    CHOSEN_ADDRESSES,
     NO_COMPONENT,
     Affine,
     Component,
@@ -21,7 +19,7 @@ from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.tensors import Elementwise, Splat, Tensor, memory_type
 from triton_rvv.ttir import Operation
-from triton_rvv.types import PointerType, ScalarType, TensorType
+from triton_rvv.types import PointerType, ScalarType, TensorType, element_type
 
 __all__ = ["HANDLERS"]
 
@@ -161,12 +159,14 @@ def _add_pointer(context: Context, operation: Operation) -> None:
         context.bind(result, builder.element_pointer(_pointee(result.type), pointers, index))
         return
     type_ = block_type(operation)
+    assert isinstance(offsets, Tensor)
     addresses = pointers if isinstance(pointers, Affine) else as_affine(pointers)
     if addresses is None:
-        raise CompileError(CHOSEN_ADDRESSES, operation.line)
+        element = _pointee(type_.element)
+        context.bind(result, Elementwise(type_, _mover(element), [pointers, offsets]))
+        return
     parts = as_affine(offsets)
     if parts is None:
-        assert isinstance(offsets, Tensor)
         extra = _sum_offsets(addresses.extra, offsets)
         context.bind(result, Affine(type_, addresses.base, addresses.components, extra))
         return
@@ -174,6 +174,13 @@ def _add_pointer(context: Context, operation: Operation) -> None:
     base = builder.element_pointer(_pointee(type_.element), addresses.base, wide.base)
     components = _add_components(builder, addresses, wide)
     context.bind(result, Affine(type_, base, components, addresses.extra))
+
+
+def _mover(element: str) -> arith.Emit:
+    def emit(builder: Builder, values: Sequence[Val]) -> Val:
+        return builder.element_pointer(element, values[0], builder.resize(values[1], "i64"))
+
+    return emit
 
 
 def _sum_offsets(extra: Tensor | None, offsets: Tensor) -> Tensor:
@@ -192,7 +199,7 @@ def _sum_offsets(extra: Tensor | None, offsets: Tensor) -> Tensor:
 def _bitcast(context: Context, operation: Operation) -> None:
     """The same bits by another type; the front end makes one of every pointer to truth values."""
     result, operand = operation.result, context.lowered(operation.operands[0])
-    source, target = (arith.element_type(value.type) for value in (operation.operands[0], result))
+    source, target = (element_type(value.type) for value in (operation.operands[0], result))
     assert not isinstance(target, TensorType)
     if not isinstance(target, PointerType):
         element = target.llvm
@@ -201,17 +208,12 @@ def _bitcast(context: Context, operation: Operation) -> None:
     if isinstance(operand, Val):
         context.bind(result, operand)
         return
-    addresses = operand if isinstance(operand, Affine) else as_affine(operand)
-    if addresses is None:
-        raise CompileError(CHOSEN_ADDRESSES, operation.line)
-    if _pointee_bytes(source) != _pointee_bytes(target):
-        raise CompileError(
-            "a block of pointers cast to elements of another size is not supported: "
-            "cast the pointer before adding offsets",
-            operation.line,
-        )
-    type_, parts = block_type(operation), addresses.components
-    context.bind(result, Affine(type_, addresses.base, parts, addresses.extra))
+    addresses, type_ = as_affine(operand), block_type(operation)
+    if addresses is not None and _pointee_bytes(source) == _pointee_bytes(target):
+        parts = addresses.components
+        context.bind(result, Affine(type_, addresses.base, parts))
+    else:
+        context.bind(result, Elementwise(type_, lambda _, values: values[0], [operand]))
 
 
 def _pointee_bytes(type_: object) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from triton_rvv.errors import CompileError
-from triton_rvv.lowering.arith import call_intrinsic, combine, element_type, elementwise, intrinsic
+from triton_rvv.lowering.arith import call_intrinsic, combine, elementwise, intrinsic
 from triton_rvv.lowering.builder import Builder, Val, float_constant, integer, vector_type
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.ttir import Operation
-from triton_rvv.types import ScalarType
+from triton_rvv.types import ScalarType, element_type
 
 __all__ = ["HANDLERS", "exp"]
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from triton_rvv.errors import CompileError
 from triton_rvv.lowering import sinks
-from triton_rvv.lowering.affine import CHOSEN_ADDRESSES, Affine, Mask, as_affine
-from triton_rvv.lowering.arith import type_suffix
-from triton_rvv.lowering.builder import Builder, Val, integer, vector_type
+from triton_rvv.lowering.affine import Affine, Mask, as_addresses
+from triton_rvv.lowering.builder import Builder, Val, integer, type_suffix, vector_type
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.tensors import Path, Point, Tensor, memory_type
@@ -210,13 +208,6 @@ def _as_mask(mask: Tensor | Val | None) -> Mask | None:
     return Mask(mask.type, [], [mask])
 
 
-def _as_pointers(pointers: Tensor, line: str) -> Affine:
-    addresses = pointers if isinstance(pointers, Affine) else as_affine(pointers)
-    if addresses is None:
-        raise CompileError(CHOSEN_ADDRESSES, line)
-    return addresses
-
-
 def _load(context: Context, operation: Operation) -> None:
     pointers, mask, other = _operands(context, operation, 3)
     result = operation.result
@@ -235,7 +226,7 @@ def _load(context: Context, operation: Operation) -> None:
     assert isinstance(pointers, Tensor)
     assert isinstance(result.type, TensorType)
     other_tensor = other if isinstance(other, Tensor) else None
-    addresses = _as_pointers(pointers, operation.line)
+    addresses = as_addresses(pointers)
     source = operation.operands[0]
     load = Load(result.type, addresses, _as_mask(mask), other_tensor, source)
     context.bind(result, load)
@@ -256,7 +247,7 @@ def _store(context: Context, operation: Operation) -> None:
         return
     assert isinstance(pointers, Tensor)
     assert isinstance(value, Tensor)
-    addresses, where = _as_pointers(pointers, operation.line), _as_mask(mask)
+    addresses, where = as_addresses(pointers), _as_mask(mask)
     sources = [value, addresses, *([] if where is None else [where])]
     _settle_overlapping(context, operation.operands[0], addresses)
     sinks.prepare(context, sources, changes_memory=True)

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering import arith, sinks
-from triton_rvv.lowering.builder import Builder, Val, Variable, integer
+from triton_rvv.lowering.builder import Builder, Val, Variable, integer, type_suffix
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.tensors import Buffer, Path, Point, Tensor
-from triton_rvv.ttir import Operation
+from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import TensorType
 
 __all__ = ["HANDLERS"]
@@ -32,35 +32,48 @@ _VECTOR_REDUCTIONS = {
 
 
 class _Combination:
-    """The region of a reduction as code: (elements so far, elements to add) -> elements."""
+    """The region of a reduction as code: (elements so far, elements to add) -> elements.
 
-    def __init__(self, operation: Operation) -> None:
+    Raises:
+        CompileError: where the region holds more than arithmetic.
+    """
+
+    def __init__(self, context: Context, operation: Operation) -> None:
         block = operation.regions[0].block
-        self._body, self._return = block.operations[:-1], block.operations[-1]
-        self._arguments = block.arguments
-        for inner in self._body:
-            if inner.name not in arith.EMITTERS:
+        self._context = context
+        self._arguments, self._return = block.arguments, block.operations[-1]
+        self._body: list[tuple[Operation, arith.Emit]] = []
+        for inner in block.operations[:-1]:
+            found = arith.emitter(inner)
+            if found is None:
                 raise CompileError(
                     f"{inner.name} is not supported inside a reduction", operation.line
                 )
+            self._body.append((inner, found[0]))
 
     @property
     def only_operation(self) -> str:
         """The name of the operation where the region holds just one, or the empty string."""
-        return self._body[0].name if len(self._body) == 1 else ""
+        return self._body[0][0].name if len(self._body) == 1 else ""
 
     def emit(self, builder: Builder, left: Sequence[Val], right: Sequence[Val]) -> list[Val]:
         """Write the combination of two groups of scalars or vectors."""
         values = dict(zip(self._arguments, [*left, *right], strict=True))
-        for inner in self._body:
-            write, _ = arith.EMITTERS[inner.name]
-            values[inner.result] = write(builder, [values[operand] for operand in inner.operands])
-        return [values[operand] for operand in self._return.operands]
+        width = left[0].width
+
+        def value_of(operand: Value) -> Val:
+            if operand not in values:  # a constant from outside
+                return builder.splat(self._context.scalar(operand), width)
+            return values[operand]
+
+        for inner, write in self._body:
+            values[inner.result] = write(builder, [value_of(operand) for operand in inner.operands])
+        return [value_of(operand) for operand in self._return.operands]
 
 
 def _reduce(context: Context, operation: Operation) -> None:
     sources = [context.tensor(value) for value in operation.operands]
-    combination = _Combination(operation)
+    combination = _Combination(context, operation)
     sinks.prepare(context, sources)
     shape, axis = sources[0].shape, operation.integer("axis")
     kept = (*shape[:axis], *shape[axis + 1 :])
@@ -230,14 +243,14 @@ def _across_lanes(
 
 
 def _sum_lanes(builder: Builder, value: Val) -> Val:
-    name = f"llvm.vector.reduce.fadd.{arith.type_suffix(value)}"
+    name = f"llvm.vector.reduce.fadd.{type_suffix(value)}"
     zero = Val(value.element, "-0.0")
     builder.declarations.add(f"declare {value.element} @{name}({value.element}, {value.type})")
     return builder.emit(value.element, f"call reassoc {value.element} @{name}({zero}, {value})")
 
 
 def _reduce_lanes(builder: Builder, name: str, value: Val) -> Val:
-    return builder.call(value.element, f"{name}.{arith.type_suffix(value)}", [value])
+    return builder.call(value.element, f"{name}.{type_suffix(value)}", [value])
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.reduce": _reduce}
