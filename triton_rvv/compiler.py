@@ -10,6 +10,7 @@ from typing import Any
 from triton.backends.compiler import BaseBackend, GPUTarget
 
 from triton_rvv.target import Target
+from triton_rvv.version import backend_version
 
 __all__ = ["RVVBackend", "RVVOptions"]
 
@@ -57,7 +58,7 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
 
     def hash(self) -> str:
         """What Triton's cache key has to hold of this back end."""
-        return f"rvv-{self.target.arch}-{self.target.warp_size}"
+        return f"rvv-{self.target.arch}-{self.target.warp_size}-{backend_version()}"
 
     def parse_options(self, options: dict[str, Any]) -> RVVOptions:
         """The options that this back end knows; the ones for other targets are passed over."""

@@ -136,6 +136,7 @@ ticks_t memory_prefetch(struct memory *memory, uint64_t address)
     }
     bool evicted_dirty;
     bool l2_hit = fill_from_l2(memory, line, false, &evicted_dirty);
-    count_miss(&memory->counts, false, l2_hit);
+    memory->counts.l2_load_access++; /* no load has missed: there was none yet */
+    memory->counts.l2_load_miss += !l2_hit;
     return l2_hit ? memory->costs->l2_streamed : memory->costs->dram_streamed;
 }

@@ -46,7 +46,11 @@ static void replay(struct core *core, const struct block *block)
             if (tracker_knows(&core->tracker, rs1_of(word))) {
                 int64_t offset = immediate_i(word & 0xfe0fffff); /* the low five bits are its kind */
                 uint64_t address = core->tracker.value[rs1_of(word)] + (uint64_t)offset;
-                core->board.fill_free += memory_prefetch(&core->memory, address);
+                ticks_t transfer = memory_prefetch(&core->memory, address);
+                if (core->board.fill_free < core->board.last_issue) {
+                    core->board.fill_free = core->board.last_issue; /* no transfer was under way */
+                }
+                core->board.fill_free += transfer;
             } else {
                 core->memory.counts.software_prefetch_unresolved++;
             }

@@ -185,3 +185,32 @@ def test_operands_are_read_before_their_arrays_change(run):
     sizes = {"M": m, "N": n, "K": k}
     zeros = Expected(np.zeros_like(a), start=a)
     run(in_place_kernel, a_ptr=zeros, b_ptr=b, c_ptr=Expected(a @ b + c, start=c), **sizes)
+
+
+@triton.jit
+def masked_dot_kernel(x_ptr, flag_ptr, y_ptr, loaded_ptr, unequal_ptr, skip, N: tl.constexpr):
+    rows, columns = tl.arange(0, N)[:, None], tl.arange(0, N)[None, :]
+    places = rows * N + columns
+    y = tl.load(y_ptr + places)
+    wanted = (tl.load(flag_ptr + columns) != 0) & (rows < N)
+    x = tl.load(x_ptr + places, mask=wanted, other=0.0)
+    tl.store(loaded_ptr + places, tl.dot(x, y))
+    x = tl.load(x_ptr + places, mask=columns != skip, other=0.0)
+    tl.store(unequal_ptr + places, tl.dot(x, y))
+
+
+def test_a_mask_that_no_single_comparison_speaks_for(run):
+    random = np.random.default_rng(0)
+    x, y = (random.integers(-4, 4, (16, 16)).astype(np.float32) for _ in range(2))
+    flag = random.integers(0, 2, 16).astype(np.int32)
+    without = np.where(np.arange(16) == 3, 0, x).astype(np.float32)
+    run(
+        masked_dot_kernel,
+        x_ptr=x,
+        flag_ptr=flag,
+        y_ptr=y,
+        loaded_ptr=Expected((x * flag) @ y),
+        unequal_ptr=Expected(without @ y),
+        skip=3,
+        N=16,
+    )

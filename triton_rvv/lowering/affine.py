@@ -270,15 +270,18 @@ class Term:
     def guard(self, builder: Builder) -> Val:
         """A scalar that is true where the comparison holds at every position.
 
-        A linear left side is largest at one end; only for a term that has a guard. The end is
+        A linear left side is largest at one end; only for a term that has a guard. The far end is
         computed with 64 bits: where the kernel's own 32-bit sum would wrap, the guard is false.
         """
         stride = self._constant_stride
         assert stride is not None
-        at_end = (stride > 0) == (_EXTREME[self.predicate] == "largest")
-        distance = stride * (self.left.shape[self.axis] - 1) if at_end else 0
-        extreme = builder.add(builder.resize(self.left.base, "i64"), integer(distance))
-        return builder.compare(self.predicate, extreme, builder.resize(self.right, "i64"))
+        base, right = (builder.resize(value, "i64") for value in (self.left.base, self.right))
+        far = builder.add(base, integer(stride * (self.left.shape[self.axis] - 1)))
+        if (stride > 0) == (_EXTREME[self.predicate] == "largest"):
+            return builder.compare(self.predicate, far, right)
+        wrapped = builder.resize(builder.resize(far, self.left.base.type), "i64")
+        whole = builder.compare("eq", far, wrapped)
+        return builder.conjunction(whole, builder.compare(self.predicate, base, right))
 
     def at(self, builder: Builder, point: Point) -> Val:
         """The comparison at `point`; a scalar unless the last dimension varies."""

@@ -162,7 +162,7 @@ class Builder:
         """A conversion such as "sext" or "fptrunc" to vectors or scalars of `element`."""
         type_ = vector_type(element, value.width)
         if name in ("sext", "zext", "trunc") and (number := value.constant) is not None:
-            return integer(number, type_)
+            return integer(_resized(name, number, value.element, element), type_)
         return self.emit(type_, f"{name} {value} to {type_}")
 
     def resize(self, value: Val, element: str, signed: bool = True) -> Val:
@@ -329,6 +329,15 @@ class Builder:
     def _fresh(self) -> int:
         self._names += 1
         return self._names
+
+
+def _resized(name: str, number: int, source: str, target: str) -> int:
+    """An integer constant of one width in another, as a number with a sign."""
+    bits = int(target[1:])
+    if name == "zext":
+        number &= (1 << int(source[1:])) - 1
+    number &= (1 << bits) - 1
+    return number - (1 << bits) if number >> (bits - 1) else number
 
 
 def _fold(name: str, left: Val, right: Val) -> Val | None:

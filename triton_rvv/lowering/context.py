@@ -78,14 +78,17 @@ class Context:
                 raise error.at(operation.line) from None
         return terminator.operands
 
-    def snapshot(self) -> tuple[Snapshot, int]:
+    def snapshot(self) -> tuple[Snapshot, int, int]:
         """Remember this place, to lower what follows another way."""
-        return self.builder.snapshot(), self._stack_bytes
+        return self.builder.snapshot(), self._stack_bytes, len(self._kept)
 
-    def restore(self, snapshot: tuple[Snapshot, int]) -> None:
-        """Drop everything written since `snapshot`."""
+    def restore(self, snapshot: tuple[Snapshot, int, int]) -> None:
+        """Drop everything written since `snapshot`, arrays included."""
         self.pending_loads.clear()
-        place, self._stack_bytes = snapshot
+        place, self._stack_bytes, kept = snapshot
+        for tensor in self._kept[kept:]:
+            tensor.unsettle()
+        del self._kept[kept:]
         self.builder.restore(place)
 
     @contextmanager
@@ -134,6 +137,16 @@ class Context:
         lowered = self._values[value]
         assert isinstance(lowered, Tensor), f"{value.name} is a scalar"
         return lowered
+
+    def pass_on(self, value: Value) -> None:
+        """The recipe of `value` is taken apart, and what it is made from put into another one.
+
+        Unless this was the last use of `value`, those parts have one more owner now.
+        """
+        lowered = self._values[value]
+        if isinstance(lowered, Tensor):
+            for part in lowered.operands:
+                part.uses = max(part.uses, 1) + (value.uses > 1)
 
     def keep(self, tensor: Tensor, buffer: Buffer) -> None:
         """Until the end of this region the tensor's elements are those in `buffer`."""

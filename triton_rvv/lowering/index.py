@@ -159,6 +159,7 @@ def _add_pointer(context: Context, operation: Operation) -> None:
         context.bind(result, builder.element_pointer(_pointee(result.type), pointers, index))
         return
     type_ = block_type(operation)
+    context.pass_on(operation.operands[0])
     assert isinstance(offsets, Tensor)
     addresses = pointers if isinstance(pointers, Affine) else as_affine(pointers)
     if addresses is None:
@@ -255,6 +256,9 @@ def _and(context: Context, operation: Operation) -> None:
     if not masks:
         _or_elementwise(_uniform_only)(context, operation)
         return
+    for value in operation.operands:
+        if isinstance(context.lowered(value), Mask):
+            context.pass_on(value)
     terms = [term for mask in masks for term in mask.terms]
     others = [other for mask in masks for other in mask.operands]
     others += [tensor for tensor in operands if isinstance(tensor, Tensor) and tensor not in masks]

@@ -40,7 +40,7 @@ class Load(Tensor):
     def is_each_element_of(self, addresses: Affine) -> bool:
         """Whether every element is loaded from its own address, which is the same in `addresses`.
 
-        Strides that are only known at run time are taken not to be 0.
+        Strides that are only known at run time are taken to keep the elements apart.
         """
         own = self._pointers
         same = (own.shape, own.base, own.components, own.extra) == (
@@ -49,10 +49,7 @@ class Load(Tensor):
             addresses.components,
             None,
         )
-        return same and all(
-            size == 1 or (part.stride is not None and not part.tables)
-            for size, part in zip(own.shape, own.components, strict=True)
-        )
+        return same and _keeps_apart(own)
 
     def guards_in_place(self, builder: Builder) -> list[Val]:
         """Truth values under which rows can be read where they lie: all there, and contiguous."""
@@ -131,6 +128,26 @@ class Load(Tensor):
             return builder.splat(Val(element, _zero(element)), point.width)
         value = self._other.at(builder, point)
         return builder.cast("zext", value, "i8") if self.element.bits == 1 else value
+
+
+def _keeps_apart(addresses: Affine) -> bool:
+    """Whether no two elements share an address, as far as strides are constant."""
+    parts = [
+        (part, size)
+        for part, size in zip(addresses.components, addresses.shape, strict=True)
+        if size > 1
+    ]
+    if any(part.stride is None or part.tables for part, _ in parts):
+        return False
+    constant = [(part.stride.constant, size) for part, size in parts if part.stride is not None]
+    reach = 0
+    for stride, size in sorted(
+        (abs(stride), size) for stride, size in constant if stride is not None
+    ):
+        if stride <= reach:
+            return False
+        reach += stride * (size - 1)
+    return True
 
 
 def load_scalar(

@@ -43,6 +43,7 @@ def _expand_dims(context: Context, operation: Operation) -> None:
     if isinstance(tensor, Splat):
         context.bind(operation.result, Splat(type_, tensor.value))
     elif isinstance(tensor, Affine):
+        context.pass_on(operation.operands[0])
         context.bind(operation.result, _expand_affine(tensor, type_, axis))
     elif isinstance(tensor, Mask) and not tensor.operands:
         terms = [_expand_term(term, type_, axis) for term in tensor.terms]
@@ -69,8 +70,10 @@ def _broadcast(context: Context, operation: Operation) -> None:
     if isinstance(tensor, Splat):
         context.bind(operation.result, Splat(type_, tensor.value))
     elif isinstance(tensor, Affine):
+        context.pass_on(operation.operands[0])
         context.bind(operation.result, _broadcast_affine(tensor, type_))
     elif isinstance(tensor, Mask):
+        context.pass_on(operation.operands[0])
         terms = [replace(term, left=_broadcast_affine(term.left, type_)) for term in tensor.terms]
         others = [Broadcast(type_, [other]) for other in tensor.operands]
         context.bind(operation.result, Mask(type_, terms, others))

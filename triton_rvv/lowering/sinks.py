@@ -10,6 +10,7 @@ from typing import TypeVar
 from triton_rvv.lowering.builder import Val, integer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.tensors import ANY_PATH, EXPENSIVE, Buffer, Path, Point, Tensor
+from triton_rvv.types import PointerType
 
 __all__ = [
     "all_of",
@@ -100,7 +101,8 @@ def _reachable(roots: Sequence[Tensor]) -> tuple[list[Tensor], set[Tensor]]:
     found = Counter(roots)
     exclusive: set[Tensor] = set()
     for tensor in reversed(order):
-        if found[tensor] >= tensor.uses:
+        # A recipe without uses in the kernel is a part of one other.
+        if found[tensor] >= max(tensor.uses, 1):
             exclusive.add(tensor)
             found.update(tensor.operands)
     return order, exclusive
@@ -203,7 +205,11 @@ def all_of(context: Context, guards: Iterable[Val]) -> Val:
 
 def run_width(context: Context, tensors: Sequence[Tensor]) -> int:
     """How many neighbours one run takes."""
-    bits = max(max(tensor.element.bits, tensor.widest_bits()) for tensor in tensors)
+    bits = 8  # truth values take a byte in memory
+    for tensor in tensors:
+        # Addresses are seldom computed for every lane.
+        own = 0 if isinstance(tensor.element, PointerType) else tensor.element.bits
+        bits = max(bits, own, tensor.widest_bits())
     return min(tensors[0].shape[-1], context.run_lanes(bits))
 
 
