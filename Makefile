@@ -10,7 +10,8 @@ LIMIT := timeout --foreground --kill-after=20
 tune: setup
 	@$(PYTHON) -m engine.tune matmul --sampler tpe --trials 50 $(ARGS)
 
-test: setup
+test:
+	@./setup.sh test
 	$(LIMIT) 60 $(PYTHON) -m ruff check
 	$(LIMIT) 60 $(PYTHON) -m ruff format --check
 	$(LIMIT) 300 $(PYTHON) -m mypy

@@ -1,11 +1,13 @@
 #!/bin/sh
 # Gets this folder ready to run, from a bare Debian on; run again, it does only what is missing.
+# With the argument "test" it also gets what only the tests need.
 set -eu
 cd "$(dirname "$0")"
 
 # PyPI's build of torch for Linux drags in several GB of CUDA libraries; this index has CPU builds.
 torch_cpu_index=https://download.pytorch.org/whl/cpu
 
+purpose=${1:-run}
 python=.venv/bin/python
 environment_stamp=.venv/set-up-for
 cache=${XDG_CACHE_HOME:-${HOME:?is not set: give it the path of your home folder}/.cache}/triton-rvv-tuner
@@ -41,7 +43,13 @@ missing_packages() {
     command -v qemu-riscv64 >/dev/null || list="$list qemu-user"
     compiles_c || list="$list gcc libc6-dev"
     [ -x "$python" ] || makes_environments || list="$list python3 python3-venv"
+    [ "$purpose" != test ] || has_sshd || list="$list openssh-server"
     echo $list
+}
+
+# An SSH server stands for a board in the tests. Its folder is often in root's PATH alone.
+has_sshd() {
+    [ "$(whereis -b sshd)" != sshd: ]
 }
 
 compiles_c() {

@@ -12,7 +12,7 @@ from typing import NoReturn
 from engine.errors import UserError, nearest
 from kernels.registry import kernel_names
 from rvv_runner.board import BoardError
-from rvv_runner.devices import DEFAULT_DEVICE, board_names
+from rvv_runner.devices import DEFAULT_DEVICE, board_names, check_device_name
 from search_spaces.config import Config, ParameterValue
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "add_problem_arguments",
     "complete_config",
     "config_type",
+    "device_name",
     "host_and_port",
     "one_of",
     "positive_number",
@@ -99,9 +100,10 @@ def add_problem_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--device",
         metavar="NAME",
-        type=one_of("device", board_names),
+        type=device_name,
         default=DEFAULT_DEVICE,
-        help=f"the board: one of {', '.join(board_names())} (default: %(default)s)",
+        help=f"the board: one of {', '.join(board_names())}, ssh://USER@HOST, or the path of a "
+        "board file (default: %(default)s)",
     )
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object on stdout, and nothing else"
@@ -141,6 +143,16 @@ def complete_config(given: Mapping[str, ParameterValue], default: Config, kernel
         if name not in default:
             raise UserError(f"{kernel} has no parameter {name}: {nearest(name, default)}")
     return Config({**default, **given})
+
+
+def device_name(text: str) -> str:
+    """The name of a device, for argparse.
+
+    Raises:
+        BoardError: for one that means nothing.
+    """
+    check_device_name(text)
+    return text
 
 
 def host_and_port(text: str) -> str:

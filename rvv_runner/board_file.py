@@ -1,7 +1,8 @@
-"""Reads board files: what is known of a kind of board, one TOML file each in `boards/`."""
+"""Reads board files: what is known of a kind of board, and how to reach one of one's own."""
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,20 +11,44 @@ from typing import Any
 
 from rvv_runner.board import BoardError
 
-__all__ = ["BoardFile", "Emulation", "board_file_names", "read_board_file"]
+__all__ = [
+    "BoardFile",
+    "Emulation",
+    "SshSettings",
+    "board_file_names",
+    "read_board_file",
+    "user_board_folder",
+]
 
 _FOLDER = Path(__file__).parent / "boards"
-_TOP_LEVEL = {
-    "cpu": str,
-    "vlen_bits": int,
-    "cores": int,
-    "frequency_hz": int,
-    "l1d_bytes": int,
-    "l2_bytes": int,
-    "emulation": dict,
-    "events": dict,
+_TOP_LEVEL: dict[str, tuple[type, ...]] = {
+    "kind": (str,),
+    "cpu": (str,),
+    "vlen_bits": (int,),
+    "cores": (int,),
+    "frequency_hz": (int,),
+    "l1d_bytes": (int,),
+    "l2_bytes": (int,),
+    "mvendorid": (str,),
+    "marchid": (str,),
+    "emulation": (dict,),
+    "events": (dict,),
+    "ssh": (dict,),
 }
 _REQUIRED = ("cpu", "vlen_bits", "cores", "frequency_hz")
+_EMULATION: dict[str, tuple[type, ...]] = {"qemu_cpu": (str,), "cost_table": (str,)}
+_SSH: dict[str, tuple[type, ...]] = {
+    "host": (str,),
+    "user": (str,),
+    "port": (int,),
+    "folder": (str,),
+    "lock": (str,),
+    "wrapper": (list,),
+    "core": (int,),
+    "governor": (str,),
+    "busy_cores": (float, int),
+    "cache_bytes": (int,),
+}
 
 
 @dataclass(frozen=True)
@@ -40,21 +65,55 @@ class Emulation:
 
 
 @dataclass(frozen=True)
+class SshSettings:
+    """How to reach a board and how to use it.
+
+    Args:
+        host: name or address, or a Host of ~/.ssh/config.
+        user, port: None for what ~/.ssh/config says, or else ssh's own defaults.
+        folder: on the board, for executables and data; relative to the user's home.
+        lock: file on the board whose flock(2) means that somebody is measuring.
+        wrapper: command and arguments put in front of the executable.
+        core: the processor to run on, None for the last one.
+        governor: set for that processor before measuring; None leaves what there is.
+        busy_cores: a run during which other programs used more processors than this, on average,
+            is not believed.
+        cache_bytes: the most that `folder` may hold.
+    """
+
+    host: str
+    user: str | None = None
+    port: int | None = None
+    folder: str = ".cache/triton-rvv-tuner"
+    lock: str = "/tmp/triton-rvv-tuner.lock"
+    wrapper: tuple[str, ...] = ()
+    core: int | None = None
+    governor: str | None = None
+    busy_cores: float = 0.5
+    cache_bytes: int = 1 << 30
+
+
+@dataclass(frozen=True)
 class BoardFile:
-    """A kind of board.
+    """A board, or a kind of board.
 
     Args:
         name: the file's name without its ending.
+        kind: boards of one kind are alike; the name of the file that describes them.
         cpu: LLVM's name of the core.
         vlen_bits: bits in a vector register.
         cores: how many there are.
         frequency_hz: clock in hertz.
         l1d_bytes, l2_bytes: sizes of the data caches, None where not known.
         emulation: None where the board cannot be emulated.
-        events: raw code of each performance event that the core has, by name.
+        events: what perf calls each performance event that the core has, by name: a raw code or
+            perf's own name.
+        mvendorid, marchid: what /proc/cpuinfo shows for the core, None where not known.
+        ssh: how to reach it; None for a kind of board.
     """
 
     name: str
+    kind: str
     cpu: str
     vlen_bits: int
     cores: int
@@ -62,7 +121,16 @@ class BoardFile:
     l1d_bytes: int | None
     l2_bytes: int | None
     emulation: Emulation | None
-    events: Mapping[str, int]
+    events: Mapping[str, int | str]
+    mvendorid: str | None = None
+    marchid: str | None = None
+    ssh: SshSettings | None = None
+
+
+def user_board_folder() -> Path:
+    """Where people keep the files of their own boards, by the XDG base directory specification."""
+    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base) / "triton-rvv-tuner" / "boards"
 
 
 def board_file_names(folder: Path = _FOLDER) -> list[str]:
@@ -77,19 +145,22 @@ def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
         BoardError: where it cannot be read, or an entry is unknown, missing or of the wrong type.
     """
     path = folder / f"{name}.toml"
-    try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BoardError(f"the board file {path} cannot be read: {error}") from error
-    _check(path, entries, _TOP_LEVEL, _REQUIRED)
-    events = entries.get("events", {})
-    _check(path, events, dict.fromkeys(events, int), ())
-    emulation = entries.get("emulation")
-    if emulation is not None:
-        known = {"qemu_cpu": str, "cost_table": str}
-        _check(path, emulation, known, tuple(known))
+    entries = _read(path)
+    kind = entries.pop("kind", name)
+    if kind != name:
+        if kind not in board_file_names():
+            raise BoardError(
+                f"the board file {path} has kind = {kind!r}: "
+                f"make it one of {', '.join(board_file_names())}"
+            )
+        entries = {**_read(_FOLDER / f"{kind}.toml"), **entries}
+    for key in _REQUIRED:
+        if key not in entries:
+            raise BoardError(f"the board file {path} lacks the entry {key}: add it")
+    emulation, ssh = entries.get("emulation"), entries.get("ssh")
     return BoardFile(
         name=name,
+        kind=kind,
         cpu=entries["cpu"],
         vlen_bits=entries["vlen_bits"],
         cores=entries["cores"],
@@ -97,12 +168,41 @@ def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
         l1d_bytes=entries.get("l1d_bytes"),
         l2_bytes=entries.get("l2_bytes"),
         emulation=None if emulation is None else Emulation(**emulation),
-        events=events,
+        events=entries.get("events", {}),
+        mvendorid=entries.get("mvendorid"),
+        marchid=entries.get("marchid"),
+        ssh=None if ssh is None else _ssh_settings(ssh),
     )
 
 
+def _read(path: Path) -> dict[str, Any]:
+    """The entries of a file, each of its right type."""
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BoardError(f"the board file {path} cannot be read: {error}") from error
+    _check(path, entries, _TOP_LEVEL)
+    events = entries.get("events", {})
+    _check(path, events, dict.fromkeys(events, (int, str)))
+    if "emulation" in entries:
+        _check(path, entries["emulation"], _EMULATION, required=tuple(_EMULATION))
+    if "ssh" in entries:
+        _check(path, entries["ssh"], _SSH, required=("host",))
+        wrapper = entries["ssh"].get("wrapper", [])
+        if not all(isinstance(word, str) for word in wrapper):
+            raise BoardError(f"the board file {path} has wrapper = {wrapper!r}: make it strings")
+    return entries
+
+
+def _ssh_settings(entries: Mapping[str, Any]) -> SshSettings:
+    return SshSettings(**{**entries, "wrapper": tuple(entries.get("wrapper", ()))})
+
+
 def _check(
-    path: Path, entries: Mapping[str, Any], known: Mapping[str, type], required: tuple[str, ...]
+    path: Path,
+    entries: Mapping[str, Any],
+    known: Mapping[str, tuple[type, ...]],
+    required: tuple[str, ...] = (),
 ) -> None:
     for key in required:
         if key not in entries:
@@ -110,7 +210,6 @@ def _check(
     for key, value in entries.items():
         if key not in known:
             raise BoardError(f"the board file {path} has an unknown entry {key}: remove it")
-        if type(value) is not known[key]:
-            raise BoardError(
-                f"the board file {path} has {key} = {value!r}: make it {known[key].__name__}"
-            )
+        if type(value) not in known[key]:
+            expected = " or ".join(kind.__name__ for kind in known[key])
+            raise BoardError(f"the board file {path} has {key} = {value!r}: make it {expected}")

@@ -2,38 +2,90 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from engine.errors import nearest
 from rvv_runner.board import Board, BoardError
-from rvv_runner.board_file import board_file_names, read_board_file
+from rvv_runner.board_file import BoardFile, board_file_names, read_board_file, user_board_folder
 from rvv_runner.emulated.board import EmulatedBoard
 
-__all__ = ["DEFAULT_DEVICE", "board_names", "load_board"]
+__all__ = [
+    "DEFAULT_DEVICE",
+    "SSH_PREFIX",
+    "board_file_of",
+    "board_names",
+    "check_device_name",
+    "load_board",
+]
 
 DEFAULT_DEVICE = "emulated"
+SSH_PREFIX = "ssh://"
 
 _EMULATED_PREFIX = "emulated:"
 _DEFAULT_EMULATED = "x60"
+_FILE_SUFFIX = ".toml"
 
 
 def board_names() -> list[str]:
-    """Every name that `load_board` takes, the default first."""
+    """The boards that have a name here: the emulated ones, the default first, then the user's own.
+
+    Besides these, `load_board` takes ssh://USER@HOST and the path of a board file.
+    """
     emulated = [
         f"{_EMULATED_PREFIX}{name}"
         for name in board_file_names()
         if read_board_file(name).emulation is not None
     ]
-    return [DEFAULT_DEVICE, *emulated]
+    return [DEFAULT_DEVICE, *emulated, *board_file_names(user_board_folder())]
+
+
+def check_device_name(name: str) -> None:
+    """Notice a name that means nothing, without a look at the board.
+
+    Raises:
+        BoardError: for such a name.
+    """
+    if name.startswith(SSH_PREFIX) or name.endswith(_FILE_SUFFIX):
+        return
+    names = board_names()
+    if name not in names:
+        raise BoardError(f"there is no device named {name}: {nearest(name, names)}")
 
 
 def load_board(name: str) -> Board:
     """The board called `name`, not yet opened.
 
+    What kind of board is at an address is asked of the board itself; a board file says it.
+
     Raises:
-        BoardError: for an unknown name, or where the board's file is wrong.
+        BoardError: for an unknown name, where the board's file is wrong, or where an address leads
+            to no board of a known kind.
     """
-    names = board_names()
-    if name not in names:
-        raise BoardError(f"there is no device {name}: {nearest(name, names)}")
+    check_device_name(name)
     if name == DEFAULT_DEVICE:
         name = f"{_EMULATED_PREFIX}{_DEFAULT_EMULATED}"
-    return EmulatedBoard(read_board_file(name.removeprefix(_EMULATED_PREFIX)))
+    if name.startswith(_EMULATED_PREFIX):
+        return EmulatedBoard(read_board_file(name.removeprefix(_EMULATED_PREFIX)))
+    # paramiko takes a while to import, and only boards over SSH need it.
+    from rvv_runner.ssh.board import SshBoard
+    from rvv_runner.ssh.identify import identify
+
+    if name.startswith(SSH_PREFIX):
+        return SshBoard(name, identify(name))
+    board_file = board_file_of(name)
+    return SshBoard(board_file.name, board_file)
+
+
+def board_file_of(name: str) -> BoardFile:
+    """The board file that the name of a device, or a path, leads to.
+
+    Raises:
+        BoardError: where there is none, or it is wrong.
+    """
+    check_device_name(name)
+    if name.endswith(_FILE_SUFFIX):
+        path = Path(name)
+        return read_board_file(path.stem, path.parent)
+    if name in board_file_names(user_board_folder()):
+        return read_board_file(name, user_board_folder())
+    raise BoardError(f"{name} is not a board over SSH")

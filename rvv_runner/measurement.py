@@ -49,6 +49,7 @@ class Measurement:
         board: name of the board that ran it.
         estimated: true where the times come from a model and not from a clock.
         max_abs_error: largest difference from the reference, where the outputs were compared.
+        conditions: what the board was like around the timed runs, as far as it shows it.
     """
 
     status: Status
@@ -58,6 +59,7 @@ class Measurement:
     board: str = ""
     estimated: bool = False
     max_abs_error: float | None = None
+    conditions: Mapping[str, float | str] = field(default_factory=dict)
 
     @property
     def time_s(self) -> float | None:

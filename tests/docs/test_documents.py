@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from documents import DOCUMENTS, REPOSITORY, code_blocks, links, paths_named
 
+import rvv_runner.__main__
 from engine.cli import complete_config
 from engine.samplers import SAMPLERS
 from kernels.registry import kernel_names, load_kernel, make_problem
@@ -42,8 +43,22 @@ PYTHON_COMMANDS = [
 ]
 
 
+BOARD_COMMANDS = [
+    words
+    for document in DOCUMENTS
+    for words in commands(document)
+    if words[:3] == ["python", "-m", "rvv_runner"]
+]
+
+
 def test_there_are_commands_to_check() -> None:
     assert len(PYTHON_COMMANDS) >= 7
+    assert len(BOARD_COMMANDS) >= 4
+
+
+@pytest.mark.parametrize("words", BOARD_COMMANDS, ids=" ".join)
+def test_a_command_about_boards_is_accepted(words: list[str]) -> None:
+    assert rvv_runner.__main__._parse(words[3:]).command in ("trust", "check")
 
 
 @pytest.mark.parametrize("words", PYTHON_COMMANDS, ids=" ".join)
@@ -52,6 +67,8 @@ def test_a_command_is_accepted(words: list[str]) -> None:
     if "axpy" in words:
         # The page's own kernel; the example's test runs it.
         words = [word.replace("axpy", "vector_add") for word in words]
+    # The user's own board; `test_devices.py` has one.
+    words = ["emulated" if word == "laptop" else word for word in words]
     arguments = module._parse(words[3:])
     problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
     complete_config(getattr(arguments, "config", {}), problem.default_config, problem.spec.name)

@@ -10,15 +10,26 @@ import pytest
 
 import rvv_runner
 from rvv_runner import BoardError
-from rvv_runner.board_file import read_board_file
+from rvv_runner.board_file import board_file_names, read_board_file, user_board_folder
 from rvv_runner.devices import DEFAULT_DEVICE, board_names, load_board
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.counters import parse_report
 from rvv_runner.emulated.plugin import build_plugin, find_qemu
+from triton_rvv.target import Target
 
 COSTS = Path(rvv_runner.__file__).parent / "emulated" / "x60_costs.toml"
 BOARD = Path(rvv_runner.__file__).parent / "boards" / "x60.toml"
+
+
+@pytest.fixture
+def my_board(tmp_path, monkeypatch) -> Path:
+    """A board file of the user's, called my-board."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    path = user_board_folder() / "my-board.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text('kind = "x60"\n[ssh]\nhost = "10.0.0.7"\nuser = "me"\n')
+    return path
 
 
 def test_the_default_device_is_the_emulated_x60():
@@ -32,11 +43,55 @@ def test_the_default_device_is_the_emulated_x60():
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("emulatd", "did you mean emulated"), ("ssh://board", "choose one of"), ("x60", "emulated")],
+    [("emulatd", "did you mean emulated"), ("my-bord", "did you mean my-board"), ("x", "choose")],
 )
-def test_an_unknown_device_names_the_nearest(name, hint):
-    with pytest.raises(BoardError, match=f"there is no device {name}: .*{hint}"):
+def test_an_unknown_device_names_the_nearest(my_board, name, hint):
+    with pytest.raises(BoardError, match=f"there is no device named {name}: .*{hint}"):
         load_board(name)
+
+
+@pytest.mark.parametrize("by_path", [False, True])
+def test_a_users_board_takes_what_its_kind_has(my_board, by_path):
+    assert "my-board" in board_names()
+    board = load_board(str(my_board) if by_path else "my-board")
+    assert (board.info.name, board.info.kind) == ("my-board", "x60")
+    assert (board.info.vlen_bits, board.info.l2_bytes) == (256, 524288)
+    assert not board.info.deterministic
+    assert not board.info.estimated
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('host = "10.0.0.7"', "", "lacks the entry host"),
+        ('kind = "x60"', 'kind = "x61"', "kind = 'x61': make it one of k230, sg2044, x60"),
+        ('user = "me"', 'usr = "me"', "unknown entry usr"),
+        ('user = "me"', 'wrapper = ["qemu", 1]', "wrapper = .*: make it strings"),
+        ('user = "me"', 'port = "22"', "port = '22': make it int"),
+        ("[ssh]", "[events]\na = 1.5\n[ssh]", "a = 1.5: make it int or str"),
+    ],
+)
+def test_a_mistake_in_a_users_board_file_is_named(my_board, old, new, message):
+    text = my_board.read_text()
+    assert old in text
+    my_board.write_text(text.replace(old, new))
+    with pytest.raises(BoardError, match=message):
+        load_board("my-board")
+
+
+def test_a_kind_of_board_cannot_be_reached():
+    with pytest.raises(BoardError, match=r"add the section \[ssh\] with its host"):
+        load_board(str(BOARD))
+
+
+@pytest.mark.parametrize("name", board_file_names())
+def test_every_kind_of_board_can_be_compiled_for(name):
+    board_file = read_board_file(name)
+    Target(vlen_bits=board_file.vlen_bits, cpu=board_file.cpu)
+    assert board_file.ssh is None
+    for line in (BOARD.parent / f"{name}.toml").read_text().split("[")[0].splitlines():
+        # Each figure has its source beside it.
+        assert " = " not in line or "#" in line or line.startswith(("mvendorid", "marchid"))
 
 
 def test_boards_that_estimate_differently_are_of_different_kinds():

@@ -31,4 +31,5 @@ def machine(tmp_path: Path) -> Machine:
     machine.add_tool("qemu-riscv64")
     machine.add_tool("cc", "cat >/dev/null")
     machine.add_tool("python3", FAKE_PYTHON)
+    machine.add_tool("whereis", "echo sshd: /usr/sbin/sshd")
     return machine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,9 +53,11 @@ class Machine:
     def remove_tool(self, name: str) -> None:
         (self.folder / "tools" / name).unlink()
 
-    def start(self, project: Path | None = None) -> subprocess.Popen[str]:
+    def start(
+        self, project: Path | None = None, arguments: Sequence[str] = ()
+    ) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [(project or self.project) / "setup.sh"],
+            [(project or self.project) / "setup.sh", *arguments],
             cwd=self.folder,
             env={
                 "PATH": str(self.folder / "tools"),
@@ -68,9 +71,9 @@ class Machine:
             text=True,
         )
 
-    def set_up(self, project: Path | None = None) -> tuple[int, str]:
+    def set_up(self, project: Path | None = None, arguments: Sequence[str] = ()) -> tuple[int, str]:
         """Run the script; its exit status and the last line it printed. It never uses stdout."""
-        process = self.start(project)
+        process = self.start(project, arguments)
         stdout, stderr = process.communicate(timeout=RUN_TIMEOUT_S)
         assert stdout == ""
         return process.returncode, (stderr.splitlines() or [""])[-1]

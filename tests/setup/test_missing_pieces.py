@@ -80,6 +80,17 @@ def test_root_installs_after_fetching_the_lists_of_packages(debian: Machine) -> 
     ]
 
 
+def test_an_ssh_server_is_for_the_tests_alone(debian: Machine) -> None:
+    debian.add_tool("qemu-riscv64")
+    debian.add_tool("whereis", "echo sshd:")
+    assert debian.set_up()[0] == 0
+    assert not any(call.startswith("apt-get") for call in debian.calls())
+    debian.add_tool("id", "echo 1000")
+    status, said = debian.set_up(arguments=["test"])
+    assert status == 1
+    assert said == "setup: packages are missing: run sudo apt-get install openssh-server"
+
+
 def test_an_install_that_fails_names_the_command(debian: Machine) -> None:
     debian.environment["APT_INSTALLS"] = "exit 100"
     status, said = debian.set_up()

@@ -1,0 +1,51 @@
+"""Commands about boards: python -m rvv_runner trust HOST, python -m rvv_runner check DEVICE."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from engine.cli import EXIT_FOUND, EXIT_NOTHING_VALID, ArgumentParser, run_command
+
+__all__ = ["main"]
+
+_PROG = "rvv_runner"
+_DESCRIPTION = "Gets a board over SSH ready to measure."
+_EPILOG = "Exit status: 0 where all is well, 1 where it is not, 2 for a mistake in the command."
+
+
+def main(argv: Sequence[str] | None) -> int:
+    """Run the command; the exit status.
+
+    Raises:
+        UserError, BoardError: for a mistake in the arguments, or a board that cannot be reached.
+    """
+    arguments = _parse(argv)
+    # paramiko takes a while to import: --help does not wait for it.
+    if arguments.command == "trust":
+        from rvv_runner.trust import trust
+
+        return EXIT_FOUND if trust(arguments.host, sys.stdin, sys.stdout) else EXIT_NOTHING_VALID
+    from rvv_runner.check import check
+
+    return EXIT_FOUND if check(arguments.device, arguments.write, print) else EXIT_NOTHING_VALID
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    summary = "show a board's host key and trust it from now on"
+    trust = commands.add_parser("trust", help=summary, description=summary)
+    trust.add_argument("host", metavar="HOST", help="as in ssh://user@host:22, or a name")
+    summary = "see whether a board is ready to measure, and what to do if not"
+    check = commands.add_parser("check", help=summary, description=summary)
+    check.add_argument(
+        "device", metavar="DEVICE", help="ssh://user@host, or the name or path of a board file"
+    )
+    check.add_argument("--write", metavar="NAME", help="write a board file of this name")
+    return parser.parse_args(argv)
+
+
+if __name__ == "__main__":
+    run_command(main, _PROG)

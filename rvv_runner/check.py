@@ -1,0 +1,53 @@
+"""Prints what the preflight of a board found, and writes a board file for one that is well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rvv_runner.board import BoardError
+from rvv_runner.board_file import BoardFile, SshSettings
+from rvv_runner.devices import SSH_PREFIX, board_file_of
+from rvv_runner.new_board_file import check_new_name, write_board_file
+from rvv_runner.preflight import Preflight
+from rvv_runner.ssh.route import parse_address
+
+__all__ = ["check"]
+
+
+def check(device: str, new_name: str | None, say: Callable[[str], None]) -> bool:
+    """Look at a board and say what was found, a line a step; whether it can measure.
+
+    Args:
+        device: ssh://user@host, or the name or path of a board file.
+        new_name: write a board file of this name where all is well.
+        say: gets each line.
+
+    Raises:
+        BoardError: for a device that is not a board over SSH, or a name that cannot be written.
+    """
+    if new_name is not None:
+        check_new_name(new_name)
+    settings, board_file = _look_up(device)
+    preflight = Preflight(device, settings, board_file, accept_unknown=new_name is not None)
+    well = True
+    for finding in preflight.findings():
+        say(f"{finding.level:6}  {finding.step}: {finding.text}")
+        well = well and finding.level != "failed"
+    if well and new_name is not None:
+        assert preflight.board_file is not None
+        say(f"written: {write_board_file(new_name, preflight.board_file)}")
+        say(f"next: python -m engine.tune KERNEL --device {new_name}")
+    return well
+
+
+def _look_up(device: str) -> tuple[SshSettings, BoardFile | None]:
+    if device.startswith(SSH_PREFIX):
+        address = parse_address(device)
+        return SshSettings(address.host, address.user, address.port), None
+    board_file = board_file_of(device)
+    if board_file.ssh is None:
+        raise BoardError(
+            f"the board file {board_file.name} does not say how to reach the board: "
+            "add the section [ssh] with its host"
+        )
+    return board_file.ssh, board_file

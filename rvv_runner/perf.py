@@ -1,0 +1,169 @@
+"""Reads what perf prints: counts, recorded events and samples by symbol. No side effects."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = [
+    "Count",
+    "EventList",
+    "SymbolSamples",
+    "counts_of_one_run",
+    "event_argument",
+    "parse_evlist",
+    "parse_report",
+    "parse_stat_csv",
+    "parse_stat_json",
+    "without_modifiers",
+]
+
+_WHOLE_PERCENT = 100.0
+_MODIFIER = re.compile(r":[ukhpPGHSDWIe]+$")
+
+
+@dataclass(frozen=True)
+class Count:
+    """What perf stat says of one event.
+
+    Args:
+        event: as it was asked for, without the modifiers that perf adds for ordinary users.
+        value: the count, or None where perf could not count.
+        percent: of the time in which it was counted; below 100 the value is an extrapolation.
+    """
+
+    event: str
+    value: float | None
+    percent: float
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it was counted, and all of the time."""
+        return self.value is not None and self.percent >= _WHOLE_PERCENT
+
+
+@dataclass(frozen=True)
+class EventList:
+    """An event in a recording.
+
+    Args:
+        name: the event that was sampled, which may be another than the one asked for: perf falls
+            back from cycles to cpu-clock where cycles cannot be sampled.
+        attributes: of perf_event_attr, as `perf evlist -v` spells them.
+    """
+
+    name: str
+    attributes: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class SymbolSamples:
+    """Samples that fell into one function.
+
+    Args:
+        symbol: its name, without perf's mark of user or kernel space.
+        overhead_percent: share of the event.
+        samples: how many there are.
+        period: how many events they stand for.
+    """
+
+    symbol: str
+    overhead_percent: float
+    samples: int
+    period: int
+
+
+def event_argument(event: int | str) -> str:
+    """How perf is asked for an event of a board file: a raw code as r22, a name as it is."""
+    return f"r{event:x}" if isinstance(event, int) else event
+
+
+def parse_stat_csv(text: str, separator: str = ";") -> dict[str, Count]:
+    """Counts in the output of `perf stat -x SEPARATOR`, by event.
+
+    The fields are value, unit, event, run time in ns, percent of it, and with -r a percentage
+    before the run time (perf-stat(1), CSV FORMAT); a `#` line and an empty one stand first.
+    """
+    counts = {}
+    for line in text.splitlines():
+        fields = line.split(separator)
+        if line.startswith("#") or len(fields) < 5:
+            continue
+        spread = 1 if fields[3].endswith("%") else 0
+        count = _count(fields[2], fields[0], fields[4 + spread])
+        counts[count.event] = count
+    return counts
+
+
+def parse_stat_json(text: str) -> dict[str, Count]:
+    """Counts in the output of `perf stat -j`, one object a line, by event."""
+    counts = {}
+    for line in text.splitlines():
+        if not line.startswith("{"):
+            continue
+        entry = json.loads(line)
+        if "event" in entry:  # later versions add lines that hold a metric alone
+            count = _count(entry["event"], entry["counter-value"], str(entry["pcnt-running"]))
+            counts[count.event] = count
+    return counts
+
+
+def counts_of_one_run(
+    without: Mapping[str, Count], with_one: Mapping[str, Count]
+) -> dict[str, float]:
+    """What one timed run counts: the difference of a program with it and the same without.
+
+    Both have to be whole, and the difference positive; any other event is left out.
+    """
+    differences = {}
+    for event, more in with_one.items():
+        less = without.get(event)
+        if less is None or not (less.is_whole and more.is_whole):
+            continue
+        assert less.value is not None
+        assert more.value is not None
+        if more.value > less.value:
+            differences[event] = more.value - less.value
+    return differences
+
+
+def parse_evlist(text: str) -> list[EventList]:
+    """Events in the output of `perf evlist -v`."""
+    events = []
+    for line in text.splitlines():
+        name, colon, rest = line.partition(": ")
+        if colon and not name.startswith("#"):
+            # "{ sample_period, sample_freq }: 4000" is a union, whose fields share the value.
+            attributes = {
+                field: value
+                for fields, value in re.findall(r"(\w+|\{[^}]*\}): ([^,]*)", rest)
+                for field in re.findall(r"\w+", fields)
+            }
+            events.append(EventList(without_modifiers(name), attributes))
+    return events
+
+
+def parse_report(text: str) -> list[SymbolSamples]:
+    """Lines of `perf report --stdio -q -t, -F overhead,sample,period,symbol`, as they stand."""
+    samples = []
+    for line in text.splitlines():
+        fields = [field.strip() for field in line.split(",", 3)]
+        if len(fields) == 4 and fields[0].endswith("%"):
+            symbol = re.sub(r"^\[.\] ", "", fields[3])
+            percent, count, period = float(fields[0][:-1]), int(fields[1]), int(fields[2])
+            samples.append(SymbolSamples(symbol, percent, count, period))
+    return samples
+
+
+def _count(event: str, value: str, percent: str) -> Count:
+    """A value may be "<not counted>" or "<not supported>", the latter with 100 percent."""
+    number = float(value) if re.fullmatch(r"\d+(\.\d+)?", value) else None
+    share = float(percent) if re.fullmatch(r"\d+(\.\d+)?", percent) else 0.0
+    return Count(without_modifiers(event), number, share)
+
+
+def without_modifiers(event: str) -> str:
+    """An event's name without what follows a colon, as in cycles:u."""
+    return _MODIFIER.sub("", event)

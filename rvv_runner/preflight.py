@@ -1,0 +1,275 @@
+"""Looks at a board step by step: all that a tuning needs of it, in order, and what to do if not."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from rvv_runner.board import BoardError
+from rvv_runner.board_file import BoardFile, SshSettings
+from rvv_runner.measurement import Measurement
+from rvv_runner.new_board_file import NEW_KIND, guessed_board_file
+from rvv_runner.ssh.board import SshBoard
+from rvv_runner.ssh.cache import CannotShip, RemoteCache, RemotePlace, free_disk_bytes
+from rvv_runner.ssh.counting import find_countable
+from rvv_runner.ssh.errors import (
+    HostKeyError,
+    LinkLost,
+    LoginRefused,
+    NotAnswering,
+    RemoteFileError,
+)
+from rvv_runner.ssh.facts import BoardFacts, ask_facts, matching_kind
+from rvv_runner.ssh.identify import board_kinds
+from rvv_runner.ssh.route import Address, find_route
+from rvv_runner.ssh.session import Session
+from rvv_runner.vector_add import try_vector_add
+
+__all__ = ["Finding", "Preflight"]
+
+Level = Literal["ok", "note", "failed"]
+
+_SLOW_LOGIN_S = 0.5
+_FREE_BYTES = 64 << 20
+_PARANOID_LIMIT = 2  # above it ordinary users may not count: kernel/sysctl documentation
+
+_OTHER_VLEN = re.compile(r"vector registers have (\d+) bits")
+
+# What code is generated for besides the base and the vectors: triton_rvv/target.py.
+_EXTENSIONS = ("zba", "zbb", "zbs")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one step of the preflight found.
+
+    Args:
+        step: what was looked at.
+        level: "ok", "note" for what makes measurements worse, "failed" for what prevents them.
+        text: what was found and, unless it is well, what to do.
+    """
+
+    step: str
+    level: Level
+    text: str
+
+
+class _Stop(Exception):
+    """A step without which no other can be taken has failed."""
+
+    def __init__(self, step: str, text: str) -> None:
+        super().__init__(text)
+        self.finding = Finding(step, "failed", text)
+
+
+class Preflight:
+    """The steps of one board; what one finds out serves the next.
+
+    Args:
+        name: of the board.
+        settings: how to reach it.
+        board_file: None where the board itself has to tell its kind.
+        accept_unknown: whether a board of no known kind is looked at as well.
+        system: where the board's kernel shows its devices.
+
+    Attributes:
+        board_file: what is known of the board; complete once all findings were taken.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: SshSettings,
+        board_file: BoardFile | None,
+        accept_unknown: bool = False,
+        system: str = "/sys",
+    ) -> None:
+        self._name = name
+        self._settings = settings
+        self.board_file = board_file
+        self._accept_unknown = accept_unknown
+        self._system = system
+
+    def findings(self) -> Iterator[Finding]:
+        """Each step's finding, as it is taken; the first that prevents all others is the last."""
+        session: Session | None = None
+        try:
+            session = self._log_in()
+            yield Finding("reachable, host key, login", "ok", self._settings.host)
+            yield self._shell(session)
+            facts = self._facts(session)
+            self.board_file = self._kind(facts)
+            yield from self._processor(facts, self.board_file)
+            yield self._disk(session)
+            yield self._governor(facts)
+            yield from self._perf(session, facts, self.board_file)
+        except _Stop as stop:
+            yield stop.finding
+            return
+        except (LinkLost, RemoteFileError) as error:
+            yield Finding("link", "failed", f"{error}: look at the cable or the network")
+            return
+        finally:
+            if session is not None:
+                session.close()
+        yield from self._vector_add(self.board_file)
+
+    def _log_in(self) -> Session:
+        settings = self._settings
+        try:
+            return Session(find_route(Address(settings.host, settings.user, settings.port)))
+        except HostKeyError as error:
+            raise _Stop("host key", str(error)) from error
+        except LoginRefused as error:
+            raise _Stop("login", str(error)) from error
+        except (NotAnswering, BoardError) as error:
+            raise _Stop("reachable", str(error)) from error
+
+    @staticmethod
+    def _shell(session: Session) -> Finding:
+        start_s = time.monotonic()
+        session.run("true")
+        login_s = time.monotonic() - start_s
+        start_s = time.monotonic()
+        session.run("true")
+        text = f"starts in {login_s * 1e3:.0f} ms, then {(time.monotonic() - start_s) * 1e3:.1f} ms"
+        if login_s < _SLOW_LOGIN_S:
+            return Finding("shell", "ok", f"{text} a command")
+        return Finding(
+            "shell", "note", f"{text} a command: shorten the user's start-up files there"
+        )
+
+    def _facts(self, session: Session) -> BoardFacts:
+        try:
+            facts = ask_facts(session, self._system)
+        except ValueError as error:
+            raise _Stop("shell", f"{error}: see what the user's start-up files do there") from error
+        if facts.missing:
+            raise _Stop("tools", f"install what has {', '.join(facts.missing)} on the board")
+        return facts
+
+    def _kind(self, facts: BoardFacts) -> BoardFile:
+        if self.board_file is not None:
+            return self.board_file
+        kind = matching_kind(facts, board_kinds())
+        if kind is not None:
+            return dataclasses.replace(kind, ssh=self._settings)
+        if self._accept_unknown:
+            return guessed_board_file(facts, self._settings)
+        raise _Stop(
+            "kind", f"no board file describes this core ({facts.machine}): add --write NAME"
+        )
+
+    def _processor(self, facts: BoardFacts, board: BoardFile) -> Iterator[Finding]:
+        """Architecture, core and extensions; behind a wrapper they are the wrapper's business."""
+        if self._settings.wrapper:
+            yield Finding(
+                "architecture", "ok", f"{facts.machine}, behind {self._settings.wrapper[0]}"
+            )
+            return
+        if facts.machine != "riscv64":
+            raise _Stop("architecture", f"it is {facts.machine}: code here is for riscv64")
+        yield Finding("architecture", "ok", f"riscv64, {len(facts.processors)} processors")
+        told = (facts.mvendorid, facts.marchid)
+        expected = (board.mvendorid, board.marchid)
+        if None not in (*told, *expected) and told != expected:
+            text = (
+                f"its core is {told[0]} {told[1]} and {board.kind} is {expected[0]} {expected[1]}"
+            )
+            yield Finding("core", "failed", f"{text}: name another kind in the board file")
+        missing = missing_extensions(facts.isa)
+        if missing:
+            text = f"it does not list {', '.join(missing)}, which the code uses"
+            yield Finding("extensions", "failed", f"{text}: this board cannot run it")
+        elif facts.isa:
+            yield Finding("extensions", "ok", facts.isa)
+
+    def _disk(self, session: Session) -> Finding:
+        place = RemotePlace(self._settings.folder)
+        try:
+            RemoteCache(place, self._settings.cache_bytes).prepare(session)
+        except CannotShip as error:
+            raise _Stop("disk", f"{error}: name another folder in the board file") from error
+        free_bytes = free_disk_bytes(session, place.folder)
+        if free_bytes is not None and free_bytes < _FREE_BYTES:
+            return Finding("disk", "failed", f"{free_bytes >> 20} MiB free: delete something there")
+        free = "room unknown" if free_bytes is None else f"{free_bytes >> 20} MiB free"
+        return Finding("disk", "ok", f"{free} for {place.folder}")
+
+    @staticmethod
+    def _governor(facts: BoardFacts) -> Finding:
+        if facts.governors in ((), ("performance",)):
+            return Finding("governor", "ok", ", ".join(facts.governors) or "none, as it seems")
+        advice = "run `sudo cpupower frequency-set -g performance` there for steadier times"
+        return Finding("governor", "note", f"{', '.join(facts.governors)}: {advice}")
+
+    @staticmethod
+    def _perf(session: Session, facts: BoardFacts, board: BoardFile) -> Iterator[Finding]:
+        if not facts.has_perf:
+            text = "not there, so there will be times and no counters: install perf for counters"
+            yield Finding("perf", "note", text)
+            return
+        counting = find_countable(session, board.events)
+        if counting.problem:
+            paranoid = facts.perf_event_paranoid or 0
+            advice = (
+                "run `sudo sysctl kernel.perf_event_paranoid=2` there"
+                if paranoid > _PARANOID_LIMIT
+                else "see `perf stat true` there"
+            )
+            yield Finding("perf", "note", f"{counting.problem}: {advice}; times are not concerned")
+            return
+        groups = len(counting.groups)
+        for name in board.events:
+            if name in counting.refused:
+                yield Finding(f"event {name}", "note", "its kernel or core does not count it")
+            else:
+                yield Finding(f"event {name}", "ok", "counted")
+        yield Finding("perf", "ok", f"events in {groups} group{'' if groups == 1 else 's'}")
+
+    def _vector_add(self, board_file: BoardFile) -> Iterator[Finding]:
+        measurement = self._try(board_file)
+        other = _OTHER_VLEN.search(measurement.reason)
+        if other and board_file.kind == NEW_KIND:
+            # Nobody has said how long the vectors are; the launcher has found out.
+            self.board_file = dataclasses.replace(board_file, vlen_bits=int(other[1]))
+            measurement = self._try(self.board_file)
+        elif other:
+            advice = f"write vlen_bits = {other[1]} in the board file, or name another kind"
+            yield Finding("vector length", "failed", f"{measurement.reason}: {advice}")
+            return
+        if measurement.time_s is None:
+            yield Finding("vector add", "failed", f"{measurement.status}: {measurement.reason}")
+        else:
+            text = f"right, {measurement.time_s * 1e6:.0f} us for 65536 elements"
+            yield Finding("vector add", "ok", text)
+
+    def _try(self, board_file: BoardFile) -> Measurement:
+        board = SshBoard(self._name, board_file, patience_s=0, system=self._system)
+        try:
+            board.open()
+            return try_vector_add(board)
+        except (BoardError, ValueError) as error:
+            return Measurement(status="board", reason=str(error))
+        finally:
+            board.close()
+
+
+def missing_extensions(isa: str) -> list[str]:
+    """What the code uses and an isa line of /proc/cpuinfo does not list; nothing for no line.
+
+    Single letters stand together at its beginning, the others behind them between underscores; "b"
+    stands for zba, zbb and zbs.
+    """
+    if not isa:
+        return []
+    letters, *names = isa.lower().split("_")
+    letters = letters.removeprefix("rv64")
+    missing = [] if "v" in letters else ["v"]
+    if "b" not in letters:
+        missing += [name for name in _EXTENSIONS if name not in names]
+    return missing

@@ -1,0 +1,1 @@
+"""Boards over SSH: paramiko reaches them, a small shell script on the board runs each job."""

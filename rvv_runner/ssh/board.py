@@ -1,0 +1,262 @@
+"""A board over SSH: an ELF is shipped to it, run there under a lock, and its times come back."""
+
+from __future__ import annotations
+
+import logging
+import math
+import shlex
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from rvv_runner.board import BoardError, BoardInfo
+from rvv_runner.board_file import BoardFile
+from rvv_runner.measurement import Artifact, Measurement
+from rvv_runner.ssh.cache import CannotShip, RemoteCache, RemotePlace
+from rvv_runner.ssh.conditions import doubt
+from rvv_runner.ssh.counting import Counting, count_events, find_countable
+from rvv_runner.ssh.errors import LinkLost, NotAnswering, RemoteFileError
+from rvv_runner.ssh.facts import BoardFacts, ask_facts
+from rvv_runner.ssh.job import Job, JobFailed, JobPlan
+from rvv_runner.ssh.link import PATIENCE_S, Link
+from rvv_runner.ssh.report import JobReport
+from rvv_runner.ssh.route import Address, find_route
+from rvv_runner.ssh.session import Session
+from rvv_runner.ssh.verdict import failed, judge
+
+__all__ = ["SshBoard"]
+
+_LOG = logging.getLogger(__name__)
+
+_SCRIPT = Path(__file__).with_name("job.sh")
+
+_ATTEMPTS = 3  # where the board was busy or throttled
+_PAUSE_S = 1.0  # before the next of them, to let it pass
+
+# Beyond the time limit of a measurement: for the job to come to its end, then for its report.
+_JOB_GRACE_S = 4
+_GRACE_S = 6.0
+
+_REPORT_BYTES = 1 << 20  # with less room on its disk, a job's failure is put down to that
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """What is known once a board is open."""
+
+    facts: BoardFacts
+    counting: Counting
+    script: str
+    core: int | None
+
+
+class SshBoard:
+    """A board that is reached over SSH and measures with its own clock.
+
+    Args:
+        name: as the user gives it.
+        board_file: with its section on SSH.
+        patience_s: how long to wait for a board that is known but does not answer.
+        system: where the board's kernel shows its devices.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        board_file: BoardFile,
+        patience_s: float = PATIENCE_S,
+        system: str = "/sys",
+    ) -> None:
+        if board_file.ssh is None:
+            raise BoardError(
+                f"the board file {board_file.name} does not say how to reach the board: "
+                "add the section [ssh] with its host"
+            )
+        self._settings = board_file.ssh
+        self._board_file = board_file
+        self._patience_s = patience_s
+        self._system = system
+        self._place = RemotePlace(self._settings.folder)
+        self._cache = RemoteCache(self._place, self._settings.cache_bytes)
+        self._link: Link | None = None
+        self._ready: _Ready | None = None
+        # A wrapper such as an emulator makes another kind of board of it.
+        wrapped = f"-under-{Path(self._settings.wrapper[0]).name}" if self._settings.wrapper else ""
+        self._info = BoardInfo(
+            name=name,
+            kind=f"{board_file.kind}{wrapped}",
+            cpu=board_file.cpu,
+            vlen_bits=board_file.vlen_bits,
+            cores=board_file.cores,
+            frequency_hz=float(board_file.frequency_hz),
+            l1d_bytes=board_file.l1d_bytes,
+            l2_bytes=board_file.l2_bytes,
+        )
+
+    @property
+    def info(self) -> BoardInfo:
+        """What is known of the board."""
+        return self._info
+
+    @property
+    def counting(self) -> Counting:
+        """What is counted on the board, which is open."""
+        if self._ready is None:
+            raise RuntimeError("the board is not open")
+        return self._ready.counting
+
+    def open(self) -> None:
+        """Log in, ask what the board can do, and ship the script that runs jobs.
+
+        A board whose host key is known and that does not answer is waited for.
+
+        Raises:
+            BoardError: where it cannot be reached or lacks something.
+        """
+        settings = self._settings
+        link = Link(find_route(Address(settings.host, settings.user, settings.port)))
+        try:
+            session = link.first_session(self._patience_s)
+            self._ready = self._prepare(session)
+        except (LinkLost, CannotShip, RemoteFileError, ValueError) as error:
+            link.drop()
+            raise BoardError(f"the board {self._info.name} cannot be used: {error}") from error
+        except BaseException:
+            link.drop()
+            raise
+        self._link = link
+
+    def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
+        """Check the output once, time the kernel, and count events in runs of their own.
+
+        A time that was taken while the board was busy or throttled is thrown away and taken again.
+        Where the link is lost, the job's result is fetched as soon as there is one again.
+        """
+        if self._link is None or self._ready is None:
+            raise RuntimeError("measure() was called on a board that is not open")
+        if artifact.vlen_bits != self._info.vlen_bits:
+            return failed(
+                "board",
+                self._info,
+                f"the executable was built for vectors of {artifact.vlen_bits} bits and this "
+                f"board's have {self._info.vlen_bits}",
+            )
+        start_s = time.monotonic()
+        deadline = start_s + timeout_s + _GRACE_S
+        why = ""
+        for attempt in range(1, _ATTEMPTS + 1):
+            before_s = time.monotonic()
+            measurement, why = self._attempt(artifact, repeats, timeout_s, deadline)
+            took_s = time.monotonic() - before_s
+            if not why or time.monotonic() + _PAUSE_S + took_s > deadline:
+                break
+            if attempt < _ATTEMPTS:
+                time.sleep(_PAUSE_S)
+        return failed("board", self._info, f"{why} ({attempt} attempts)") if why else measurement
+
+    def close(self) -> None:
+        """Log out; the board can be opened again."""
+        if self._link is not None:
+            self._link.drop()
+        self._link = None
+        self._ready = None
+
+    def _prepare(self, session: Session) -> _Ready:
+        facts = ask_facts(session, self._system)
+        if facts.missing:
+            raise ValueError(f"it lacks {', '.join(facts.missing)}: install what has them there")
+        self._cache.prepare(session)
+        script = f"files/{self._cache.ship(session, _SCRIPT)}"
+        if self._settings.governor is not None:
+            self._set_governor(session, self._settings.governor, facts)
+        counting = Counting()
+        if self._board_file.events:
+            counting = find_countable(session, self._board_file.events)
+        if counting.problem:
+            _LOG.warning("%s: times only, no counters: %s", self._info.name, counting.problem)
+        core = self._settings.core
+        if core is not None and core not in facts.processors:
+            raise ValueError(f"it has no processor {core}: change core in the board file")
+        if core is None:
+            core = facts.processors[-1]
+        return _Ready(facts, counting, script, core if facts.has_taskset else None)
+
+    def _set_governor(self, session: Session, governor: str, facts: BoardFacts) -> None:
+        if facts.governors in ((), (governor,)):
+            return
+        files = f"{shlex.quote(self._system)}/devices/system/cpu/cpu*/cpufreq/scaling_governor"
+        script = f'for f in {files}; do echo {shlex.quote(governor)} >"$f" || exit 1; done'
+        if session.run(shlex.join(["sh", "-c", script])).status != 0:
+            raise ValueError(
+                f"this user may not set its governor to {governor}: set it there as root, "
+                "and remove governor from the board file"
+            )
+
+    def _attempt(
+        self, artifact: Artifact, repeats: int, timeout_s: float, deadline: float
+    ) -> tuple[Measurement, str]:
+        """One measurement, and why it is not to be believed, or ""."""
+        assert self._ready is not None
+        try:
+            report = self._run(artifact, repeats, timeout_s, deadline)
+        except (BoardError, CannotShip, JobFailed, RemoteFileError) as error:
+            return failed("board", self._info, str(error)), ""
+        if report.outcome != "done":
+            return failed("board", self._info, self._not_run(report)), ""
+        counters = count_events(report, self._ready.counting)
+        measurement = judge(report, self._info, timeout_s, counters)
+        if measurement.status != "correct":
+            return measurement, ""
+        return measurement, doubt(report.conditions, self._settings.busy_cores)
+
+    def _run(
+        self, artifact: Artifact, repeats: int, timeout_s: float, deadline: float
+    ) -> JobReport:
+        """Run one job to its end, over as many connections as it takes."""
+        assert self._link is not None
+        job: Job | None = None
+        while True:
+            session = self._link.session(deadline)
+            try:
+                if job is None:
+                    job = Job(self._plan(session, artifact, repeats, timeout_s))
+                return self._outcome(job, session, deadline)
+            except LinkLost as error:
+                self._link.drop()
+                if time.monotonic() > deadline:
+                    raise NotAnswering(str(error)) from error
+
+    def _outcome(self, job: Job, session: Session, deadline: float) -> JobReport:
+        try:
+            return job.outcome(session, deadline)
+        except (JobFailed, RemoteFileError) as error:
+            raise JobFailed(self._cache.full_disk(session, _REPORT_BYTES) or str(error)) from error
+
+    def _plan(
+        self, session: Session, artifact: Artifact, repeats: int, timeout_s: float
+    ) -> JobPlan:
+        assert self._ready is not None
+        elf, data = (
+            f"../files/{self._cache.ship(session, path)}"
+            for path in (artifact.elf_path, artifact.data_path)
+        )
+        grid = ",".join(str(size) for size in artifact.grid)
+        limit_s = max(math.ceil(timeout_s), 1)
+        return JobPlan(
+            place=self._place,
+            script=self._ready.script,
+            lock=self._settings.lock,
+            command=(*self._settings.wrapper, elf, data, "--grid", grid),
+            repeats=repeats,
+            limit_s=limit_s,
+            deadline_s=limit_s + _JOB_GRACE_S,
+            core=self._ready.core,
+            system=self._system,
+            events=self._ready.counting.groups,
+        )
+
+    def _not_run(self, report: JobReport) -> str:
+        lock = self._settings.lock
+        if report.outcome == "no-lock":
+            return f"its lock {lock} cannot be opened: name another lock in the board file"
+        return f"it is taken by somebody else, who holds its lock {lock}"

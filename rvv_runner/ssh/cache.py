@@ -1,0 +1,154 @@
+"""The files on a board: shipped once, found again by their contents, evicted when too many."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from rvv_runner.ssh.errors import RemoteFileError
+from rvv_runner.ssh.session import RemoteFile, Session
+
+__all__ = ["CannotShip", "RemoteCache", "RemotePlace", "free_disk_bytes"]
+
+_EXECUTABLE = 0o700
+_PART = ".part-"
+_STALE_AFTER_MINUTES = 180
+
+
+class CannotShip(Exception):
+    """A file could not be brought to the board; the message is one sentence."""
+
+
+@dataclass(frozen=True)
+class RemotePlace:
+    """The folder on the board that everything of ours is in.
+
+    Args:
+        folder: its path, relative to the user's home where it is not absolute.
+    """
+
+    folder: str
+
+    @property
+    def files(self) -> str:
+        """Where executables and data are."""
+        return f"{self.folder}/files"
+
+    @property
+    def jobs(self) -> str:
+        """Where jobs leave their reports."""
+        return f"{self.folder}/jobs"
+
+
+class RemoteCache:
+    """Files on one board, each named by the SHA-256 of its contents.
+
+    Other programs may use the same folder at the same time; what they evict is shipped again.
+
+    Args:
+        place: where the files are.
+        limit_bytes: how much they may be together; the least recently used go first.
+    """
+
+    def __init__(self, place: RemotePlace, limit_bytes: int) -> None:
+        self._place = place
+        self._limit_bytes = limit_bytes
+        self._digests: dict[tuple[Path, int, int], str] = {}
+
+    def prepare(self, session: Session) -> None:
+        """Make the folders, and remove what interrupted uploads left behind.
+
+        Raises:
+            CannotShip: where this user may not, or there is no room.
+        """
+        folders = shlex.join([self._place.files, self._place.jobs])
+        made = session.run(f"mkdir -p -m 700 -- {folders}")
+        if made.status != 0:
+            raise CannotShip(
+                f"the folder {self._place.folder} cannot be made on it: {made.last_line}"
+            )
+        # By the board's own clock. What is in use is younger: every job has its limit.
+        stale = f"-mindepth 1 -maxdepth 1 -mmin +{_STALE_AFTER_MINUTES} -exec rm -rf -- {{}} +"
+        session.run(
+            f"find {shlex.quote(self._place.files)} -name '*{_PART}*' {stale}; "
+            f"find {shlex.quote(self._place.jobs)} {stale}"
+        )
+
+    def ship(self, session: Session, path: Path) -> str:
+        """The name of the file on the board, in the folder of files; it is whole and executable.
+
+        Raises:
+            CannotShip: where the board has no room for it or does not take it.
+        """
+        digest = self._digest(path)
+        remote = f"{self._place.files}/{digest}"
+        size_bytes = path.stat().st_size
+        found = session.find(remote)
+        if found is not None and found.size_bytes == size_bytes:
+            session.touch(remote)
+            return digest
+        self._make_room(session, size_bytes, keep=digest)
+        try:
+            self._upload(session, path, remote, digest)
+        except RemoteFileError as error:
+            why = f"a file could not be written to {self._place.folder} on it: {error}"
+            raise CannotShip(self.full_disk(session, size_bytes) or why) from error
+        return digest
+
+    def _upload(self, session: Session, path: Path, remote: str, digest: str) -> None:
+        part = f"{remote}{_PART}{secrets.token_hex(4)}"
+        try:
+            with path.open("rb") as source:
+                session.write(source, part)
+            found = session.run(f"sha256sum -- {shlex.quote(part)}")
+            if found.status != 0 or digest not in found.output:
+                raise RemoteFileError("what arrived is not what was sent")
+            session.set_mode(part, _EXECUTABLE)
+            session.touch(part)  # by the clock that later uses are noted with
+            session.replace(part, remote)
+        except RemoteFileError:
+            session.remove(part)
+            raise
+
+    def _make_room(self, session: Session, size_bytes: int, keep: str) -> None:
+        """Remove the least recently used files where the new one would break the limit."""
+        files = sorted(session.listing(self._place.files), key=_last_use)
+        held_bytes = sum(file.size_bytes for file in files) + size_bytes
+        for file in files:
+            if held_bytes <= self._limit_bytes:
+                return
+            if file.name != keep and _PART not in file.name:
+                session.remove(f"{self._place.files}/{file.name}")
+                held_bytes -= file.size_bytes
+
+    def full_disk(self, session: Session, needed_bytes: int) -> str:
+        """One sentence where the board's disk has less room than that, or ""."""
+        free_bytes = free_disk_bytes(session, self._place.files)
+        if free_bytes is None or free_bytes >= needed_bytes:
+            return ""
+        return (
+            f"its disk is full: {free_bytes >> 10} KiB are free where {needed_bytes >> 10} KiB "
+            "are needed, so delete something there, or name another folder in the board file"
+        )
+
+    def _digest(self, path: Path) -> str:
+        state = path.stat()
+        key = (path, state.st_mtime_ns, state.st_size)
+        if key not in self._digests:
+            with path.open("rb") as file:
+                self._digests[key] = hashlib.file_digest(file, "sha256").hexdigest()
+        return self._digests[key]
+
+
+def free_disk_bytes(session: Session, folder: str) -> int | None:
+    """Room on the disk that the folder is on, or None where df does not say."""
+    found = session.run(f"df -Pk -- {shlex.quote(folder)}")
+    fields = (found.output.splitlines() or [""])[-1].split()
+    return int(fields[3]) << 10 if len(fields) >= 6 and fields[3].isdigit() else None
+
+
+def _last_use(file: RemoteFile) -> float:
+    return file.modified_s

@@ -1,0 +1,96 @@
+"""What the board was like around a run, and whether a time taken then can be believed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+__all__ = ["describe_conditions", "doubt"]
+
+Raw = Mapping[str, tuple[str, ...]]
+
+_TICKS_A_SECOND = 100  # USER_HZ, the same on every Linux: proc(5)
+_LEAST_BUSY_S = 0.05  # shorter than that is the login itself, and the clock's steps
+_SLOWER = 0.95
+
+
+def describe_conditions(raw: Raw) -> dict[str, float | str]:
+    """The board's condition before and after a run, in SI units; what it does not show is absent.
+
+    Args:
+        raw: lines of the system's files by name, as a job reports them.
+    """
+    described: dict[str, float | str] = {}
+    for moment in ("before", "after"):
+        load = raw.get(f"{moment}.load")
+        if load:
+            described[f"{moment}_load"] = float(load[0].split()[0])
+        temperatures = _integers(raw, f"{moment}.temperature")
+        if temperatures:
+            described[f"{moment}_temperature_c"] = max(temperatures) / 1000
+        for name, file in _FREQUENCIES.items():
+            values = _integers(raw, f"{moment}.{file}")
+            if values:
+                described[f"{moment}_{name}"] = values[0] * 1e3
+        governor = raw.get(f"{moment}.scaling_governor")
+        if governor:
+            described[f"{moment}_governor"] = governor[0]
+    others = _others_s(raw)
+    if others is not None:
+        described["other_programs_s"] = round(others[0], 2)
+    return described
+
+
+_FREQUENCIES = {"frequency_hz": "scaling_cur_freq", "highest_frequency_hz": "scaling_max_freq"}
+
+
+def doubt(raw: Raw, busy_cores: float) -> str:
+    """Why a time taken under these conditions is not to be believed, or "".
+
+    A board is busy where other programs used more than `busy_cores` processors on average. It is
+    throttled where a cooling device of the processor is at work, where the highest frequency
+    allowed fell during the run, or where the governor "performance" does not get it.
+    """
+    others = _others_s(raw)
+    if others is not None:
+        used_s, elapsed_s = others
+        if used_s > max(busy_cores * elapsed_s, _LEAST_BUSY_S):
+            return f"other programs used {used_s:.2f} s of its processors in {elapsed_s:.2f} s"
+    if any(level > 0 for level in _integers(raw, "after.cooling")):
+        return "its processor was throttled to cool down"
+    before, after = (_integers(raw, f"{when}.scaling_max_freq") for when in ("before", "after"))
+    if before and after and after[0] < before[0]:
+        return f"its highest frequency fell from {before[0] // 1000} to {after[0] // 1000} MHz"
+    frequency = _integers(raw, "after.scaling_cur_freq")
+    performs = raw.get("after.scaling_governor") == ("performance",)
+    if performs and after and frequency and frequency[0] < _SLOWER * after[0]:
+        return f"it ran at {frequency[0] // 1000} MHz instead of {after[0] // 1000}"
+    return ""
+
+
+def _integers(raw: Raw, name: str) -> list[int]:
+    return [int(value) for value in raw.get(name, ()) if re.fullmatch(r"-?\d+", value)]
+
+
+def _others_s(raw: Raw) -> tuple[float, float] | None:
+    """Processor time that other programs used, and the time that passed, in seconds."""
+    stats = [raw.get(f"{moment}.stat") for moment in ("before", "after")]
+    own = [raw.get(f"{moment}.cpu_time") for moment in ("before", "after")]
+    took = raw.get("run.took")
+    if not all(stats) or not all(own) or not took:
+        return None
+    busy_ticks = [_busy_ticks(lines[0]) for lines in stats if lines]
+    own_s = [_cpu_time_s(lines[0]) for lines in own if lines]
+    used_s = (busy_ticks[1] - busy_ticks[0]) / _TICKS_A_SECOND - (own_s[1] - own_s[0])
+    return max(used_s, 0.0), int(took[0]) / 100
+
+
+def _busy_ticks(line: str) -> int:
+    """Of all processors, from the first line of /proc/stat; time stolen by a host counts."""
+    user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, line.split()[1:9])
+    return user + nice + system + irq + softirq + steal
+
+
+def _cpu_time_s(line: str) -> float:
+    """The sum of what the shell's `times` prints, such as "0m0.01s 0m0.00s 1m2.50s 0m0.10s"."""
+    return sum(60 * int(m) + float(s) for m, s in re.findall(r"(\d+)m([\d.]+)s", line))

@@ -1,0 +1,107 @@
+"""Asks a board what it is: its processor, its tools, its governor."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rvv_runner.board_file import BoardFile
+from rvv_runner.ssh.session import Session
+
+__all__ = ["BoardFacts", "ask_facts", "matching_kind", "parse_facts"]
+
+_PROBE = Path(__file__).with_name("probe.sh")
+_PROBE_LIMIT_S = 20.0
+
+
+@dataclass(frozen=True)
+class BoardFacts:
+    """What a board says of itself.
+
+    Args:
+        machine: as `uname -m` has it.
+        processors: numbers of those that are online.
+        missing: tools that a job needs and the board lacks.
+        has_taskset, has_perf: tools that a job can do without.
+        isa: of its cores, as /proc/cpuinfo has it, "" where it does not say.
+        mvendorid, marchid: of its cores, None where /proc/cpuinfo does not say.
+        governors: the different ones at work.
+        highest_hz: clock that the system allows, None where it does not say.
+        perf_event_paranoid: the kernel's setting, None where it has none.
+    """
+
+    machine: str
+    processors: tuple[int, ...]
+    missing: tuple[str, ...] = ()
+    has_taskset: bool = False
+    has_perf: bool = False
+    isa: str = ""
+    mvendorid: str | None = None
+    marchid: str | None = None
+    governors: tuple[str, ...] = field(default_factory=tuple)
+    highest_hz: int | None = None
+    perf_event_paranoid: int | None = None
+
+
+def ask_facts(session: Session, system: str) -> BoardFacts:
+    """What the board on this session says, with its /sys at `system`.
+
+    Raises:
+        LinkLost: where the connection ends.
+        ValueError: where its shell prints something else, as one does that is no POSIX shell.
+    """
+    script = shlex.join(["sh", "-c", _PROBE.read_text(encoding="utf-8"), "sh", system])
+    result = session.run(script, _PROBE_LIMIT_S)
+    return parse_facts(result.output)
+
+
+def parse_facts(text: str) -> BoardFacts:
+    """The facts in what the probe printed; lines of anything else are passed over.
+
+    Raises:
+        ValueError: where the machine or its processors are not among them.
+    """
+    facts: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        name, _, value = line.partition(" ")
+        facts.setdefault(name, []).append(value.strip())
+    if not facts.get("machine") or not facts.get("online"):
+        raise ValueError("the board's shell did not run the probe")
+    has = facts.get("has", [])
+    frequencies = [int(value) * 1000 for value in facts.get("highest_khz", ()) if value.isdigit()]
+    paranoid = facts.get("perf_event_paranoid", [""])[0]
+    return BoardFacts(
+        machine=facts["machine"][0],
+        processors=_processors(facts["online"][0]),
+        missing=tuple(facts.get("missing", ())),
+        has_taskset="taskset" in has,
+        has_perf="perf" in has,
+        isa=facts.get("cpu.isa", [""])[0],
+        mvendorid=facts.get("cpu.mvendorid", [None])[0],
+        marchid=facts.get("cpu.marchid", [None])[0],
+        governors=tuple(sorted(set(facts.get("governor", ())))),
+        highest_hz=max(frequencies, default=None),
+        perf_event_paranoid=int(paranoid) if re.fullmatch(r"-?\d+", paranoid) else None,
+    )
+
+
+def matching_kind(facts: BoardFacts, kinds: Iterable[BoardFile]) -> BoardFile | None:
+    """The kind of board whose core has these vendor and architecture numbers."""
+    if facts.mvendorid is None or facts.marchid is None:
+        return None
+    for kind in kinds:
+        if (kind.mvendorid, kind.marchid) == (facts.mvendorid, facts.marchid):
+            return kind
+    return None
+
+
+def _processors(text: str) -> tuple[int, ...]:
+    """The numbers in a list such as "0-3,6"."""
+    numbers: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        numbers += range(int(first), int(last or first) + 1)
+    return tuple(numbers)

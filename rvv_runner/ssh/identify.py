@@ -1,0 +1,47 @@
+"""Which kind of board is at an address: asked of the board, answered by the board files."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from rvv_runner.board import BoardError
+from rvv_runner.board_file import BoardFile, SshSettings, board_file_names, read_board_file
+from rvv_runner.ssh.errors import LinkLost
+from rvv_runner.ssh.facts import ask_facts, matching_kind
+from rvv_runner.ssh.link import PATIENCE_S, Link
+from rvv_runner.ssh.route import find_route, parse_address
+
+__all__ = ["board_kinds", "identify"]
+
+
+def board_kinds() -> list[BoardFile]:
+    """Every kind of board that is known here."""
+    return [read_board_file(name) for name in board_file_names()]
+
+
+def identify(text: str, patience_s: float = PATIENCE_S) -> BoardFile:
+    """The board at an address such as ssh://user@host, of the kind that its core tells.
+
+    Args:
+        text: the address.
+        patience_s: how long to wait for a board that is known but does not answer.
+
+    Raises:
+        BoardError: where the board cannot be reached, or is of no known kind.
+    """
+    address = parse_address(text)
+    link = Link(find_route(address))
+    try:
+        facts = ask_facts(link.first_session(patience_s), "/sys")
+    except (LinkLost, ValueError) as error:
+        raise BoardError(f"the board {text} cannot be asked what it is: {error}") from error
+    finally:
+        link.drop()
+    kind = matching_kind(facts, board_kinds())
+    if kind is None:
+        raise BoardError(
+            f"the core of {text} ({facts.machine}) is not one that a board file describes: "
+            f"write one with `python -m rvv_runner check {text} --write NAME`"
+        )
+    settings = SshSettings(address.host, address.user, address.port)
+    return dataclasses.replace(kind, ssh=settings)

@@ -1,0 +1,149 @@
+"""One measurement on a board: started, waited for over a link that may break, and found again."""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rvv_runner.ssh.cache import RemotePlace
+from rvv_runner.ssh.report import JobReport, parse_job_report
+from rvv_runner.ssh.session import Session
+
+__all__ = ["Job", "JobFailed", "JobPlan"]
+
+_HEARTBEAT_S = 3.0  # with the limit for an answer, a dead link is noticed within 10 s
+_POLL_S = 0.5
+_REPORT_LIMIT_BYTES = 4 << 20
+_MOST_STARTS = 3
+
+
+class JobFailed(Exception):
+    """The board's side of a job did not work; the message is one sentence."""
+
+
+@dataclass(frozen=True)
+class JobPlan:
+    """What a job is to do.
+
+    Args:
+        place: the folder on the board.
+        script: name of the job's script in the folder of files.
+        lock: path of the board's lock.
+        command: what is run, files given as seen from a job's folder.
+        repeats: timed runs.
+        limit_s: what the timed run may take.
+        deadline_s: what the whole job may take.
+        core: the processor to run on, None for any.
+        system: root of the board's /sys.
+        events: groups of perf's events.
+    """
+
+    place: RemotePlace
+    script: str
+    lock: str
+    command: Sequence[str]
+    repeats: int
+    limit_s: int
+    deadline_s: int
+    core: int | None
+    system: str
+    events: Sequence[Sequence[str]]
+
+
+class Job:
+    """A job that is run once, however often the link breaks meanwhile.
+
+    `outcome` may be called again with a new session after LinkLost: what the job has done since is
+    found on the board, and it is started anew only where nothing of it is there.
+    """
+
+    def __init__(self, plan: JobPlan) -> None:
+        self._plan = plan
+        self._id = ""
+        self._starts = 0
+
+    def outcome(self, session: Session, deadline: float) -> JobReport:
+        """Start the job, or find it again, and wait for its report.
+
+        Args:
+            session: a login on the board.
+            deadline: by the monotonic clock, when to end the job and give up.
+
+        Raises:
+            LinkLost: where the connection ends meanwhile.
+            JobFailed: where the board cannot do what the job asks, or the deadline has passed.
+        """
+        started_here = False
+        if not self._id:
+            self._start(session)
+            started_here = True
+        while session.find(self._report_path) is None:
+            if time.monotonic() > deadline:
+                self.kill(session)
+                raise JobFailed("it did not finish in time, and its job was ended")
+            if started_here:
+                self._wait(session)
+            elif self._is_known(session):
+                time.sleep(_POLL_S)
+            else:
+                # It never arrived, or the board was started anew.
+                self._start(session)
+                started_here = True
+        contents = session.read(self._report_path, _REPORT_LIMIT_BYTES)
+        session.remove(self._report_path)
+        try:
+            return parse_job_report(contents.decode(errors="replace"), self._id)
+        except ValueError as error:
+            raise JobFailed(f"what its job reports cannot be read: {error}") from error
+
+    def kill(self, session: Session) -> None:
+        """End everything of the job on the board."""
+        if self._id:
+            session.run(self._script("kill"))
+
+    @property
+    def _report_path(self) -> str:
+        return f"{self._plan.place.jobs}/{self._id}.report"
+
+    def _script(self, mode: str, *arguments: str) -> str:
+        path = f"{self._plan.place.folder}/{self._plan.script}"
+        return shlex.join(["sh", path, mode, self._id, *arguments])
+
+    def _start(self, session: Session) -> None:
+        self._starts += 1
+        if self._starts > _MOST_STARTS:
+            raise JobFailed(f"its job was lost {_MOST_STARTS} times")
+        self._id = secrets.token_hex(8)
+        plan = self._plan
+        command = self._script(
+            "run",
+            plan.lock,
+            str(plan.limit_s),
+            str(plan.limit_s),
+            str(plan.deadline_s),
+            "" if plan.core is None else str(plan.core),
+            str(plan.repeats),
+            plan.system,
+            " ".join(",".join(group) for group in plan.events),
+            "--",
+            *plan.command,
+        )
+        session.start(f"env TRITON_RVV_JOB={self._id} {command}")
+
+    def _is_known(self, session: Session) -> bool:
+        """Whether the job has left its report or is still running."""
+        if session.find(self._report_path) is not None:
+            return True
+        if session.run(self._script("alive")).status == 0:
+            return True
+        # It may have ended between the two questions.
+        return session.find(self._report_path) is not None
+
+    def _wait(self, session: Session) -> None:
+        """Wait for a while for a job that this connection started."""
+        ended = session.wait(_HEARTBEAT_S)
+        if ended is not None and session.find(self._report_path) is None:
+            raise JobFailed(f"its job ended without a report ({ended.last_line})")

@@ -1,0 +1,188 @@
+#!/bin/sh
+# Runs one measurement on a board and leaves a report; also finds and ends the processes of one.
+#
+#   sh job.sh run ID LOCK WAIT LIMIT DEADLINE CORE REPEATS SYS EVENTS -- COMMAND...
+#   sh job.sh alive ID        exit status 0 while anything of the measurement is running
+#   sh job.sh kill ID         end all of it
+#
+# WAIT for the lock, LIMIT of one run and DEADLINE of the whole are in seconds. CORE and EVENTS may
+# be empty; EVENTS are groups for perf, with spaces between them and commas within. COMMAND is the
+# launcher with its data and grid, without its numbers of runs; it is run in the folder of jobs. The
+# report is ../jobs/ID.report; it appears whole. A POSIX shell and few other programs, since starting
+# one takes milliseconds on a small core.
+set -u
+umask 077
+export LC_ALL=C
+
+# What one run may write to a file, in blocks of 512 bytes: 1 MiB.
+output_blocks=2048
+kill_after=2
+sweeps=50
+
+# Sets now to the hundredths of a second since the board was started.
+clock() {
+    read -r up _ </proc/uptime
+    now=${up%.*}${up#*.}
+}
+
+# Sets pids to what carries this mark in its environment, which children inherit.
+find_marked() {
+    pids=
+    for file in $(grep -lsF "$1=$id" /proc/[0-9]*/environ); do
+        file=${file#/proc/}
+        pids="$pids ${file%/environ}"
+    done
+}
+
+# Kills what carries the mark until nothing does; sets swept to how many there were at first.
+sweep() {
+    find_marked "$1"
+    swept=0
+    for _ in $pids; do swept=$((swept + 1)); done
+    tries=0
+    while [ -n "$pids" ] && [ "$tries" -lt "$sweeps" ]; do
+        kill -KILL $pids 2>/dev/null
+        sleep 0.02
+        tries=$((tries + 1))
+        find_marked "$1"
+    done
+}
+
+# Prints the file's first line behind a name, where the file can be read.
+note() {
+    [ -r "$2" ] && read -r value <"$2" 2>/dev/null && echo "$1 $value"
+}
+
+# Prints what is to be known of the board's condition, each line after "before" or "after".
+condition() {
+    note "$1.stat" /proc/stat
+    note "$1.load" /proc/loadavg
+    # Not through a pipe, which would ask another shell.
+    times >times
+    { read -r own && read -r children; } <times && echo "$1.cpu_time $own $children"
+    for zone in "$sys"/class/thermal/thermal_zone*/temp; do
+        note "$1.temperature" "$zone"
+    done
+    for device in "$sys"/class/thermal/cooling_device*; do
+        [ -r "$device/type" ] && read -r type <"$device/type" || continue
+        case $type in *cpu*) note "$1.cooling" "$device/cur_state" ;; esac
+    done
+    for value in scaling_governor scaling_cur_freq scaling_max_freq; do
+        note "$1.$value" "$sys/devices/system/cpu/cpu${core:-0}/cpufreq/$value"
+    done
+}
+
+# Runs a command with a limit in seconds, outputs to the files "out" and "err". The file "status"
+# gets its exit status, and stays empty where the command was ended because its time was up.
+bounded() {
+    limit=$1
+    shift
+    : >status
+    env -i "PATH=$PATH" LC_ALL=C "TRITON_RVV_RUN=$id" timeout -k "$kill_after" "$limit" \
+        sh -c 'ulimit -c 0; ulimit -f "$1"; shift; "$@" >out 2>err; echo "$?" >status' \
+        sh "$output_blocks" "$@" </dev/null >/dev/null 2>&1
+}
+
+# Whole seconds until the deadline, at least 1.
+seconds_left() {
+    clock
+    left=$((deadline - (now - start) / 100))
+    [ "$left" -ge 1 ] || left=1
+}
+
+# Prints a part of the report: its name behind the job's, which no kernel can guess, and a file.
+part() {
+    printf '\n--%s %s\n' "$id" "$1"
+    [ ! -s "$2" ] || cat "$2"
+}
+
+# The timed run, with the board's condition around it.
+measure() {
+    condition before
+    clock
+    began=$now
+    bounded "$limit" "$@" --warmup 1 --repeats "$repeats"
+    echo "timeout_status $?"
+    clock
+    took=$((now - began))
+    echo "run.took $took"
+    condition after
+    sweep TRITON_RVV_RUN
+    echo "left_behind $swept"
+    status=
+    read -r status <status
+    part status status
+    part out out
+    [ "$status" = 0 ] || part err err
+}
+
+# For each group one run without timed repetitions and one with a single one: what they differ by
+# is one run of the grid. Counting is given up where there is not time enough.
+count() {
+    for events in $groups; do
+        for runs in 0 1; do
+            seconds_left
+            [ $((left * 100)) -gt $((took + 100)) ] || return 0
+            rm -f counts
+            bounded "$left" perf stat -x ';' -o counts -e "$events" -- "$@" --repeats "$runs"
+            read -r status <status && [ "$status" = 0 ] || return 0
+            part "counts-$runs" counts
+        done
+    done
+}
+
+# Ends the report and the script.
+finish() {
+    printf '\n--%s end %s\n' "$id" "$1" && mv "$id.part" "$id.report"
+    exit
+}
+
+# Sets waited to the hundredths of a second that somebody else held the lock.
+take_lock() {
+    # Opened for reading, since others may own the file; made so that they can open it too.
+    [ -e "$lock" ] || (umask 0 && : >>"$lock") 2>/dev/null
+    exec 9<"$lock" || finish no-lock
+    clock
+    start=$now
+    flock -n 9 || flock -w "$wait" 9 || finish busy
+    clock
+    waited=$((now - start))
+}
+
+run() {
+    lock=$1 wait=$2 limit=$3 deadline=$4 core=$5 repeats=$6 sys=$7 groups=$8
+    shift 9
+    exec >"$id.part"
+    take_lock
+    seconds_left
+    [ "$limit" -le "$left" ] || limit=$left
+    echo "waited $waited"
+    echo "limit $limit"
+    [ -z "$core" ] || set -- taskset -c "$core" "$@"
+    measure "$@"
+    # Counted only where the timed run was right: anything else has no use for counters.
+    if [ -n "$groups" ] && [ "$status" = 0 ]; then
+        count "$@"
+        sweep TRITON_RVV_RUN
+    fi
+    finish done
+}
+
+# The script lies in the folder of files, beside that of jobs.
+cd "${0%/*}/../jobs" || exit 1
+mode=$1 id=$2
+shift 2
+case $mode in
+    run) run "$@" ;;
+    alive)
+        find_marked TRITON_RVV_RUN
+        [ -z "$pids" ] || exit 0
+        find_marked TRITON_RVV_JOB
+        [ -n "$pids" ]
+        ;;
+    kill)
+        sweep TRITON_RVV_JOB
+        sweep TRITON_RVV_RUN
+        rm -f "$id.part" "$id.report"
+        ;;
+esac

@@ -1,0 +1,23 @@
+# Prints what a board is, one fact a line behind its name; run as: sh -c CONTENTS sh SYS
+export LC_ALL=C
+sys=$1
+echo "machine $(uname -m)"
+echo "online $(cat "$sys/devices/system/cpu/online")"
+for tool in env flock grep mv rm sha256sum sleep timeout wc; do
+    command -v "$tool" >/dev/null || echo "missing $tool"
+done
+for tool in taskset perf; do
+    ! command -v "$tool" >/dev/null || echo "has $tool"
+done
+# Every processor has its own lines; they are alike on boards of one kind of core.
+grep -E '^(mvendorid|marchid|isa|uarch)[[:space:]]*:' /proc/cpuinfo | sort -u |
+    while IFS=: read -r name value; do echo "cpu.${name%%[[:space:]]*} ${value# }"; done
+for file in "$sys"/devices/system/cpu/cpu*/cpufreq/scaling_governor; do
+    [ -r "$file" ] && read -r governor <"$file" && echo "governor $governor"
+done
+for file in "$sys"/devices/system/cpu/cpu*/cpufreq/cpuinfo_max_freq; do
+    [ -r "$file" ] && read -r frequency <"$file" && echo "highest_khz $frequency"
+done
+[ -r /proc/sys/kernel/perf_event_paranoid ] &&
+    echo "perf_event_paranoid $(cat /proc/sys/kernel/perf_event_paranoid)"
+true

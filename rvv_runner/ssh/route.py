@@ -1,0 +1,111 @@
+"""From what people write for a board's address to the machines to connect to, one after another."""
+
+from __future__ import annotations
+
+import getpass
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import paramiko
+
+from rvv_runner.board import BoardError
+
+__all__ = ["Address", "Hop", "find_route", "parse_address"]
+
+SSH_PREFIX = "ssh://"
+
+_DEFAULT_PORT = 22
+_MOST_JUMPS = 8  # a config whose jump hosts jump through each other would never end
+
+
+@dataclass(frozen=True)
+class Address:
+    """A machine as people name it; None for what ~/.ssh/config or ssh's defaults say."""
+
+    host: str
+    user: str | None = None
+    port: int | None = None
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A machine to log in to.
+
+    Args:
+        host: name or address for the connection and for known_hosts.
+        port, user: as usual.
+        identity_files: private keys to try, besides the agent's and the usual ones.
+    """
+
+    host: str
+    port: int
+    user: str
+    identity_files: tuple[str, ...] = ()
+
+    @property
+    def known_as(self) -> str:
+        """Its name in known_hosts."""
+        return self.host if self.port == _DEFAULT_PORT else f"[{self.host}]:{self.port}"
+
+    def __str__(self) -> str:
+        port = "" if self.port == _DEFAULT_PORT else f":{self.port}"
+        return f"{self.user}@{self.host}{port}"
+
+
+def parse_address(text: str) -> Address:
+    """The parts of "ssh://user@host:port", or of the same without "ssh://".
+
+    Raises:
+        BoardError: for anything else.
+    """
+    try:
+        parts = urlsplit(text if text.startswith(SSH_PREFIX) else f"{SSH_PREFIX}{text}")
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if not parts.hostname or parts.path or parts.query or parts.fragment or parts.password:
+        raise BoardError(f"{text} is not an address: write it like ssh://user@host:22")
+    # urlsplit makes the host lower-case; the Hosts of ~/.ssh/config are told apart by case.
+    found = re.search(re.escape(parts.hostname), text, re.IGNORECASE)
+    host = found[0] if found else parts.hostname
+    return Address(host, unquote(parts.username) if parts.username else None, port)
+
+
+def find_route(address: Address) -> list[Hop]:
+    """The machines to log in to, the board last, as ~/.ssh/config has it.
+
+    HostName, User, Port, IdentityFile and ProxyJump are followed.
+
+    Raises:
+        BoardError: where the file cannot be read.
+    """
+    path = Path.home() / ".ssh" / "config"
+    try:
+        config = paramiko.SSHConfig.from_path(str(path)) if path.exists() else paramiko.SSHConfig()
+        return _route(address, config, jumps_left=_MOST_JUMPS)
+    except (OSError, UnicodeDecodeError, paramiko.ConfigParseError) as error:
+        raise BoardError(f"{path} cannot be read: {error}") from error
+
+
+def _route(address: Address, config: paramiko.SSHConfig, jumps_left: int) -> list[Hop]:
+    found = config.lookup(address.host)
+    hop = Hop(
+        host=found.get("hostname", address.host),
+        port=address.port or int(found.get("port", _DEFAULT_PORT)),
+        user=address.user or found.get("user") or getpass.getuser(),
+        identity_files=tuple(
+            str(path)
+            for path in map(Path, found.get("identityfile", ()))
+            if path.expanduser().exists()
+        ),
+    )
+    jumps = found.get("proxyjump", "none")
+    before: list[Hop] = []
+    if jumps != "none":
+        if not jumps_left:
+            raise BoardError(f"the ProxyJump of {address.host} in ~/.ssh/config goes in circles")
+        for jump in jumps.split(","):
+            before += _route(parse_address(jump.strip()), config, jumps_left - 1)
+    return [*before, hop]

@@ -1,0 +1,45 @@
+"""Shows the host key of a board and, where the user says so, trusts it from now on."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from rvv_runner.board import BoardError
+from rvv_runner.ssh.connect import offered_host_key
+from rvv_runner.ssh.known_hosts import add_host_key, fingerprint, known_host_keys
+from rvv_runner.ssh.route import find_route, parse_address
+
+__all__ = ["trust"]
+
+
+def trust(host: str, answers: TextIO, output: TextIO) -> bool:
+    """Ask whether the key that `host` shows is the board's; whether it is trusted now.
+
+    Args:
+        host: as in ssh://user@host:22, or a Host of ~/.ssh/config.
+        answers: where the answer is read from.
+        output: where the question is put.
+
+    Raises:
+        BoardError: where it cannot be reached, or another key of it is trusted.
+    """
+    route = find_route(parse_address(host))
+    board = route[-1]
+    key = offered_host_key(route)
+    known = known_host_keys(board)
+    if key in known:
+        print(f"{board.known_as} is trusted already: {fingerprint(key)}", file=output)
+        return True
+    if known:
+        raise BoardError(
+            f"{board.known_as} shows the key {fingerprint(key)} and is known by another: if the "
+            f"board was installed anew, run `ssh-keygen -R '{board.known_as}'` first"
+        )
+    print(f"{board.known_as} shows the key {key.get_name()} {fingerprint(key)}.", file=output)
+    print("The board itself prints it with: ssh-keygen -l -f /etc/ssh/ssh_host_*.pub", file=output)
+    print("Is it the board's? [y/N] ", end="", file=output, flush=True)
+    if answers.readline().strip().lower() not in ("y", "yes"):
+        print("Not trusted; nothing was written.", file=output)
+        return False
+    print(f"Trusted: written to {add_host_key(board, key)}.", file=output)
+    return True

@@ -1,0 +1,36 @@
+"""What the tests of boards over SSH share: a kernel, its data, the wrapper it runs under."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from launchers import Argument
+
+__all__ = ["SCALE", "TIMEOUT_S", "WRAPPER", "doubled", "processes_with"]
+
+TIMEOUT_S = 30.0
+WRAPPER = ("qemu-riscv64", "-cpu", "rv64,v=true,vlen=256,vext_spec=v1.0")
+
+COUNT = 1000
+SCALE = "float *v = (float *)args[0]; for (int i = 0; i < 1000; i++) v[i] *= 2;"
+
+
+def doubled() -> list[Argument]:
+    """Numbers that SCALE doubles."""
+    values = np.arange(COUNT, dtype=np.float32)
+    return [Argument("v", "*fp32", values, values * 2)]
+
+
+def processes_with(argument: str) -> list[str]:
+    """Command lines that have `argument` among their words."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if argument in words:
+            found.append(" ".join(words))
+    return found

@@ -1,0 +1,175 @@
+"""Logging in: strict host keys, ~/.ssh/config, and a sentence of its own for each refusal."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import re
+import threading
+import time
+
+import pytest
+from ssh_cases import SCALE, TIMEOUT_S, doubled
+from ssh_server import free_port, make_key
+
+from rvv_runner import BoardError
+from rvv_runner.ssh.board import SshBoard
+from rvv_runner.ssh.errors import LinkLost
+from rvv_runner.ssh.route import Address, find_route, parse_address
+from rvv_runner.ssh.session import Session
+from rvv_runner.trust import trust
+
+
+def test_an_unknown_host_key_names_the_command_that_trusts_it(open_board, server):
+    server.known_hosts.write_text("")
+    with pytest.raises(BoardError, match="is not known: run `python -m rvv_runner trust ssh://"):
+        open_board()
+
+
+def test_a_changed_host_key_is_refused(open_board, server):
+    server.stop()
+    make_key(server.folder / "host_key")
+    server.start()
+    with pytest.raises(BoardError, match="has changed, so this may be another machine"):
+        open_board()
+
+
+def test_a_host_key_of_another_type_is_refused(open_board, server):
+    make_key(server.folder / "other_key", "ecdsa")
+    key = (server.folder / "other_key.pub").read_text()
+    server.known_hosts.write_text(f"[127.0.0.1]:{server.port} {key}")
+    with pytest.raises(BoardError, match="has changed, so this may be another machine"):
+        open_board()
+
+
+def test_a_wrong_user_or_key_is_told_about_ssh_copy_id(open_board, server):
+    with pytest.raises(BoardError, match=r"does not let this user in .*ssh-copy-id -p"):
+        open_board(user="nobody-of-this-name")
+    (server.folder / "authorized_keys").write_text("")
+    with pytest.raises(BoardError, match="does not let this user in"):
+        open_board()
+
+
+def test_a_refused_connection_names_the_port(open_board, server):
+    server.stop()
+    with pytest.raises(BoardError, match=f"refuses connections on port {server.port}: start"):
+        open_board()
+
+
+def test_a_name_that_means_nothing_is_said_at_once(open_board):
+    with pytest.raises(BoardError, match=r"there is no machine named no-such-board\.invalid"):
+        open_board(host="no-such-board.invalid")
+
+
+def test_a_server_that_hangs_up_is_tried_again(proxy, server):
+    """As one does whose MaxStartups are used up."""
+    proxy.hang_ups = 2
+    session = Session(find_route(Address("127.0.0.1", server.user, proxy.port)))
+    assert session.run("echo here").output == "here\n"
+    assert proxy.connections == 3
+    session.close()
+
+
+def test_a_known_board_that_does_not_answer_yet_is_waited_for(board_file, server):
+    server.stop()
+    board = SshBoard("test", board_file, patience_s=20)
+    threading.Timer(1.0, server.start).start()
+    board.open()
+    board.close()
+
+
+def test_the_users_config_is_followed_through_a_jump_host(board_file, server, home, build_kernel):
+    make_key(home / ".ssh" / "board key")
+    (home / ".ssh" / "id_ed25519").unlink()
+    public = (home / ".ssh" / "board key.pub").read_text()
+    (server.folder / "authorized_keys").write_text(public)
+    (home / ".ssh" / "config").write_text(
+        f"Host Jump\n  HostName 127.0.0.1\n  Port {server.port}\n"
+        "Host my-board\n  HostName 127.0.0.1\n  ProxyJump Jump\n"
+        f"  Port {server.port}\n"
+        f'Host *\n  User {server.user}\n  IdentityFile "{home}/.ssh/board key"\n'
+    )
+    ssh = dataclasses.replace(board_file.ssh, host="my-board", port=None)
+    board = SshBoard("test", dataclasses.replace(board_file, ssh=ssh), patience_s=0)
+    board.open()
+    measurement = board.measure(build_kernel(SCALE, doubled()), 1, TIMEOUT_S)
+    assert measurement.status == "correct", measurement.reason
+    assert (server.folder / "log").read_text().count("Accepted publickey") == 2
+    board.close()
+
+
+def test_a_jump_host_that_is_down_is_named(open_board, server, home):
+    (home / ".ssh" / "config").write_text(
+        f"Host jump\n  HostName 127.0.0.1\n  Port {free_port()}\n"
+        "Host 127.0.0.1 !jump\n  ProxyJump jump\n"
+    )
+    with pytest.raises(BoardError, match="refuses connections"):
+        open_board()
+
+
+def test_jump_hosts_in_a_circle_are_noticed(home, open_board):
+    (home / ".ssh" / "config").write_text("Host a\n  ProxyJump b\nHost b\n  ProxyJump a\n")
+    with pytest.raises(BoardError, match="goes in circles"):
+        open_board(host="a")
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("ssh://me@board:2222", Address("board", "me", 2222)),
+        ("Board", Address("Board")),
+        ("ssh://[fe80::1]:22", Address("fe80::1", None, 22)),
+        ("ssh://me%40home@10.0.0.7", Address("10.0.0.7", "me@home")),
+    ],
+)
+def test_addresses_are_read(text, address):
+    assert parse_address(text) == address
+
+
+@pytest.mark.parametrize("text", ["ssh://", "ssh://board:port", "ssh://board/path", "ssh://a:b@c"])
+def test_what_is_no_address_is_refused(text):
+    with pytest.raises(BoardError, match="is not an address: write it like ssh://"):
+        parse_address(text)
+
+
+def test_trust_asks_and_then_writes_what_ssh_writes(server, open_board):
+    server.known_hosts.write_text("")
+    address = f"ssh://{server.user}@127.0.0.1:{server.port}"
+    said = io.StringIO()
+    assert not trust(address, io.StringIO("\n"), said)
+    assert server.known_hosts.read_text() == ""
+    assert trust(address, io.StringIO("yes\n"), said)
+    fingerprints = set(re.findall(r"SHA256:[\w+/]{43}", said.getvalue()))
+    assert len(fingerprints) == 1
+    open_board()
+    assert trust(address, io.StringIO(""), said)
+    assert "is trusted already" in said.getvalue()
+
+
+def test_trust_never_replaces_a_key(server):
+    server.stop()
+    make_key(server.folder / "host_key")
+    server.start()
+    before = server.known_hosts.read_text()
+    with pytest.raises(BoardError, match="is known by another"):
+        trust(f"ssh://127.0.0.1:{server.port}", io.StringIO("yes\n"), io.StringIO())
+    assert server.known_hosts.read_text() == before
+
+
+def test_a_silent_board_is_a_lost_link(proxy, server):
+    session = Session(find_route(Address("127.0.0.1", server.user, proxy.port)))
+    assert session.find("/etc/passwd") is not None
+    proxy.cut()
+    start_s = time.monotonic()
+    with pytest.raises(LinkLost):
+        session.find("anything")
+    assert time.monotonic() - start_s < 9
+    session.close()
+
+
+def test_a_commands_outputs_and_status_come_back(server):
+    session = Session(find_route(Address("127.0.0.1", server.user, server.port)))
+    result = session.run("echo out; echo err >&2; cat; exit 3")
+    assert (result.status, result.output) == (3, "out\nerr\n")
+    assert session.run("true").status == 0
+    session.close()

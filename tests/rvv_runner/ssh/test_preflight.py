@@ -1,0 +1,154 @@
+"""The preflight, the commands around it, and a tuning on a board over SSH from end to end."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ssh_cases import WRAPPER
+
+from rvv_runner import BoardError
+from rvv_runner.__main__ import main
+from rvv_runner.board_file import read_board_file, user_board_folder
+from rvv_runner.check import check
+from rvv_runner.devices import load_board
+from rvv_runner.new_board_file import write_board_file
+from rvv_runner.preflight import Preflight, missing_extensions
+from rvv_runner.ssh.facts import matching_kind, parse_facts
+from rvv_runner.ssh.identify import board_kinds
+
+COMMAND_TIMEOUT_S = 120
+
+
+@pytest.fixture
+def my_board(settings) -> Path:
+    """The user's own board file, called my-board."""
+    path = user_board_folder() / "my-board.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        f'kind = "x60"\n[events]\n[ssh]\nhost = "{settings.host}"\nport = {settings.port}\n'
+        f'folder = "{settings.folder}"\nlock = "{settings.lock}"\n'
+        f"wrapper = {json.dumps(WRAPPER)}\nbusy_cores = {settings.busy_cores}\n"
+    )
+    return path
+
+
+def test_a_board_that_is_well_passes_every_step(my_board, capsys):
+    assert main(["check", "my-board"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    steps = [line[8:].split(":")[0] for line in lines]
+    assert steps[0] == "reachable, host key, login"
+    assert steps[1:5] == ["shell", "architecture", "disk", "governor"]
+    assert steps[-1] == "vector add"
+    assert "right" in lines[-1]
+
+
+def test_the_vector_length_is_compared(my_board):
+    my_board.write_text(my_board.read_text().replace("vlen=256", "vlen=128"))
+    lines: list[str] = []
+    assert not check(str(my_board), None, lines.append)
+    assert lines[-1].startswith("failed  vector length: this machine's vector registers have 128")
+    assert "write vlen_bits = 128 in the board file" in lines[-1]
+
+
+def test_the_vector_length_of_an_unknown_board_is_found_out(settings):
+    wrapper = tuple(word.replace("vlen=256", "vlen=128") for word in WRAPPER)
+    unknown = dataclasses.replace(settings, wrapper=wrapper)
+    preflight = Preflight("new", unknown, None, accept_unknown=True)
+    assert list(preflight.findings())[-1].level == "ok"
+    assert preflight.board_file is not None
+    path = write_board_file("found", preflight.board_file)
+    written = read_board_file("found", path.parent)
+    assert (written.vlen_bits, written.cpu) == (128, "generic-rv64")
+    assert written.ssh is not None
+    assert written.ssh.port == settings.port
+
+
+@pytest.mark.parametrize(
+    ("break_it", "step"),
+    [
+        (lambda server: server.stop(), "reachable"),
+        (lambda server: server.known_hosts.write_text(""), "host key"),
+        (lambda server: (server.folder / "authorized_keys").write_text(""), "login"),
+    ],
+    ids=["reachable", "host key", "login"],
+)
+def test_the_first_step_that_fails_is_the_last(my_board, server, break_it, step, capsys):
+    break_it(server)
+    assert main(["check", "my-board"]) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith(f"failed  {step}: ")
+
+
+def test_a_machine_that_is_no_riscv_board_is_refused(server, capsys):
+    address = f"ssh://127.0.0.1:{server.port}"
+    assert main(["check", address, "--write", "mine"]) == 1
+    assert "architecture: it is" in capsys.readouterr().out.splitlines()[-1]
+    assert not user_board_folder().exists()
+    with pytest.raises(BoardError, match="not one that a board file describes: write one with"):
+        load_board(address)
+
+
+@pytest.mark.parametrize("name", ["../out", "a b", "mine.toml", ""])
+def test_a_name_that_no_board_file_can_have_is_refused(home, name):
+    with pytest.raises(BoardError, match="is no name for a board"):
+        check("ssh://127.0.0.1", name, print)
+
+
+def test_a_board_file_is_never_written_over(my_board):
+    with pytest.raises(BoardError, match="there is a board file"):
+        check("ssh://127.0.0.1", "my-board", print)
+
+
+def test_the_core_tells_the_kind():
+    # As a K1 shows it, shortened.
+    facts = parse_facts(
+        "machine riscv64\nonline 0-7\ncpu.isa rv64imafdcv_zicbom_zba_zbb_zbs_zve64d\n"
+        "cpu.mvendorid 0x710\ncpu.marchid 0x8000000058000001\nhas taskset\n"
+        "governor ondemand\nhighest_khz 1600000\n"
+    )
+    kind = matching_kind(facts, board_kinds())
+    assert kind is not None
+    assert kind.name == "x60"
+    assert facts.processors == tuple(range(8))
+    assert (facts.governors, facts.highest_hz) == (("ondemand",), 1_600_000_000)
+    assert matching_kind(dataclasses.replace(facts, marchid="0x1"), board_kinds()) is None
+
+
+@pytest.mark.parametrize(
+    ("isa", "missing"),
+    [
+        ("rv64imafdcv_zba_zbb_zbs", []),
+        ("rv64imafdcbv_zicsr", []),
+        ("rv64imafdc_zba_zbb_zbs_zve32f", ["v"]),
+        ("rv64imafdcv", ["zba", "zbb", "zbs"]),
+        ("", []),
+    ],
+)
+def test_extensions_that_the_code_uses_are_looked_for(isa, missing):
+    assert missing_extensions(isa) == missing
+
+
+def test_a_shell_that_runs_no_probe_is_noticed():
+    with pytest.raises(ValueError, match="did not run the probe"):
+        parse_facts("This account is currently not available.\n")
+
+
+@pytest.mark.timeout(COMMAND_TIMEOUT_S + 30)
+def test_a_kernel_is_tuned_on_the_board(my_board, tmp_path):
+    command = ["engine.tune", "vector_add", "--device", "my-board", "--trials", "3", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", *command, "--jobs", "1"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["winner"]["time_s"] > 0
