@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from launchers.arguments import Argument
-from launchers.data_file import write_data_file
+from launchers.data_file import FORMAT_VERSION, write_data_file
 
 __all__ = ["ARTIFACT_FOLDER", "ArtifactStore", "BuildFailure", "digest", "write_provenance"]
 
@@ -95,8 +95,8 @@ def write_provenance(folder: Path, provenance: Mapping[str, object]) -> None:
 
 
 def _contents_digest(arguments: Sequence[Argument]) -> str:
-    """Equal for equal arguments, values and expected outputs included."""
-    state = hashlib.sha256()
+    """Equal for equal arguments in one format, values and expected outputs included."""
+    state = hashlib.sha256(f"format {FORMAT_VERSION}".encode())
     for argument in arguments:
         state.update(repr((argument.name, argument.type, argument.atol, argument.rtol)).encode())
         for value in (argument.value, argument.expected):

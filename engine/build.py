@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import importlib.metadata
 import time
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-import triton_rvv
 from engine.artifacts import ArtifactStore, BuildFailure, digest, write_provenance
+from engine.toolchain import toolchain_versions
 from kernels.registry import load_kernel, make_problem
 from launchers.arguments import Argument
 from launchers.objects import launcher_object
@@ -24,8 +21,6 @@ from triton_rvv.pipeline import compile_kernel
 from triton_rvv.target import Target
 
 __all__ = ["BuildRequest", "KernelBuilder"]
-
-_TOOLS = ("triton", "llvmlite", "ziglang")
 
 
 @dataclass(frozen=True)
@@ -56,7 +51,7 @@ class _Job:
 
     @property
     def label(self) -> str:
-        return "_".join(str(value) for value in self.config.values())
+        return _label(self.config)
 
 
 class KernelBuilder:
@@ -75,10 +70,18 @@ class KernelBuilder:
         self._store = request.store
         warm_up()
         self._launcher = launcher_object(request.target)
-        self._tools = _tool_versions(self._launcher)
+        self._tools = toolchain_versions()
 
     def build(self, config: Config) -> Artifact | BuildFailure:
         """The ELF of `config`: from the store, or built and put there."""
+        try:
+            return self._build(config)
+        except (CompileError, LinkError) as error:
+            return BuildFailure(str(error))
+        except Exception as error:  # neither the compiler nor the kernel's file may end the study
+            return self._unexpected(config, error)
+
+    def _build(self, config: Config) -> Artifact | BuildFailure:
         spec = self._problem.spec
         arguments = spec.arguments(self._problem, config)
         job = _Job(
@@ -90,12 +93,7 @@ class KernelBuilder:
         key = digest(spec.kernel.cache_key, job, str(self._target), self._tools)
         found = self._store.find(spec.name, job.label, key)
         if found is None:
-            try:
-                self._compile_and_link(job, key)
-            except (CompileError, LinkError) as error:
-                return BuildFailure(str(error))
-            except Exception as error:  # a fault of the compiler must not end the study
-                return self._unexpected(job, key, error)
+            self._compile_and_link(job, key)
             found = self._store.find(spec.name, job.label, key)
             if found is None:
                 return BuildFailure(f"the build is no longer in {self._store.root}")
@@ -132,15 +130,20 @@ class KernelBuilder:
             }
             write_provenance(folder, provenance)
 
-    def _unexpected(self, job: _Job, key: str, error: Exception) -> BuildFailure:
-        """A failure whose traceback is kept, for whoever mends the compiler."""
-        report = self._store.root / "failures" / f"{self._problem.spec.name}-{job.label}-{key}.txt"
+    def _unexpected(self, config: Config, error: Exception) -> BuildFailure:
+        """A failure whose traceback is kept, for whoever mends what failed."""
+        name = f"{self._problem.name}-{_label(config)}-{digest(str(self._target), self._tools)}.txt"
+        report = self._store.root / "failures" / name
         report.parent.mkdir(parents=True, exist_ok=True)
         report.write_text("".join(traceback.format_exception(error)))
         what = str(error).splitlines()[0] if str(error) else "no message"
         return BuildFailure(
-            f"the compiler failed with {type(error).__name__} ({what}); traceback in {report}"
+            f"the build failed with {type(error).__name__} ({what}); traceback in {report}"
         )
+
+
+def _label(config: Config) -> str:
+    return "_".join(str(value) for value in config.values())
 
 
 def _integers(arguments: tuple[Argument, ...]) -> dict[str, int]:
@@ -150,21 +153,3 @@ def _integers(arguments: tuple[Argument, ...]) -> dict[str, int]:
         for argument in arguments
         if not argument.is_pointer and isinstance(argument.value, int)
     }
-
-
-def _tool_versions(launcher: Path) -> dict[str, str]:
-    """Everything besides the kernel that decides what an ELF holds."""
-    versions = {name: importlib.metadata.version(name) for name in _TOOLS}
-    versions["triton_rvv"] = _package_digest()
-    versions["launcher"] = hashlib.sha256(launcher.read_bytes()).hexdigest()[:16]
-    return versions
-
-
-@functools.cache
-def _package_digest() -> str:
-    """Digest of the back end's own source, which changes between releases too."""
-    state = hashlib.sha256()
-    root = Path(triton_rvv.__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        state.update(path.read_bytes())
-    return state.hexdigest()[:16]

@@ -137,11 +137,14 @@ def complete_config(given: Mapping[str, ParameterValue], default: Config, kernel
     """`given` with the default's value for each parameter that it leaves out.
 
     Raises:
-        UserError: for a parameter that the kernel does not have.
+        UserError: for a parameter that the kernel does not have, or a value that is no size where
+            the default is one.
     """
-    for name in given:
+    for name, value in given.items():
         if name not in default:
             raise UserError(f"{kernel} has no parameter {name}: {nearest(name, default)}")
+        if type(default[name]) is int and (type(value) is not int or value < 1):
+            raise UserError(f"{name} takes a whole number above 0, and {value} is none")
     return Config({**default, **given})
 
 

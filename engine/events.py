@@ -11,7 +11,7 @@ from search_spaces.config import Config
 
 __all__ = ["EndReason", "Event", "Listener", "RunEnded", "RunStarted", "Standing", "TrialFinished"]
 
-EndReason = Literal["trials", "exhausted", "timeout", "interrupted"]
+EndReason = Literal["trials", "exhausted", "timeout", "interrupted", "failed"]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class RunEnded:
 
     Args:
         reason: the number of trials was reached, every valid configuration was tried, the time was
-            up, or the user stopped the run.
+            up, the user stopped the run, or an error did, which is raised after this.
         tried: distinct configurations tried in the study.
         measured: trials that this run finished.
         wall_s: seconds that this run took.

@@ -49,6 +49,7 @@ class Budget:
 class _Outcome:
     measurement: Measurement
     artifact: Artifact | None = None
+    wall_s: float | None = None  # of the default's measurement, which sets the others' limit
 
 
 class _Interrupted(Exception):
@@ -132,20 +133,35 @@ class TuningLoop:
         """Try configurations until the budget is used up.
 
         Raises:
-            BoardError: where no board can measure any more; what was measured stays told.
+            BoardError: where no board can measure any more; what was measured stays told, and
+                the listeners are told of the end first.
         """
         start_s = time.monotonic()
         self._emit(RunStarted(self._standing(), self._estimated))
+        reason: EndReason = "failed"
+        try:
+            reason = self._run_lanes(start_s)
+        finally:
+            ended = RunEnded(reason, self._search.tried, self._measured, time.monotonic() - start_s)
+            self._emit(ended)
+        return ended
+
+    def _run_lanes(self, start_s: float) -> EndReason:
         lanes = ThreadPoolExecutor(self._in_flight, thread_name_prefix="lane")
         try:
-            reason = self._drive(lanes, start_s)
+            self._limit.learn(self._known_default_wall_s())
+            return self._drive(lanes, start_s)
         except _Interrupted:
-            reason = "interrupted"
+            return "interrupted"
         finally:
             self._wind_up(lanes)
-        ended = RunEnded(reason, self._search.tried, self._measured, time.monotonic() - start_s)
-        self._emit(ended)
-        return ended
+
+    def _known_default_wall_s(self) -> float | None:
+        """How long the default took in an earlier run of the study, where it was measured then."""
+        default = self._search.space.default
+        tried = (trial for trial in self._search.trials() if trial.config == default)
+        wall_s = next((trial.attributes.get("wall_s") for trial in tried), None)
+        return wall_s if isinstance(wall_s, float) else None
 
     def _drive(self, lanes: ThreadPoolExecutor, start_s: float) -> EndReason:
         while True:
@@ -156,6 +172,7 @@ class TuningLoop:
             outcome = self._wait_for(future)
             self._pending.popleft()
             self._tell(config, outcome)
+            self._check_boards(outcome)
 
     def _fill(self, lanes: ThreadPoolExecutor, start_s: float) -> EndReason | None:
         """Open proposals up to the number in flight; why no more are opened, if so."""
@@ -202,7 +219,7 @@ class TuningLoop:
             measurement = self._boards.measure(built, self._repeats, _DEFAULT_LIMIT_S)
             if measurement.status == "correct":
                 wall_s = time.monotonic() - start_s
-            return _Outcome(measurement, built)
+            return _Outcome(measurement, built, wall_s)
         finally:
             self._limit.learn(wall_s)
 
@@ -225,19 +242,27 @@ class TuningLoop:
                 files=_texts(outcome.artifact) if leads else (),
             )
         self._emit(TrialFinished(config, measurement, outcome.artifact, self._standing()))
+
+    def _check_boards(self, outcome: _Outcome) -> None:
         if self._faults_in_a_row >= _FAULTS_IN_A_ROW:
             raise BoardError(
                 f"{_FAULTS_IN_A_ROW} configurations in a row could not be measured; "
-                f"the last board said: {measurement.reason}"
+                f"the last board said: {outcome.measurement.reason}"
             )
 
     def _wind_up(self, lanes: ThreadPoolExecutor) -> None:
-        """End what is under way and give back what was asked for and not told."""
+        """End what is under way, tell what is measured, and give back what was asked for else."""
         self._limit.learn(None)
         self._builders.close()
         self._boards.close()
         lanes.shutdown(cancel_futures=True)
-        for config in [*self._set_aside, *(config for config, _ in self._pending)]:
+        for config, future in self._pending:
+            outcome = _measured(future)
+            if outcome is None:
+                self._set_aside.append(config)
+            else:
+                self._tell(config, outcome)
+        for config in self._set_aside:
             self._search.tell(config, None, status="board")
 
     def _standing(self) -> Standing:
@@ -247,6 +272,15 @@ class TuningLoop:
     def _emit(self, event: Event) -> None:
         for listener in self._listeners:
             listener(event)
+
+
+def _measured(future: Future[_Outcome]) -> _Outcome | None:
+    """What a board found out about a configuration, or None where that was not to be."""
+    if future.cancelled() or future.exception() is not None:
+        return None
+    outcome = future.result()
+    # A build may have failed because of whatever ended the run.
+    return None if outcome.artifact is None or outcome.measurement.status == "board" else outcome
 
 
 def _failed_build(failure: BuildFailure) -> _Outcome:
@@ -271,9 +305,12 @@ def _attributes(outcome: _Outcome) -> dict[str, object]:
         "times_s": list(measurement.times_s),
         "counters": dict(measurement.counters),
         "max_abs_error": measurement.max_abs_error,
+        "conditions": dict(measurement.conditions),
+        "wall_s": outcome.wall_s,
     }
     if artifact is not None:
         attributes["elf_sha256"] = artifact.sha256
         attributes["elf_path"] = str(artifact.elf_path)
+        attributes["run_command"] = artifact.command
         attributes["build_stages_s"] = artifact.provenance.get("stages_s")
-    return {name: value for name, value in attributes.items() if value not in ("", None)}
+    return {name: value for name, value in attributes.items() if value not in ("", None, {})}

@@ -77,8 +77,10 @@ def _measure(arguments: argparse.Namespace) -> dict[str, object]:
         "estimated": measurement.estimated,
         "counters": dict(measurement.counters),
         "max_abs_error": measurement.max_abs_error,
+        "conditions": dict(measurement.conditions),
         "elf_path": str(elf.elf_path) if elf else None,
         "elf_sha256": elf.sha256 if elf else None,
+        "run_command": elf.command if elf else None,
     }
 
 

@@ -70,6 +70,9 @@ class LiveProgress:
         """Redraw the line."""
         if isinstance(event, RunEnded):
             self._progress.stop()
+            if event.reason == "failed":  # no table follows
+                best = self._progress.tasks[self._task].fields["best"]
+                self._progress.console.print(best, markup=False, highlight=False)
             return
         standing = event.standing
         if isinstance(event, RunStarted):

@@ -39,6 +39,7 @@ _FOLDER_PREFIX = "rvv-ray-"  # short: paths of Unix sockets end at 107 bytes
 _CONNECT_LIMIT_S = 5.0
 _OPEN_LIMIT_S = 120.0
 _CLOSE_LIMIT_S = 2.0
+_STARTS = 3  # a process may be killed while it starts, as where memory is short
 
 
 class WorkerTimeout(Exception):
@@ -158,6 +159,11 @@ class _Worker:
         self._blueprint = blueprint
         self.start()
 
+    @property
+    def name(self) -> str:
+        """What it does, for messages."""
+        return self._blueprint.worker_class.__name__
+
     def start(self) -> None:
         blueprint = self._blueprint
         options: dict[str, Any] = {"num_cpus": blueprint.cpus, "max_restarts": 0}
@@ -171,16 +177,12 @@ class _Worker:
         try:
             self._get(self._opened, _OPEN_LIMIT_S)
         except WorkerTimeout:
-            name = self._blueprint.worker_class.__name__
             raise UserError(
-                f"a worker ({name}) was not ready after {_OPEN_LIMIT_S:.0f} s: "
+                f"a worker ({self.name}) was not ready after {_OPEN_LIMIT_S:.0f} s: "
                 "give --jobs a smaller number, or end other programs"
             ) from None
-        except WorkerDied as error:
-            raise RuntimeError(f"a worker could not be started: {error.__cause__}") from error
 
     def call(self, method: str, *args: object, timeout_s: float) -> Any:
-        self.wait_open()
         return self._get(getattr(self._handle, method).remote(*args), timeout_s)
 
     def begin_close(self) -> Any:
@@ -218,6 +220,7 @@ class Lease:
             PoolClosed: where the pool was closed meanwhile.
             UserError: where the worker could not be started.
         """
+        self._pool.wait_open_of(self._worker)
         try:
             return self._worker.call(method, *args, timeout_s=timeout_s)
         except (WorkerTimeout, WorkerDied):
@@ -244,9 +247,32 @@ class WorkerPool:
             self._idle.put(worker)
 
     def wait_open(self) -> None:
-        """Wait until every worker is ready; raises what its `open()` raised."""
+        """Wait until every worker is ready; raises what its `open()` raised.
+
+        Raises:
+            UserError: where one does not start.
+        """
         for worker in self._workers:
-            worker.wait_open()
+            self.wait_open_of(worker)
+
+    def wait_open_of(self, worker: _Worker) -> None:
+        """Wait until `worker` is ready; one whose process dies meanwhile is started again.
+
+        Raises:
+            UserError: where it does not start.
+            PoolClosed: where the pool was closed meanwhile.
+        """
+        for start in range(1, _STARTS + 1):
+            try:
+                worker.wait_open()
+                return
+            except WorkerDied as error:
+                if start == _STARTS:
+                    raise UserError(
+                        f"a worker ({worker.name}) died {_STARTS} times while it started "
+                        f"({error}): give --jobs a smaller number, or end other programs"
+                    ) from error
+                self.restart(worker)
 
     @contextlib.contextmanager
     def lend(self) -> Iterator[Lease]:

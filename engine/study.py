@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import os
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,13 +24,13 @@ from engine.journal import CrashSafeJournal
 from engine.trials import StoredTrials
 from search_spaces.space import SearchSpace
 
-__all__ = ["DEFAULT_STORAGE", "FORMAT_VERSION", "StudyIdentity", "open_study"]
+__all__ = ["DEFAULT_STORAGE", "FORMAT_VERSION", "StudyIdentity", "artifacts_dir", "open_study"]
 
 # One file for all studies, so that one optuna-dashboard shows them side by side.
 DEFAULT_STORAGE = "studies/tuner.journal"
 
 # Of what is stored with studies and trials; a change that older code would misread raises it.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _ARTIFACTS_DIR = "artifacts"
 
@@ -43,6 +46,8 @@ class StudyIdentity:
         device: what measures.
         sampler: name of the sampler; only for the study's own name, since what one sampler
             measured serves another as well.
+        made_with: what else decides the times, by what people call it ("board model", "compiler");
+            short texts that change where it does.
     """
 
     kernel: str
@@ -50,10 +55,26 @@ class StudyIdentity:
     dtype: str
     device: str
     sampler: str
+    made_with: Mapping[str, str]
 
     @property
     def name(self) -> str:
-        """The study's name where the user gives none: "matmul-M256-N512-K256-fp32-emulated-tpe"."""
+        """The study's name where the user gives none: "matmul-M256-fp32-emulated:x60-tpe-1f0c2a9b".
+
+        It ends in a digest of `made_with`: with another compiler or board model a new study begins
+        beside the old one.
+        """
+        made_with = hashlib.sha256(json.dumps(dict(self.made_with), sort_keys=True).encode())
+        return f"{self._stem}-{made_with.hexdigest()[:8]}"
+
+    def is_made_otherwise(self, name: str) -> bool:
+        """Whether a study of that name differs from this one in `made_with` only."""
+        return name != self.name and bool(
+            re.fullmatch(rf"{re.escape(self._stem)}(-[0-9a-f]{{8}})?", name)
+        )
+
+    @property
+    def _stem(self) -> str:
         sizes = (f"{name}{size}" for name, size in self.shape.items())
         return "-".join((self.kernel, *sizes, self.dtype, self.device, self.sampler))
 
@@ -65,6 +86,7 @@ class StudyIdentity:
             "shape": dict(self.shape),
             "dtype": self.dtype,
             "device": self.device,
+            "made_with": dict(self.made_with),
         }
 
 
@@ -85,7 +107,8 @@ def open_study(
             another version or another command made; nothing has been changed then.
     """
     with _as_user_error(storage):
-        opened = _open_storage(storage)
+        with _alone_in(storage):
+            opened = _open_storage(storage)
         name = name or identity.name
         _check_is_ours(opened, name, identity)
         study = optuna.create_study(
@@ -95,7 +118,7 @@ def open_study(
         for key, value in wanted.items():
             if study.user_attrs.get(key) != value:
                 study.set_user_attr(key, value)
-        trials = StoredTrials(study, opened, _artifacts_dir(storage))
+        trials = StoredTrials(study, opened, artifacts_dir(storage))
         trials.sweep()
     return trials
 
@@ -110,17 +133,40 @@ def _open_storage(storage: str) -> BaseStorage:
     return JournalStorage(CrashSafeJournal(Path(storage)))
 
 
+@contextmanager
+def _alone_in(storage: str) -> Iterator[None]:
+    """Keep other processes from opening a SQLite file: two would make the same tables in it.
+
+    The lock is on its folder, so that no file is left behind.
+    """
+    file = _sqlite_file(storage)
+    if file is None or not file.parent.is_dir():
+        yield
+        return
+    descriptor = os.open(file.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _is_url(storage: str) -> bool:
     return "://" in storage
 
 
-def _artifacts_dir(storage: str) -> Path:
+def artifacts_dir(storage: str) -> Path:
     """Next to the storage's file; next to the default storage for a database on a server."""
-    path: str | None = storage
-    if _is_url(storage):
-        url = make_url(storage)
-        path = url.database if url.get_backend_name() == "sqlite" else None
-    return Path(path or DEFAULT_STORAGE).parent / _ARTIFACTS_DIR
+    path = _sqlite_file(storage) if _is_url(storage) else Path(storage)
+    return (path or Path(DEFAULT_STORAGE)).parent / _ARTIFACTS_DIR
+
+
+def _sqlite_file(storage: str) -> Path | None:
+    """The file of a SQLite database; None for another storage, and for a database in memory."""
+    if not (_is_url(storage) and storage.startswith("sqlite")):
+        return None
+    database = make_url(storage).database
+    return Path(database) if database and database != ":memory:" else None
 
 
 @contextmanager
@@ -156,10 +202,21 @@ def _check_is_ours(storage: BaseStorage, name: str, identity: StudyIdentity) -> 
         )
     for key, value in identity.attributes().items():
         if key in stored and stored[key] != value:
+            if key == "made_with":
+                raise UserError(_made_otherwise(name, stored[key], identity.made_with))
             raise UserError(
                 f"the study {name} is about {key} {_spelt(stored[key])}, not {_spelt(value)}: "
                 "give --study a new name"
             )
+
+
+def _made_otherwise(name: str, stored: Mapping[str, str], current: Mapping[str, str]) -> str:
+    names = sorted({*stored, *current})
+    changed = [what for what in names if stored.get(what) != current.get(what)]
+    return (
+        f"the study {name} was made with another {' and another '.join(changed)}, "
+        "so its times cannot be compared with new ones: give --study a new name"
+    )
 
 
 def _spelt(value: object) -> str:

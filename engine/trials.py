@@ -93,6 +93,10 @@ class StoredTrials:
         """The study's name in its storage."""
         return self._study.study_name
 
+    def names_in_storage(self) -> list[str]:
+        """Names of all studies that are stored in the same place, sorted."""
+        return sorted(study.study_name for study in self._storage.get_all_studies())
+
     def changes(self) -> Iterator[StoredTrial]:
         """Trials that are new or have come to an end since the last call, in order of number."""
         trials = self._study.get_trials(deepcopy=False)

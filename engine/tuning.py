@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from engine.artifacts import ARTIFACT_FOLDER
+from engine.artifacts import ARTIFACT_FOLDER, digest
 from engine.events import Listener, RunEnded
 from engine.loop import Budget, TuningLoop
 from engine.results.summary import Summary, summarise
 from engine.search import Search
 from engine.study import DEFAULT_STORAGE, StudyIdentity, open_study
+from engine.toolchain import toolchain_versions
 from engine.workbench import boards_at_once, workbench
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
@@ -26,7 +27,7 @@ from rvv_runner.devices import load_board
 from search_spaces.registry import space_for
 from search_spaces.space import SearchSpace
 
-__all__ = ["TuningRequest", "TuningResult", "tune"]
+__all__ = ["TuningRequest", "TuningResult", "identity_of", "tune"]
 
 _STATUS_AT_SECOND_SIGNAL = 130  # what a shell reports for a process that Ctrl-C ended
 _SHOW_CURSOR = b"\x1b[?25h"  # the live progress line hides it
@@ -72,6 +73,8 @@ class TuningResult:
     Args:
         problem, device, sampler: what was tuned, where and how.
         storage, study: where the trials are.
+        other_studies: names of those in the storage that are about the same, and were made with
+            another compiler, board model or kernel source.
         builds: folder of the ELFs and what they were made from.
         space_size: number of valid configurations.
         forbidden: number of combinations that each rule takes out of the space.
@@ -84,6 +87,7 @@ class TuningResult:
     sampler: str
     storage: str
     study: str
+    other_studies: tuple[str, ...]
     builds: Path
     space_size: int
     forbidden: Mapping[str, int]
@@ -102,9 +106,7 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
     info = load_board(request.device).info
     space = space_for(problem, info)
     storage = request.storage or DEFAULT_STORAGE
-    identity = StudyIdentity(
-        problem.spec.name, problem.shape, problem.dtype, info.name, request.sampler
-    )
+    identity = identity_of(problem, info, request.sampler)
     stored = open_study(storage, identity, space, request.study)
     search = Search(space, request.sampler, request.seed, stored)
     if search.tried >= request.trials:
@@ -117,11 +119,28 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
         sampler=request.sampler,
         storage=storage,
         study=stored.study_name,
+        other_studies=tuple(filter(identity.is_made_otherwise, stored.names_in_storage())),
         builds=ARTIFACT_FOLDER,
         space_size=search.size,
         forbidden=_forbidden(space),
         ended=ended,
         summary=summarise(search.trials(), space.default),
+    )
+
+
+def identity_of(problem: Problem, info: BoardInfo, sampler: str) -> StudyIdentity:
+    """What the study of a problem on a board is about, as the code stands now."""
+    return StudyIdentity(
+        kernel=problem.spec.name,
+        shape=problem.shape,
+        dtype=problem.dtype,
+        device=info.name,
+        sampler=sampler,
+        made_with={
+            "board model": info.kind,
+            "compiler": digest(sorted(toolchain_versions().items())),
+            "kernel source": problem.spec.kernel.cache_key[:16],
+        },
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
@@ -13,6 +14,7 @@ from kernels.spec import KernelSpec, Problem
 __all__ = ["kernel_names", "load_kernel", "make_problem"]
 
 _NOT_KERNELS = {"__init__", "registry", "spec", "values"}
+_MAX_SIZE = 2**31 - 1
 
 
 def kernel_names() -> list[str]:
@@ -36,7 +38,8 @@ def make_problem(spec: KernelSpec, shape: Mapping[str, int], dtype: str | None =
     """The kernel at `shape`; dimensions that are not named keep their default size.
 
     Raises:
-        UserError: for an unknown dimension or element type, or a size that is not positive.
+        UserError: for an unknown dimension or element type, a size that is not positive or too
+            large for a kernel's integers, and arguments that this machine's memory cannot hold.
     """
     for name, size in shape.items():
         if name not in spec.default_shape:
@@ -45,10 +48,31 @@ def make_problem(spec: KernelSpec, shape: Mapping[str, int], dtype: str | None =
             )
         if size <= 0:
             raise UserError(f"the size of {name} is {size}: give it a positive one")
+        if size > _MAX_SIZE:
+            raise UserError(
+                f"the size of {name} is {size}, and kernels take sizes as 32-bit integers: "
+                f"give it at most {_MAX_SIZE}"
+            )
     dtype = spec.dtypes[0] if dtype is None else _full_name(dtype)
     if dtype not in spec.dtypes:
         raise UserError(f"{spec.name} does not take {dtype}: {nearest(dtype, spec.dtypes)}")
-    return Problem(spec, {**spec.default_shape, **shape}, dtype)
+    problem = Problem(spec, {**spec.default_shape, **shape}, dtype)
+    _check_fits_in_memory(problem)
+    return problem
+
+
+def _check_fits_in_memory(problem: Problem) -> None:
+    """Refuse what could not even be written down here, before anybody tries to.
+
+    That is a lower bound: the reference computes in more than the kernel's arguments.
+    """
+    needed_bytes = problem.spec.traffic_bytes(problem)
+    memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed_bytes > memory_bytes:
+        raise UserError(
+            f"the arguments of {problem.name} take {needed_bytes / 2**30:.0f} GiB, and this "
+            f"machine has {memory_bytes / 2**30:.0f} GiB of memory: give --shape smaller sizes"
+        )
 
 
 def _full_name(dtype: str) -> str:

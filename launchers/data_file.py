@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from launchers.arguments import STORAGE_TYPES, Argument
 
-__all__ = ["write_data_file"]
+__all__ = ["FORMAT_VERSION", "write_data_file"]
 
 # The format is defined in data_file.h; these are its constants and its two structures.
 _MAGIC = b"TRVVDATA"
-_VERSION = 1
+FORMAT_VERSION = 1
 _ALIGNMENT = 64
 _NAME_BYTES = 56
 _HEADER = struct.Struct("<8sIIQ")
@@ -57,7 +57,7 @@ def write_data_file(path: Path, arguments: Sequence[Argument]) -> None:
     with tempfile.TemporaryDirectory(prefix=".data-", dir=path.parent) as folder:
         written = Path(folder) / "data"
         with written.open("wb") as file:
-            file.write(_HEADER.pack(_MAGIC, _VERSION, len(arguments), arrays.end))
+            file.write(_HEADER.pack(_MAGIC, FORMAT_VERSION, len(arguments), arrays.end))
             for entry in zip(arguments, value_offsets, expected_offsets, strict=True):
                 file.write(_argument_entry(*entry))
             for offset, array in arrays.placed:

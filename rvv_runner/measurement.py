@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,6 +37,12 @@ class Artifact:
     vlen_bits: int
     provenance: Mapping[str, object] = field(default_factory=dict)
 
+    @property
+    def command(self) -> str:
+        """How to run it by hand, on any machine that has the two files."""
+        grid = ",".join(map(str, self.grid))
+        return shlex.join([_relative(self.elf_path), _relative(self.data_path), "--grid", grid])
+
 
 @dataclass(frozen=True)
 class Measurement:
@@ -65,3 +72,9 @@ class Measurement:
     def time_s(self) -> float | None:
         """The median kernel time in seconds, or None where nothing was timed."""
         return statistics.median(self.times_s) if self.times_s else None
+
+
+def _relative(path: Path) -> str:
+    """The path as people type it: from the current folder where it lies below it."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -57,12 +57,24 @@ def make_ttir(
             context,
         )
     except CompilationError as error:
-        raise CompileError(_first_line(error)) from error
+        raise CompileError(_problem(error), _line(function, error)) from error
     optimise(module)
     return generic_text(module)
 
 
-def _first_line(error: Exception) -> str:
-    """The sentence of a Triton error, without the source excerpt that follows it."""
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[-1].strip() if lines else type(error).__name__
+def _problem(error: CompilationError) -> str:
+    """What is wrong, from the innermost error, without the source excerpts around it."""
+    innermost: BaseException = error
+    while innermost.__cause__ is not None:
+        innermost = innermost.__cause__
+    lines = [line.strip() for line in str(innermost).splitlines() if line.strip(" ^")]
+    return lines[-1] if lines else type(innermost).__name__
+
+
+def _line(function: Any, error: CompilationError) -> str:
+    """The line of the kernel's source as "file:line", empty where Triton does not know it."""
+    number = getattr(getattr(error, "node", None), "lineno", None)
+    if number is None:
+        return ""
+    source = function.fn
+    return f"{source.__code__.co_filename}:{source.__code__.co_firstlineno + number - 1}"

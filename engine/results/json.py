@@ -61,6 +61,7 @@ def study_record(result: TuningResult) -> dict[str, object]:
             for change in summary.changes
         ],
         "statuses": dict(summary.statuses),
+        "first_reasons": dict(summary.first_reasons),
         "forbidden_by_rule": dict(result.forbidden),
     }
 
@@ -76,4 +77,5 @@ def trial_record(trial: StoredTrial, summary: Summary) -> dict[str, object]:
         "board": trial.attributes.get("board"),
         "elf_path": trial.attributes.get("elf_path"),
         "elf_sha256": trial.attributes.get("elf_sha256"),
+        "run_command": trial.attributes.get("run_command"),
     }

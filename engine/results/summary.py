@@ -44,12 +44,14 @@ class Summary:
         default: the trial of the default configuration, None where it was not measured.
         changes: counters in which the winner differs most from the default, most first.
         statuses: number of tried configurations by status.
+        first_reasons: for each status but "correct", what went wrong the first time, and with what.
     """
 
     best: tuple[StoredTrial, ...]
     default: StoredTrial | None
     changes: tuple[CounterChange, ...]
     statuses: Mapping[str, int]
+    first_reasons: Mapping[str, str]
 
     @property
     def winner(self) -> StoredTrial | None:
@@ -78,7 +80,17 @@ def summarise(trials: Sequence[StoredTrial], default: Config | None) -> Summary:
         default=of_default,
         changes=_changes(best[0], of_default) if best and of_default else (),
         statuses=Counter(str(trial.status) for trial in trials),
+        first_reasons=_first_reasons(trials),
     )
+
+
+def _first_reasons(trials: Sequence[StoredTrial]) -> dict[str, str]:
+    reasons: dict[str, str] = {}
+    for trial in trials:
+        reason = trial.attributes.get("reason")
+        if trial.status != "correct" and reason:
+            reasons.setdefault(str(trial.status), f"{reason} ({trial.config})")
+    return reasons
 
 
 def counters_of(trial: StoredTrial) -> dict[str, float]:

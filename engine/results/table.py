@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TextIO
 
 from rich.box import SIMPLE
@@ -13,11 +15,20 @@ from rich.table import Table
 
 from engine.results.summary import Summary, counters_of
 from engine.results.units import count_text, short_config, speedup_text, time_text
+from engine.study import artifacts_dir
 from engine.tuning import TuningResult
 
 __all__ = ["print_result"]
 
 CYCLES = "u_mode_cycle"
+
+_END = {
+    "trials": "",
+    "exhausted": "; there are no more valid configurations",
+    "timeout": "; the time was up",
+    "interrupted": "; stopped early, and the same command goes on from here",
+    "failed": "; ended by an error, and the same command goes on from here",
+}
 
 
 def print_result(result: TuningResult, stream: TextIO) -> None:
@@ -31,16 +42,31 @@ def print_result(result: TuningResult, stream: TextIO) -> None:
 
 def _places(result: TuningResult) -> dict[str, str]:
     """Where everything was written, by what it is."""
-    storage = shlex.quote(result.storage)
     places = {
         "study": result.study,
+        **_other_studies(result),
         "storage": result.storage,
         "builds": str(result.builds / result.problem.spec.name),
-        "dashboard": f"optuna-dashboard {storage}",
+        "dashboard": _dashboard_command(result.storage),
     }
     if result.summary.winner is not None:
-        places["elf"] = str(result.summary.winner.attributes.get("elf_path", "-"))
+        places["winner"] = str(result.summary.winner.attributes.get("run_command", "-"))
     return places
+
+
+def _dashboard_command(storage: str) -> str:
+    """The dashboard of the environment that this program runs in, on this storage."""
+    program = Path(sys.executable).with_name("optuna-dashboard")
+    if program.is_relative_to(Path.cwd()):
+        program = program.relative_to(Path.cwd())
+    return shlex.join([str(program), storage, "--artifact-dir", str(artifacts_dir(storage))])
+
+
+def _other_studies(result: TuningResult) -> dict[str, str]:
+    """Says why a command that was run before began anew, where it did."""
+    if not result.other_studies:
+        return {}
+    return {"studies_made_otherwise": ", ".join(result.other_studies)}
 
 
 def _print_tables(result: TuningResult, console: Console) -> None:
@@ -51,7 +77,9 @@ def _print_tables(result: TuningResult, console: Console) -> None:
         console.print("No configuration was valid.")
     if summary.changes:
         console.print(_changes_table(summary))
-    console.print(f"tried: {_counts(summary.statuses)}", highlight=False)
+    console.print(f"tried: {_counts(summary.statuses)}{_END[result.ended.reason]}", highlight=False)
+    for status, reason in summary.first_reasons.items():
+        console.print(f"first {status}: {escape(reason)}", soft_wrap=True, highlight=False)
     if result.forbidden:
         forbidden = _counts(result.forbidden)
         console.print(f"combinations that a rule forbids: {forbidden}", highlight=False)
@@ -116,6 +144,9 @@ def _lines(result: TuningResult) -> list[str]:
         for change in summary.changes
     ]
     lines += [f"status={status}\tcount={count}" for status, count in summary.statuses.items()]
+    lines += [
+        f"first_reason={status}\t{reason}" for status, reason in summary.first_reasons.items()
+    ]
     lines += [f"rule={rule}\tcount={count}" for rule, count in result.forbidden.items()]
     lines += [f"{what}={place}" for what, place in _places(result).items()]
     return lines

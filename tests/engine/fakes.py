@@ -30,6 +30,7 @@ class FakeBuilder:
     """Builds nothing; a value of the parameter `build` makes it fail, hang or die."""
 
     log: Path | None = None
+    elf: Path = Path("kernel.elf")
 
     def build(self, config: Config) -> Artifact | BuildFailure:
         note(self.log, f"build {config}")
@@ -43,7 +44,7 @@ class FakeBuilder:
             case "die-once":
                 if self.log is not None and self.log.read_text().count(f"build {config}") == 1:
                     os._exit(11)
-        return Artifact(Path("kernel.elf"), "0" * 64, Path("data"), (1, 1, 1), 256, dict(config))
+        return Artifact(self.elf, "0" * 64, Path("data"), (1, 1, 1), 256, dict(config))
 
 
 @dataclass
@@ -54,17 +55,26 @@ class FakeBoard:
     delay_s: float = 0.0
     info: BoardInfo = field(default=INFO)
     opens: bool = True
+    deaths: int = 0  # of the first processes that open it
+    faults: tuple[int, ...] = ()  # configurations that it cannot measure, by when they come
+    quick_after: int | None = None  # so many configurations, it takes no time
 
     def open(self) -> None:
         note(self.log, f"open {os.getpid()}")
+        if self.log is not None and self.log.read_text().count("open ") <= self.deaths:
+            os._exit(11)
         if not self.opens:
             raise BoardError("the fake board is out of order: mend it")
 
     def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
         config = artifact.provenance
         label = ",".join(f"{name}={value}" for name, value in config.items())
+        note(self.log, f"limit {timeout_s!r}")
         note(self.log, f"measure {label}")
-        time.sleep(self.delay_s)
+        place = self._place(label)
+        time.sleep(
+            0 if self.quick_after is not None and place >= self.quick_after else self.delay_s
+        )
         note(self.log, f"measured {label}")
         run = str(config.get("run", "correct"))
         if run == "start-a-process":
@@ -74,6 +84,8 @@ class FakeBoard:
         if run == "fault-once":
             first = self.log is not None and self.log.read_text().count(f"measure {label}\n") == 1
             run = "board" if first else "correct"
+        if place in self.faults:
+            run = "board"
         if run != "correct":
             return Measurement(status=run, reason=f"the fake board says {run}", board="fake")  # type: ignore[arg-type]
         time_s = float(str(config["time_ms"])) / 1e3
@@ -85,6 +97,14 @@ class FakeBoard:
             estimated=True,
             max_abs_error=0.0,
         )
+
+    def _place(self, label: str) -> int:
+        """How many other configurations came before this one."""
+        if self.log is None:
+            return 0
+        lines = self.log.read_text().splitlines()
+        seen = list(dict.fromkeys(line for line in lines if line.startswith("measure ")))
+        return seen.index(f"measure {label}")
 
     def _run_for_long(self) -> None:
         """As an emulator does: a process in a session of its own, ended in a `finally` block."""

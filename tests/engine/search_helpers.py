@@ -13,7 +13,14 @@ from engine.study import StudyIdentity, open_study
 from search_spaces.config import Config
 from search_spaces.space import Parameter, Rule, SearchSpace
 
-IDENTITY = StudyIdentity("matmul", {"M": 64, "N": 32}, "fp32", "emulated:x60", "tpe")
+IDENTITY = StudyIdentity(
+    kernel="matmul",
+    shape={"M": 64, "N": 32},
+    dtype="fp32",
+    device="emulated:x60",
+    sampler="tpe",
+    made_with={"board model": "emulated-x60-model-1", "compiler": "0123"},
+)
 
 SPACE = SearchSpace(
     parameters=(

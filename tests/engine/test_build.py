@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
+import importlib.metadata
 from pathlib import Path
 
 import pytest
+from triton.backends.compiler import GPUTarget
 
+from engine import artifacts as artifacts_module
 from engine import build as build_module
 from engine.artifacts import ArtifactStore, BuildFailure
 from engine.build import BuildRequest, KernelBuilder
+from engine.toolchain import toolchain_versions
+from launchers.arguments import Argument
 from rvv_runner.measurement import Artifact
 from search_spaces.config import Config
+from triton_rvv import version as version_module
+from triton_rvv.compiler import RVVBackend
 from triton_rvv.target import Target
+from triton_rvv.version import folder_digest
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -54,6 +63,76 @@ def test_what_does_not_compile_is_a_reason(tmp_path: Path) -> None:
     assert isinstance(failure, BuildFailure)
     assert "power of 2" in failure.reason
     assert list((tmp_path / "vector_add").iterdir()) == []
+
+
+def test_a_changed_compiler_or_launcher_builds_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = built(builder(tmp_path).build(CONFIG))
+    elves = {first.elf_path}
+    for name in ("triton_rvv", "launchers", "llvmlite"):
+        versions = {**toolchain_versions(), name: "changed"}
+        with monkeypatch.context() as patch:
+            patch.setattr(build_module, "toolchain_versions", lambda versions=versions: versions)
+            elves.add(built(builder(tmp_path).build(CONFIG)).elf_path)
+    assert len(elves) == 4
+    assert set(first.provenance["tools"]) > {"triton_rvv", "launchers", "llvmlite"}
+
+
+def test_every_file_of_a_package_but_bytecode_counts(tmp_path: Path) -> None:
+    def digest_with(name: str, content: str, copy: str) -> str:
+        folder = tmp_path / copy
+        (folder / "__pycache__").mkdir(parents=True)
+        (folder / "code.py").write_text("code")
+        (folder / name).write_text(content)
+        return folder_digest(folder)
+
+    script = digest_with("drop_debug.ld", "SECTIONS {}", "a")
+    assert digest_with("drop_debug.ld", "SECTIONS { }", "b") != script
+    assert digest_with("renamed.ld", "SECTIONS {}", "c") != script
+    bytecode = digest_with("__pycache__/code.pyc", "some", "d")
+    assert digest_with("__pycache__/code.pyc", "other", "e") == bytecode
+
+
+def test_tritons_cache_key_follows_the_back_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = RVVBackend(GPUTarget("rvv", "spacemit-x60", 256))
+    before = backend.hash()
+    assert importlib.metadata.version("llvmlite") in before
+    monkeypatch.setattr(version_module, "folder_digest", lambda _: "changed")
+    assert backend.hash() != before
+
+
+def test_data_of_another_format_is_another_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = [Argument("n", "i32", 3)]
+    first = ArtifactStore(tmp_path).data_file("kernel", arguments)
+    assert ArtifactStore(tmp_path).data_file("kernel", arguments) == first
+    monkeypatch.setattr(artifacts_module, "FORMAT_VERSION", 99)
+    assert ArtifactStore(tmp_path).data_file("kernel", arguments) != first
+
+
+def test_the_compiler_knows_the_sizes(tmp_path: Path) -> None:
+    """As Triton's own JIT tells it of a multiple of 16."""
+    texts = [
+        built(builder(tmp_path, size).build(CONFIG)).elf_path.with_suffix(".ttir").read_text()
+        for size in (1000, 1024)
+    ]
+    assert ["tt.divisibility = 16" in text for text in texts] == [False, True]
+
+
+def test_arguments_that_cannot_be_made_are_a_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_large(*_: object) -> None:
+        raise MemoryError("Unable to allocate 22.4 GiB")
+
+    kernel_builder = builder(tmp_path)
+    spec = dataclasses.replace(kernel_builder._problem.spec, arguments=too_large)
+    kernel_builder._problem = dataclasses.replace(kernel_builder._problem, spec=spec)
+    failure = kernel_builder.build(CONFIG)
+    assert isinstance(failure, BuildFailure)
+    assert "MemoryError (Unable to allocate 22.4 GiB)" in failure.reason
 
 
 def test_a_fault_of_the_compiler_is_a_reason_with_its_traceback(

@@ -11,6 +11,8 @@ import pytest
 
 from engine import measure, tune
 from engine.cli import run_command
+from engine.errors import UserError
+from kernels.registry import load_kernel, make_problem
 
 MISTAKES = [
     ("tune", "matmull", "there is no kernel named matmull: did you mean matmul?"),
@@ -24,6 +26,12 @@ MISTAKES = [
     ("tune", "matmul --shape m=4", "matmul has no dimension m: choose one of K, M, N"),
     ("tune", "matmul --shape M=0", "the size of M is 0: give it a positive one"),
     ("tune", "matmul --shape M=-4", "the size of M is -4: give it a positive one"),
+    (
+        "tune",
+        "vector_add --shape N=3000000000",
+        "the size of N is 3000000000, and kernels take sizes as 32-bit integers: "
+        "give it at most 2147483647",
+    ),
     ("tune", "matmul --shape M=4.5", "--shape: the size of M is not a whole number: 4.5"),
     (
         "tune",
@@ -64,6 +72,16 @@ MISTAKES = [
     ),
     (
         "measure",
+        "matmul --config BLOCK_SIZE_M=abc",
+        "BLOCK_SIZE_M takes a whole number above 0, and abc is none",
+    ),
+    (
+        "measure",
+        "matmul --config BLOCK_SIZE_M=0",
+        "BLOCK_SIZE_M takes a whole number above 0, and 0 is none",
+    ),
+    (
+        "measure",
         "matmul --config BLOCK_SIZE_M",
         "--config: 'BLOCK_SIZE_M' is not NAME=VALUE: write it like BLOCK_SIZE_M=16,BLOCK_SIZE_N=32",
     ),
@@ -89,6 +107,12 @@ def test_a_mistake_is_one_sentence_and_status_2(
     assert printed.err == f"engine.{command}: {sentence}\n"
     assert printed.out == ""
     assert ended.value.code == 2
+
+
+def test_arguments_larger_than_memory_are_refused() -> None:
+    shape = {"M": 2**30, "N": 2**30, "K": 2**30}
+    with pytest.raises(UserError, match=r"take \d+ GiB, and this machine has \d+ GiB of memory"):
+        make_problem(load_kernel("matmul"), shape)
 
 
 @pytest.mark.timeout(60)

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import copy
 import functools
+import math
 import threading
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import optuna
 import pytest
 from fakes import FakeBoard, FakeBuilder
+from optuna.artifacts import get_all_artifact_meta
+from search_helpers import IDENTITY
 
+from engine import loop as loop_module
 from engine.board_pool import BoardPool
 from engine.builders import BuilderPool
-from engine.events import Event, RunStarted, TrialFinished
+from engine.events import Event, RunEnded, RunStarted, TrialFinished
 from engine.loop import Budget, TuningLoop
 from engine.search import Search
+from engine.study import open_study
 from rvv_runner.board import BoardError
 from search_spaces.config import Config, ParameterValue
 from search_spaces.space import Parameter, SearchSpace
@@ -130,6 +136,67 @@ def test_boards_that_measure_nothing_end_the_run() -> None:
     assert run.search.tried == 0
 
 
+def test_boards_that_measure_now_and_then_are_not_blamed(tmp_path: Path) -> None:
+    space = table(*({"time_ms": n} for n in range(1, 7)))
+    run = Run(space, in_flight=1, boards=[FakeBoard(tmp_path / "log", faults=(0, 1, 3, 4))])
+    ended = run.loop.run()
+    assert (ended.reason, ended.tried) == ("exhausted", 2)
+
+
+def test_the_end_is_told_after_an_error_too() -> None:
+    run = Run(table(*({"run": "board", "time_ms": n} for n in range(1, 6))), in_flight=1)
+    with pytest.raises(BoardError):
+        run.loop.run()
+    assert isinstance(run.events[-1], RunEnded)
+    assert run.events[-1].reason == "failed"
+
+
+def test_candidates_get_ten_times_as_long_as_the_default_took_in_every_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop_module, "_LEAST_LIMIT_S", 0.0)
+    log, storage = tmp_path / "log", str(tmp_path / "t.journal")
+
+    def limits_s(trials: int) -> list[float]:
+        log.unlink(missing_ok=True)
+        search = Search(WIDE, seed=1, trials=open_study(storage, IDENTITY, WIDE))
+        Run(WIDE, search=search, trials=trials, boards=[FakeBoard(log, delay_s=0.2)]).loop.run()
+        lines = log.read_text().splitlines()
+        return [float(line.split()[1]) for line in lines if line.startswith("limit ")]
+
+    of_default_s, *of_others_s = limits_s(4)
+    assert of_default_s == 600
+    assert len(of_others_s) == 3
+    assert len(set(of_others_s)) == 1
+    assert 2 <= of_others_s[0] < 100
+    assert limits_s(6) == of_others_s[:2]
+
+
+def test_trials_that_led_the_study_keep_their_assembly_and_ir(tmp_path: Path) -> None:
+    for suffix in (".s", ".llir"):
+        (tmp_path / f"kernel{suffix}").write_text(suffix)
+    storage = tmp_path / "t.journal"
+    search = Search(WIDE, seed=1, trials=open_study(str(storage), IDENTITY, WIDE))
+    builder = FakeBuilder(elf=tmp_path / "kernel.elf")
+    Run(WIDE, search=search, trials=12, builder=builder).loop.run()
+    best_s, led = math.inf, []
+    for trial in search.trials():
+        assert trial.time_s is not None
+        if trial.time_s < best_s:
+            best_s = trial.time_s
+            led.append(trial.number)
+    stored = optuna.storages.JournalStorage(
+        optuna.storages.journal.JournalFileBackend(str(storage))
+    )
+    kept = {
+        trial.number: {meta.filename for meta in get_all_artifact_meta(trial, storage=stored)}
+        for trial in optuna.load_study(study_name=IDENTITY.name, storage=stored).trials
+    }
+    assert {number for number, names in kept.items() if names} == set(led)
+    assert all(kept[number] == {"kernel.s", "kernel.llir"} for number in led)
+    assert 1 < len(led) < 12
+
+
 def test_the_same_run_twice_whichever_board_is_quicker() -> None:
     boards = (FakeBoard(delay_s=0.002), FakeBoard(delay_s=0.05))
     runs = [Run(WIDE, trials=24, boards=order) for order in (boards, boards[::-1])]
@@ -158,6 +225,28 @@ def test_a_stop_ends_what_is_under_way_and_gives_it_back() -> None:
     assert time.monotonic() - start_s < 8
     assert run.search.tried == 0
     assert run.search.ask() == WIDE.default
+
+
+def test_a_stop_keeps_what_is_measured_already(tmp_path: Path) -> None:
+    """The first of two is still under way, and the second is done."""
+    log = tmp_path / "log"
+    log.touch()
+    space = table({"time_ms": 1}, {"time_ms": 2})
+    run = Run(space, boards=[FakeBoard(log, delay_s=600, quick_after=1)] * 2, in_flight=2)
+
+    def stop_once_one_is_measured() -> None:
+        deadline_s = time.monotonic() + 30
+        while "measured " not in log.read_text() and time.monotonic() < deadline_s:
+            time.sleep(0.05)
+        time.sleep(0.5)  # for the answer to travel
+        run.loop.stop()
+
+    threading.Thread(target=stop_once_one_is_measured).start()
+    assert run.loop.run().reason == "interrupted"
+    [finished] = run.finished()
+    assert finished.measurement.status == "correct"
+    assert run.search.tried == 1
+    assert run.search.ask() not in (finished.config, None)  # the other one is free again
 
 
 def test_nothing_new_starts_after_the_time_is_up() -> None:

@@ -13,6 +13,7 @@ from fakes import FakeBoard, FakeBuilder
 from engine.artifacts import BuildFailure
 from engine.board_pool import BoardPool
 from engine.builders import BuilderPool
+from engine.errors import UserError
 from engine.ray_workers import PoolClosed
 from rvv_runner.board import BoardError
 from rvv_runner.measurement import Artifact
@@ -67,6 +68,26 @@ def test_a_board_that_stays_at_fault_is_never_scored(how: str, tmp_path: Path) -
     assert measurement.time_s is None
     assert "3 attempts" in measurement.reason
     assert log.read_text().count("measure ") == 3
+
+
+def test_a_worker_killed_while_it_starts_is_started_again(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    pool = BoardPool([functools.partial(FakeBoard, log, deaths=2)])
+    try:
+        pool.wait_open()
+        assert pool.measure(artifact(time_ms=3), 1, 10).status == "correct"
+    finally:
+        pool.close()
+    assert log.read_text().count("open ") == 3
+
+
+def test_a_worker_that_never_starts_is_one_sentence(tmp_path: Path) -> None:
+    pool = BoardPool([functools.partial(FakeBoard, tmp_path / "log", deaths=9)])
+    try:
+        with pytest.raises(UserError, match=r"died 3 times while it started .*give --jobs"):
+            pool.measure(artifact(time_ms=3), 1, 10)
+    finally:
+        pool.close()
 
 
 def test_a_board_that_cannot_be_opened_says_why() -> None:

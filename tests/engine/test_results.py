@@ -10,7 +10,7 @@ import pytest
 
 from engine.artifacts import ArtifactStore, write_provenance
 from engine.events import RunEnded, RunStarted, Standing, TrialFinished
-from engine.progress import LineProgress
+from engine.progress import LineProgress, LiveProgress
 from engine.results.json import json_text
 from engine.results.summary import summarise
 from engine.results.units import count_text, short_config, time_text
@@ -75,6 +75,16 @@ def test_a_progress_line_has_a_field_for_all_that_is_known() -> None:
     ]
 
 
+def test_the_live_line_ends_and_says_the_best_after_an_error() -> None:
+    stream = io.StringIO()
+    progress = LiveProgress(stream)
+    standing = Standing(3, 50, (DEFAULT, 0.25), default_time_s=0.5)
+    progress(RunStarted(standing, estimated=True))
+    progress(RunEnded("failed", 3, 0, 1.0))
+    assert progress._progress.live.is_started is False
+    assert "best 250 ms (estimated), 2.00x the default: M=16 GROUP_M=8" in stream.getvalue()
+
+
 def test_json_has_no_value_that_readers_refuse() -> None:
     text = json_text({"inf": float("inf"), "list": (1.5, float("nan")), "none": None})
     assert json.loads(text, parse_constant=pytest.fail) == {
@@ -125,3 +135,12 @@ def test_a_build_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert store.find("k", "16_8", "key") is None
     build(fails=False)  # a folder that somebody took files from is made anew
     assert store.find("k", "16_8", "key") is not None
+
+
+def test_the_first_reason_of_each_failure_is_told() -> None:
+    failed = [
+        StoredTrial(number, DEFAULT, "wrong", None, {"reason": reason})
+        for number, reason in enumerate(("c[3] is 1 and should be 2", "another"))
+    ]
+    reasons = summarise(failed, DEFAULT).first_reasons
+    assert reasons == {"wrong": f"c[3] is 1 and should be 2 ({DEFAULT})"}

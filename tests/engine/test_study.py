@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -221,6 +224,12 @@ def test_a_database_that_is_not_one(tmp_path: Path) -> None:
         ("kernel", "softmax", "about kernel softmax, not matmul"),
         ("shape", {"M": 1, "N": 32}, "about shape M=1,N=32, not M=64,N=32"),
         ("device", "host", "about device host"),
+        ("made_with", {"compiler": "0123"}, "made with another board model, so its times cannot"),
+        (
+            "made_with",
+            {"board model": "other", "compiler": "other"},
+            "made with another board model and another compiler, so its times cannot",
+        ),
     ],
 )
 def test_a_study_about_something_else_is_refused(
@@ -241,6 +250,31 @@ def test_studies_in_one_storage_do_not_mix(storage: str) -> None:
     assert Search(SPACE, "tpe", 0, open_study(storage, other, SPACE)).tried == 0
     assert Search(SPACE, "tpe", 0, open_study(storage, IDENTITY, SPACE, name="mine")).tried == 0
     assert search_in(storage).tried == 3
+
+
+@pytest.mark.parametrize("what", ["board model", "compiler"])
+def test_another_compiler_or_board_model_begins_a_study_of_its_own(storage: str, what: str) -> None:
+    list(run(search_in(storage), 3))
+    other = replace(IDENTITY, made_with={**IDENTITY.made_with, what: "another"})
+    assert re.fullmatch(r"matmul-M64-N32-fp32-emulated:x60-tpe-[0-9a-f]{8}", other.name)
+    assert IDENTITY.is_made_otherwise(other.name)
+    assert not IDENTITY.is_made_otherwise(IDENTITY.name)
+    assert not IDENTITY.is_made_otherwise(replace(other, sampler="grid").name)
+    assert Search(SPACE, "tpe", 0, open_study(storage, other, SPACE)).tried == 0
+    assert search_in(storage).tried == 3
+
+
+@pytest.mark.parametrize("attempt", range(5))
+def test_many_at_once_open_a_new_database(tmp_path: Path, attempt: int) -> None:
+    start = threading.Barrier(4)
+
+    def opened() -> str:
+        start.wait(timeout=20)
+        return open_study(f"sqlite:///{tmp_path / 't.db'}", IDENTITY, SPACE).study_name
+
+    with ThreadPoolExecutor(4) as threads:
+        futures = [threads.submit(opened) for _ in range(4)]
+        assert {future.result(timeout=60) for future in futures} == {IDENTITY.name}
 
 
 def test_opening_twice_says_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import os
@@ -16,6 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from engine import tuning
+from kernels.registry import load_kernel, make_problem
+from rvv_runner.devices import load_board
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -100,6 +105,24 @@ def test_the_same_command_again_measures_nothing(finished: Finished) -> None:
     assert [float(line["time_s"]) for line in best] == pytest.approx(
         [trial["time_s"] for trial in finished.record["best"]], abs=1e-9
     )
+
+
+def test_times_of_another_compiler_or_board_model_are_not_gone_on_with(
+    finished: Finished, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def name() -> str:
+        identity = tuning.identity_of(problem, info, finished.record["sampler"])
+        assert identity.made_with["board model"] == info.kind
+        return identity.name
+
+    problem = make_problem(load_kernel("matmul"), {"M": 32, "N": 64, "K": 32})
+    info = load_board("emulated").info
+    before = name()
+    assert finished.record["study"] == before
+    monkeypatch.setattr(tuning, "toolchain_versions", lambda: {"triton_rvv": "changed"})
+    after = name()
+    info = dataclasses.replace(info, kind="another")
+    assert len({before, after, name()}) == 3
 
 
 def test_two_runs_with_one_seed_are_the_same_run(finished: Finished, tmp_path: Path) -> None:

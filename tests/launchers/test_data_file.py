@@ -146,7 +146,7 @@ def test_python_and_c_agree_on_types_and_version():
     codes = {n.lower(): int(c) for n, c in re.findall(r"DATA_([A-Z]+\d+) = (\d+),", header)}
     assert codes == data_file._TYPE_CODES
     assert set(codes) == set(STORAGE_TYPES)
-    assert f"#define DATA_VERSION {data_file._VERSION}u" in header
+    assert f"#define DATA_VERSION {data_file.FORMAT_VERSION}u" in header
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,11 @@ def odd_range_kernel(x_ptr, N: tl.constexpr):
     ],
 )
 def test_mistakes_in_a_kernel(kernel, constants, what):
-    assert what in str(compile_error(kernel, {"x_ptr": "*i32"}, constants))
+    error = compile_error(kernel, {"x_ptr": "*i32"}, constants)
+    assert what in error.problem
+    # Neither the excerpt of the source nor the mark under it.
+    assert "^" not in error.problem
+    assert error.line.startswith(f"{__file__}:")
 
 
 def test_unknown_core():
