@@ -54,7 +54,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Scores samplers on recorded spaces.")
     parser.add_argument("score_py", type=Path, help="the tool that replays and scores")
     parser.add_argument("spaces", type=Path, help="folder of recorded spaces")
-    parser.add_argument("--samplers", default="tpe,ga,random", help="names, with commas between")
+    parser.add_argument(
+        "--samplers", default="auto,gp,tpe,ga,random", help="names, with commas between"
+    )
     parser.add_argument("--budget", type=int, default=100, help="configurations to try")
     parser.add_argument("--seeds", type=int, default=5, help="runs on each space")
     parser.add_argument("--jobs", type=int, default=1, help="runs at once")

@@ -11,7 +11,8 @@ import optuna
 from optuna.trial import TrialState, create_trial
 
 from engine.candidates import Candidates
-from engine.samplers import SamplerFactory, Situation
+from engine.samplers import SamplerFactory
+from engine.situation import Situation
 from search_spaces.config import Config, ParameterValue
 from search_spaces.space import Rule
 
@@ -59,9 +60,10 @@ class Proposals:
         self._seed = seed
         self._free = np.ones(len(candidates), dtype=bool)
         self._study = optuna.create_study(storage=None)
+        # The trial of each candidate that was taken, in the order of taking.
         self._trial_numbers: dict[int, int] = {}
-        self._times_s: dict[int, float] = {}
-        self._taken = 0
+        self._times_s: dict[int, float | None] = {}
+        self._takings = 0
         self._violations = 0
 
     @property
@@ -75,9 +77,9 @@ class Proposals:
         At least one candidate has to be free. The candidate stays free until `take`.
         """
         violations = []
-        rng = np.random.default_rng((self._seed, self._taken))
+        rng = np.random.default_rng((self._seed, self._takings))
         self._study.sampler = self._factory(
-            Situation(self._candidates, self._free, sorted(self._times_s.items()), rng)
+            Situation(self._candidates, self._free, tuple(self._trial_numbers), self._times_s, rng)
         )
         for _ in range(_MAX_ATTEMPTS):
             trial = self._study.ask(self._candidates.distributions)
@@ -109,17 +111,17 @@ class Proposals:
     def take(self, number: int) -> None:
         """A candidate is being tried."""
         self._free[number] = False
-        self._taken += 1
+        self._takings += 1
         self._trial_numbers[number] = self._add(self._candidates.config(number), TrialState.RUNNING)
 
     def finish(self, number: int, seconds: float | None) -> None:
         """A candidate that was taken took so long, or failed."""
-        trial_number = self._trial_numbers.pop(number)
+        trial_number = self._trial_numbers[number]
         if seconds is None:
             self._study.tell(trial_number, state=TrialState.PRUNED)
         else:
             self._study.tell(trial_number, seconds)
-            self._times_s[number] = seconds
+        self._times_s[number] = seconds
 
     def release(self, number: int) -> None:
         """A candidate that was taken was not tried after all: it is free again."""

@@ -2,51 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, TPESampler
 
-from engine.candidates import Candidates
 from engine.errors import UserError, nearest
+from engine.situation import Situation
+from engine.spread import farthest, spread
+from engine.surrogate import SurrogateSearch
 from search_spaces.config import ParameterValue
 
-__all__ = ["SAMPLERS", "SamplerFactory", "Situation", "sampler_named"]
+__all__ = ["SAMPLERS", "SamplerFactory", "sampler_named"]
 
 # Trials that spread over the space before a model or a population takes over. Few, since budgets
 # are 50 to 200; one for each parameter or so is what a first model needs.
 _SPREAD_TRIALS = 10
-
-# Candidates drawn for each trial of the spread start; the one farthest from all tried is taken.
-# More would push every start into the corners of the space.
-_SPREAD_DRAWS = 10
 
 # Of the genetic algorithm. A population has to be far smaller than the budget.
 _POPULATION = 6
 _TOURNAMENT = 3
 _STEP_CHANCE = 0.5
 
+# Of `auto`: one proposal of so many is TPE's. Where one model is misled the other is not, and each
+# learns from what the other tried.
+_TURNS = 3
 
-@dataclass(frozen=True)
-class Situation:
-    """What one proposal is made from.
-
-    Args:
-        candidates: the valid configurations.
-        free: for each candidate whether it may still be proposed; at least one may.
-        finished: candidates that were measured, by number, each with its time in seconds.
-        rng: the source of chance.
-    """
-
-    candidates: Candidates
-    free: npt.NDArray[np.bool_]
-    finished: Sequence[tuple[int, float]]
-    rng: np.random.Generator
-
+# Up to so many trials. TPE's cost grows with them, and near the optimum it mostly asks for what was
+# tried.
+_TURNS_END = 300
 
 Combination = Mapping[str, ParameterValue]
 SamplerFactory = Callable[[Situation], BaseSampler]
@@ -72,40 +58,15 @@ class _Joint(BaseSampler):
         raise AssertionError("a parameter was left out of a proposal")
 
 
-def _random(situation: Situation) -> Combination:
+def _random(situation: Situation) -> int:
     """Uniform over the valid configurations not tried yet."""
     free = np.flatnonzero(situation.free)
-    return situation.candidates.config(int(situation.rng.choice(free)))
+    return int(situation.rng.choice(free))
 
 
-def _grid(situation: Situation) -> Combination:
+def _grid(situation: Situation) -> int:
     """Every valid configuration, each time the one farthest from all that were taken before."""
-    return situation.candidates.config(_farthest(situation, np.flatnonzero(situation.free)))
-
-
-def _spread(situation: Situation) -> Combination:
-    """Of a few free configurations, the one farthest from all that were taken before.
-
-    This is Mitchell's best-candidate sampling (SIGGRAPH 1991) over the valid configurations.
-    """
-    free = np.flatnonzero(situation.free)
-    drawn = situation.rng.choice(free, size=min(_SPREAD_DRAWS, len(free)), replace=False)
-    return situation.candidates.config(_farthest(situation, drawn))
-
-
-def _farthest(situation: Situation, numbers: npt.NDArray[np.int64]) -> int:
-    """The one of these candidates that is farthest from its nearest taken one; the first of equals.
-
-    Where none is taken yet, the one farthest from the middle.
-    """
-    points = situation.candidates.points
-    taken = points[~situation.free]
-    if len(taken) == 0:
-        taken = points.mean(axis=0, keepdims=True)
-    gap = np.full(len(numbers), np.inf)
-    for point in taken:
-        np.minimum(gap, ((points[numbers] - point) ** 2).sum(axis=1), out=gap)
-    return int(numbers[int(gap.argmax())])
+    return farthest(situation, np.flatnonzero(situation.free))
 
 
 def _genetic(situation: Situation) -> Combination:
@@ -115,12 +76,12 @@ def _genetic(situation: Situation) -> Combination:
     nothing to store: two parents are chosen by tournament and crossed uniformly, and each parameter
     is mutated with a chance that changes one on average.
     """
-    best = sorted(situation.finished, key=lambda pair: pair[1])[:_POPULATION]
+    best = situation.quickest(_POPULATION)
     if not best:
-        return _random(situation)
+        return situation.candidates.config(_random(situation))
     rng, space = situation.rng, situation.candidates.space
     parents = [
-        situation.candidates.config(best[rng.integers(len(best), size=_TOURNAMENT).min()][0])
+        situation.candidates.config(best[rng.integers(len(best), size=_TOURNAMENT).min()])
         for _ in range(2)
     ]
     child: dict[str, ParameterValue] = {}
@@ -149,36 +110,53 @@ def _tpe(situation: Situation) -> BaseSampler:
     return TPESampler(seed=int(situation.rng.integers(2**32)), n_startup_trials=1)
 
 
-def _chosen_by(choose: Callable[[Situation], Combination]) -> SamplerFactory:
-    """A sampler from a function."""
+def _combined_by(choose: Callable[[Situation], Combination]) -> SamplerFactory:
+    """A sampler from a function that gives values for all parameters."""
     return lambda situation: _Joint(situation, choose)
+
+
+def _chosen_by(choose: Callable[[Situation], int]) -> SamplerFactory:
+    """A sampler from a function that gives the number of a candidate."""
+    return _combined_by(lambda situation: situation.candidates.config(choose(situation)))
 
 
 def _after_spread(factory: SamplerFactory) -> SamplerFactory:
     """The same sampler, after a start that spreads over the valid configurations."""
+    spreading = _chosen_by(spread)
+    return lambda situation: (
+        spreading(situation) if len(situation.taken) < _SPREAD_TRIALS else factory(situation)
+    )
+
+
+def _taking_turns(often: SamplerFactory, seldom: SamplerFactory) -> SamplerFactory:
+    """Two samplers that learn from all trials: at first every third proposal is the second's."""
 
     def make(situation: Situation) -> BaseSampler:
-        tried = int((~situation.free).sum())
-        return _Joint(situation, _spread) if tried < _SPREAD_TRIALS else factory(situation)
+        tried = len(situation.taken)
+        gives_way = tried < _TURNS_END and tried % _TURNS == _TURNS - 1
+        return seldom(situation) if gives_way else often(situation)
 
     return make
 
 
-# A further sampler is one line here: any of Optuna's, or a function of the situation.
-SAMPLERS: Mapping[str, SamplerFactory] = {
-    "tpe": _after_spread(_tpe),
-    "ga": _after_spread(_chosen_by(_genetic)),
-    "grid": _chosen_by(_grid),
-    "random": _chosen_by(_random),
+# A further sampler is one line here: any of Optuna's, or a function of the situation. Each search
+# makes its own, since some keep what they have worked out.
+SAMPLERS: Mapping[str, Callable[[], SamplerFactory]] = {
+    "auto": lambda: _taking_turns(_chosen_by(SurrogateSearch()), _tpe),
+    "gp": lambda: _chosen_by(SurrogateSearch()),
+    "tpe": lambda: _after_spread(_tpe),
+    "ga": lambda: _after_spread(_combined_by(_genetic)),
+    "grid": lambda: _chosen_by(_grid),
+    "random": lambda: _chosen_by(_random),
 }
 
 
 def sampler_named(name: str) -> SamplerFactory:
-    """The sampler with this name.
+    """The sampler with this name, made anew.
 
     Raises:
         UserError: where there is none; it names the nearest.
     """
     if name not in SAMPLERS:
         raise UserError(f"there is no sampler {name}: {nearest(name, SAMPLERS)}")
-    return SAMPLERS[name]
+    return SAMPLERS[name]()

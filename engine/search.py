@@ -39,7 +39,7 @@ class Search:
     def __init__(
         self,
         space: SearchSpace,
-        sampler: str = "tpe",
+        sampler: str = "auto",
         seed: int = 0,
         trials: StoredTrials | None = None,
     ) -> None:
@@ -116,14 +116,14 @@ class Search:
             files: copied to the study's artifacts, where optuna-dashboard offers them.
 
         Raises:
-            ValueError: for a configuration that is not open, a time that is not finite, or a
-                status that does not fit the time.
+            ValueError: for a configuration that is not open, a time that is not positive and
+                finite, or a status that does not fit the time.
         """
         candidate = self._candidates.number(config)
         if candidate is None or candidate not in self._open:
             raise ValueError(f"{config} is not open: tell only what ask gave, and only once")
-        if seconds is not None and not math.isfinite(seconds):
-            raise ValueError(f"a time has to be finite, and {seconds} is not")
+        if seconds is not None and not 0 < seconds < math.inf:
+            raise ValueError(f"a time has to be positive and finite, and {seconds} is not")
         status = status or ("runtime" if seconds is None else "correct")
         if (status == "correct") != (seconds is not None):
             raise ValueError(f"the status {status} does not go with the time {seconds}")

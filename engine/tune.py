@@ -77,8 +77,9 @@ def _add_search_arguments(parser: ArgumentParser) -> None:
         "--sampler",
         metavar="NAME",
         type=one_of("sampler", _sampler_names),
-        default="tpe",
-        help="how configurations are proposed: tpe, ga, grid or random (default: %(default)s)",
+        default="auto",
+        help="how configurations are proposed: auto, gp, tpe, ga, grid or random "
+        "(default: %(default)s)",
     )
     add(
         "--trials",

@@ -20,6 +20,7 @@ from search_spaces.space import Parameter, Rule, SearchSpace
 
 pytestmark = pytest.mark.timeout(60)
 
+LEARNING = ("auto", "gp", "tpe", "ga")
 VALID = frozenset(SPACE.valid_configs())
 
 
@@ -158,7 +159,7 @@ def test_a_table_is_a_space(sampler: str) -> None:
     assert sorted(map(str, asked)) == sorted(str(Config(row)) for row in rows)
 
 
-@pytest.mark.parametrize("name", ["tpe", "ga"])
+@pytest.mark.parametrize("name", LEARNING)
 def test_samplers_that_learn_do_better_than_chance(name: str) -> None:
     def mean_best(sampler: str) -> float:
         searches = [Search(SPACE, sampler, seed) for seed in range(4)]
@@ -169,7 +170,7 @@ def test_samplers_that_learn_do_better_than_chance(name: str) -> None:
     assert mean_best(name) < 0.9 * mean_best("random")
 
 
-@pytest.mark.parametrize("name", ["tpe", "ga"])
+@pytest.mark.parametrize("name", LEARNING)
 def test_samplers_that_learn_avoid_what_fails(name: str) -> None:
     def failures(sampler: str) -> int:
         count = 0
@@ -188,6 +189,21 @@ def test_samplers_that_learn_avoid_what_fails(name: str) -> None:
 def test_a_table_of_a_huge_product_is_quick() -> None:
     rows = [{f"P{p}": (row * (p + 3)) % 50 for p in range(12)} for row in range(50)]
     assert len(list(iter(Search(SearchSpace.from_configs(rows), "tpe").ask, None))) == 50
+
+
+def test_a_space_too_large_to_list_is_sampled(sampler: str) -> None:
+    """Of 10**15 combinations, of which a rule forbids half."""
+    parameters = tuple(Parameter(f"P{p}", tuple(range(10))) for p in range(15))
+    even = Rule("even", "its sum is odd", lambda config: sum(config.values()) % 2 == 0)
+    default = Config({parameter.name: 3 for parameter in parameters[:-1]} | {"P14": 2})
+    space = SearchSpace(parameters, (even,), default)
+    searches = [Search(space, sampler, seed=1) for _ in range(2)]
+    assert searches[0].size > 40_000
+    once, again = (list(islice(iter(search.ask, None), 12)) for search in searches)
+    assert once == again
+    assert once[0] == default
+    assert len(set(once)) == 12
+    assert all(space.violation(config) is None for config in once)
 
 
 def test_an_unknown_sampler_names_the_nearest() -> None:
@@ -213,7 +229,7 @@ def test_only_what_is_open_can_be_told() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "status"),
-    [(float("nan"), None), (float("inf"), None), (1.0, "timeout"), (None, "correct")],
+    [(float("nan"), None), (float("inf"), None), (0.0, None), (1.0, "timeout"), (None, "correct")],
 )
 def test_a_time_and_a_status_have_to_agree(seconds: float | None, status: Status | None) -> None:
     search = Search(SPACE, "random")

@@ -1,0 +1,42 @@
+"""How much a configuration that was not tried yet is expected to gain."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import erfcx, ndtr
+
+__all__ = ["log_expected_improvement"]
+
+Floats = npt.NDArray[np.float64]
+
+_LOG_SQRT_TWO_PI = 0.5 * np.log(2 * np.pi)
+
+# Below this many standard deviations the gain is computed by its scaled form, and below the second
+# by its expansion, since 1 - x loses all digits there.
+_TAIL = -1.0
+_FAR_TAIL = -1e3
+
+
+def log_expected_improvement(mean: Floats, deviation: Floats, best: float) -> Floats:
+    """Logarithm of the expected improvement on the lowest target so far.
+
+    With z = (best - mean) / deviation it is log(deviation * (pdf(z) + z * cdf(z))), which stays
+    finite where the improvement itself underflows (Ament et al., "Unexpected improvements to
+    expected improvement for Bayesian optimization", NeurIPS 2023, equation 9).
+
+    Args:
+        mean: shape (rows,), expected targets.
+        deviation: shape (rows,), their standard deviations, all positive.
+        best: lowest target so far.
+    """
+    z = (best - mean) / deviation
+    result = np.empty_like(z)
+    near, far = z > _TAIL, z < _FAR_TAIL
+    tail = ~near & ~far
+    density = np.exp(-0.5 * z[near] ** 2 - _LOG_SQRT_TWO_PI)
+    result[near] = np.log(density + z[near] * ndtr(z[near]))
+    scaled = z[tail] * np.sqrt(np.pi / 2) * erfcx(-z[tail] / np.sqrt(2))
+    result[tail] = np.log1p(scaled) - 0.5 * z[tail] ** 2 - _LOG_SQRT_TWO_PI
+    result[far] = -2 * np.log(-z[far]) - 0.5 * z[far] ** 2 - _LOG_SQRT_TWO_PI
+    return result + np.log(deviation)

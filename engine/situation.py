@@ -1,0 +1,38 @@
+"""What one proposal is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.candidates import Candidates
+
+__all__ = ["Situation"]
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What is known when a sampler is asked; candidates go by their number.
+
+    Args:
+        candidates: the valid configurations.
+        free: for each candidate whether it may still be proposed; at least one may.
+        taken: those that are being tried or have been, in the order of asking.
+        times_s: outcome of those that have one: the time in seconds, or None for a failure. What
+            is taken and not here is being tried now.
+        rng: the source of chance.
+    """
+
+    candidates: Candidates
+    free: npt.NDArray[np.bool_]
+    taken: Sequence[int]
+    times_s: Mapping[int, float | None]
+    rng: np.random.Generator
+
+    def quickest(self, count: int) -> list[int]:
+        """The candidates with the shortest times, the quickest first; `count` at most."""
+        timed = [(seconds, n) for n, seconds in self.times_s.items() if seconds is not None]
+        return [number for _, number in sorted(timed)[:count]]

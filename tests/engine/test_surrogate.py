@@ -1,0 +1,200 @@
+"""The Gaussian process against direct computations, and what the sampler on top of it keeps to."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+from search_helpers import SPACE, run, time_of
+
+from engine.acquisition import log_expected_improvement
+from engine.candidates import Candidates
+from engine.gaussian_process import GaussianProcess, Hyperparameters, Posterior, fit
+from engine.search import Search
+from engine.situation import Situation
+from engine.surrogate import SurrogateSearch, targets
+from search_spaces.space import Parameter, SearchSpace
+
+pytestmark = pytest.mark.timeout(60)
+
+# A categorical parameter, and one that has a single value and so no length scale.
+MIXED = Candidates(
+    SearchSpace(
+        (
+            Parameter("BLOCK", (1, 2, 4, 8)),
+            Parameter("ORDER", ("rows", "columns", "blocks")),
+            Parameter("FIXED", (3,)),
+            Parameter("STAGES", (1, 2, 3, 4, 5)),
+        )
+    )
+)
+LOGARITHMS = np.array([-0.3, 0.4, -0.8, 0.2, -0.5, -3.0])
+
+
+def _covariance(one: dict[str, object], other: dict[str, object]) -> float:
+    """The kernel of the docstring, one pair of configurations at a time."""
+    scales, (joint, additive) = np.exp(LOGARITHMS[:3]), np.exp(LOGARITHMS[3:5])
+    apart = np.array(
+        [
+            abs(math.log2(one["BLOCK"]) - math.log2(other["BLOCK"])) / 3,
+            float(one["ORDER"] != other["ORDER"]),
+            abs(one["STAGES"] - other["STAGES"]) / 4,
+        ]
+    )
+
+    def matern(r: float) -> float:
+        return (1 + math.sqrt(5) * r + 5 * r * r / 3) * math.exp(-math.sqrt(5) * r)
+
+    alone = [matern(math.sqrt(3) * r) for r in apart / scales]
+    return joint * matern(float(np.linalg.norm(apart / scales))) + additive * sum(alone) / 3
+
+
+def _dense(numbers: np.ndarray, others: np.ndarray) -> np.ndarray:
+    return np.array(
+        [[_covariance(MIXED.config(a), MIXED.config(b)) for b in others] for a in numbers]
+    )
+
+
+@pytest.fixture
+def observed() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return rng.choice(len(MIXED), 20, replace=False), rng.normal(size=20)
+
+
+def test_predictions_are_those_of_the_dense_formula(
+    observed: tuple[np.ndarray, np.ndarray],
+) -> None:
+    numbers, values = observed
+    asked = np.arange(0, len(MIXED), 3)
+    process = GaussianProcess(
+        MIXED.levels,
+        MIXED.indicators(numbers.tolist()),
+        values,
+        Hyperparameters.from_logarithms(LOGARITHMS),
+    )
+    mean, deviation = process.predict(MIXED.indicators(asked.tolist()))
+    inverse = np.linalg.inv(
+        _dense(numbers, numbers) + (math.exp(LOGARITHMS[-1]) + 1e-6) * np.eye(20)
+    )
+    cross = _dense(asked, numbers)
+    np.testing.assert_allclose(mean, cross @ inverse @ values, rtol=1e-8, atol=1e-10)
+    variance = np.diag(_dense(asked, asked) - cross @ inverse @ cross.T)
+    np.testing.assert_allclose(deviation, np.sqrt(variance), rtol=1e-6)
+
+
+def test_the_posterior_is_likelihood_times_prior(observed: tuple[np.ndarray, np.ndarray]) -> None:
+    """Two vectors of hyperparameters compared, so that constants fall away."""
+    numbers, values = observed
+    posterior = Posterior(MIXED.levels, MIXED.indicators(numbers.tolist()), values)
+    middle, _ = posterior.starts()
+    noise = (math.exp(LOGARITHMS[-1]) + 1e-6) * np.eye(20)
+    likelihood = stats.multivariate_normal(np.zeros(20), _dense(numbers, numbers) + noise)
+    prior = stats.norm(middle, [1, 1, 1, 1, 1, 1.5]).logpdf(LOGARITHMS).sum()
+    constant = (
+        10 * math.log(2 * math.pi) - stats.norm(middle, [1, 1, 1, 1, 1, 1.5]).logpdf(middle).sum()
+    )
+    expected = -likelihood.logpdf(values) - prior - constant
+    assert posterior(LOGARITHMS)[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_gradient_is_that_of_finite_differences(
+    observed: tuple[np.ndarray, np.ndarray],
+) -> None:
+    numbers, values = observed
+    posterior = Posterior(MIXED.levels, MIXED.indicators(numbers.tolist()), values)
+    step = 1e-5
+    numeric = [
+        (posterior(LOGARITHMS + step * e)[0] - posterior(LOGARITHMS - step * e)[0]) / (2 * step)
+        for e in np.eye(len(LOGARITHMS))
+    ]
+    np.testing.assert_allclose(posterior(LOGARITHMS)[1], numeric, rtol=1e-5, atol=1e-6)
+
+
+def test_a_fit_finds_which_parameter_matters() -> None:
+    numbers = np.random.default_rng(1).choice(len(MIXED), 40, replace=False)
+    values = np.array([math.sin(3 * MIXED.config(n)["STAGES"]) for n in numbers])
+    scales = fit(
+        MIXED.levels, MIXED.indicators(numbers.tolist()), values / values.std()
+    ).length_scales
+    assert scales[2] < 0.3 * min(scales[0], scales[1])
+
+
+@pytest.mark.parametrize("best", [2.0, 0.3, -1.0, -6.0])
+def test_the_expected_improvement_is_the_integral(best: float) -> None:
+    mean, deviation = 0.5, 0.7
+    gain, _ = integrate.quad(
+        lambda y: (best - y) * stats.norm.pdf(y, mean, deviation), -15, best, epsabs=0, limit=200
+    )
+    result = log_expected_improvement(np.array([mean]), np.array([deviation]), best)
+    assert result[0] == pytest.approx(math.log(gain), rel=1e-6)
+
+
+def test_the_expected_improvement_stays_in_order_where_it_underflows() -> None:
+    means = np.concatenate([np.linspace(0, 60, 50), np.linspace(900, 1100, 50), [1e6]])
+    gains = log_expected_improvement(means, np.ones_like(means), 0.0)
+    assert np.isfinite(gains).all()
+    assert (np.diff(gains) < 0).all()
+
+
+def test_targets_hold_back_the_slow_and_count_failures_among_them() -> None:
+    values = targets([1.0, 2.0, 4.0, 64.0, 1024.0, None])
+    assert values.mean() == pytest.approx(0)
+    assert values.std() == pytest.approx(1)
+    assert values[0] < values[1] < values[2] < values[3]
+    assert values[3] == values[4] == values[5]
+    np.testing.assert_allclose(targets([1e-6, 2e-6, 4e-6, 64e-6, 1e-3, None]), values)
+
+
+@pytest.mark.parametrize("times_s", [[], [None, None], [2.0, 2.0, 2.0]])
+def test_targets_are_zero_where_there_is_nothing_to_tell_apart(
+    times_s: list[float | None],
+) -> None:
+    assert targets(times_s).tolist() == [0.0] * len(times_s)
+
+
+def test_targets_tell_a_few_slow_ones_from_many_equal_ones() -> None:
+    values = targets([1.0, 1.0, 1.0, 1.0, 8.0])
+    assert values[4] > values[0]
+
+
+def test_the_far_tail_of_the_expected_improvement_goes_on_from_the_near_one() -> None:
+    """Less the square that dominates both, they differ by twice the logarithm of 1001 / 999."""
+    z = np.array([999.0, 1001.0])
+    rest = log_expected_improvement(z, np.ones(2), 0.0) + z**2 / 2
+    assert rest[0] - rest[1] == pytest.approx(2 * math.log(1001 / 999), rel=1e-3)
+
+
+def test_one_outcome_of_many_open_proposals_is_enough() -> None:
+    """The hyperparameters are then fitted to none: it is not among the first that they wait for."""
+    search = Search(SPACE, "gp")
+    batch = [search.ask() for _ in range(41)]
+    search.tell(batch[-1], 1.0)
+    assert search.ask() not in batch
+
+
+def test_what_is_being_tried_keeps_the_next_proposal_away() -> None:
+    candidates = Candidates(SPACE)
+    moved = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        taken = [int(number) for number in rng.choice(len(candidates), 12, replace=False)]
+        times_s = {number: time_of(candidates.config(number)) for number in taken}
+        free = ~np.isin(np.arange(len(candidates)), taken)
+        first = SurrogateSearch()(Situation(candidates, free, tuple(taken), times_s, rng))
+        free[first] = False
+        knowing = Situation(candidates, free, (*taken, first), times_s, rng)
+        moved += SurrogateSearch()(knowing) != SurrogateSearch()(
+            Situation(candidates, free, tuple(taken), times_s, rng)
+        )
+    assert moved >= 2
+
+
+@pytest.mark.parametrize("sampler", ["gp", "auto"])
+def test_few_trials_find_the_optimum(sampler: str) -> None:
+    optimum = min(map(time_of, SPACE.valid_configs()))
+    for seed in range(6):
+        search = Search(SPACE, sampler, seed)
+        list(run(search, 25))
+        assert search.best()[1] == optimum
