@@ -110,12 +110,7 @@ def _along_rows(
                 for run in range(runs)
             ]
 
-            def points(start: Val) -> list[Point]:
-                return [
-                    Point(row, builder.add(start, integer(offset)), width, path)
-                    for row, offset in group  # noqa: B023 - called within this turn only
-                ]
-
+            points = functools.partial(_points_of_group, builder, group, width, path)
             totals = _Totals(builder, combination, sources, points(integer(0)))
             if shape[-1] > runs * width:
                 end, step = integer(shape[-1]), integer(runs * width)
@@ -127,6 +122,25 @@ def _along_rows(
                     result.write(builder, Point(place[:-1], place[-1], 1), value)
 
     sinks.guarded(context, sources, walk)
+
+
+def _points_of_group(
+    builder: Builder,
+    group: Sequence[tuple[tuple[Val, ...], int]],
+    width: int,
+    path: Path,
+    start: Val,
+) -> list[Point]:
+    """The runs of a group of rows and offsets in them, from `start` on."""
+    return [Point(row, builder.add(start, integer(offset)), width, path) for row, offset in group]
+
+
+def _points_across(
+    index: tuple[Val, ...], axis: int, starts: Sequence[Val], width: int, path: Path, along: Val
+) -> list[Point]:
+    """The runs at position `along` of the reduced dimension."""
+    where = (*index[:axis], along, *index[axis:])
+    return [Point(where, start, width, path) for start in starts]
 
 
 def _across_rows(
@@ -147,10 +161,7 @@ def _across_rows(
             for start in sinks.steps(context, shape[-1], runs * width, unrolled=False):
                 starts = [builder.add(start, integer(run * width)) for run in range(runs)]
 
-                def points(along: Val) -> list[Point]:
-                    where = (*index[:axis], along, *index[axis:])  # noqa: B023
-                    return [Point(where, at, width, path) for at in starts]  # noqa: B023
-
+                points = functools.partial(_points_across, index, axis, starts, width, path)
                 totals = _Totals(builder, combination, sources, points(integer(0)))
                 with builder.loop(integer(1), integer(shape[axis]), integer(1)) as along:
                     totals.add(points(along))
