@@ -1,10 +1,9 @@
 """Boards: the emulated one, this machine, and boards over SSH."""
 
 from rvv_runner.board import Board, BoardError, BoardInfo
-from rvv_runner.measurement import CONFIG_STATUSES, Artifact, Measurement, Status
+from rvv_runner.measurement import Artifact, Measurement, Status
 
 __all__ = [
-    "CONFIG_STATUSES",
     "Artifact",
     "Board",
     "BoardError",

@@ -85,7 +85,7 @@ class SshSettings:
     user: str | None = None
     port: int | None = None
     folder: str = ".cache/triton-rvv-tuner"
-    lock: str = "/tmp/triton-rvv-tuner.lock"
+    lock: str = "/tmp/triton-rvv-tuner.lock"  # on the board, where all of its users may write
     wrapper: tuple[str, ...] = ()
     core: int | None = None
     governor: str | None = None

@@ -7,10 +7,11 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 from engine.artifacts import BuildFailure
 from rvv_runner.board import BoardError, BoardInfo
-from rvv_runner.measurement import Artifact, Measurement
+from rvv_runner.measurement import Artifact, Measurement, Status
 from search_spaces.config import Config
 
 INFO = BoardInfo(
@@ -87,7 +88,8 @@ class FakeBoard:
         if place in self.faults:
             run = "board"
         if run != "correct":
-            return Measurement(status=run, reason=f"the fake board says {run}", board="fake")  # type: ignore[arg-type]
+            reason = f"the fake board says {run}"
+            return Measurement(status=cast(Status, run), reason=reason, board="fake")
         time_s = float(str(config["time_ms"])) / 1e3
         return Measurement(
             status="correct",

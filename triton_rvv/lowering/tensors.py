@@ -8,6 +8,7 @@ asks, so that a chain of element-wise operations becomes one loop without interm
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -72,7 +73,7 @@ class Point:
         return (*self.index, self.start)
 
 
-class Tensor:
+class Tensor(ABC):
     """A recipe for the elements of a block.
 
     Attributes:
@@ -112,9 +113,9 @@ class Tensor:
             point.memo[key] = self.evaluate(builder, point)
         return point.memo[key]
 
+    @abstractmethod
     def evaluate(self, builder: Builder, point: Point) -> Val:
         """Write the code that computes the elements at `point`."""
-        raise NotImplementedError
 
     def settle(self, buffer: Buffer) -> None:
         """From now on the elements are those in `buffer`."""
