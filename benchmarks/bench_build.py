@@ -13,7 +13,7 @@ from engine.artifacts import ArtifactStore
 from engine.build import BuildRequest, KernelBuilder
 from rvv_runner import Artifact
 from search_spaces.config import Config
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 
 __all__ = ["build_times_s"]
 
@@ -29,7 +29,7 @@ def build_times_s(block: tuple[int, int, int]) -> tuple[list[float], Mapping[str
         for attempt in range(REPETITIONS + 1):
             # Each build has a store of its own, so that none is found instead of made.
             store = ArtifactStore(Path(folder, str(attempt)).resolve())
-            target = Target(cpu="spacemit-x60")
+            target = RVVTarget(cpu="spacemit-x60")
             builder = KernelBuilder(BuildRequest("matmul", SHAPE, "fp32", target, store))
             start_s = time.perf_counter()
             built = builder.build(_config(block))

@@ -23,7 +23,7 @@ from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.plugin import find_qemu
 from search_spaces.config import Config
 from triton_rvv.link import link_elf
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 from triton_rvv.zig import run_zig_cc
 
 __all__ = ["build_handwritten_matmul", "build_triton_matmul", "measure_ratio"]
@@ -43,7 +43,7 @@ def build_handwritten_matmul(folder: Path, shape: tuple[int, int, int]) -> Artif
         timeout_s=TIMEOUT_S,
     )
     elf = folder / "kernel.elf"
-    link_elf([folder / "kernel.o", launcher_object(Target())], elf)
+    link_elf([folder / "kernel.o", launcher_object(RVVTarget())], elf)
     random = np.random.default_rng(0)
     a = random.standard_normal((m, k), dtype=np.float32)
     b = random.standard_normal((k, n), dtype=np.float32)
@@ -62,7 +62,7 @@ def build_triton_matmul(folder: Path, shape: tuple[int, int, int]) -> Artifact:
     """The Triton matmul with blocks of 16x32x16 at the shape M, N, K."""
     sizes = dict(zip("MNK", shape, strict=True))
     store = ArtifactStore(folder.resolve() / "store")
-    builder = KernelBuilder(BuildRequest("matmul", sizes, "fp32", Target(), store))
+    builder = KernelBuilder(BuildRequest("matmul", sizes, "fp32", RVVTarget(), store))
     names = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "GROUP_SIZE_M")
     built = builder.build(Config(dict(zip(names, (16, 32, 16, 8), strict=True))))
     if isinstance(built, BuildFailure):

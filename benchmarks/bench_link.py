@@ -10,7 +10,7 @@ from pathlib import Path
 import launchers
 from launchers.objects import launcher_object
 from triton_rvv.link import link_elf, warm_up
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 from triton_rvv.zig import run_zig_cc
 
 __all__ = ["link_times_s"]
@@ -31,7 +31,7 @@ void triton_rvv_kernel(const uint64_t *args, uint32_t x, uint32_t y, uint32_t z,
 def link_times_s(repetitions: int) -> list[float]:
     """Seconds that each of a number of links took, on a warm cache."""
     warm_up()
-    launcher = launcher_object(Target())
+    launcher = launcher_object(RVVTarget())
     times_s = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)

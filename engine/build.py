@@ -18,7 +18,7 @@ from search_spaces.config import Config
 from triton_rvv.errors import CompileError
 from triton_rvv.link import LinkError, link_elf, warm_up
 from triton_rvv.pipeline import compile_kernel
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 
 __all__ = ["BuildRequest", "KernelBuilder"]
 
@@ -36,7 +36,7 @@ class BuildRequest:
     kernel: str
     shape: Mapping[str, int]
     dtype: str
-    target: Target
+    target: RVVTarget
     store: ArtifactStore
 
 

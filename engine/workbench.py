@@ -16,7 +16,7 @@ from engine.ray_workers import ray_session
 from kernels.spec import Problem
 from rvv_runner.board import BoardInfo
 from rvv_runner.devices import load_board
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 
 __all__ = ["Workbench", "boards_at_once", "cores", "workbench"]
 
@@ -74,7 +74,7 @@ def workbench(
         UserError: where the Ray cluster does not answer.
         BoardError: where a board cannot be used.
     """
-    target = Target(vlen_bits=info.vlen_bits, cpu=info.cpu)
+    target = RVVTarget(vlen_bits=info.vlen_bits, cpu=info.cpu)
     store = ArtifactStore(ARTIFACT_FOLDER.resolve())
     request = BuildRequest(problem.spec.name, problem.shape, problem.dtype, target, store)
     with ray_session(jobs, ray_address):

@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 from triton_rvv.zig import ZIG_TARGET_FLAGS, run_zig_cc, zig_version
 
 __all__ = ["launcher_object"]
@@ -19,7 +19,7 @@ _SOURCES = ("launcher.c", "check.c", "data_file.c", "vector_unit.c")
 _FLAGS = ("-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-Werror", "-r")
 
 
-def launcher_object(target: Target) -> Path:
+def launcher_object(target: RVVTarget) -> Path:
     """The path of the launcher's object file for `target`, compiled on the first call.
 
     The launcher is plain rv64gc and takes the vector length from the kernel's own object, so all

@@ -23,12 +23,12 @@ def try_vector_add(board: Board) -> Measurement:
     from engine.artifacts import ArtifactStore, BuildFailure
     from engine.build import BuildRequest, KernelBuilder
     from kernels.registry import load_kernel
-    from triton_rvv.target import Target
+    from triton_rvv.target import RVVTarget
 
     spec = load_kernel("vector_add")
     with tempfile.TemporaryDirectory(prefix="check-") as folder:
         store = ArtifactStore(Path(folder))
-        target = Target(vlen_bits=board.info.vlen_bits, cpu=board.info.cpu)
+        target = RVVTarget(vlen_bits=board.info.vlen_bits, cpu=board.info.cpu)
         request = BuildRequest(spec.name, spec.default_shape, spec.dtypes[0], target, store)
         builder = KernelBuilder(request)
         default = spec.default_config

@@ -1,9 +1,9 @@
 """A Triton back end for RISC-V Vector: kernels to objects and static executables."""
 
 from triton_rvv.errors import CompileError
-from triton_rvv.target import SUPPORTED_VLEN_BITS, Target
+from triton_rvv.target import SUPPORTED_VLEN_BITS, RVVTarget
 
-__all__ = ["SUPPORTED_VLEN_BITS", "CompileError", "Target", "compile_kernel"]
+__all__ = ["SUPPORTED_VLEN_BITS", "CompileError", "RVVTarget", "compile_kernel"]
 
 
 def __getattr__(name: str) -> object:

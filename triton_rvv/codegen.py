@@ -9,7 +9,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from triton_rvv.errors import CompileError
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 
 __all__ = ["MachineCode", "generate"]
 
@@ -29,7 +29,7 @@ class MachineCode:
     object: bytes
 
 
-def generate(llir: str, target: Target) -> MachineCode:
+def generate(llir: str, target: RVVTarget) -> MachineCode:
     """Optimise a module and translate it.
 
     Raises:
@@ -62,7 +62,7 @@ def _clean_up(module: Any, machine: Any) -> None:
 
 
 @functools.cache
-def _target_machine(target: Target) -> Any:
+def _target_machine(target: RVVTarget) -> Any:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     for option in _SCHEDULED_ALREADY:

@@ -9,7 +9,7 @@ from typing import Any
 
 from triton.backends.compiler import BaseBackend, GPUTarget
 
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 from triton_rvv.version import backend_version
 
 __all__ = ["RVVBackend", "RVVOptions"]
@@ -92,8 +92,8 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         stages["o"] = lambda llir, _: _make_object(llir, self._rvv_target)
 
     @property
-    def _rvv_target(self) -> Target:
-        return Target(vlen_bits=self.target.warp_size, cpu=self.target.arch)
+    def _rvv_target(self) -> RVVTarget:
+        return RVVTarget(vlen_bits=self.target.warp_size, cpu=self.target.arch)
 
 
 def _make_ttir(module: Any, _: dict[str, Any]) -> Any:
@@ -103,7 +103,7 @@ def _make_ttir(module: Any, _: dict[str, Any]) -> Any:
     return module
 
 
-def _make_llir(module: Any, metadata: dict[str, Any], target: Target) -> str:
+def _make_llir(module: Any, metadata: dict[str, Any], target: RVVTarget) -> str:
     from triton_rvv.lowering import kernel_name, lower_module
     from triton_rvv.passes import generic_text
     from triton_rvv.ttir import parse_module
@@ -114,7 +114,7 @@ def _make_llir(module: Any, metadata: dict[str, Any], target: Target) -> str:
     return lower_module(parsed, target)
 
 
-def _make_object(llir: str, target: Target) -> bytes:
+def _make_object(llir: str, target: RVVTarget) -> bytes:
     from triton_rvv.codegen import generate
 
     return generate(llir, target).object

@@ -13,7 +13,7 @@ from triton.compiler.errors import CompilationError
 from triton_rvv.compiler import RVVBackend
 from triton_rvv.errors import CompileError
 from triton_rvv.passes import generic_text, optimise
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 
 __all__ = ["make_ttir"]
 
@@ -23,7 +23,7 @@ def make_ttir(
     signature: Mapping[str, str],
     constants: Mapping[str, object],
     divisible_by_16: frozenset[str],
-    target: Target,
+    target: RVVTarget,
 ) -> str:
     """Translate a kernel to optimised TTIR.
 

@@ -11,7 +11,7 @@ from typing import Any
 from triton_rvv.codegen import generate
 from triton_rvv.frontend import make_ttir
 from triton_rvv.lowering import lower_module
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 from triton_rvv.ttir import parse_module
 
 __all__ = ["CompiledKernel", "compile_kernel"]
@@ -42,7 +42,7 @@ def compile_kernel(
     function: Any,
     signature: Mapping[str, str],
     constants: Mapping[str, object],
-    target: Target,
+    target: RVVTarget,
     known: Mapping[str, int] | None = None,
 ) -> CompiledKernel:
     """Compile a kernel for one configuration.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["SUPPORTED_VLEN_BITS", "Target"]
+__all__ = ["SUPPORTED_VLEN_BITS", "RVVTarget"]
 
 SUPPORTED_VLEN_BITS = (128, 256, 512, 1024)
 
 
 @dataclass(frozen=True)
-class Target:
+class RVVTarget:
     """A RISC-V core with the vector extension 1.0.
 
     Args:
@@ -41,7 +41,7 @@ class Target:
     def features(self) -> str:
         """LLVM's feature string: rv64gcv, the vector length and RVA22's bit manipulation."""
         # QEMU 7.2 ends a program over Zicond, which some cores bring along.
-        return f"+m,+a,+f,+d,+c,+v,+zvl{self.vlen_bits}b,+zba,+zbb,+zbs,+zicbop,-zicond"
+        return f"+m,+a,+f,+d,+c,+v,+zvl{self.vlen_bits}b,+zba,+zbb,+zbs,+zfh,+zvfh,+zicbop,-zicond"
 
     def lanes(self, element_bits: int) -> int:
         """Elements of `element_bits` in one vector register (LMUL 1)."""

@@ -19,7 +19,7 @@ from rvv_runner.measurement import Artifact
 from search_spaces.config import Config
 from triton_rvv import version as version_module
 from triton_rvv.compiler import RVVBackend
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 from triton_rvv.version import folder_digest
 
 pytestmark = pytest.mark.timeout(180)
@@ -29,7 +29,7 @@ CONFIG = Config({"BLOCK_SIZE": 256})
 
 def builder(folder: Path, size: int = 1000) -> KernelBuilder:
     store = ArtifactStore(folder)
-    return KernelBuilder(BuildRequest("vector_add", {"N": size}, "fp32", Target(), store))
+    return KernelBuilder(BuildRequest("vector_add", {"N": size}, "fp32", RVVTarget(), store))
 
 
 def built(result: Artifact | BuildFailure) -> Artifact:

@@ -13,7 +13,7 @@ from launchers import Argument
 from launchers.data_file import write_data_file
 from launchers.objects import launcher_object
 from triton_rvv.link import link_elf
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 from triton_rvv.zig import run_zig_cc
 
 RUN_TIMEOUT_S = 30
@@ -69,7 +69,7 @@ def build_elf(build_object: BuildElf) -> BuildElf:
         kernel = build_object(body)
         elf = kernel.with_name("kernel.elf")
         if not elf.exists():
-            link_elf([kernel, launcher_object(Target(vlen_bits=256))], elf)
+            link_elf([kernel, launcher_object(RVVTarget(vlen_bits=256))], elf)
         return elf
 
     return build

@@ -9,7 +9,7 @@ import pytest
 from launchers.objects import launcher_object
 from triton_rvv import link
 from triton_rvv.link import LinkError, link_elf
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 from triton_rvv.zig import ZigError, run_zig_cc
 
 MISSING = "extern void absent_function(void); absent_function();"
@@ -17,7 +17,7 @@ MISSING = "extern void absent_function(void); absent_function();"
 
 @pytest.fixture
 def launcher():
-    return launcher_object(Target(vlen_bits=256))
+    return launcher_object(RVVTarget(vlen_bits=256))
 
 
 def test_same_objects_give_the_same_bytes_whatever_the_paths(build_object, launcher, tmp_path):

@@ -12,12 +12,12 @@ import pytest
 from launchers import objects
 from launchers.objects import launcher_object
 from triton_rvv.link import link_elf
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 
 PRINT_PATH = """
 from launchers.objects import launcher_object
-from triton_rvv.target import Target
-print(launcher_object(Target(vlen_bits=256)))
+from triton_rvv.target import RVVTarget
+print(launcher_object(RVVTarget(vlen_bits=256)))
 """
 
 
@@ -45,9 +45,9 @@ def test_processes_that_build_it_at_once_share_one_whole_file(empty_cache, build
 
 
 def test_second_call_compiles_nothing(empty_cache, monkeypatch):
-    first = launcher_object(Target(vlen_bits=256))
+    first = launcher_object(RVVTarget(vlen_bits=256))
     monkeypatch.setattr(objects, "run_zig_cc", None)
-    assert launcher_object(Target(vlen_bits=256)) == first
+    assert launcher_object(RVVTarget(vlen_bits=256)) == first
 
 
 @pytest.mark.parametrize(
@@ -55,23 +55,23 @@ def test_second_call_compiles_nothing(empty_cache, monkeypatch):
     [("_FLAGS", (*objects._FLAGS, "-DOTHER")), ("zig_version", lambda: "0.0.1")],
 )
 def test_other_flags_or_compiler_give_another_file(empty_cache, monkeypatch, name, value):
-    first = launcher_object(Target(vlen_bits=256))
+    first = launcher_object(RVVTarget(vlen_bits=256))
     monkeypatch.setattr(objects, name, value)
-    assert launcher_object(Target(vlen_bits=256)) != first
+    assert launcher_object(RVVTarget(vlen_bits=256)) != first
 
 
 def test_changed_source_gives_another_file(empty_cache, monkeypatch, tmp_path):
-    first = launcher_object(Target(vlen_bits=256))
+    first = launcher_object(RVVTarget(vlen_bits=256))
     for path in objects._SOURCE_FOLDER.glob("*.[ch]"):
         text = path.read_text()
         (tmp_path / path.name).write_text(text + "\n" if path.name == "check.h" else text)
     monkeypatch.setattr(objects, "_SOURCE_FOLDER", tmp_path)
-    assert launcher_object(Target(vlen_bits=256)) != first
+    assert launcher_object(RVVTarget(vlen_bits=256)) != first
 
 
 def test_it_needs_no_vector_unit_of_the_compiler(empty_cache):
     """The object's attributes name the extensions that its instructions come from."""
-    attributes = launcher_object(Target(vlen_bits=256)).read_bytes()
+    attributes = launcher_object(RVVTarget(vlen_bits=256)).read_bytes()
     assert b"rv64i" in attributes
     assert b"_v1p0" not in attributes
     assert b"_zve" not in attributes
@@ -81,5 +81,5 @@ def test_no_cache_folder_is_one_clear_error(monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     with pytest.raises(OSError, match=str(tmp_path / "file")):
-        launcher_object(Target(vlen_bits=256))
+        launcher_object(RVVTarget(vlen_bits=256))
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]

@@ -21,7 +21,7 @@ from rvv_runner.emulated.counters import Region, parse_report
 from rvv_runner.emulated.plugin import build_plugin, find_qemu, write_once
 from rvv_runner.emulated.run import Emulator, run_in_qemu
 from triton_rvv.link import link_elf
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 from triton_rvv.zig import run_zig_cc
 
 RUN_TIMEOUT_S = 30.0
@@ -118,7 +118,7 @@ def build_kernel(tmp_path: Path) -> BuildKernel:
             folder=tmp_path,
         )
         elf = tmp_path / "kernel.elf"
-        link_elf([tmp_path / "kernel.o", launcher_object(Target(vlen_bits=vlen_bits))], elf)
+        link_elf([tmp_path / "kernel.o", launcher_object(RVVTarget(vlen_bits=vlen_bits))], elf)
         write_data_file(tmp_path / "data", arguments)
         digest = hashlib.sha256(elf.read_bytes()).hexdigest()
         return Artifact(elf, digest, tmp_path / "data", grid, vlen_bits)

@@ -16,7 +16,7 @@ from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.counters import parse_report
 from rvv_runner.emulated.plugin import build_plugin, find_qemu
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 
 COSTS = Path(rvv_runner.__file__).parent / "emulated" / "x60_costs.toml"
 BOARD = Path(rvv_runner.__file__).parent / "boards" / "x60.toml"
@@ -87,7 +87,7 @@ def test_a_kind_of_board_cannot_be_reached():
 @pytest.mark.parametrize("name", board_file_names())
 def test_every_kind_of_board_can_be_compiled_for(name):
     board_file = read_board_file(name)
-    Target(vlen_bits=board_file.vlen_bits, cpu=board_file.cpu)
+    RVVTarget(vlen_bits=board_file.vlen_bits, cpu=board_file.cpu)
     assert board_file.ssh is None
     for line in (BOARD.parent / f"{name}.toml").read_text().split("[")[0].splitlines():
         # Each figure has its source beside it.

@@ -17,7 +17,7 @@ from launchers.objects import launcher_object
 from launchers.output import LauncherReport, parse_launcher_output
 from triton_rvv.link import link_elf
 from triton_rvv.pipeline import compile_kernel
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 
 __all__ = ["Expected", "KernelRunner"]
 
@@ -93,7 +93,7 @@ class KernelRunner:
         elf = self._elf(kernel, arguments, constants, {n: values[n] for n in known}, vlen_bits)
         data = self._folder / "data"
         write_data_file(data, arguments)
-        cpu = f"rv64,v=true,vlen={vlen_bits},vext_spec=v1.0,zba=true,zbb=true,zbs=true"
+        cpu = f"rv64,v=true,vlen={vlen_bits},vext_spec=v1.0,Zfh=true,zba=true,zbb=true,zbs=true"
         size = ",".join(map(str, (*grid, 1, 1)[:3]))
         done = subprocess.run(
             ["qemu-riscv64", "-cpu", cpu, str(elf), str(data), "--grid", size, "--repeats", "0"],
@@ -121,7 +121,7 @@ class KernelRunner:
         signature = {argument.name: argument.type for argument in arguments}
         key = (kernel, *signature.items(), *constants.items(), *known.items(), vlen_bits)
         if key not in self._built:
-            target = Target(vlen_bits)
+            target = RVVTarget(vlen_bits)
             compiled = compile_kernel(kernel, signature, constants, target, known)
             stem = self._folder / f"kernel{len(self._built)}"
             stem.with_suffix(".o").write_bytes(compiled.object)

@@ -8,12 +8,12 @@ import pytest
 import triton
 import triton.language as tl
 
-from triton_rvv import CompileError, Target, compile_kernel
+from triton_rvv import CompileError, RVVTarget, compile_kernel
 
 
 def compile_error(kernel, signature, constants=None, target=None):
     with pytest.raises(CompileError) as caught:
-        compile_kernel(kernel, signature, constants or {}, target or Target())
+        compile_kernel(kernel, signature, constants or {}, target or RVVTarget())
     message = str(caught.value)
     assert "\n" not in message
     return caught.value
@@ -134,7 +134,7 @@ def test_mistakes_in_a_kernel(kernel, constants, what):
 
 
 def test_unknown_core():
-    target = Target(cpu="spacemit-x61")
+    target = RVVTarget(cpu="spacemit-x61")
     message = str(compile_error(square_kernel, {"x_ptr": "*fp32"}, {"N": 4}, target))
     assert "no RISC-V core named spacemit-x61" in message
     assert "spacemit-x60" in message
@@ -142,9 +142,9 @@ def test_unknown_core():
 
 @pytest.mark.parametrize("cpu", ["generic-rv64", "spacemit-x60"])
 def test_known_cores(cpu):
-    assert compile_kernel(square_kernel, {"x_ptr": "*fp32"}, {"N": 4}, Target(cpu=cpu)).object
+    assert compile_kernel(square_kernel, {"x_ptr": "*fp32"}, {"N": 4}, RVVTarget(cpu=cpu)).object
 
 
 def test_unknown_vector_length():
     with pytest.raises(ValueError, match="choose one of 128, 256, 512, 1024"):
-        Target(vlen_bits=192)
+        RVVTarget(vlen_bits=192)

@@ -13,7 +13,7 @@ import pytest
 
 import triton_rvv
 from kernels.registry import load_kernel
-from triton_rvv import Target, compile_kernel
+from triton_rvv import RVVTarget, compile_kernel
 
 PACKAGE = Path(triton_rvv.__file__).parent
 REST_OF_THE_PROJECT = {"engine", "kernels", "launchers", "rvv_runner", "search_spaces"}
@@ -63,7 +63,7 @@ import triton
 import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
-from triton_rvv import Target, compile_kernel
+from triton_rvv import RVVTarget, compile_kernel
 
 
 @triton.jit
@@ -74,7 +74,7 @@ def scale_kernel(x_ptr, factor, N: tl.constexpr):
 
 if __name__ == "__main__":
     signature = {"x_ptr": "*fp32", "factor": "fp32"}
-    own = compile_kernel(scale_kernel, signature, {"N": 64}, Target(vlen_bits=512)).object
+    own = compile_kernel(scale_kernel, signature, {"N": 64}, RVVTarget(vlen_bits=512)).object
     source = ASTSource(scale_kernel, {**signature, "N": "constexpr"}, {"N": 64})
     by_triton = triton.compile(source, target=GPUTarget("rvv", "generic-rv64", 512))
     print(own[:4] == b"\\x7fELF", by_triton.asm["o"][:4] == b"\\x7fELF")
@@ -100,7 +100,7 @@ MATMUL_BLOCK = {"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 8, "GROU
 def matmul_digest():
     kernel = load_kernel("matmul").kernel
     known = {"K": 256, "stride_bn": 1, "stride_ak": 1, "stride_cn": 1}
-    compiled = compile_kernel(kernel, MATMUL_SIGNATURE, MATMUL_BLOCK, Target(), known)
+    compiled = compile_kernel(kernel, MATMUL_SIGNATURE, MATMUL_BLOCK, RVVTarget(), known)
     texts = (compiled.ttir, compiled.llir, compiled.assembly)
     return hashlib.sha256(compiled.object + "".join(texts).encode()).hexdigest()
 

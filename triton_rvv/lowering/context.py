@@ -9,7 +9,7 @@ from triton_rvv.errors import CompileError
 from triton_rvv.lowering.aliasing import Aliases
 from triton_rvv.lowering.builder import Builder, Snapshot, Val
 from triton_rvv.lowering.tensors import Buffer, Tensor, memory_type
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 from triton_rvv.ttir import Block, Operation, Value
 from triton_rvv.types import TensorType
 
@@ -37,7 +37,7 @@ class Context:
 
     def __init__(
         self,
-        target: Target,
+        target: RVVTarget,
         handlers: Mapping[str, Callable[[Context, Operation], None]],
         program_ids: Sequence[Val],
         program_counts: Sequence[Val],

@@ -10,7 +10,7 @@ from triton_rvv.lowering.aliasing import Aliases
 from triton_rvv.lowering.builder import Builder, Val, integer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType
 
@@ -43,7 +43,7 @@ HANDLERS: Mapping[str, Handler] = {
 }
 
 
-def lower_module(module: Operation, target: Target, slots: Sequence[int] | None = None) -> str:
+def lower_module(module: Operation, target: RVVTarget, slots: Sequence[int] | None = None) -> str:
     """Write a kernel as LLVM IR.
 
     Args:
@@ -87,7 +87,7 @@ def _kernel(module: Operation) -> Operation:
     return public[0]
 
 
-def _module_text(name: str, builder: Builder, target: Target) -> str:
+def _module_text(name: str, builder: Builder, target: RVVTarget) -> str:
     arguments = "ptr noalias readonly %args, i32 %px, i32 %py, i32 %pz, i32 %nx, i32 %ny, i32 %nz"
     vscale = target.vlen_bits // 64
     attributes = (
