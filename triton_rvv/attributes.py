@@ -7,6 +7,7 @@ import struct
 from dataclasses import dataclass
 
 from triton_rvv.errors import CompileError
+from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.types import ScalarType, TensorType, parse_type
 
 __all__ = ["Attribute", "DenseAttribute", "parse_attribute"]
@@ -29,7 +30,7 @@ _KEY = re.compile(r'\s*"?([\w.$]+)"?\s*(=)?')
 _NUMBER = re.compile(r"(-?(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?))(?:\s*:\s*(\w+))?$")
 _DENSE = re.compile(r"dense<(.*)>\s*:\s*(tensor<.*>)$", re.DOTALL)
 _ARRAY = re.compile(r"array<\w+(?::\s*(.*))?>$")
-_FLOAT_BITS = {"f16": "<e", "f32": "<f", "f64": "<d"}
+_FLOAT_BITS = {"f32": "<f", "f64": "<d"}
 
 
 def parse_attribute(text: str) -> Attribute:
@@ -64,16 +65,14 @@ def _dictionary(body: str) -> dict[str, Attribute]:
 
 def _number(text: str, type_name: str) -> int | float:
     """A number of the given MLIR type; hexadecimal floats are their bits."""
-    if type_name in _FLOAT_BITS or type_name == "bf16":
+    if type_name in _FLOAT_BITS or type_name in SMALL_FLOATS:
         return _float_from_bits(int(text, 16), type_name) if "0x" in text else float(text)
-    if type_name.startswith("f8"):
-        return int(text, 16) if "0x" in text else float(text)
     return int(text, 0)
 
 
 def _float_from_bits(bits: int, type_name: str) -> float:
-    if type_name == "bf16":
-        bits, type_name = bits << 16, "f32"
+    if type_name in SMALL_FLOATS:
+        return SMALL_FLOATS[type_name].decode(bits)
     layout = _FLOAT_BITS[type_name]
     size_bytes = struct.calcsize(layout)
     return float(struct.unpack(layout, bits.to_bytes(size_bytes, "little"))[0])
@@ -95,7 +94,7 @@ def _from_blob(data: bytes, element: ScalarType) -> tuple[int | float, ...]:
     """The elements of a large constant, which MLIR prints as raw little-endian bytes."""
     size = element.size_bytes
     words = (int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size))
-    if element.is_float and element.bits > 8:
+    if element.is_float:
         return tuple(_float_from_bits(word, element.name) for word in words)
     return tuple(words)
 

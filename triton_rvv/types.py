@@ -10,7 +10,8 @@ from triton_rvv.errors import CompileError
 
 __all__ = ["PointerType", "ScalarType", "TensorType", "Type", "element_type", "parse_type"]
 
-# MLIR's scalar names: bits, and LLVM's name. 8-bit floats are kept as their bits.
+# MLIR's scalar names: bits, and LLVM's name. Floats that LLVM does not compute with on every
+# target are kept as their bits.
 _SCALARS = {
     "i1": (1, "i1"),
     "i8": (8, "i8"),
@@ -19,7 +20,7 @@ _SCALARS = {
     "i64": (64, "i64"),
     "index": (64, "i64"),
     "f16": (16, "half"),
-    "bf16": (16, "bfloat"),
+    "bf16": (16, "i16"),
     "f32": (32, "float"),
     "f64": (64, "double"),
     "f8E4M3FN": (8, "i8"),
@@ -47,6 +48,11 @@ class ScalarType:
     def is_float(self) -> bool:
         """Whether it is a floating-point type of any width."""
         return self.name[0] in "fb"
+
+    @property
+    def is_kept_as_bits(self) -> bool:
+        """Whether it is a float that LLVM sees as an integer."""
+        return self.is_float and self.llvm.startswith("i")
 
     @property
     def size_bytes(self) -> int:

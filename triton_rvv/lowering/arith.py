@@ -17,7 +17,9 @@ from triton_rvv.lowering.builder import (
 from triton_rvv.lowering.casts import CASTS, cast
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
+from triton_rvv.lowering.small_floats import computed_wide
 from triton_rvv.lowering.tensors import Elementwise, Splat, Tensor
+from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.ttir import Operation
 from triton_rvv.types import ScalarType, TensorType
 
@@ -96,7 +98,11 @@ def _as_tensor(operand: Tensor | Val, like: TensorType) -> Tensor:
 
 def elementwise(emit: Emit, cost: int = 1) -> Handler:
     """A handler for an operation that needs nothing but its operands' elements."""
-    return lambda context, operation: combine(context, operation, emit, cost)
+
+    def handler(context: Context, operation: Operation) -> None:
+        combine(context, operation, computed_wide(operation, emit), cost)
+
+    return handler
 
 
 def intrinsic(name: str) -> Emit:
@@ -123,7 +129,7 @@ def _float_comparison(operation: Operation) -> Emit:
         type_ = vector_type("i1", left.width)
         return builder.emit(type_, f"fcmp {predicate} {left.type} {left.ref}, {right.ref}")
 
-    return emit
+    return computed_wide(operation, emit)
 
 
 def _integer_comparison(operation: Operation) -> Emit:
@@ -143,7 +149,9 @@ def constant(element: ScalarType, value: int | float) -> Val:
     """A number as an LLVM constant of the element's type."""
     if element.bits == 1:
         return Val("i1", "true" if value else "false")
-    if element.is_float and element.bits > 8:
+    if element.is_kept_as_bits:
+        return integer(SMALL_FLOATS[element.name].encode(float(value)), element.llvm)
+    if element.is_float:
         return float_constant(element.llvm, float(value))
     return integer(int(value), element.llvm)
 
@@ -182,7 +190,10 @@ def emitter(operation: Operation) -> tuple[Emit, int] | None:
     """How to write an operation on its operands' elements and what it costs, where it is such."""
     if operation.name in _FACTORIES:
         return _FACTORIES[operation.name](operation), 1
-    return EMITTERS.get(operation.name)
+    if operation.name not in EMITTERS:
+        return None
+    emit, cost = EMITTERS[operation.name]
+    return computed_wide(operation, emit), cost
 
 
 def _from_elements(context: Context, operation: Operation) -> None:

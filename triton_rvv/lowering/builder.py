@@ -70,9 +70,6 @@ def float_constant(type_: str, value: float) -> Val:
     """A floating-point constant, exact to the bit."""
     if type_ == "half":
         return Val(type_, f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}")
-    if type_ == "bfloat":
-        bits = struct.unpack("<I", struct.pack("<f", value))[0] >> 16
-        return Val(type_, f"0xR{bits:04X}")
     if type_ == "float":
         # LLVM writes a float as the double of the same value.
         value = struct.unpack("<f", struct.pack("<f", value))[0]
@@ -81,7 +78,7 @@ def float_constant(type_: str, value: float) -> Val:
 
 T = TypeVar("T")
 
-_SHORT_NAMES = {"float": "f32", "double": "f64", "half": "f16", "bfloat": "bf16", "ptr": "p0"}
+_SHORT_NAMES = {"float": "f32", "double": "f64", "half": "f16", "ptr": "p0"}
 
 
 def type_suffix(value: Val) -> str:

@@ -13,8 +13,10 @@ from triton_rvv.lowering.builder import (
     type_suffix,
     vector_type,
 )
+from triton_rvv.lowering.small_floats import narrow, narrow_from_double, widen
+from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.ttir import Operation
-from triton_rvv.types import TensorType, element_type
+from triton_rvv.types import ScalarType, element_type
 
 __all__ = ["CASTS", "cast"]
 
@@ -26,33 +28,77 @@ CASTS = {
     "arith.uitofp": "uitofp",
     "arith.fptosi": "fptosi",
     "arith.fptoui": "fptoui",
-    "arith.extf": "fpext",
-    "arith.truncf": "fptrunc",
+    "arith.extf": "",
+    "arith.truncf": "",
+    "tt.fp_to_fp": "",
 }
 
+Emit = Callable[[Builder, Sequence[Val]], Val]
 
-def cast(operation: Operation) -> Callable[[Builder, Sequence[Val]], Val]:
-    """How to write one of the `CASTS`.
+# The order of Triton's enumeration.
+_TOWARD_ZERO = 0
 
-    Raises:
-        CompileError: for bf16.
-    """
+
+def cast(operation: Operation) -> Emit:
+    """How to write one of the `CASTS`."""
     name = CASTS[operation.name]
     source = element_type(operation.operands[0].type)
     target = element_type(operation.result.type)
-    if "bf16" in (getattr(source, "name", ""), getattr(target, "name", "")):
-        raise CompileError("bf16 is not supported: use fp32", operation.line)
-    assert not isinstance(target, TensorType)
-    element = target.llvm
-    if name == "fptoui" and element == "i64":
-        return lambda builder, values: _to_unsigned_64(builder, values[0])
-    if name in ("fptosi", "fptoui"):
-        return lambda builder, values: _to_integer(builder, name, values[0], element)
-    return lambda builder, values: builder.cast(name, values[0], element)
+    assert isinstance(source, ScalarType)
+    assert isinstance(target, ScalarType)
+    if source.is_float and target.is_float:
+        toward_zero = operation.attributes.get("rounding") == _TOWARD_ZERO
+        return lambda builder, values: _resize(builder, values[0], source, target, toward_zero)
+    if source.is_float:
+        return lambda builder, values: _to_integer(builder, name, values[0], source, target)
+    return lambda builder, values: _from_integer(builder, name, values[0], source, target)
 
 
-def _to_integer(builder: Builder, name: str, value: Val, element: str) -> Val:
-    """A float cut off at the point.
+def _resize(
+    builder: Builder, value: Val, source: ScalarType, target: ScalarType, toward_zero: bool
+) -> Val:
+    """A float as one of another width, rounded once."""
+    if source.is_kept_as_bits:
+        value, source = widen(builder, value, SMALL_FLOATS[source.name]), ScalarType("f32")
+    if target.is_kept_as_bits or (toward_zero and target.name == "f16"):
+        small = SMALL_FLOATS[target.name]
+        if source.name == "f64":
+            return narrow_from_double(builder, value, small, toward_zero)
+        if source.name == "f16":
+            value = builder.cast("fpext", value, "float")
+        return narrow(builder, value, small, toward_zero)
+    if toward_zero and target.bits < source.bits:
+        raise CompileError("fp64 to fp32 toward zero is not supported: round to nearest")
+    if source.bits == target.bits:
+        return value
+    return builder.cast("fpext" if source.bits < target.bits else "fptrunc", value, target.llvm)
+
+
+def _from_integer(
+    builder: Builder, name: str, value: Val, source: ScalarType, target: ScalarType
+) -> Val:
+    """An integer as another integer or as a float."""
+    if not target.is_kept_as_bits:
+        return builder.cast(name, value, target.llvm)
+    small = SMALL_FLOATS[target.name]
+    if source.bits < 24:
+        return narrow(builder, builder.cast(name, value, "float"), small)
+    return narrow_from_double(builder, builder.cast(name, value, "double"), small)
+
+
+def _to_integer(
+    builder: Builder, name: str, value: Val, source: ScalarType, target: ScalarType
+) -> Val:
+    """A float cut off at the point."""
+    if source.name in SMALL_FLOATS:
+        value = widen(builder, value, SMALL_FLOATS[source.name])
+    if name == "fptoui" and target.llvm == "i64":
+        return _to_unsigned_64(builder, value)
+    return _cut_off(builder, name, value, target.llvm)
+
+
+def _cut_off(builder: Builder, name: str, value: Val, element: str) -> Val:
+    """A float32 or float64 cut off at the point.
 
     QEMU 7.2 aborts at the vector instruction for it. Vectors are therefore rounded to the nearest
     integer, and corrected by one where that is further from zero than the value.
@@ -83,6 +129,6 @@ def _to_unsigned_64(builder: Builder, value: Val) -> Val:
     half = builder.splat(float_constant(value.element, 2.0**63), value.width)
     large = builder.emit(vector_type("i1", value.width), f"fcmp oge {value}, {half.ref}")
     lower = builder.emit(value.type, f"fsub {value}, {half.ref}")
-    rest = _to_integer(builder, "fptosi", builder.select(large, lower, value), "i64")
+    rest = _cut_off(builder, "fptosi", builder.select(large, lower, value), "i64")
     top = builder.splat(integer(-(1 << 63)), value.width)
     return builder.select(large, builder.binary("xor", rest, top), rest)
