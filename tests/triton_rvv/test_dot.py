@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 import triton
 import triton.language as tl
 from qemu_kernels import Expected
@@ -213,4 +214,72 @@ def test_a_mask_that_no_single_comparison_speaks_for(run):
         unequal_ptr=Expected(without @ y),
         skip=3,
         N=16,
+    )
+
+
+@triton.jit
+def typed_dot_kernel(
+    a_ptr, b_ptr, c_ptr, out_ptr, n, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr
+):
+    total = load_block(c_ptr, M, N)
+    for i in range(n):
+        a, b = load_block(a_ptr + i * M * K, M, K), load_block(b_ptr + i * K * N, K, N)
+        total = tl.dot(a, b, total, out_dtype=total.dtype)
+    store_block(out_ptr, total, M, N)
+
+
+OPERANDS = [
+    (torch.float16, torch.float32),
+    (torch.float16, torch.float16),
+    (torch.bfloat16, torch.float32),
+    (torch.float8_e5m2, torch.float32),
+    (torch.float8_e4m3fn, torch.float32),
+    (torch.float64, torch.float64),
+    (torch.int8, torch.int32),
+]
+
+
+@pytest.mark.parametrize(("operand", "total"), OPERANDS, ids=str)
+@pytest.mark.parametrize("shape", [(4, 8, 4), (16, 64, 32), (64, 32, 64)], ids=str)
+def test_element_types(run, shape, operand, total):
+    m, n, k = shape
+    random = torch.Generator().manual_seed(m)
+
+    def whole(*sizes, dtype):
+        return torch.randint(-4, 5, sizes, generator=random).to(dtype)
+
+    a, b, c = whole(2, m, k, dtype=operand), whole(2, k, n, dtype=operand), whole(m, n, dtype=total)
+    if operand is torch.int8:
+        a[:, :2] = torch.tensor([[-128], [127]])
+        b[:, :, :2] = torch.tensor([-128, 127])
+    expected = c.double() + (a.double() @ b.double()).sum(0)
+    sizes = {"M": m, "N": n, "K": k}
+    out = Expected(expected.to(total))
+    run(typed_dot_kernel, a_ptr=a, b_ptr=b, c_ptr=c, out_ptr=out, n=2, **sizes)
+
+
+@triton.jit
+def batched_dot_kernel(
+    a_ptr, b_ptr, out_ptr, B: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr
+):
+    batch = tl.arange(0, B)[:, None, None]
+    rows, columns = tl.arange(0, M)[None, :, None], tl.arange(0, N)[None, None, :]
+    a = tl.load(a_ptr + (batch * M + rows) * K + tl.arange(0, K)[None, None, :])
+    b = tl.load(b_ptr + (batch * K + tl.arange(0, K)[None, :, None]) * N + columns)
+    total = tl.zeros((B, M, N), tl.float32)
+    for _ in range(2):
+        total = tl.dot(a, b, total)
+    tl.store(out_ptr + (batch * M + rows) * N + columns, total)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("shape", [(2, 4, 8, 4), (4, 16, 64, 8), (1, 2, 2, 32)], ids=str)
+def test_batches(run, shape, dtype):
+    batch, m, n, k = shape
+    random = torch.Generator().manual_seed(batch)
+    a = torch.randint(-4, 5, (batch, m, k), generator=random).to(dtype)
+    b = torch.randint(-4, 5, (batch, k, n), generator=random).to(dtype)
+    sizes = {"B": batch, "M": m, "N": n, "K": k}
+    run(
+        batched_dot_kernel, a_ptr=a, b_ptr=b, out_ptr=Expected(2 * (a.float() @ b.float())), **sizes
     )

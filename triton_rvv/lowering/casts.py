@@ -18,7 +18,7 @@ from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.ttir import Operation
 from triton_rvv.types import ScalarType, element_type
 
-__all__ = ["CASTS", "cast"]
+__all__ = ["CASTS", "cast", "conversion"]
 
 CASTS = {
     "arith.extsi": "sext",
@@ -48,10 +48,17 @@ def cast(operation: Operation) -> Emit:
     assert isinstance(target, ScalarType)
     if source.is_float and target.is_float:
         toward_zero = operation.attributes.get("rounding") == _TOWARD_ZERO
-        return lambda builder, values: _resize(builder, values[0], source, target, toward_zero)
+        return conversion(source, target, toward_zero)
     if source.is_float:
         return lambda builder, values: _to_integer(builder, name, values[0], source, target)
     return lambda builder, values: _from_integer(builder, name, values[0], source, target)
+
+
+def conversion(source: ScalarType, target: ScalarType, toward_zero: bool = False) -> Emit:
+    """How to write a change of width, of signed integers or of floats, with one rounding."""
+    if not source.is_float:
+        return lambda builder, values: builder.resize(values[0], target.llvm)
+    return lambda builder, values: _resize(builder, values[0], source, target, toward_zero)
 
 
 def _resize(

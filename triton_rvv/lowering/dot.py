@@ -6,29 +6,31 @@ accumulator in vector registers and walks along K:
     for k: b = B[k, columns]; for each row r of the tile: acc[r] += A[r, k] * b
 
 which is one vector load, and one scalar load and one `vfmacc.vf` a row.
+
+Small floats are multiplied and summed in float32, 8-bit integers in 32 bits: operands are converted
+once, when they are copied into panels.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering import sinks
-from triton_rvv.lowering.arith import call_intrinsic
+from triton_rvv.lowering.arith import Emit, call_intrinsic
 from triton_rvv.lowering.builder import Builder, Val, Variable, integer, vector_type
+from triton_rvv.lowering.casts import conversion
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.registry import Handler, block_type
-from triton_rvv.lowering.tensors import Buffer, Point, Tensor
+from triton_rvv.lowering.tensors import Buffer, Elementwise, Plane, Point, Tensor
 from triton_rvv.ttir import Operation
-from triton_rvv.types import ScalarType
+from triton_rvv.types import PointerType, ScalarType, TensorType
 
 __all__ = ["HANDLERS"]
 
-# Rows of a tile: 8 accumulators of LMUL 2 and three rows of B leave registers to spare, and eight
-# independent chains hide the latency of a multiply-add.
-TILE_ROWS = 8
 # Steps along K that are written out. Loads are hidden behind earlier steps only within these.
 UNROLL_K = 16
 # A row of B is loaded this many steps before it is used: a load of LMUL 2 takes about 18 cycles
@@ -44,6 +46,7 @@ RESIDENT_B_BYTES = 16 << 10
 
 # Reads one element of a row of A: (first column of a run, offset in the run) -> element.
 RowReader = Callable[[Val, Val], Val]
+RowsOfA = Callable[[Sequence[Val]], list[RowReader]]
 
 
 @dataclass(frozen=True)
@@ -52,40 +55,40 @@ class _Product:
 
     Args:
         rows, depth: the shape of A.
-        rows_of_a: for each of the given rows, what reads its elements.
         b: the right operand, in panels of one run.
-        start, result: the accumulator before and after; they may be the same array.
+        start: the accumulator before, in the type of the sums.
+        result: the accumulator after; it may be the array that `start` reads.
+        rounded: converts sums to the type of the result.
     """
 
     rows: int
     depth: int
-    rows_of_a: Callable[[Sequence[Val]], list[RowReader]]
     b: Buffer
     start: Tensor
     result: Buffer
+    rounded: Emit
 
 
 def _dot(context: Context, operation: Operation) -> None:
-    left, right, start = (context.tensor(value) for value in operation.operands)
-    _check(operation, (left, right, start))
+    operands = [context.tensor(value) for value in operation.operands]
+    sum_type = _sum_type(operation, operands[2].element)
+    result = _destination(context, operation, operands[2])
+    left, right, start = (_converted(tensor, sum_type) for tensor in operands)
     in_place = isinstance(left, Load) and left.uses == 1 and left in context.pending_loads
     sinks.prepare(context, [left, right, start])
     b = sinks.materialise(context, right)
-    result = _destination(context, operation, start)
-    rows, depth = left.shape
-
-    def product(rows_of_a: Callable[[Sequence[Val]], list[RowReader]]) -> _Product:
-        return _Product(rows, depth, rows_of_a, b, start, result)
+    product = _Product(
+        left.shape[-2], left.shape[-1], b, start, result, _rounding(sum_type, result)
+    )
 
     def packed() -> None:
-        a = sinks.materialise(context, left)
-        _tiles(context, product(lambda places: _packed_rows(context.builder, a, places)))
+        _multiply_packed(context, sinks.materialise(context, left), product)
 
     def where_it_lies() -> None:
         assert isinstance(left, Load)
-        _tiles(context, product(lambda places: left.rows_in_place(context.builder, places)))
+        _tiles(context, product, lambda places: left.rows_in_place(context.builder, places))
 
-    if isinstance(left, Load) and in_place and b.shape[1] <= PANELS_IN_PLACE * b.panel:
+    if isinstance(left, Load) and in_place and b.shape[-1] <= PANELS_IN_PLACE * b.panel:
         plain = sinks.all_of(context, left.guards_in_place(context.builder))
         context.builder.branches(plain, where_it_lies, packed)
     else:
@@ -93,14 +96,44 @@ def _dot(context: Context, operation: Operation) -> None:
     context.bind(operation.result, result)
 
 
-def _check(operation: Operation, tensors: Sequence[Tensor]) -> None:
-    if len(block_type(operation).shape) != 2 or any(
-        tensor.element != ScalarType("f32") for tensor in tensors
-    ):
-        raise CompileError(
-            "tl.dot of other than two-dimensional fp32 blocks is not supported: convert to fp32",
-            operation.line,
+def _sum_type(operation: Operation, result: ScalarType | PointerType) -> ScalarType:
+    """The type in which products are summed."""
+    assert isinstance(result, ScalarType)
+    if result.name in ("f64", "i32", "i64"):
+        return result
+    if not result.is_float:
+        raise CompileError(f"tl.dot into {result.name} is not supported: use int32", operation.line)
+    return ScalarType("f32")
+
+
+def _converted(tensor: Tensor, target: ScalarType) -> Tensor:
+    if tensor.element == target:
+        return tensor
+    assert isinstance(tensor.element, ScalarType)
+    emit = conversion(tensor.element, target)
+    return Elementwise(TensorType(tensor.shape, target), emit, [tensor])
+
+
+def _rounding(sum_type: ScalarType, result: Buffer) -> Emit:
+    assert isinstance(result.element, ScalarType)
+    return conversion(sum_type, result.element)
+
+
+def _multiply_packed(context: Context, a: Buffer, product: _Product) -> None:
+    """Multiply operands that lie in panels, plane by plane where there is a batch of them."""
+    builder = context.builder
+    if len(a.shape) == 2:
+        _tiles(context, product, lambda places: _packed_rows(builder, a, places))
+        return
+    for batch in sinks.steps(context, a.shape[0], 1, unrolled=False):
+        plane = a.plane(builder, batch)
+        one = replace(
+            product,
+            b=product.b.plane(builder, batch),
+            start=Plane(product.start, batch),
+            result=product.result.plane(builder, batch),
         )
+        _tiles(context, one, functools.partial(_packed_rows, builder, plane))
 
 
 def _destination(context: Context, operation: Operation, start: Tensor) -> Buffer:
@@ -110,29 +143,37 @@ def _destination(context: Context, operation: Operation, start: Tensor) -> Buffe
     return context.buffer(block_type(operation))
 
 
-def _tiles(context: Context, product: _Product) -> None:
-    """Every tile of the result; the operand that fits the L1 cache is walked over innermost."""
-    b, tile_rows = product.b, min(product.rows, TILE_ROWS)
+def _tiles(context: Context, product: _Product, rows_of_a: RowsOfA) -> None:
+    """Every tile of the result; the operand that fits the L1 cache is walked over innermost.
+
+    Args:
+        context: where the code goes.
+        product: what is multiplied.
+        rows_of_a: for each of the given rows, what reads its elements.
+    """
+    b, tile_rows = product.b, min(product.rows, context.target.tile_rows)
     columns = b.shape[1]
     # A single tile stays in registers from one product to the next.
     single = (tile_rows, b.panel) == (product.rows, columns)
     if b.type.elements * b.element.size_bytes <= RESIDENT_B_BYTES:
         for row in sinks.steps(context, product.rows, tile_rows, single):
             for column in sinks.steps(context, columns, b.panel, single):
-                _tile(context, product, row, column)
+                _tile(context, product, rows_of_a, (row, column))
     else:
         for column in sinks.steps(context, columns, b.panel, single):
             for row in sinks.steps(context, product.rows, tile_rows, single):
-                _tile(context, product, row, column)
+                _tile(context, product, rows_of_a, (row, column))
 
 
-def _tile(context: Context, product: _Product, row: Val, column: Val) -> None:
-    """One tile of the result, its upper left element at (row, column)."""
+def _tile(context: Context, product: _Product, rows_of_a: RowsOfA, corner: tuple[Val, Val]) -> None:
+    """One tile of the result, its upper left element at `corner`, a row and a column."""
     builder, b = context.builder, product.b
-    places = [builder.add(row, integer(offset)) for offset in range(min(product.rows, TILE_ROWS))]
+    row, column = corner
+    tile_rows = min(product.rows, context.target.tile_rows)
+    places = [builder.add(row, integer(offset)) for offset in range(tile_rows)]
     points = [Point((place,), column, b.panel) for place in places]
     totals = [Variable(builder, product.start.at(builder, point)) for point in points]
-    readers = product.rows_of_a(places)
+    readers = rows_of_a(places)
     run = min(product.depth, context.run_lanes(b.element.bits))
     unroll = min(run, UNROLL_K)
     for first in sinks.steps(context, product.depth, run, unrolled=False):
@@ -140,7 +181,7 @@ def _tile(context: Context, product: _Product, row: Val, column: Val) -> None:
             ks = [builder.add(base, integer(offset)) for offset in range(unroll)]
             _multiply_add(builder, readers, (b, column), (first, ks), totals)
     for point, total in zip(points, totals, strict=True):
-        product.result.write(builder, point, total.read())
+        product.result.write(builder, point, product.rounded(builder, [total.read()]))
 
 
 def _multiply_add(
@@ -169,8 +210,14 @@ def _multiply_add(
         for read, element, total in zip(readers, elements, totals, strict=True):
             following += [read(first, k) for k in ks[step + 1 : step + 2]]
             factors = (builder.splat(element, b.panel), b_rows[step])
-            total.write(call_intrinsic(builder, "llvm.fma", (*factors, total.read())))
+            total.write(_multiplied_and_added(builder, *factors, total.read()))
         elements = following
+
+
+def _multiplied_and_added(builder: Builder, left: Val, right: Val, total: Val) -> Val:
+    if total.element.startswith("i"):
+        return builder.add(total, builder.mul(left, right))
+    return call_intrinsic(builder, "llvm.fma", (left, right, total))
 
 
 def _packed_rows(builder: Builder, a: Buffer, places: Sequence[Val]) -> list[RowReader]:

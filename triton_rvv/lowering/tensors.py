@@ -23,6 +23,7 @@ __all__ = [
     "Elementwise",
     "ExpandDims",
     "Path",
+    "Plane",
     "Point",
     "Splat",
     "Tensor",
@@ -234,6 +235,18 @@ class Broadcast(Tensor):
         return builder.splat(source.at(builder, moved), point.width)
 
 
+class Plane(Tensor):
+    """The part of the operand at one position of its first dimension."""
+
+    def __init__(self, operand: Tensor, position: Val) -> None:
+        super().__init__(TensorType(operand.shape[1:], operand.element), [operand])
+        self._position = position
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        inside = replace(point, index=(self._position, *point.index))
+        return self.operands[0].at(builder, inside)
+
+
 class Buffer(Tensor):
     """A block that lies on the stack.
 
@@ -245,12 +258,16 @@ class Buffer(Tensor):
         type_: shape and element type.
         pointer: the array, with room for all elements.
         panel: columns in a panel; runs never cross the border between two.
+        part: where this is a part of a larger array, its first row there and the rows in all.
     """
 
-    def __init__(self, type_: TensorType, pointer: Val, panel: int) -> None:
+    def __init__(
+        self, type_: TensorType, pointer: Val, panel: int, part: tuple[Val, int] | None = None
+    ) -> None:
         super().__init__(type_)
         self.pointer = pointer
         self.panel = min(panel, type_.shape[-1])
+        self._part = part or (integer(0), type_.elements // type_.shape[-1])
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         address = self.address(builder, point.coordinates)
@@ -262,7 +279,15 @@ class Buffer(Tensor):
 
     def alias(self) -> Buffer:
         """The same array as another value of the kernel."""
-        return Buffer(self.type, self.pointer, self.panel)
+        return Buffer(self.type, self.pointer, self.panel, self._part)
+
+    def plane(self, builder: Builder, position: Val) -> Buffer:
+        """The part at one position of the first dimension, in the same memory."""
+        type_ = TensorType(self.shape[1:], self.element)
+        first, rows = self._part
+        own_rows = integer(type_.elements // type_.shape[-1])
+        first = builder.add(first, builder.mul(position, own_rows))
+        return Buffer(type_, self.pointer, self.panel, (first, rows))
 
     def write(self, builder: Builder, point: Point, value: Val) -> None:
         """Store the elements at `point`."""
@@ -287,7 +312,8 @@ class Buffer(Tensor):
             row: over all leading dimensions, in row-major order.
             column: within the panel.
         """
-        rows = self.type.elements // self.shape[-1]
+        first_row, rows = self._part
+        row = builder.add(first_row, row)
         offset = builder.mul(first, integer(rows))
         offset = builder.add(offset, builder.mul(row, integer(self.panel)))
         offset = builder.add(offset, column)
