@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.attributes import DenseAttribute
-from triton_rvv.errors import CompileError
 from triton_rvv.lowering.builder import (
     Builder,
     Val,
@@ -18,7 +17,7 @@ from triton_rvv.lowering.casts import CASTS, cast
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.small_floats import computed_wide
-from triton_rvv.lowering.tensors import Elementwise, Splat, Tensor
+from triton_rvv.lowering.tensors import Buffer, Elementwise, Splat, Tensor
 from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.ttir import Operation
 from triton_rvv.types import ScalarType, TensorType
@@ -159,15 +158,24 @@ def constant(element: ScalarType, value: int | float) -> Val:
 def _constant(context: Context, operation: Operation) -> None:
     value, result = operation.attributes["value"], operation.result
     if isinstance(value, DenseAttribute):
-        if len(value.elements) != 1:
-            raise CompileError("a block of different constants is not supported", operation.line)
-        assert isinstance(value.type.element, ScalarType)
-        scalar = constant(value.type.element, value.elements[0])
-        context.bind(result, Splat(value.type, scalar))
+        context.bind(result, _constant_block(context.builder, value))
         return
     assert isinstance(result.type, ScalarType)
     assert isinstance(value, int | float)
     context.bind(result, constant(result.type, value))
+
+
+def _constant_block(builder: Builder, value: DenseAttribute) -> Tensor:
+    element = value.type.element
+    assert isinstance(element, ScalarType)
+    numbers = [constant(element, number) for number in value.elements]
+    if len(numbers) == 1:
+        return Splat(value.type, numbers[0])
+    if element.bits == 1:
+        numbers = [integer(int(number.ref == "true"), "i8") for number in numbers]
+    # In row-major order, that is with panels as wide as a row; nobody may write to it.
+    rows = Buffer(value.type, builder.constant_array(numbers), value.type.shape[-1])
+    return Elementwise(value.type, lambda _, values: values[0], [rows])
 
 
 # What needs nothing but the operands' elements: how to write it, and what it costs.

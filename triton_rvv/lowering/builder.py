@@ -101,6 +101,7 @@ class Builder:
         self.lines: list[str] = []
         self.allocas: list[str] = []
         self.declarations: set[str] = set()
+        self.constants: list[str] = []
         self.block = "entry"
         self._names = 0
 
@@ -209,12 +210,27 @@ class Builder:
         text = f"shufflevector {value}, {value.type} poison, <{width} x i32> <{mask}>"
         return self.emit(type_, text)
 
+    def shuffle(self, value: Val, lanes: Sequence[int | None], other: Val | None = None) -> Val:
+        """The given lanes of a vector, and of `other` as if it followed; None gives any value."""
+        mask = ", ".join("i32 poison" if lane is None else f"i32 {lane}" for lane in lanes)
+        second = f"{value.type} poison" if other is None else str(other)
+        text = f"shufflevector {value}, {second}, <{len(lanes)} x i32> <{mask}>"
+        return self.emit(vector_type(value.element, len(lanes)), text)
+
     # -- memory --------------------------------------------------------------------------------
 
     def alloca(self, element: str, count: int) -> Val:
         """A stack array, aligned to a cache line and alive for the whole function."""
         name = f"%a{self._fresh()}"
         self.allocas.append(f"  {name} = alloca [{count} x {element}], align 64")
+        return Val("ptr", name)
+
+    def constant_array(self, values: Sequence[Val]) -> Val:
+        """The address of an array that holds `values`, all of one type."""
+        name = f"@constants{self._fresh()}"
+        type_ = f"[{len(values)} x {values[0].type}]"
+        elements = ", ".join(map(str, values))
+        self.constants.append(f"{name} = private constant {type_} [{elements}], align 64")
         return Val("ptr", name)
 
     def element_pointer(self, element: str, pointer: Val, index: Val) -> Val:

@@ -1,0 +1,37 @@
+"""Blocks of constants that differ from one another, which only Triton's own passes make."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from qemu_kernels import Expected
+
+from triton_rvv import pipeline
+
+
+@triton.jit
+def constant_kernel(x_ptr, out_ptr, flag_ptr):
+    offsets = tl.arange(0, 4)[:, None] * 2 + tl.arange(0, 2)[None, :]
+    flipped = tl.load(x_ptr + offsets) ^ tl.full((4, 2), True, tl.int1)
+    tl.store(out_ptr + offsets, tl.full((4, 2), 7, out_ptr.dtype.element_ty))
+    tl.store(flag_ptr + offsets, flipped)
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.float32, np.float16])
+def test_constants_that_differ(run, monkeypatch, dtype):
+    numbers = [[1, 2], [-3, 4], [5, -6], [7, 8]]
+    digits = ", ".join(str([dtype(n).item() for n in row]) for row in numbers)
+    flags = np.array([[1, 0], [0, 1], [1, 1], [0, 0]], dtype=bool)
+    make_ttir = pipeline.make_ttir
+
+    def changed(*arguments):
+        text = make_ttir(*arguments)
+        for old in ("dense<7>", "dense<7.000000e+00>"):
+            text = text.replace(old, f"dense<[{digits}]>")
+        return text.replace("dense<true>", f"dense<{str(flags.tolist()).lower()}>")
+
+    monkeypatch.setattr(pipeline, "make_ttir", changed)
+    out, flipped = Expected(np.array(numbers, dtype)), Expected(flags)
+    run(constant_kernel, x_ptr=np.zeros((4, 2), bool), out_ptr=out, flag_ptr=flipped)
