@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import statistics
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 
-import numpy as np
+from c_matmul import build_c_matmul
 
-import launchers
 from engine.artifacts import ArtifactStore, BuildFailure
-from engine.build import BuildRequest, KernelBuilder
-from launchers import Argument
-from launchers.data_file import write_data_file
-from launchers.objects import launcher_object
+from engine.kernel_builder import BuildRequest, KernelBuilder
 from rvv_runner import Artifact
 from rvv_runner.board_file import read_board_file
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.plugin import find_qemu
 from search_spaces.config import Config
-from triton_rvv.link import link_elf
 from triton_rvv.target import RVVTarget
-from triton_rvv.zig import run_zig_cc
 
 __all__ = ["build_handwritten_matmul", "build_triton_matmul", "measure_ratio"]
 
@@ -35,27 +28,8 @@ TIMEOUT_S = 120.0
 
 def build_handwritten_matmul(folder: Path, shape: tuple[int, int, int]) -> Artifact:
     """The hand-written matmul of `matmul_rvv.c` on random data of the shape M, N, K."""
-    m, n, k = shape
-    source = Path(__file__).with_name("matmul_rvv.c")
-    include = Path(launchers.__file__).parent
-    run_zig_cc(
-        ["-c", "-O2", f"-I{include}", str(source), "-o", str(folder / "kernel.o")],
-        timeout_s=TIMEOUT_S,
-    )
-    elf = folder / "kernel.elf"
-    link_elf([folder / "kernel.o", launcher_object(RVVTarget())], elf)
-    random = np.random.default_rng(0)
-    a = random.standard_normal((m, k), dtype=np.float32)
-    b = random.standard_normal((k, n), dtype=np.float32)
-    arguments = [
-        Argument("a", "*fp32", a),
-        Argument("b", "*fp32", b),
-        Argument("c", "*fp32", None, a @ b, atol=1e-3, rtol=1e-4),
-        *(Argument(name, "i32", size) for name, size in zip("mnk", shape, strict=True)),
-    ]
-    write_data_file(folder / "data", arguments)
-    digest = hashlib.sha256(elf.read_bytes()).hexdigest()
-    return Artifact(elf, digest, folder / "data", (n // 32, m // 4, 1), 256)
+    m, n, _ = shape
+    return build_c_matmul("matmul_rvv.c", ["-O2"], folder, shape, (n // 32, m // 4, 1))
 
 
 def build_triton_matmul(folder: Path, shape: tuple[int, int, int]) -> Artifact:

@@ -104,6 +104,7 @@ class Builder:
         self.constants: list[str] = []
         self.block = "entry"
         self._names = 0
+        self._fixes_loads = False
 
     # -- instructions --------------------------------------------------------------------------
 
@@ -137,6 +138,12 @@ class Builder:
             return integer(number // size * size), integer(number % size)
         rest = self.binary("and", position, integer(size - 1))
         return self.binary("and", position, integer(-size)), rest
+
+    def shift_right(self, value: Val, bits: int) -> Val:
+        """An integer that is not negative divided by a power of two."""
+        if bits == 0 or (number := value.constant) is None:
+            return value if bits == 0 else self.binary("lshr", value, integer(bits, value.type))
+        return integer(number >> bits, value.type)
 
     def conjunction(self, left: Val, right: Val) -> Val:
         """`left and right` of truth values, a scalar one being spread over a vector's lanes."""
@@ -181,6 +188,14 @@ class Builder:
         self.declarations.add(f"declare void @{name}({', '.join(a.type for a in arguments)})")
         self.do(f"call void @{name}({', '.join(map(str, arguments))})")
 
+    def text(self, content: str) -> Val:
+        """The address of a constant string, which ends in NUL."""
+        name, content_bytes = f"@text{self._fresh()}", content.encode() + b"\0"
+        escaped = "".join(f"\\{byte:02X}" for byte in content_bytes)
+        array = f"[{len(content_bytes)} x i8]"
+        self.constants.append(f'{name} = private unnamed_addr constant {array} c"{escaped}"')
+        return Val("ptr", name)
+
     # -- vectors -------------------------------------------------------------------------------
 
     def splat(self, value: Val, width: int) -> Val:
@@ -200,6 +215,11 @@ class Builder:
             return integer(0, element)
         lanes = ", ".join(f"{element} {lane}" for lane in range(width))
         return Val(vector_type(element, width), f"<{lanes}>")
+
+    def vector(self, numbers: Sequence[int], element: str) -> Val:
+        """A constant vector of integers."""
+        lanes = ", ".join(f"{element} {number}" for number in numbers)
+        return Val(vector_type(element, len(numbers)), f"<{lanes}>")
 
     def lanes(self, value: Val, first: int, width: int) -> Val:
         """`width` lanes of a vector from lane `first` on."""
@@ -242,7 +262,21 @@ class Builder:
 
     def load(self, type_: str, pointer: Val, align: int) -> Val:
         """Read a scalar or a vector of neighbours."""
-        return self.emit(type_, f"load {type_}, {pointer}, align {align}")
+        kind = "load volatile" if self._fixes_loads else "load"
+        return self.emit(type_, f"{kind} {type_}, {pointer}, align {align}")
+
+    @contextmanager
+    def fixed_loads(self) -> Iterator[None]:
+        """Loads written inside the `with` stay where they are.
+
+        LLVM would sink the first load of a loop's carried value into the loop, together with the
+        load that follows it, right before where the value is used.
+        """
+        self._fixes_loads = True
+        try:
+            yield
+        finally:
+            self._fixes_loads = False
 
     def store(self, value: Val, pointer: Val, align: int) -> None:
         """Write a scalar or a vector of neighbours."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import Affine, Mask, as_addresses
@@ -33,16 +33,16 @@ class Load(Tensor):
         optional = [tensor for tensor in (mask, other) if tensor is not None]
         super().__init__(type_, [pointers, *optional], cost=1)
         self.source = source
-        self._pointers = pointers
-        self._mask = mask
-        self._other = other
+        self.pointers = pointers
+        self.mask = mask
+        self.other = other
 
     def is_each_element_of(self, addresses: Affine) -> bool:
         """Whether every element is loaded from its own address, which is the same in `addresses`.
 
         Strides that are only known at run time are taken to keep the elements apart.
         """
-        own = self._pointers
+        own = self.pointers
         same = (own.shape, own.base, own.components, own.extra) == (
             addresses.shape,
             addresses.base,
@@ -53,57 +53,49 @@ class Load(Tensor):
 
     def guards_in_place(self, builder: Builder) -> list[Val]:
         """Truth values under which rows can be read where they lie: all there, and contiguous."""
-        contiguous = self._pointers.last_stride(builder, linear=True)
+        contiguous = self.pointers.last_stride(builder, linear=True)
         if contiguous is None or contiguous.constant != 1 or not self._is_plain_when_guarded:
             return [Val("i1", "false")]
         return self.linear_guards() + self.mask_guards(builder)
 
     @property
     def _is_plain_when_guarded(self) -> bool:
-        return self._mask is None or (
-            not self._mask.operands and all(term.has_guard for term in self._mask.terms)
+        return self.mask is None or (
+            not self.mask.operands and all(term.has_guard for term in self.mask.terms)
         )
 
-    def rows_in_place(
-        self, builder: Builder, places: Sequence[Val]
-    ) -> list[Callable[[Val, Val], Val]]:
-        """For each of the given rows, what reads the element at `first + offset`.
+    def rows_in_place(self, builder: Builder, first: Val, count: int) -> tuple[list[Val], Val]:
+        """The addresses of `count` rows from row `first` on, and the elements from one to the next.
 
         Only where the guards in place hold.
         """
-
-        def reader(place: Val) -> Callable[[Val, Val], Val]:
-            point = Point((place,), integer(0), 1, Path(linear=True, unmasked=True))
-            row, element = self._pointers.row_base(builder, point), memory_type(self.element)
-
-            def read(first: Val, offset: Val) -> Val:
-                address = builder.element_pointer(element, row, builder.add(first, offset))
-                return builder.load(element, address, self.element.size_bytes)
-
-            return read
-
-        return [reader(place) for place in places]
+        path = Path(linear=True, unmasked=True)
+        places = [builder.add(first, integer(row)) for row in range(count)]
+        points = [Point((place,), integer(0), 1, path) for place in places]
+        starts = [self.pointers.row_base(builder, point) for point in points]
+        stride = self.pointers.components[-2].linear_stride(builder, self.pointers.index_type)
+        return starts, stride
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         stored = vector_type(memory_type(self.element), point.width)
-        condition = _condition(builder, self._mask, point)
+        condition = _condition(builder, self.mask, point)
         size_bytes = self.element.size_bytes
-        stride = self._pointers.last_stride(builder, point.path.linear)
+        stride = self.pointers.last_stride(builder, point.path.linear)
         if point.width == 1:
-            address = self._pointers.at(builder, point)
+            address = self.pointers.at(builder, point)
             value = self._scalar(builder, address, condition, point)
         elif stride is not None and stride.constant == 1:
-            row = _run_address(builder, self._pointers, point)
+            row = _run_address(builder, self.pointers, point)
             if condition.ref == "true":
                 value = builder.load(stored, row, size_bytes)
-                _prefetch_ahead(builder, self._pointers, point, row, READ)
+                _prefetch_ahead(builder, self.pointers, point, row, READ)
             else:
                 value = self._call(builder, "llvm.masked.load", row, condition, point)
         elif stride is not None and stride.constant == 0 and condition.width == 1:
-            address = self._pointers.row_base(builder, point)
+            address = self.pointers.row_base(builder, point)
             value = builder.splat(self._scalar(builder, address, condition, point), point.width)
         else:
-            addresses = self._pointers.at(builder, point)
+            addresses = self.pointers.at(builder, point)
             value = self._call(builder, "llvm.masked.gather", addresses, condition, point)
         return builder.cast("trunc", value, "i1") if self.element.bits == 1 else value
 
@@ -123,10 +115,10 @@ class Load(Tensor):
 
     def _fill(self, builder: Builder, point: Point) -> Val:
         """What a lane holds that is not loaded; without `other` Triton leaves it undefined."""
-        if self._other is None:
+        if self.other is None:
             element = memory_type(self.element)
             return builder.splat(Val(element, _zero(element)), point.width)
-        value = self._other.at(builder, point)
+        value = self.other.at(builder, point)
         return builder.cast("zext", value, "i8") if self.element.bits == 1 else value
 
 

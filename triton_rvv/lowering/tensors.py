@@ -18,16 +18,15 @@ from triton_rvv.types import PointerType, ScalarType, TensorType
 __all__ = [
     "ANY_PATH",
     "EXPENSIVE",
-    "Broadcast",
     "Buffer",
     "Elementwise",
-    "ExpandDims",
     "Path",
     "Plane",
     "Point",
     "Splat",
     "Tensor",
     "memory_type",
+    "places_of_lanes",
 ]
 
 # Dividing or exponentiating again costs more than keeping the result in the L1 cache.
@@ -52,13 +51,17 @@ ANY_PATH = Path()
 
 @dataclass(frozen=True)
 class Point:
-    """Where to evaluate: a run of `width` neighbours in the last dimension.
+    """Where to evaluate: a run of `width` neighbours in row-major order.
+
+    Runs stay within a row, except in blocks with rows so short that a run takes several of them
+    whole. `Tensor.spans_rows` says whether a recipe can do that.
 
     Args:
         index: the position in each dimension but the last, as i64.
         start: the position of the first element in the last dimension, as i64.
         width: how many elements; one of them is a scalar, more are a vector.
         path: what is known of the whole block here.
+        number: of the first element in row-major order, where blocks are walked by it.
         memo: what has been computed already at the same place in the code.
     """
 
@@ -66,6 +69,7 @@ class Point:
     start: Val
     width: int
     path: Path = ANY_PATH
+    number: Val | None = None
     memo: dict[object, Val] = field(default_factory=dict, compare=False)
 
     @property
@@ -157,6 +161,16 @@ class Tensor(ABC):
                 waiting.extend(tensor.operands)
         return found
 
+    @property
+    def spans_rows(self) -> bool:
+        """Whether runs may take several short rows at once."""
+        return all(tensor.own_spans_rows for tensor in self.walk())
+
+    @property
+    def own_spans_rows(self) -> bool:
+        """Whether this recipe is one for such runs, given that its operands are."""
+        return False
+
     def own_linear_guards(self) -> list[Val]:
         """The linear guards that this recipe adds to those of its operands."""
         return []
@@ -184,6 +198,10 @@ class Splat(Tensor):
     def evaluate(self, builder: Builder, point: Point) -> Val:
         return builder.splat(self.value, point.width)
 
+    @property
+    def own_spans_rows(self) -> bool:
+        return True
+
     def own_bits(self) -> int:
         # A scalar takes no vector register in most instructions.
         return 8
@@ -205,34 +223,9 @@ class Elementwise(Tensor):
     def evaluate(self, builder: Builder, point: Point) -> Val:
         return self._emit(builder, [operand.at(builder, point) for operand in self.operands])
 
-
-class ExpandDims(Tensor):
-    """The operand with a dimension of size 1 put in at `axis`."""
-
-    def __init__(self, type_: TensorType, operand: Tensor, axis: int) -> None:
-        super().__init__(type_, [operand])
-        self._axis = axis
-
-    def evaluate(self, builder: Builder, point: Point) -> Val:
-        where = list(point.coordinates)
-        del where[self._axis]
-        # A new last dimension has one element, so the width is 1 there already.
-        moved = replace(point, index=tuple(where[:-1]), start=where[-1])
-        return self.operands[0].at(builder, moved)
-
-
-class Broadcast(Tensor):
-    """The operand with its dimensions of size 1 repeated."""
-
-    def evaluate(self, builder: Builder, point: Point) -> Val:
-        zero, source = integer(0), self.operands[0]
-        where = [
-            zero if size == 1 else position
-            for size, position in zip(source.shape, point.coordinates, strict=True)
-        ]
-        width = 1 if source.shape[-1] == 1 else point.width
-        moved = replace(point, index=tuple(where[:-1]), start=where[-1], width=width)
-        return builder.splat(source.at(builder, moved), point.width)
+    @property
+    def own_spans_rows(self) -> bool:
+        return True
 
 
 class Plane(Tensor):
@@ -243,7 +236,7 @@ class Plane(Tensor):
         self._position = position
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
-        inside = replace(point, index=(self._position, *point.index))
+        inside = replace(point, index=(self._position, *point.index), number=None)
         return self.operands[0].at(builder, inside)
 
 
@@ -270,7 +263,7 @@ class Buffer(Tensor):
         self._part = part or (integer(0), type_.elements // type_.shape[-1])
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
-        address = self.address(builder, point.coordinates)
+        address = self._address_of_run(builder, point)
         stored = vector_type(memory_type(self.element), point.width)
         value = builder.load(stored, address, self.element.size_bytes)
         if self.element.bits == 1:
@@ -280,6 +273,11 @@ class Buffer(Tensor):
     def alias(self) -> Buffer:
         """The same array as another value of the kernel."""
         return Buffer(self.type, self.pointer, self.panel, self._part)
+
+    @property
+    def panel_elements(self) -> int:
+        """Elements from one panel to the next."""
+        return self._part[1] * self.panel
 
     def plane(self, builder: Builder, position: Val) -> Buffer:
         """The part at one position of the first dimension, in the same memory."""
@@ -293,7 +291,23 @@ class Buffer(Tensor):
         """Store the elements at `point`."""
         if self.element.bits == 1:
             value = builder.cast("zext", value, "i8")
-        builder.store(value, self.address(builder, point.coordinates), self.element.size_bytes)
+        builder.store(value, self._address_of_run(builder, point), self.element.size_bytes)
+
+    @property
+    def is_row_major(self) -> bool:
+        """Whether the elements lie in row-major order."""
+        return self.panel == self.shape[-1]
+
+    @property
+    def own_spans_rows(self) -> bool:
+        return self.is_row_major
+
+    def _address_of_run(self, builder: Builder, point: Point) -> Val:
+        if point.number is None or not self.is_row_major:
+            return self.address(builder, point.coordinates)
+        first = builder.mul(self._part[0], integer(self.panel))
+        number = builder.add(first, point.number)
+        return builder.element_pointer(memory_type(self.element), self.pointer, number)
 
     def address(self, builder: Builder, coordinates: Sequence[Val]) -> Val:
         """The address of one element."""
@@ -326,3 +340,12 @@ class Buffer(Tensor):
 def memory_type(element: ScalarType | PointerType) -> str:
     """LLVM's type of an element in memory: truth values take a byte."""
     return "i8" if element.bits == 1 else element.llvm
+
+
+def places_of_lanes(shape: Sequence[int], width: int) -> list[list[int]]:
+    """For each dimension, how far each lane of a run of `width` is from its first element."""
+    places, inner = [], 1
+    for size in reversed(shape):
+        places.append([lane // inner % size for lane in range(width)])
+        inner *= size
+    return places[::-1]
