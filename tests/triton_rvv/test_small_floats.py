@@ -107,6 +107,16 @@ def test_narrowing_toward_zero(run, dtype):
     run(truncate_kernel, x_ptr=values, out_ptr=expected, N=64, grid=(len(values) // 64,))
 
 
+def test_narrowing_doubles_to_floats_toward_zero(run):
+    values = torch.tensor(
+        [1 / 3, -1 / 3, 1e300, -1e-300, 1.5, -0.0, 1 + 2.0**-24, 1e-40] * 8
+    ).double()
+    near = values.float()
+    too_far = near.double().abs() > values.abs()
+    expected = (near.view(torch.int32) - too_far.int()).view(torch.float32)
+    run(truncate_kernel, x_ptr=values, out_ptr=Expected(expected), N=64)
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("integer", [torch.int8, torch.int32, torch.uint32], ids=str)
 def test_integers_and_small_floats(run, dtype, integer):

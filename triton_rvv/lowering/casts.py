@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from triton_rvv.errors import CompileError
 from triton_rvv.lowering.builder import (
     Builder,
     Val,
@@ -13,7 +12,12 @@ from triton_rvv.lowering.builder import (
     type_suffix,
     vector_type,
 )
-from triton_rvv.lowering.small_floats import narrow, narrow_from_double, widen
+from triton_rvv.lowering.small_floats import (
+    double_toward_zero,
+    narrow,
+    narrow_from_double,
+    widen,
+)
 from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.ttir import Operation
 from triton_rvv.types import ScalarType, element_type
@@ -75,7 +79,7 @@ def _resize(
             value = builder.cast("fpext", value, "float")
         return narrow(builder, value, small, toward_zero)
     if toward_zero and target.bits < source.bits:
-        raise CompileError("fp64 to fp32 toward zero is not supported: round to nearest")
+        return double_toward_zero(builder, value)[0]
     if source.bits == target.bits:
         return value
     return builder.cast("fpext" if source.bits < target.bits else "fptrunc", value, target.llvm)

@@ -20,7 +20,7 @@ from triton_rvv.small_float import SMALL_FLOATS, SmallFloat
 from triton_rvv.ttir import Operation
 from triton_rvv.types import ScalarType, element_type
 
-__all__ = ["computed_wide", "narrow", "narrow_from_double", "widen"]
+__all__ = ["computed_wide", "double_toward_zero", "narrow", "narrow_from_double", "widen"]
 
 _INFINITY_BITS = 0x7F800000
 _MAGNITUDE_BITS = 0x7FFFFFFF
@@ -51,7 +51,7 @@ def computed_wide(
 
 # These take the bits as they are.
 _MOVES = frozenset({"arith.select"})
-# What has an instruction for half precision; so has everything in the arith dialect.
+# What has an instruction for half precision; so has everything in the arith dialect but remf.
 _HALF_FUNCTIONS = frozenset({"math.absf", "math.sqrt", "math.fma", "tt.precise_sqrt"})
 
 
@@ -59,9 +59,13 @@ def _format(type_: object, name: str) -> SmallFloat | None:
     """The format that has to be widened for an operation of this name, if the type is one."""
     if not isinstance(type_, ScalarType):
         return None
-    if type_.name == "f16" and (name.startswith("arith.") or name in _HALF_FUNCTIONS):
+    if type_.name == "f16" and (_is_arithmetic(name) or name in _HALF_FUNCTIONS):
         return None
     return SMALL_FLOATS.get(type_.name)
+
+
+def _is_arithmetic(name: str) -> bool:
+    return name.startswith("arith.") and name != "arith.remf"
 
 
 def widen(builder: Builder, value: Val, source: SmallFloat) -> Val:
@@ -165,7 +169,16 @@ def narrow_from_double(
     The float32 is rounded to odd (Boldo and Melquiond, "Emulation of FMA and correctly rounded
     sums", 2008): toward zero, with the last bit set where that was not exact.
     """
-    width, truth = value.width, vector_type("i1", value.width)
+    toward, inexact = double_toward_zero(builder, value)
+    zero, one = (_whole(builder, number, value.width) for number in (0, 1))
+    trace = builder.select(inexact, one, zero)
+    bits = builder.binary("or", builder.cast("bitcast", toward, "i32"), trace)
+    return narrow(builder, builder.cast("bitcast", bits, "float"), target, toward_zero)
+
+
+def double_toward_zero(builder: Builder, value: Val) -> tuple[Val, Val]:
+    """A float64 as the next float32 toward zero, and whether that is another number."""
+    truth = vector_type("i1", value.width)
     near = builder.cast("fptrunc", value, "float")
     back = builder.cast("fpext", near, "double")
 
@@ -176,9 +189,7 @@ def narrow_from_double(
     inexact = builder.emit(truth, f"fcmp one {back}, {value.ref}")
     bits = builder.cast("bitcast", near, "i32")
     bits = builder.add(bits, builder.cast("sext", too_far, "i32"))
-    trace = builder.select(inexact, _whole(builder, 1, width), _whole(builder, 0, width))
-    odd = builder.cast("bitcast", builder.binary("or", bits, trace), "float")
-    return narrow(builder, odd, target, toward_zero)
+    return builder.cast("bitcast", bits, "float"), inexact
 
 
 def _whole(builder: Builder, value: int, width: int) -> Val:
