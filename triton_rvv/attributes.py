@@ -43,7 +43,7 @@ def parse_attribute(text: str) -> Attribute:
     if text in ("true", "false"):
         return text == "true"
     if text.startswith('"') and text.endswith('"'):
-        return text[1:-1]
+        return _unescaped(text[1:-1])
     if match := _NUMBER.match(text):
         return _number(match[1], match[2] or "i64")
     if match := _DENSE.match(text):
@@ -51,6 +51,16 @@ def parse_attribute(text: str) -> Attribute:
     if match := _ARRAY.match(text):
         return [_number(item, "i64") for item in (match[1] or "").split(", ") if item]
     return text
+
+
+def _unescaped(body: str) -> str:
+    """A string's text; MLIR writes a backslash twice, and other bytes as two hexadecimal digits."""
+    data = re.sub(
+        rb"\\(\\|[0-9A-F]{2})",
+        lambda match: b"\\" if match[1] == b"\\" else bytes.fromhex(match[1].decode()),
+        body.encode(),
+    )
+    return data.decode(errors="replace")
 
 
 def _dictionary(body: str) -> dict[str, Attribute]:

@@ -13,7 +13,8 @@ def optimise(module: Any) -> None:
     """Run Triton's target-independent passes."""
     manager = ir.pass_manager(module.context)
     passes.common.add_inliner(manager)
-    passes.ttir.add_rewrite_tensor_pointer(manager)
+    if hasattr(passes.ttir, "add_rewrite_tensor_pointer"):  # 3.9 has no block pointers
+        passes.ttir.add_rewrite_tensor_pointer(manager)
     passes.ttir.add_rewrite_tensor_descriptor_to_pointer(manager)
     passes.common.add_canonicalizer(manager)
     passes.ttir.add_combine(manager)

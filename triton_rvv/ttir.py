@@ -67,7 +67,7 @@ class Operation:
     results: list[Value]
     attributes: dict[str, Attribute]
     regions: list[Region]
-    successors: list[tuple[str, list[Value]]]
+    successors: list[str]
     line: str = ""
 
     @property
@@ -93,6 +93,15 @@ class Operation:
         if not isinstance(value, list):
             raise CompileError(f"attribute {name} of {self.name} is not a list", self.line)
         return [item for item in value if isinstance(item, int)]
+
+    @property
+    def edges(self) -> list[tuple[str, list[Value]]]:
+        """For a terminator: the label of each block that may follow, and the values it is given."""
+        if self.name != "cf.cond_br":
+            return [(label, self.operands) for label in self.successors]
+        _, first, second = self.integers("operandSegmentSizes")
+        given = self.operands[1 : first + 1], self.operands[first + 1 : first + second + 1]
+        return list(zip(self.successors, given, strict=True))
 
     def walk(self) -> Iterator[Operation]:
         """This operation and all those inside its regions, outermost first."""
@@ -204,18 +213,13 @@ class _Parser:
             self._accept(",")
         return values
 
-    def _successors(self) -> list[tuple[str, list[Value]]]:
-        successors = []
+    def _successors(self) -> list[str]:
+        labels = []
         if self._accept("["):
             while not self._accept("]"):
-                label = self._match(_LABEL)[1]
-                values = []
-                if self._accept("("):
-                    values = self._names_until(":")
-                    self._balanced_until(")")
-                successors.append((label, values))
+                labels.append(self._match(_LABEL)[1])
                 self._accept(",")
-        return successors
+        return labels
 
     def _regions(self) -> list[Region]:
         regions = []

@@ -1,4 +1,4 @@
-"""Compiles small Triton kernels, links them and runs them under QEMU against expected outputs."""
+"""Compiles small Triton kernels, and runs them here and under QEMU against expected outputs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from host_kernels import run_on_host
 
-from launchers import Argument
+from kernels.values import TORCH_TYPES, numpy_array
+from launchers import STORAGE_TYPES, Argument
 from launchers.data_file import write_data_file
 from launchers.objects import launcher_object
 from launchers.output import LauncherReport, parse_launcher_output
+from triton_rvv.host_target import host_target
 from triton_rvv.link import link_elf
 from triton_rvv.pipeline import compile_kernel
 from triton_rvv.target import RVVTarget
@@ -23,28 +27,19 @@ __all__ = ["Expected", "KernelRunner"]
 
 RUN_TIMEOUT_S = 60
 
-Array = npt.NDArray[Any]
+Array = npt.NDArray[Any] | torch.Tensor
 
+# bf16 and 8-bit floats come as tensors, since NumPy has no such types.
+_NOT_NUMPY = {"i1", "bf16", "fp8e4nv", "fp8e5"}
 _TRITON_NAMES = {
-    np.dtype(numpy_type): name
-    for name, numpy_type in {
-        "i8": np.int8,
-        "u8": np.uint8,
-        "i16": np.int16,
-        "i32": np.int32,
-        "u32": np.uint32,
-        "i64": np.int64,
-        "u64": np.uint64,
-        "fp16": np.float16,
-        "fp32": np.float32,
-        "fp64": np.float64,
-    }.items()
+    np.dtype(stored): name for name, stored in STORAGE_TYPES.items() if name not in _NOT_NUMPY
 }
+_TORCH_NAMES = {torch_type: name for name, torch_type in TORCH_TYPES.items()}
 
 
 @dataclass(frozen=True)
 class Expected:
-    """An array that the kernel writes.
+    """An array or tensor that the kernel writes.
 
     Args:
         array: what it must hold afterwards.
@@ -59,11 +54,17 @@ class Expected:
 
 
 class KernelRunner:
-    """Runs kernels and fails the test where an output is wrong; executables are built once."""
+    """Runs kernels and fails the test where an output is wrong; executables are built once.
+
+    Attributes:
+        stderr: what the last run printed there.
+    """
 
     def __init__(self, folder: Path) -> None:
+        self.stderr = ""
         self._folder = folder
         self._built: dict[object, Path] = {}
+        self._objects: dict[object, bytes] = {}
 
     def __call__(
         self,
@@ -76,13 +77,15 @@ class KernelRunner:
     ) -> LauncherReport:
         """Run `kernel` over `grid` on a core with vectors of `vlen_bits`.
 
+        With the usual length it runs on this machine's own processor too.
+
         Args:
             kernel: the `@triton.jit` function.
             grid: programs along x, y and z; 1 where not given.
             vlen_bits: of the code and of the emulated core.
             known: integer parameters for whose values the compiler may specialise.
-            values: one for each parameter. An array is an input, `Expected` an output; Python
-                numbers are i32 and fp32, NumPy's have their own type.
+            values: one for each parameter. An array or tensor is an input, `Expected` an output;
+                Python numbers are i32 and fp32, NumPy's have their own type.
         """
         constants = {
             parameter.name: values[parameter.name]
@@ -90,7 +93,10 @@ class KernelRunner:
             if parameter.is_constexpr
         }
         arguments = [_argument(n, values[n]) for n in kernel.arg_names if n not in constants]
-        elf = self._elf(kernel, arguments, constants, {n: values[n] for n in known}, vlen_bits)
+        specialised = {n: values[n] for n in known}
+        if vlen_bits == RVVTarget().vlen_bits:
+            self._run_on_host(kernel, arguments, constants, specialised, (*grid, 1, 1)[:3])
+        elf = self._elf(kernel, arguments, constants, specialised, vlen_bits)
         data = self._folder / "data"
         write_data_file(data, arguments)
         cpu = f"rv64,v=true,vlen={vlen_bits},vext_spec=v1.0,Zfh=true,zba=true,zbb=true,zbs=true"
@@ -102,6 +108,7 @@ class KernelRunner:
             timeout=RUN_TIMEOUT_S,
             check=False,
         )
+        self.stderr = done.stderr
         report = parse_launcher_output(done.stdout)
         if done.returncode != 0:
             why = report.mismatch or f"status {done.returncode} {done.stdout} {done.stderr}"
@@ -109,6 +116,23 @@ class KernelRunner:
         assert report.kernel == kernel.__name__
         assert report.vlen_bits == vlen_bits
         return report
+
+    def _run_on_host(
+        self,
+        kernel: Any,
+        arguments: Sequence[Argument],
+        constants: Mapping[str, Any],
+        known: Mapping[str, int],
+        grid: Sequence[int],
+    ) -> None:
+        signature = {argument.name: argument.type for argument in arguments}
+        key = (kernel, *signature.items(), *constants.items(), *known.items())
+        if key not in self._objects:
+            compiled = compile_kernel(kernel, signature, constants, host_target(), known)
+            self._objects[key] = compiled.object
+        wrong = run_on_host(self._objects[key], arguments, grid)
+        if wrong:
+            raise AssertionError(f"{kernel.__name__} on this machine: {wrong}")
 
     def _elf(
         self,
@@ -136,15 +160,17 @@ def _argument(name: str, value: Any) -> Argument:
         kind, expected = _pointer(value.array)
         start = None if value.start is None else _pointer(value.start)[1]
         return Argument(name, kind, start, expected, value.atol, value.rtol)
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | torch.Tensor):
         return Argument(name, *_pointer(value))
     if isinstance(value, np.generic):
         return Argument(name, _TRITON_NAMES[value.dtype], value.item())
     return Argument(name, "fp32" if isinstance(value, float) else "i32", value)
 
 
-def _pointer(array: Array) -> tuple[str, Array]:
+def _pointer(array: Array) -> tuple[str, npt.NDArray[Any]]:
     """The type of a pointer to the array, and the array as it lies in memory."""
+    if isinstance(array, torch.Tensor):
+        return f"*{_TORCH_NAMES[array.dtype]}", numpy_array(array)
     if array.dtype == np.bool_:
         return "*i1", array.astype(np.uint8)
     return f"*{_TRITON_NAMES[array.dtype]}", array

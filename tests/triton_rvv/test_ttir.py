@@ -32,7 +32,7 @@ MODULE = """
     }) {tt.num_stages = 2 : i32, flag} : (i32, i32, i32, i32, tensor<4x!tt.ptr<f32>>)
         -> (i32, tensor<4x!tt.ptr<f32>>) loc(#loc4)
     %2 = "arith.addi"(%1#0, %1#0) <{overflowFlags = #arith.overflow<none>}> : (i32, i32) -> i32
-    "cf.cond_br"(%2, %1#1)[^bb1(%2 : i32), ^bb2] <{operandSegmentSizes = array<i32: 1, 1, 0>}>
+    "cf.cond_br"(%2, %1#1)[^bb1, ^bb2] <{operandSegmentSizes = array<i32: 1, 1, 0>}>
         : (i32, tensor<4x!tt.ptr<f32>>) -> () loc(#loc1)
   ^bb1(%3: i32):  // pred: ^bb0
     "tt.return"() : () -> () loc(#loc1)
@@ -89,8 +89,9 @@ def test_uses_are_counted(function):
 def test_blocks_and_successors(function):
     assert [block.label for block in function.regions[0].blocks] == ["bb0", "bb1", "bb2"]
     branch = operation(function, "cf.cond_br")
-    assert [label for label, _ in branch.successors] == ["bb1", "bb2"]
-    assert [len(values) for _, values in branch.successors] == [1, 0]
+    assert branch.successors == ["bb1", "bb2"]
+    assert branch.edges == [("bb1", branch.operands[1:]), ("bb2", [])]
+    assert len(branch.operands) == 2
     assert branch.integers("operandSegmentSizes") == [1, 1, 0]
     with pytest.raises(CompileError, match="several blocks"):
         _ = function.regions[0].block

@@ -1,9 +1,8 @@
-"""Integer and pointer blocks whose dimensions add up, and masks whose dimensions are conjoined.
+"""Integer and pointer blocks whose dimensions add up.
 
 Addresses of a block are nearly always `base + f(row) + g(column)`. Keeping the parts apart is
 what finds contiguous rows: an `Affine` holds a scalar base and a `Component` for each dimension,
-and a `Mask` holds comparisons of one dimension each. Both know scalar conditions (guards) under
-which a whole block is contiguous or unmasked.
+and knows scalar conditions (guards) under which a whole block is contiguous.
 
 Offsets are widened to 64 bits part by part, which is exact as long as the 32-bit sums of the
 kernel do not overflow; Triton's own compilers make the same assumption of addresses.
@@ -15,7 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from triton_rvv.lowering.builder import Builder, Val, integer
-from triton_rvv.lowering.tensors import Buffer, Point, Splat, Tensor, memory_type
+from triton_rvv.lowering.tensors import (
+    Buffer,
+    Point,
+    Splat,
+    Tensor,
+    memory_type,
+)
+from triton_rvv.lowering.views import places_of_lanes
 from triton_rvv.types import PointerType, ScalarType, TensorType
 
 __all__ = [
@@ -23,9 +29,7 @@ __all__ = [
     "Affine",
     "ChosenAddresses",
     "Component",
-    "Mask",
     "Table",
-    "Term",
     "as_addresses",
     "as_affine",
 ]
@@ -137,6 +141,8 @@ class Affine(Tensor):
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         """The integers or addresses of the elements at `point`."""
+        if point.width > self.shape[-1]:
+            return self._evaluate_rows(builder, point)
         row = self.row_base(builder, point)
         last = self.components[-1]
         offset = builder.splat(integer(0, self.index_type), point.width)
@@ -155,6 +161,22 @@ class Affine(Tensor):
         if self.is_pointer:
             return builder.element_pointer(memory_type(self.pointee), row, offset)
         return builder.add(builder.splat(row, point.width), offset)
+
+    @property
+    def own_spans_rows(self) -> bool:
+        return not self.is_pointer and not any(part.tables for part in self.components)
+
+    def _evaluate_rows(self, builder: Builder, point: Point) -> Val:
+        """The integers of a run that takes several whole rows."""
+        total = builder.splat(self.base, point.width)
+        lanes = places_of_lanes(self.shape, point.width)
+        for part, start, places in zip(self.components, point.coordinates, lanes, strict=True):
+            if part.stride is not None:
+                first = builder.splat(builder.resize(start, self.base.type), point.width)
+                place = builder.add(first, builder.vector(places, self.base.type))
+                stride = builder.splat(part.stride, point.width)
+                total = builder.add(total, builder.mul(place, stride))
+        return total
 
     def row_base(self, builder: Builder, point: Point) -> Val:
         """The base of the row at `point`: all but the last dimension's component.
@@ -239,91 +261,3 @@ def positions(builder: Builder, point: Point, type_: str) -> Val:
     """start, start + 1, ... in the lanes."""
     start = builder.resize(point.start, type_)
     return builder.add(builder.splat(start, point.width), builder.iota(type_, point.width))
-
-
-@dataclass(frozen=True)
-class Term:
-    """A comparison `left predicate right` in which only dimension `axis` of `left` varies.
-
-    Args:
-        axis: the dimension.
-        predicate: LLVM's name, such as "slt".
-        left: uniform in every other dimension.
-        right: a scalar.
-    """
-
-    axis: int
-    predicate: str
-    left: Affine
-    right: Val
-
-    @property
-    def _constant_stride(self) -> int | None:
-        part = self.left.components[self.axis]
-        return None if part.tables or part.stride is None else part.stride.constant
-
-    @property
-    def has_guard(self) -> bool:
-        """Whether one comparison can speak for all positions: the left side has a direction."""
-        return self._constant_stride is not None and self.predicate in _EXTREME
-
-    def guard(self, builder: Builder) -> Val:
-        """A scalar that is true where the comparison holds at every position.
-
-        A linear left side is largest at one end; only for a term that has a guard. The far end is
-        computed with 64 bits: where the kernel's own 32-bit sum would wrap, the guard is false.
-        """
-        stride = self._constant_stride
-        assert stride is not None
-        base, right = (builder.resize(value, "i64") for value in (self.left.base, self.right))
-        far = builder.add(base, integer(stride * (self.left.shape[self.axis] - 1)))
-        if (stride > 0) == (_EXTREME[self.predicate] == "largest"):
-            return builder.compare(self.predicate, far, right)
-        wrapped = builder.resize(builder.resize(far, self.left.base.type), "i64")
-        whole = builder.compare("eq", far, wrapped)
-        return builder.conjunction(whole, builder.compare(self.predicate, base, right))
-
-    def at(self, builder: Builder, point: Point) -> Val:
-        """The comparison at `point`; a scalar unless the last dimension varies."""
-        shape = self.left.shape
-        if self.axis < len(shape) - 1:
-            point = Point(point.index, integer(0), 1, point.path)
-        value = self.left.evaluate(builder, point)
-        return builder.compare(self.predicate, value, builder.splat(self.right, point.width))
-
-
-# Which end of the left side decides for all of them; unsigned comparisons could wrap in between.
-_EXTREME = {"slt": "largest", "sle": "largest", "sgt": "smallest", "sge": "smallest"}
-
-
-class Mask(Tensor):
-    """A conjunction of one-dimensional comparisons and of any other truth values."""
-
-    def __init__(self, type_: TensorType, terms: Sequence[Term], others: Sequence[Tensor]) -> None:
-        super().__init__(type_, others, cost=1)
-        self.terms = tuple(terms)
-
-    def own_linear_guards(self) -> list[Val]:
-        return [guard for term in self.terms for guard in term.left.linear_guards()]
-
-    def own_mask_guards(self, builder: Builder) -> list[Val]:
-        return [term.guard(builder) for term in self.terms if term.has_guard]
-
-    def own_buffers(self) -> frozenset[str]:
-        return frozenset().union(*(term.left.buffers() for term in self.terms))
-
-    def evaluate(self, builder: Builder, point: Point) -> Val:
-        return builder.splat(self.condition(builder, point), point.width)
-
-    def condition(self, builder: Builder, point: Point) -> Val:
-        """The mask at `point`; a scalar where it is the same for the whole run.
-
-        On an unmasked path the comparisons that have a guard are known to hold.
-        """
-        total = Val("i1", "true")
-        for term in self.terms:
-            if not (point.path.unmasked and term.has_guard):
-                total = builder.conjunction(total, term.at(builder, point))
-        for other in self.operands:
-            total = builder.conjunction(total, other.at(builder, point))
-        return total

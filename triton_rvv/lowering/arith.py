@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.attributes import DenseAttribute
+from triton_rvv.lowering import math
 from triton_rvv.lowering.builder import (
     Builder,
     Val,
@@ -184,6 +185,7 @@ EMITTERS: dict[str, tuple[Emit, int]] = {
     "arith.negf": (_negate, 1),
     **{name: (_binary(text), cost) for name, (text, cost) in _INSTRUCTIONS.items()},
     **{name: (intrinsic(llvm_name), 1) for name, llvm_name in _INTRINSICS.items()},
+    **math.EMITTERS,
 }
 
 # The same for operations that are not told apart by their name alone.
@@ -198,9 +200,12 @@ def emitter(operation: Operation) -> tuple[Emit, int] | None:
     """How to write an operation on its operands' elements and what it costs, where it is such."""
     if operation.name in _FACTORIES:
         return _FACTORIES[operation.name](operation), 1
-    if operation.name not in EMITTERS:
+    if operation.name in math.FACTORIES:
+        emit, cost = math.FACTORIES[operation.name](operation)
+    elif operation.name in EMITTERS:
+        emit, cost = EMITTERS[operation.name]
+    else:
         return None
-    emit, cost = EMITTERS[operation.name]
     return computed_wide(operation, emit), cost
 
 
@@ -213,5 +218,5 @@ def _from_elements(context: Context, operation: Operation) -> None:
 
 HANDLERS: Mapping[str, Handler] = {
     "arith.constant": _constant,
-    **dict.fromkeys((*EMITTERS, *_FACTORIES), _from_elements),
+    **dict.fromkeys((*EMITTERS, *_FACTORIES, *math.FACTORIES), _from_elements),
 }

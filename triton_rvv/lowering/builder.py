@@ -95,9 +95,14 @@ _FOLDS: dict[str, Callable[[int, int], int]] = {
 
 
 class Builder:
-    """Appends instructions to a function; every value gets a fresh name."""
+    """Appends instructions to a function; every value gets a fresh name.
+
+    Attributes:
+        mark: what instructions end with from now on, to say where in the source they come from.
+    """
 
     def __init__(self) -> None:
+        self.mark = ""
         self.lines: list[str] = []
         self.allocas: list[str] = []
         self.declarations: set[str] = set()
@@ -111,12 +116,12 @@ class Builder:
     def emit(self, type_: str, text: str) -> Val:
         """Append an instruction that has a result of `type_`."""
         name = f"%v{self._fresh()}"
-        self.lines.append(f"  {name} = {text}")
+        self.lines.append(f"  {name} = {text}{self.mark}")
         return Val(type_, name)
 
     def do(self, text: str) -> None:
         """Append an instruction without a result."""
-        self.lines.append(f"  {text}")
+        self.lines.append(f"  {text}{self.mark}")
 
     def binary(self, name: str, left: Val, right: Val, flags: str = "") -> Val:
         """`left name right` on two values of one type; integer constants are folded."""
@@ -229,6 +234,10 @@ class Builder:
         mask = ", ".join(f"i32 {lane}" for lane in range(first, first + width))
         text = f"shufflevector {value}, {value.type} poison, <{width} x i32> <{mask}>"
         return self.emit(type_, text)
+
+    def chosen(self, value: Val, lanes: Sequence[int]) -> Val:
+        """Some lanes of a vector as another vector; one lane is a scalar."""
+        return self.lanes(value, lanes[0], 1) if len(lanes) == 1 else self.shuffle(value, lanes)
 
     def shuffle(self, value: Val, lanes: Sequence[int | None], other: Val | None = None) -> Val:
         """The given lanes of a vector, and of `other` as if it followed; None gives any value."""

@@ -9,17 +9,14 @@ from triton_rvv.errors import CompileError
 from triton_rvv.lowering.aliasing import Aliases
 from triton_rvv.lowering.builder import Builder, Snapshot, Val
 from triton_rvv.lowering.tensors import Buffer, Tensor, memory_type
-from triton_rvv.target import RVVTarget
+from triton_rvv.source_lines import SourceLines
+from triton_rvv.target import Target
 from triton_rvv.ttir import Block, Operation, Value
 from triton_rvv.types import TensorType
 
-__all__ = ["RUN_LMUL", "Context", "Lowered"]
+__all__ = ["Context", "Lowered"]
 
 Lowered = Val | Tensor
-
-# Register groups (LMUL) for one run: two hide most of a loop's overhead, and leave enough groups
-# for long chains of operations and for the tiles of a dot product.
-RUN_LMUL = 2
 
 # Main threads get 8 MiB of stack from Linux; half of it is left to everybody else.
 STACK_LIMIT_BYTES = 4 << 20
@@ -33,15 +30,19 @@ class Context:
         handlers: what lowers each kind of operation.
         program_ids, program_counts: i32 values for x, y and z.
         aliases: which pointers can lead to the same memory.
+        functions: those of the module, by name.
+        source_lines: marks instructions with the kernel's lines; None leaves them without.
     """
 
     def __init__(
         self,
-        target: RVVTarget,
+        target: Target,
         handlers: Mapping[str, Callable[[Context, Operation], None]],
         program_ids: Sequence[Val],
         program_counts: Sequence[Val],
         aliases: Aliases,
+        functions: Mapping[str, Operation],
+        source_lines: SourceLines | None = None,
     ) -> None:
         self.target = target
         self._handlers = handlers
@@ -49,6 +50,8 @@ class Context:
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)
         self.aliases = aliases
+        self._functions = functions
+        self._source_lines = source_lines
         self.pending_loads: list[Tensor] = []
         self._values: dict[Value, Lowered] = {}
         self._stack_bytes = 0
@@ -67,16 +70,28 @@ class Context:
         """
         *operations, terminator = block.operations
         for operation in operations:
-            handler = self._handlers.get(operation.name)
-            try:
-                if handler is None:
-                    raise CompileError(
-                        f"{operation.name} is not supported: rewrite the kernel without it"
-                    )
-                handler(self, operation)
-            except CompileError as error:
-                raise error.at(operation.line) from None
+            self.lower_operation(operation)
         return terminator.operands
+
+    def lower_operation(self, operation: Operation) -> None:
+        """Lower one operation.
+
+        Raises:
+            CompileError: where it is not supported, with the kernel's source line.
+        """
+        handler = self._handlers.get(operation.name)
+        try:
+            if handler is None:
+                raise CompileError(
+                    f"{operation.name} is not supported: rewrite the kernel without it"
+                )
+            mark = self.builder.mark
+            if self._source_lines is not None:
+                self.builder.mark = self._source_lines.mark(operation.line)
+            handler(self, operation)
+            self.builder.mark = mark
+        except CompileError as error:
+            raise error.at(operation.line) from None
 
     def snapshot(self) -> tuple[Snapshot, int, int]:
         """Remember this place, to lower what follows another way."""
@@ -109,6 +124,10 @@ class Context:
                     tensor.unsettle()
             self._region, self._kept = outer_region, outer_kept
 
+    def callee(self, call: Operation) -> Operation:
+        """The function that a `tt.call` calls; MLIR quotes names with unusual characters."""
+        return self._functions[str(call.attributes["callee"]).removeprefix("@").strip('"')]
+
     # -- values --------------------------------------------------------------------------------
 
     def bind(self, value: Value, lowered: Lowered) -> None:
@@ -116,6 +135,7 @@ class Context:
         if isinstance(lowered, Tensor):
             lowered.uses += value.uses
             lowered.region = self._region
+            lowered.mark = lowered.mark or self.builder.mark
         self._values[value] = lowered
 
     def knows(self, value: Value) -> bool:
@@ -176,4 +196,4 @@ class Context:
 
     def run_lanes(self, element_bits: int) -> int:
         """How many elements one run takes at most."""
-        return RUN_LMUL * self.target.lanes(element_bits)
+        return self.target.run_registers * self.target.lanes(element_bits)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from triton_rvv.errors import CompileError
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import Affine, as_affine
 from triton_rvv.lowering.builder import Val
@@ -20,10 +19,10 @@ from triton_rvv.lowering.tensors import EXPENSIVE, Buffer, Tensor
 from triton_rvv.ttir import Block, Operation, Value
 from triton_rvv.types import TensorType, Type
 
-__all__ = ["HANDLERS", "lower_blocks"]
+__all__ = ["HANDLERS", "Slot", "read_slots", "result_slot", "update_slots"]
 
 
-class _Slot(Protocol):
+class Slot(Protocol):
     """Where a value lives that changes along the control flow."""
 
     def read(self, context: Context) -> Lowered:
@@ -139,7 +138,7 @@ class _ShapeOfOffsetsChangedError(Exception):
         self.slot = slot
 
 
-def _slot(context: Context, initial: Lowered, as_array: bool, line: str) -> _Slot:
+def _slot(context: Context, initial: Lowered, as_array: bool, line: str) -> Slot:
     """The kind of slot that suits a loop's initial value."""
     if isinstance(initial, Val):
         return _ScalarSlot(context, initial.type)
@@ -149,7 +148,7 @@ def _slot(context: Context, initial: Lowered, as_array: bool, line: str) -> _Slo
     return _ArraySlot(context, initial.type)
 
 
-def _update(context: Context, slots: Sequence[_Slot], values: Sequence[Lowered]) -> None:
+def update_slots(context: Context, slots: Sequence[Slot], values: Sequence[Lowered]) -> None:
     """Give every slot its next value; all are computed before any is changed."""
     changing = frozenset().union(*(slot.arrays for slot in slots))
     staged = [
@@ -195,14 +194,14 @@ def _for(context: Context, operation: Operation) -> None:
             context.restore(snapshot)
         else:
             break
-    _bind(context, operation.results, slots)
+    read_slots(context, operation.results, slots)
 
 
 def _loop(
-    context: Context, operation: Operation, slots: Sequence[_Slot], initial: Sequence[Lowered]
+    context: Context, operation: Operation, slots: Sequence[Slot], initial: Sequence[Lowered]
 ) -> None:
     start, end, step = (context.scalar(value) for value in operation.operands[:3])
-    _update(context, slots, initial)
+    update_slots(context, slots, initial)
     block = operation.regions[0].block
     for argument, slot, value in zip(
         block.arguments[1:], slots, block.operations[-1].operands, strict=True
@@ -211,9 +210,9 @@ def _loop(
             slot.advance = _advance(context, block, argument, value)
     with context.builder.loop(start, end, step) as index, context.region():
         context.bind(block.arguments[0], index)
-        _bind(context, block.arguments[1:], slots)
+        read_slots(context, block.arguments[1:], slots)
         yielded = context.lower_block(block)
-        _update(context, slots, [context.lowered(value) for value in yielded])
+        update_slots(context, slots, [context.lowered(value) for value in yielded])
         context.pending_loads.clear()
 
 
@@ -231,21 +230,22 @@ def _advance(context: Context, block: Block, argument: Value, yielded: Value) ->
 
 def _if(context: Context, operation: Operation) -> None:
     _before_regions(context, operation)
-    slots: list[_Slot] = [_result_slot(context, value.type) for value in operation.results]
+    slots: list[Slot] = [result_slot(context, value.type) for value in operation.results]
 
     def side(index: int) -> None:
         if index < len(operation.regions) and operation.regions[index].blocks:
             with context.region():
                 yielded = context.lower_block(operation.regions[index].block)
-                _update(context, slots, [context.lowered(value) for value in yielded])
+                update_slots(context, slots, [context.lowered(value) for value in yielded])
                 context.pending_loads.clear()
 
     condition = context.scalar(operation.operands[0])
     context.builder.branches(condition, lambda: side(0), lambda: side(1))
-    _bind(context, operation.results, slots)
+    read_slots(context, operation.results, slots)
 
 
-def _result_slot(context: Context, type_: Type) -> _Slot:
+def result_slot(context: Context, type_: Type) -> Slot:
+    """Where a value lives that comes from several places; of a block, all elements."""
     if isinstance(type_, TensorType):
         return _ArraySlot(context, type_)
     return _ScalarSlot(context, type_.llvm)
@@ -256,66 +256,34 @@ def _while(context: Context, operation: Operation) -> None:
     _before_regions(context, operation)
     before, after = (region.block for region in operation.regions)
     initial = [context.lowered(value) for value in operation.operands]
-    carried: list[_Slot] = [_result_slot(context, value.type) for value in operation.operands]
-    passed: list[_Slot] = [_result_slot(context, value.type) for value in operation.results]
-    _update(context, carried, initial)
+    carried: list[Slot] = [result_slot(context, value.type) for value in operation.operands]
+    passed: list[Slot] = [result_slot(context, value.type) for value in operation.results]
+    update_slots(context, carried, initial)
     builder = context.builder
     test, body, done = (builder.fresh_label(hint) for hint in ("test", "turn", "over"))
     builder.branch(test)
     builder.label(test)
     with context.region():
-        _bind(context, before.arguments, carried)
+        read_slots(context, before.arguments, carried)
         condition, *values = context.lower_block(before)
-        _update(context, passed, [context.lowered(value) for value in values])
+        update_slots(context, passed, [context.lowered(value) for value in values])
         context.pending_loads.clear()
         builder.branch_if(context.scalar(condition), body, done)
     builder.label(body)
     with context.region():
-        _bind(context, after.arguments, passed)
+        read_slots(context, after.arguments, passed)
         yielded = context.lower_block(after)
-        _update(context, carried, [context.lowered(value) for value in yielded])
+        update_slots(context, carried, [context.lowered(value) for value in yielded])
         context.pending_loads.clear()
         builder.branch(test)
     builder.label(done)
-    _bind(context, operation.results, passed)
+    read_slots(context, operation.results, passed)
 
 
-def _bind(context: Context, values: Sequence[Value], slots: Sequence[_Slot]) -> None:
+def read_slots(context: Context, values: Sequence[Value], slots: Sequence[Slot]) -> None:
+    """Bind each value to what is in its slot now."""
     for value, slot in zip(values, slots, strict=True):
         context.bind(value, slot.read(context))
-
-
-def lower_blocks(context: Context, blocks: Sequence[Block]) -> None:
-    """Lower the body of a function; several blocks are what an early return makes of it.
-
-    Raises:
-        CompileError: where a block takes arguments, which no kernel's return needs.
-    """
-    labels = {block.label: context.builder.fresh_label("block") for block in blocks}
-    for block in blocks:
-        terminator = block.operations[-1]
-        if block is blocks[0]:
-            context.lower_block(block)
-            _leave(context, terminator, labels)
-            continue
-        if block.arguments:
-            raise CompileError("values that depend on an early return are not supported")
-        context.builder.label(labels[block.label])
-        with context.region():
-            context.lower_block(block)
-            _leave(context, terminator, labels)
-
-
-def _leave(context: Context, terminator: Operation, labels: Mapping[str, str]) -> None:
-    """The end of a block; loads that later blocks use are carried out while memory is as it was."""
-    sinks.settle_loads(context)
-    targets = [labels[label] for label, _ in terminator.successors]
-    if terminator.name == "cf.cond_br":
-        context.builder.branch_if(context.scalar(terminator.operands[0]), *targets)
-    elif terminator.name == "cf.br":
-        context.builder.branch(*targets)
-    else:
-        context.builder.do("ret void")
 
 
 HANDLERS: Mapping[str, Handler] = {"scf.for": _for, "scf.if": _if, "scf.while": _while}

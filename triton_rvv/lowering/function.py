@@ -5,16 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from triton_rvv.errors import CompileError
-from triton_rvv.lowering import arith, control, dot, index, math, memory, reduce, shapes
+from triton_rvv.grid_loop import grid_loop
+from triton_rvv.lowering import (
+    arith,
+    atomics,
+    calls,
+    control,
+    debug,
+    dot,
+    gather,
+    hints,
+    histogram,
+    index,
+    join,
+    maps,
+    memory,
+    permute,
+    reduce,
+    scan,
+    shapes,
+)
 from triton_rvv.lowering.aliasing import Aliases
 from triton_rvv.lowering.builder import Builder, Val, integer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
-from triton_rvv.target import RVVTarget
+from triton_rvv.lowering.unsupported import REFUSALS
+from triton_rvv.source_lines import SourceLines
+from triton_rvv.target import RVVTarget, Target
 from triton_rvv.ttir import Operation
-from triton_rvv.types import TensorType
+from triton_rvv.types import ScalarType, TensorType
 
-__all__ = ["ENTRY", "kernel_name", "lower_module"]
+__all__ = ["ENTRY", "argument_types", "kernel_name", "lower_module"]
 
 # The symbol that a launcher calls, once for each program of the grid.
 ENTRY = "triton_rvv_kernel"
@@ -33,17 +54,31 @@ HANDLERS: Mapping[str, Handler] = {
     "tt.get_program_id": _program_id,
     "tt.get_num_programs": _program_count,
     **arith.HANDLERS,
-    **math.HANDLERS,
     **shapes.HANDLERS,
     **index.HANDLERS,
     **memory.HANDLERS,
     **reduce.HANDLERS,
+    **scan.HANDLERS,
+    **maps.HANDLERS,
+    **permute.HANDLERS,
+    **join.HANDLERS,
+    **gather.HANDLERS,
+    **histogram.HANDLERS,
+    **atomics.HANDLERS,
+    **debug.HANDLERS,
+    **hints.HANDLERS,
     **dot.HANDLERS,
     **control.HANDLERS,
+    **calls.HANDLERS,
 }
 
 
-def lower_module(module: Operation, target: RVVTarget, slots: Sequence[int] | None = None) -> str:
+def lower_module(
+    module: Operation,
+    target: Target,
+    slots: Sequence[int] | None = None,
+    source_lines: SourceLines | None = None,
+) -> str:
     """Write a kernel as LLVM IR.
 
     Args:
@@ -51,18 +86,29 @@ def lower_module(module: Operation, target: RVVTarget, slots: Sequence[int] | No
         target: what code is made for.
         slots: for each argument of the function, its place in the launcher's argument array;
             the arguments' own order where it is not given.
+        source_lines: where given, marks instructions with the kernel's lines.
 
     Returns:
         The text of an LLVM module that exports
         `void triton_rvv_kernel(const uint64_t *args, uint32_t pid_x, pid_y, pid_z, num_x, num_y,
-        num_z)`, `triton_rvv_kernel_name` and `triton_rvv_vlen_bits`.
+        num_z)`, `triton_rvv_kernel_name` and `triton_rvv_vlen_bits`, and for the host also
+        `triton_rvv_run_programs` (see `triton_rvv.grid_loop`).
 
     Raises:
         CompileError: where the kernel uses what is not supported.
     """
     function = _kernel(module)
     grid = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
-    context = Context(target, HANDLERS, grid[:3], grid[3:], Aliases(function))
+    handlers = {**REFUSALS, **HANDLERS}
+    context = Context(
+        target,
+        handlers,
+        grid[:3],
+        grid[3:],
+        Aliases(function),
+        _functions(module),
+        source_lines,
+    )
     blocks = function.regions[0].blocks
     arguments = blocks[0].arguments
     for argument, slot in zip(arguments, slots or range(len(arguments)), strict=True):
@@ -70,8 +116,8 @@ def lower_module(module: Operation, target: RVVTarget, slots: Sequence[int] | No
         builder = context.builder
         address = builder.element_pointer("i64", Val("ptr", "%args"), integer(slot))
         context.bind(argument, builder.load(argument.type.llvm, address, 8))
-    control.lower_blocks(context, blocks)
-    return _module_text(kernel_name(module), context.builder, target)
+    calls.lower_body(context, blocks)
+    return _module_text(kernel_name(module), context.builder, target, source_lines)
 
 
 def kernel_name(module: Operation) -> str:
@@ -79,34 +125,51 @@ def kernel_name(module: Operation) -> str:
     return str(_kernel(module).attributes["sym_name"])
 
 
+def argument_types(module: Operation) -> tuple[str, ...]:
+    """MLIR's type name of each of the kernel function's arguments, "ptr" for any pointer."""
+    types = (argument.type for argument in _kernel(module).regions[0].blocks[0].arguments)
+    return tuple(type_.name if isinstance(type_, ScalarType) else "ptr" for type_ in types)
+
+
+def _functions(module: Operation) -> dict[str, Operation]:
+    """The functions of a module by name."""
+    operations = module.regions[0].block.operations
+    return {str(op.attributes["sym_name"]): op for op in operations}
+
+
 def _kernel(module: Operation) -> Operation:
-    functions = module.regions[0].block.operations
+    functions = _functions(module).values()
     public = [op for op in functions if op.attributes.get("sym_visibility") == "public"]
     if len(public) != 1:
         raise CompileError("a module with one public function was expected")
     return public[0]
 
 
-def _module_text(name: str, builder: Builder, target: RVVTarget) -> str:
+def _module_text(
+    name: str, builder: Builder, target: Target, source_lines: SourceLines | None
+) -> str:
     arguments = "ptr noalias readonly %args, i32 %px, i32 %py, i32 %pz, i32 %nx, i32 %ny, i32 %nz"
-    vscale = target.vlen_bits // 64
-    attributes = (
-        f'nounwind "target-cpu"="{target.cpu}" "target-features"="{target.features}" '
-        f"vscale_range({vscale},{vscale})"
-    )
+    attributes = f'nounwind "target-cpu"="{target.cpu}" "target-features"="{target.features}"'
+    if isinstance(target, RVVTarget):
+        vscale = target.vlen_bits // 64
+        attributes += f" vscale_range({vscale},{vscale})"
+    mark = source_lines.function_mark if source_lines else ""
     lines = [
         f'source_filename = "{name}"',
         f'target triple = "{target.triple}"',
         f'@{ENTRY}_name = constant [{len(name) + 1} x i8] c"{name}\\00"',
-        f"@triton_rvv_vlen_bits = constant i32 {target.vlen_bits}",
+        f"@triton_rvv_vlen_bits = constant i32 {target.vector_bits}",
+        *builder.constants,
         "",
-        f"define void @{ENTRY}({arguments}) #0 {{",
+        f"define void @{ENTRY}({arguments}) #0{mark} {{",
         "entry:",
         *builder.allocas,
         *builder.lines,
         "}",
         "",
+        grid_loop(ENTRY) if target.backend == "host" else "",
         *sorted(builder.declarations),
         f"attributes #0 = {{ {attributes} }}",
+        *(source_lines.metadata(name) if source_lines else ()),
     ]
     return "\n".join(lines) + "\n"

@@ -9,13 +9,12 @@ from triton_rvv.lowering.affine import (
     NO_COMPONENT,
     Affine,
     Component,
-    Mask,
     Table,
-    Term,
     as_affine,
 )
 from triton_rvv.lowering.builder import Builder, Val, integer
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.masks import Mask, Term
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.tensors import Elementwise, Splat, Tensor, memory_type
 from triton_rvv.ttir import Operation
@@ -217,6 +216,22 @@ def _bitcast(context: Context, operation: Operation) -> None:
         context.bind(result, Elementwise(type_, lambda _, values: values[0], [operand]))
 
 
+def _pointer_cast(name: str) -> Handler:
+    """An address as a number, or a number as an address."""
+
+    def handler(context: Context, operation: Operation) -> None:
+        element = element_type(operation.result.type)
+        assert not isinstance(element, TensorType)
+        target = element.llvm
+
+        def emit(builder: Builder, values: Sequence[Val]) -> Val:
+            return builder.cast(name, values[0], target)
+
+        arith.combine(context, operation, emit)
+
+    return handler
+
+
 def _pointee_bytes(type_: object) -> int:
     assert isinstance(type_, PointerType)
     assert not isinstance(type_.pointee, TensorType)
@@ -268,6 +283,8 @@ def _and(context: Context, operation: Operation) -> None:
 HANDLERS: Mapping[str, Handler] = {
     "tt.addptr": _add_pointer,
     "tt.bitcast": _bitcast,
+    "tt.ptr_to_int": _pointer_cast("ptrtoint"),
+    "tt.int_to_ptr": _pointer_cast("inttoptr"),
     "arith.addi": _or_elementwise(_add),
     "arith.subi": _or_elementwise(_subtract),
     "arith.muli": _or_elementwise(_multiply),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from triton_rvv.lowering import sinks
-from triton_rvv.lowering.affine import Affine, Mask, as_addresses
+from triton_rvv.lowering.affine import Affine, as_addresses
 from triton_rvv.lowering.builder import Builder, Val, integer, type_suffix, vector_type
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.tensors import Path, Point, Tensor, memory_type
 from triton_rvv.ttir import Operation, Value

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 
-from triton_rvv.errors import CompileError
-from triton_rvv.lowering import arith, sinks
+from triton_rvv.lowering import sinks
 from triton_rvv.lowering.builder import Builder, Val, Variable, integer, type_suffix
+from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.tensors import Buffer, Path, Point, Tensor
-from triton_rvv.ttir import Operation, Value
+from triton_rvv.lowering.views import Reshaped, coordinates_of
+from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType
 
 __all__ = ["HANDLERS"]
@@ -31,55 +33,22 @@ _VECTOR_REDUCTIONS = {
 }
 
 
-class _Combination:
-    """The region of a reduction as code: (elements so far, elements to add) -> elements.
-
-    Raises:
-        CompileError: where the region holds more than arithmetic.
-    """
-
-    def __init__(self, context: Context, operation: Operation) -> None:
-        block = operation.regions[0].block
-        self._context = context
-        self._arguments, self._return = block.arguments, block.operations[-1]
-        self._body: list[tuple[Operation, arith.Emit]] = []
-        for inner in block.operations[:-1]:
-            found = arith.emitter(inner)
-            if found is None:
-                raise CompileError(
-                    f"{inner.name} is not supported inside a reduction", operation.line
-                )
-            self._body.append((inner, found[0]))
-
-    @property
-    def only_operation(self) -> str:
-        """The name of the operation where the region holds just one, or the empty string."""
-        return self._body[0][0].name if len(self._body) == 1 else ""
-
-    def emit(self, builder: Builder, left: Sequence[Val], right: Sequence[Val]) -> list[Val]:
-        """Write the combination of two groups of scalars or vectors."""
-        values = dict(zip(self._arguments, [*left, *right], strict=True))
-        width = left[0].width
-
-        def value_of(operand: Value) -> Val:
-            if operand not in values:  # a constant from outside
-                return builder.splat(self._context.scalar(operand), width)
-            return values[operand]
-
-        for inner, write in self._body:
-            values[inner.result] = write(builder, [value_of(operand) for operand in inner.operands])
-        return [value_of(operand) for operand in self._return.operands]
-
-
 def _reduce(context: Context, operation: Operation) -> None:
     sources = [context.tensor(value) for value in operation.operands]
-    combination = _Combination(context, operation)
+    combination = Combination(context, operation)
     sinks.prepare(context, sources)
     shape, axis = sources[0].shape, operation.integer("axis")
+    inner = math.prod(shape[axis + 1 :])
+    longer = sinks.spanning_width(context, sources)
+    if 0 < longer <= inner:
+        _across_short_rows(context, operation, sources, combination)
+        return
     kept = (*shape[:axis], *shape[axis + 1 :])
     # A result without dimensions is a block of one element until it is read back.
     results = [context.buffer(TensorType(kept or (1,), source.element)) for source in sources]
-    if axis == len(shape) - 1:
+    if kept and shape[axis] * inner <= longer:
+        _within_runs(context, sources, combination, results, (shape[axis], inner))
+    elif axis == len(shape) - 1:
         _along_rows(context, sources, combination, results)
     else:
         _across_rows(context, sources, combination, results, axis)
@@ -88,10 +57,75 @@ def _reduce(context: Context, operation: Operation) -> None:
         context.bind(value, result if kept else result.at(context.builder, scalar))
 
 
+def _across_short_rows(
+    context: Context, operation: Operation, sources: Sequence[Tensor], combination: Combination
+) -> None:
+    """All dimensions after the reduced one are taken as one, which fills vectors."""
+    shape, axis = sources[0].shape, operation.integer("axis")
+    outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
+    views = [
+        Reshaped(TensorType((outer, shape[axis], inner), source.element), source)
+        for source in sources
+    ]
+    arrays = []
+    for source in sources:
+        type_ = TensorType((outer, inner), source.element)
+        arrays.append(Buffer(type_, context.buffer(type_).pointer, inner))
+    _across_rows(context, views, combination, arrays, axis=1)
+    for value, array in zip(operation.results, arrays, strict=True):
+        assert isinstance(value.type, TensorType)
+        context.bind(value, Reshaped(value.type, array))
+
+
+def _within_runs(
+    context: Context,
+    sources: Sequence[Tensor],
+    combination: Combination,
+    results: Sequence[Buffer],
+    sizes: tuple[int, int],
+) -> None:
+    """One run holds all that is combined into several elements.
+
+    Args:
+        context: where the code goes.
+        sources: the blocks that are reduced together.
+        combination: how two elements become one.
+        results: where the outcome goes.
+        sizes: of the reduced dimension, and of those after it together.
+    """
+    builder, kept = context.builder, results[0].shape
+    width = sinks.spanning_width(context, sources)
+    size, inner = sizes
+
+    def halved(point: Point) -> list[Val]:
+        values, count = [source.at(builder, point) for source in sources], size
+        while count > 1:
+            count //= 2
+            lanes = range(values[0].width)
+            low = [lane for lane in lanes if lane // inner % (2 * count) < count]
+            high = [lane + count * inner for lane in low]
+            halves = [[builder.chosen(value, half) for value in values] for half in (low, high)]
+            values = combination.emit(builder, *halves)
+        return values
+
+    def walk(path: Path) -> None:
+        for points in sinks.spanning_points(context, sources, width, path, unrolled=False):
+            parts = [functools.partial(halved, point) for point in points]
+            for point, values in zip(points, builder.interleave(parts), strict=True):
+                assert point.number is not None
+                number = builder.shift_right(point.number, size.bit_length() - 1)
+                where = coordinates_of(builder, kept, number)
+                place = Point(where[:-1], where[-1], width // size, number=number)
+                for result, value in zip(results, values, strict=True):
+                    result.write(builder, place, value)
+
+    sinks.guarded(context, sources, walk)
+
+
 def _along_rows(
     context: Context,
     sources: Sequence[Tensor],
-    combination: _Combination,
+    combination: Combination,
     results: Sequence[Buffer],
 ) -> None:
     """Each row becomes one element: runs are combined lane by lane, then the lanes.
@@ -146,7 +180,7 @@ def _points_across(
 def _across_rows(
     context: Context,
     sources: Sequence[Tensor],
-    combination: _Combination,
+    combination: Combination,
     results: Sequence[Buffer],
     axis: int,
 ) -> None:
@@ -185,7 +219,7 @@ class _Totals:
     def __init__(
         self,
         builder: Builder,
-        combination: _Combination,
+        combination: Combination,
         sources: Sequence[Tensor],
         points: Sequence[Point],
     ) -> None:
@@ -236,7 +270,7 @@ class _Totals:
 
 
 def _across_lanes(
-    builder: Builder, combination: _Combination, values: Sequence[Val]
+    builder: Builder, combination: Combination, values: Sequence[Val]
 ) -> Sequence[Val]:
     """One element from all the lanes; the order of combination is free in Triton."""
     width = values[0].width

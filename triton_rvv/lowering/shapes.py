@@ -6,20 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from triton_rvv.lowering import sinks
-from triton_rvv.lowering.affine import NO_COMPONENT, Affine, Component, Mask, Term
+from triton_rvv.lowering.affine import NO_COMPONENT, Affine, Component
+from triton_rvv.lowering.arith import constant
 from triton_rvv.lowering.builder import integer
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.masks import Mask, Term
 from triton_rvv.lowering.registry import Handler, block_type
-from triton_rvv.lowering.tensors import (
-    Broadcast,
-    Buffer,
-    Elementwise,
-    ExpandDims,
-    Splat,
-    Tensor,
-)
+from triton_rvv.lowering.tensors import Point, Splat, Tensor
+from triton_rvv.lowering.views import Broadcast, ExpandDims, Reshaped
 from triton_rvv.ttir import Operation
-from triton_rvv.types import TensorType
+from triton_rvv.types import ScalarType, TensorType, element_type
 
 __all__ = ["HANDLERS"]
 
@@ -87,18 +83,66 @@ def _broadcast_affine(tensor: Affine, type_: TensorType) -> Affine:
     return Affine(_shaped(type_, tensor), tensor.base, tensor.components, extra)
 
 
+def _unsplat(context: Context, operation: Operation) -> None:
+    """The only element of a block."""
+    tensor = context.tensor(operation.operands[0])
+    sinks.prepare(context, [tensor])
+    zeros = [integer(0)] * len(tensor.shape)
+    point = Point(tuple(zeros[1:]), zeros[0], 1)
+    context.bind(operation.result, tensor.at(context.builder, point))
+
+
+def _poison(context: Context, operation: Operation) -> None:
+    """Any value at all, which is 0 here."""
+    type_ = operation.result.type
+    element = element_type(type_)
+    assert isinstance(element, ScalarType)
+    zero = constant(element, 0)
+    context.bind(operation.result, Splat(type_, zero) if isinstance(type_, TensorType) else zero)
+
+
 def _reshape(context: Context, operation: Operation) -> None:
     type_ = block_type(operation)
     tensor = context.tensor(operation.operands[0])
     if tensor.shape == type_.shape:
         context.bind(operation.result, tensor)
         return
-    # In row-major order, that is with panels as wide as a row, both blocks are one array.
-    sinks.prepare(context, [tensor])
-    array = context.buffer(tensor.type).pointer
-    sinks.copy(context, tensor, Buffer(tensor.type, array, tensor.shape[-1]))
-    rows = Buffer(type_, array, type_.shape[-1])
-    context.bind(operation.result, Elementwise(type_, lambda _, values: values[0], [rows]))
+    if isinstance(tensor, Splat):
+        context.bind(operation.result, Splat(type_, tensor.value))
+    elif isinstance(tensor, Affine) and (affine := _reshaped_affine(tensor, type_)):
+        context.pass_on(operation.operands[0])
+        context.bind(operation.result, affine)
+    elif tensor.spans_rows:
+        context.bind(operation.result, Reshaped(type_, tensor))
+    else:
+        sinks.prepare(context, [tensor])
+        context.bind(operation.result, Reshaped(type_, sinks.row_major(context, tensor)))
+
+
+def _reshaped_affine(tensor: Affine, type_: TensorType) -> Affine | None:
+    """The same integers or addresses where each dimension still has one stride.
+
+    Every size is a power of two. Taken bit by bit, a position in a dimension of stride s counts
+    s, 2 s, 4 s, ... elements; a new dimension takes the next bits of that list.
+    """
+    bits: list[int] = []
+    for part, size in zip(reversed(tensor.components), reversed(tensor.shape), strict=True):
+        stride = 0 if part.stride is None else part.stride.constant
+        if stride is None or part.tables:
+            return None
+        bits += [stride << place for place in range(size.bit_length() - 1)]
+    components = []
+    for size in reversed(type_.shape):
+        count = size.bit_length() - 1
+        own, bits = bits[:count], bits[count:]
+        if any(own[place] != own[0] << place for place in range(count)):
+            return None
+        stride = own[0] if own else 0
+        zero = stride == 0
+        components.append(NO_COMPONENT if zero else Component(integer(stride, tensor.index_type)))
+    if tensor.extra is not None:
+        return None
+    return Affine(type_, tensor.base, components[::-1])
 
 
 def _shaped(like: TensorType, tensor: Tensor) -> TensorType:
@@ -111,4 +155,6 @@ HANDLERS: Mapping[str, Handler] = {
     "tt.expand_dims": _expand_dims,
     "tt.broadcast": _broadcast,
     "tt.reshape": _reshape,
+    "tt.unsplat": _unsplat,
+    "ub.poison": _poison,
 }

@@ -10,6 +10,7 @@ from typing import TypeVar
 from triton_rvv.lowering.builder import Val, integer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.tensors import ANY_PATH, EXPENSIVE, Buffer, Path, Point, Tensor
+from triton_rvv.lowering.views import coordinates_of
 from triton_rvv.types import PointerType
 
 __all__ = [
@@ -22,8 +23,11 @@ __all__ = [
     "neighbours",
     "positions",
     "prepare",
+    "row_major",
     "run_width",
     "settle_loads",
+    "spanning_points",
+    "spanning_width",
     "steps",
 ]
 
@@ -46,6 +50,19 @@ def materialise(context: Context, tensor: Tensor) -> Buffer:
         context.keep(tensor, buffer)
         return buffer
     return tensor.settled
+
+
+def row_major(context: Context, tensor: Tensor) -> Buffer:
+    """An array that holds the tensor's elements as they are now, one whole row after another.
+
+    No product should take it for an operand: it has no panels.
+    """
+    found = tensor if isinstance(tensor, Buffer) else tensor.settled
+    if found is not None and found.panel == found.shape[-1]:
+        return found
+    array = Buffer(tensor.type, context.buffer(tensor.type).pointer, tensor.shape[-1])
+    copy(context, tensor, array)
+    return array
 
 
 def copy(context: Context, tensor: Tensor, buffer: Buffer) -> None:
@@ -117,7 +134,7 @@ def for_each_run(
     evaluate: Callable[[Point], T],
     commit: Callable[[Point, T], None],
 ) -> None:
-    """Walk over a block row by row, in runs that suit the vector registers.
+    """Walk over a block in row-major order, in runs that suit the vector registers.
 
     Several runs are evaluated side by side, since an in-order core waits for every result that is
     asked for too early, and then committed one after another.
@@ -129,26 +146,64 @@ def for_each_run(
         evaluate: writes the code that computes one run; it must not branch.
         commit: writes the code that does something with the outcome.
     """
-    shape = tensors[0].shape
-    width = run_width(context, tensors)
+    width, longer = run_width(context, tensors), spanning_width(context, tensors)
+    points_of = _points_by_row if longer <= width else spanning_points
+    width = max(width, longer)
     unrolled = tensors[0].type.elements <= UNROLLED_RUNS * width
-    rows, runs = group_of_runs(tensors, shape, width)
 
     def walk(path: Path) -> None:
-        for index in positions(context, shape[:-1], unrolled, rows):
-            for start in steps(context, shape[-1], runs * width, unrolled):
-                points = [
-                    Point(row, context.builder.add(start, integer(run * width)), width, path)
-                    for row in neighbours(context, index, rows)
-                    for run in range(runs)
-                ]
-                outcomes = context.builder.interleave(
-                    [functools.partial(evaluate, point) for point in points]
-                )
-                for point, outcome in zip(points, outcomes, strict=True):
-                    commit(point, outcome)
+        for points in points_of(context, tensors, width, path, unrolled):
+            outcomes = context.builder.interleave(
+                [functools.partial(evaluate, point) for point in points]
+            )
+            for point, outcome in zip(points, outcomes, strict=True):
+                commit(point, outcome)
 
     guarded(context, tensors, walk)
+
+
+def _points_by_row(
+    context: Context, tensors: Sequence[Tensor], width: int, path: Path, unrolled: bool
+) -> Iterator[list[Point]]:
+    """Runs over a whole block, each within a row, as many side by side as suit it.
+
+    The body of the caller's `for` is the body of the loops.
+    """
+    shape = tensors[0].shape
+    rows, runs = group_of_runs(tensors, shape, width)
+    for index in positions(context, shape[:-1], unrolled, rows):
+        for start in steps(context, shape[-1], runs * width, unrolled):
+            yield [
+                Point(row, context.builder.add(start, integer(run * width)), width, path)
+                for row in neighbours(context, index, rows)
+                for run in range(runs)
+            ]
+
+
+def spanning_width(context: Context, tensors: Sequence[Tensor]) -> int:
+    """How many elements a run takes that spans several short rows; 0 where none may."""
+    type_ = tensors[0].type
+    lanes = min(type_.elements, context.run_lanes(_widest_bits(tensors)))
+    may_span = lanes > type_.shape[-1] and all(tensor.spans_rows for tensor in tensors)
+    return lanes if may_span else 0
+
+
+def spanning_points(
+    context: Context, tensors: Sequence[Tensor], width: int, path: Path, unrolled: bool
+) -> Iterator[list[Point]]:
+    """Runs over a whole block in row-major order, as many side by side as suit it.
+
+    The body of the caller's `for` is the body of the loop.
+    """
+    shape, elements = tensors[0].shape, tensors[0].type.elements
+    together = min(_runs_together(tensors), elements // width)
+    for first in steps(context, elements, together * width, unrolled):
+        points = []
+        for run in range(together):
+            number = context.builder.add(first, integer(run * width))
+            where = coordinates_of(context.builder, shape, number)
+            points.append(Point(where[:-1], where[-1], width, path, number=number))
+        yield points
 
 
 def group_of_runs(tensors: Sequence[Tensor], shape: Sequence[int], width: int) -> tuple[int, int]:
@@ -156,11 +211,14 @@ def group_of_runs(tensors: Sequence[Tensor], shape: Sequence[int], width: int) -
 
     Cheap recipes need few registers, so that more of them fit.
     """
-    cost = sum(tensor.cost for tensor in tensors)
-    together = 4 if cost <= EXPENSIVE else 2
+    together = _runs_together(tensors)
     runs = min(together, shape[-1] // width)
     rows = min(together // runs, shape[-2]) if len(shape) > 1 else 1
     return rows, runs
+
+
+def _runs_together(tensors: Sequence[Tensor]) -> int:
+    return 4 if sum(tensor.cost for tensor in tensors) <= EXPENSIVE else 2
 
 
 def neighbours(context: Context, index: tuple[Val, ...], rows: int) -> list[tuple[Val, ...]]:
@@ -205,12 +263,16 @@ def all_of(context: Context, guards: Iterable[Val]) -> Val:
 
 def run_width(context: Context, tensors: Sequence[Tensor]) -> int:
     """How many neighbours one run takes."""
+    return min(tensors[0].shape[-1], context.run_lanes(_widest_bits(tensors)))
+
+
+def _widest_bits(tensors: Sequence[Tensor]) -> int:
     bits = 8  # truth values take a byte in memory
     for tensor in tensors:
         # Addresses are seldom computed for every lane.
         own = 0 if isinstance(tensor.element, PointerType) else tensor.element.bits
         bits = max(bits, own, tensor.widest_bits())
-    return min(tensors[0].shape[-1], context.run_lanes(bits))
+    return bits
 
 
 def positions(

@@ -26,7 +26,6 @@ __all__ = [
     "Splat",
     "Tensor",
     "memory_type",
-    "places_of_lanes",
 ]
 
 # Dividing or exponentiating again costs more than keeping the result in the L1 cache.
@@ -61,16 +60,16 @@ class Point:
         start: the position of the first element in the last dimension, as i64.
         width: how many elements; one of them is a scalar, more are a vector.
         path: what is known of the whole block here.
-        number: of the first element in row-major order, where blocks are walked by it.
         memo: what has been computed already at the same place in the code.
+        number: of the first element in row-major order, where blocks are walked by it.
     """
 
     index: tuple[Val, ...]
     start: Val
     width: int
     path: Path = ANY_PATH
-    number: Val | None = None
     memo: dict[object, Val] = field(default_factory=dict, compare=False)
+    number: Val | None = None
 
     @property
     def coordinates(self) -> tuple[Val, ...]:
@@ -88,6 +87,7 @@ class Tensor(ABC):
         uses: how many operands in the kernel are this block.
         region: the loop or branch that it was made in.
         settled: the array with the elements, once they have been computed for good.
+        mark: the builder's, where the kernel's line is that the recipe comes from.
     """
 
     def __init__(self, type_: TensorType, operands: Sequence[Tensor] = (), cost: int = 0) -> None:
@@ -97,6 +97,7 @@ class Tensor(ABC):
         self.uses = 0
         self.region = 0
         self.settled: Buffer | None = None
+        self.mark = ""
         self._recipe = (self.operands, self.cost)
 
     @property
@@ -115,7 +116,9 @@ class Tensor(ABC):
             return self.settled.at(builder, point)
         key = (id(self), point.index, point.start, point.width)
         if key not in point.memo:
+            mark, builder.mark = builder.mark, self.mark or builder.mark
             point.memo[key] = self.evaluate(builder, point)
+            builder.mark = mark
         return point.memo[key]
 
     @abstractmethod
@@ -164,7 +167,7 @@ class Tensor(ABC):
     @property
     def spans_rows(self) -> bool:
         """Whether runs may take several short rows at once."""
-        return all(tensor.own_spans_rows for tensor in self.walk())
+        return all(tensor.settled or tensor.own_spans_rows for tensor in self.walk())
 
     @property
     def own_spans_rows(self) -> bool:
@@ -218,7 +221,12 @@ class Elementwise(Tensor):
         cost: int = 1,
     ) -> None:
         super().__init__(type_, operands, cost)
+        self._own_cost = cost
         self._emit = emit
+
+    def on(self, type_: TensorType, operands: Sequence[Tensor]) -> Elementwise:
+        """The same function of other operands."""
+        return Elementwise(type_, self._emit, operands, self._own_cost)
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         return self._emit(builder, [operand.at(builder, point) for operand in self.operands])
@@ -340,12 +348,3 @@ class Buffer(Tensor):
 def memory_type(element: ScalarType | PointerType) -> str:
     """LLVM's type of an element in memory: truth values take a byte."""
     return "i8" if element.bits == 1 else element.llvm
-
-
-def places_of_lanes(shape: Sequence[int], width: int) -> list[list[int]]:
-    """For each dimension, how far each lane of a run of `width` is from its first element."""
-    places, inner = [], 1
-    for size in reversed(shape):
-        places.append([lane // inner % size for lane in range(width)])
-        inner *= size
-    return places[::-1]

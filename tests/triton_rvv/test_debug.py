@@ -1,0 +1,78 @@
+"""Printing from kernels, and assertions in them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import triton
+import triton.language as tl
+from qemu_kernels import Expected
+
+from triton_rvv import CompileError, RVVTarget, compile_kernel
+
+
+@triton.jit
+def print_kernel(x_ptr, flag_ptr, n, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, 2)[:, None] * 2 + tl.arange(0, 2)[None, :])
+    tl.device_print("100% of x", x)
+    tl.device_print("number", n)
+    tl.device_print("hexadecimal", n, x, hex=True)
+    tl.device_print("small", x.to(tl.bfloat16), x.to(tl.int8), x > 0)
+    tl.device_print("no values")
+    tl.store(flag_ptr, n)
+
+
+def test_lines_on_standard_error(run):
+    x = np.array([[1.5, -2.0], [0.0, 3.25]], np.float32)
+    flag = Expected(np.array([-3], np.int32))
+    run(print_kernel, x_ptr=x, flag_ptr=flag, n=-3, N=2, grid=(1, 2))
+    lines = run.stderr.splitlines()
+    places = ["(0, 0)", "(0, 1)", "(1, 0)", "(1, 1)"]
+    assert [line for line in lines if "of x" in line] == [
+        f"pid (0, {y}, 0) idx {place} 100% of x: {value:f}"
+        for y in range(2)
+        for place, value in zip(places, x.flat, strict=True)
+    ]
+    assert "pid (0, 1, 0) idx () number: -3" in lines
+    assert "pid (0, 0, 0) idx () hexadecimal: (operand 0) 0xfffffffd" in lines
+    assert "pid (0, 0, 0) idx (1, 1) hexadecimal: (operand 1) 0x40500000" in lines
+    assert "pid (0, 0, 0) idx (1, 1) small: (operand 0) 3.250000" in lines
+    assert "pid (0, 0, 0) idx (0, 1) small: (operand 1) -2" in lines
+    assert "pid (0, 0, 0) idx (1, 1) small: (operand 2) 1" in lines
+    assert "pid (0, 0, 0) no values" in lines
+
+
+@triton.jit(debug=True)
+def assert_kernel(x_ptr, y_ptr, n, N: tl.constexpr):
+    offsets = tl.program_id(0) * N + tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    for turn in range(n):
+        tl.device_assert(turn < 3, "few turns")
+        tl.device_assert(x < 100 * (turn + 1), 'x is "small"')
+    tl.store(y_ptr + offsets, x)
+
+
+# The usual length is tried in this process as well, and an assertion fails there first.
+@pytest.mark.parametrize("vlen_bits", [128, 256])
+def test_assertions(run, vlen_bits):
+    x = np.arange(128, dtype=np.int32)
+    usual = {"y_ptr": Expected(x), "N": 64, "grid": (2,), "vlen_bits": vlen_bits}
+    run(assert_kernel, x_ptr=x, **usual, n=0)
+    place = f"{__file__}:\\d+: assertion failed: "
+    with pytest.raises(AssertionError, match=place + r'x is "small" in program \(1, 0, 0\)'):
+        run(assert_kernel, x_ptr=x, **usual, n=1)
+    with pytest.raises(AssertionError, match=place + r"few turns in program \(0, 0, 0\)"):
+        run(assert_kernel, x_ptr=x % 50, **usual, n=4)
+
+
+@triton.jit
+def static_kernel(x_ptr, N: tl.constexpr):
+    tl.static_assert(N > 8, "N is too small")
+    tl.store(x_ptr + tl.arange(0, N), 1.0)
+
+
+def test_a_static_assertion_is_an_error_of_compilation(run):
+    run(static_kernel, x_ptr=Expected(torch.ones(16)), N=16)
+    with pytest.raises(CompileError, match="N is too small"):
+        compile_kernel(static_kernel, {"x_ptr": "*fp32"}, {"N": 8}, RVVTarget())

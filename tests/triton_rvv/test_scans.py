@@ -1,0 +1,123 @@
+"""Scans along each dimension, forwards and backwards, with Triton's own and other combinations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from qemu_kernels import Expected
+
+
+@triton.jit
+def _later(a, b):
+    return b
+
+
+@triton.jit
+def _maximum_and_count(max_a, count_a, max_b, count_b):
+    highest = max_a if max_a >= max_b else max_b
+    return highest, count_a + count_b
+
+
+@triton.jit
+def scan_kernel(
+    x_ptr, sum_ptr, max_ptr, count_ptr, REVERSE: tl.constexpr, AXIS: tl.constexpr,
+    M: tl.constexpr, N: tl.constexpr,
+):  # fmt: skip
+    offsets = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    x = tl.load(x_ptr + offsets)
+    tl.store(sum_ptr + offsets, tl.cumsum(x, AXIS, reverse=REVERSE))
+    highest, count = tl.associative_scan(
+        (x, (x > 0).to(tl.int64)), AXIS, _maximum_and_count, reverse=REVERSE
+    )
+    tl.store(max_ptr + offsets, highest)
+    tl.store(count_ptr + offsets, count)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("shape", [(4, 2), (2, 64), (16, 16)], ids=str)
+def test_two_dimensions(run, shape, axis, reverse):
+    x = np.random.default_rng(1).integers(-99, 99, shape).astype(np.int32)
+
+    def scanned(function, values):
+        return (
+            np.flip(function(np.flip(values, axis), axis), axis)
+            if reverse
+            else function(values, axis)
+        )
+
+    outputs = {
+        "sum_ptr": Expected(scanned(np.cumsum, x).astype(np.int32)),
+        "max_ptr": Expected(scanned(np.maximum.accumulate, x)),
+        "count_ptr": Expected(scanned(np.cumsum, (x > 0).astype(np.int64))),
+    }
+    sizes = {"M": shape[0], "N": shape[1]}
+    run(scan_kernel, x_ptr=x, **outputs, REVERSE=reverse, AXIS=axis, **sizes)
+
+
+@triton.jit
+def _affine_maps(slope_a, offset_a, slope_b, offset_b):
+    """Composition of x -> slope * x + offset: associative, and not commutative."""
+    return slope_a * slope_b, offset_a * slope_b + offset_b
+
+
+@triton.jit
+def recurrence_kernel(a_ptr, b_ptr, out_ptr, N: tl.constexpr, REVERSE: tl.constexpr):
+    offsets = tl.arange(0, N)
+    a, b = tl.load(a_ptr + offsets), tl.load(b_ptr + offsets)
+    _slope, value = tl.associative_scan((a, b), 0, _affine_maps, reverse=REVERSE)
+    tl.store(out_ptr + offsets, value)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_the_order_of_elements_is_kept(run, reverse):
+    random = np.random.default_rng(2)
+    a, b = random.uniform(-1, 1, 256), random.standard_normal(256)
+    expected, value = np.empty(256), 0.0
+    for place in reversed(range(256)) if reverse else range(256):
+        value = expected[place] = value * a[place] + b[place]
+    run(
+        recurrence_kernel, a_ptr=a, b_ptr=b, out_ptr=Expected(expected, rtol=1e-9, atol=1e-9),
+        N=256, REVERSE=reverse,
+    )  # fmt: skip
+
+
+@triton.jit
+def other_types_kernel(x_ptr, product_ptr, truth_ptr, bytes_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    tl.store(product_ptr + offsets, tl.cumprod(x, 0))
+    any_so_far = tl.associative_scan(x > 1.0, 0, tl.standard._or_combine)
+    tl.store(truth_ptr + offsets, any_so_far)
+    tl.store(bytes_ptr + offsets, tl.associative_scan(x.to(tl.int8), 0, _later))
+
+
+@pytest.mark.parametrize("vlen_bits", [128, 512])
+def test_other_types_and_vector_lengths(run, vlen_bits):
+    x = np.random.default_rng(3).uniform(0.5, 1.5, 64).astype(np.float32)
+    run(
+        other_types_kernel,
+        x_ptr=x,
+        product_ptr=Expected(np.cumprod(x.astype(np.float64)).astype(np.float32), rtol=1e-5),
+        truth_ptr=Expected(np.logical_or.accumulate(x > 1.0)),
+        bytes_ptr=Expected(x.astype(np.int8)),
+        N=64,
+        vlen_bits=vlen_bits,
+    )
+
+
+@triton.jit
+def three_dimensions_kernel(x_ptr, out_ptr, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr):
+    a, b, c = tl.arange(0, A), tl.arange(0, B), tl.arange(0, C)
+    offsets = a[:, None, None] * (B * C) + b[None, :, None] * C + c[None, None, :]
+    x = tl.load(x_ptr + offsets)
+    for axis in tl.static_range(3):
+        tl.store(out_ptr + axis * A * B * C + offsets, tl.cumsum(x, axis))
+
+
+def test_three_dimensions(run):
+    x = np.random.default_rng(4).integers(-50, 50, (4, 8, 16)).astype(np.int32)
+    out = np.stack([x.cumsum(axis=axis) for axis in range(3)]).astype(np.int32)
+    run(three_dimensions_kernel, x_ptr=x, out_ptr=Expected(out), A=4, B=8, C=16)

@@ -1,0 +1,219 @@
+"""The scalar region of a reduction, a scan or a map, written out on whole vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from triton_rvv.attributes import DenseAttribute
+from triton_rvv.errors import CompileError
+from triton_rvv.lowering.builder import Builder, Val, integer
+from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.tensors import Point, Splat, Tensor
+from triton_rvv.ttir import Block, Operation, Value
+from triton_rvv.types import PointerType, ScalarType, TensorType
+
+__all__ = ["Combination"]
+
+# All lanes go both ways at a condition, so that these must not meet a zero where they are not used.
+_DIVISIONS = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui")
+_TRUE = Val("i1", "true")
+
+
+class _Lanes(Tensor):
+    """A vector that has been computed already, as the elements of a block with one run."""
+
+    def __init__(self, type_: TensorType, value: Val) -> None:
+        super().__init__(type_)
+        self._value = value
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        return self._value
+
+
+class Combination:
+    """A region of scalars as code for vectors: its operations are lowered as those of a block.
+
+    Conditions inside become selections, since each lane goes its own way.
+
+    Args:
+        context: where constants from outside the region are known.
+        operation: the operands of its region's terminator are the results.
+    """
+
+    def __init__(self, context: Context, operation: Operation) -> None:
+        self._context = context
+        self._operation = operation
+        self._blocks = operation.regions[0].blocks
+
+    @property
+    def only_operation(self) -> str:
+        """The operation's name where the region is just one that LLVM knows, or an empty string."""
+        operations = self._blocks[0].operations
+        first, last = operations[0], operations[-1]
+        if len(operations) != 2 or last.operands != first.results:
+            return ""
+        element = first.result.type
+        is_known = isinstance(element, ScalarType) and not element.is_kept_as_bits
+        takes_both = set(first.operands) == set(self._blocks[0].arguments)
+        return first.name if is_known and takes_both else ""
+
+    def emit(self, builder: Builder, *groups: Sequence[Val]) -> list[Val]:
+        """Write the region's operations on scalars or on vectors of one width.
+
+        Args:
+            builder: writes the code; nothing written branches.
+            groups: the region's arguments in order, for example the elements so far and those to
+                add.
+
+        Raises:
+            CompileError: for an operation that works on more than one lane, or on memory.
+        """
+        values = [value for group in groups for value in group]
+        copy = _Copy(self._context, self._operation, values[0].width)
+        return copy.blocks(self._blocks, values, _TRUE)
+
+
+class _Copy:
+    """One use of a region, its scalars turned into blocks of `width` elements.
+
+    What only some lanes do is written for all of them, with `active` saying which ones.
+    """
+
+    def __init__(self, context: Context, operation: Operation, width: int) -> None:
+        self._context = context
+        self._builder = context.builder
+        self._outer = operation
+        self._width = width
+        self._point = Point((), integer(0), width)
+        self._copies: dict[Value, Value] = {}
+
+    def blocks(self, blocks: Sequence[Block], arguments: Sequence[Val], active: Val) -> list[Val]:
+        """Blocks between which control only flows forward; what they return in each lane."""
+        arriving: dict[str, list[tuple[Val, Sequence[Val]]]] = {b.label: [] for b in blocks}
+        arriving[blocks[0].label] = [(active, arguments)]
+        returned: list[tuple[Val, Sequence[Val]]] = []
+        for block in blocks:
+            here, values = self._merged(arriving[block.label])
+            for argument, value in zip(block.arguments, values, strict=True):
+                self._bind(argument, value)
+            for operation in block.operations[:-1]:
+                self._operation(operation, here)
+            terminator = block.operations[-1]
+            if not terminator.edges:
+                returned.append((here, [self._value(value) for value in terminator.operands]))
+            for condition, (label, passed) in zip(
+                self._directions(terminator, here), terminator.edges, strict=False
+            ):
+                arriving[label].append((condition, [self._value(value) for value in passed]))
+        return list(self._merged(returned)[1])
+
+    def _merged(self, ways: Sequence[tuple[Val, Sequence[Val]]]) -> tuple[Val, Sequence[Val]]:
+        """The lanes that come one of several ways, and the values that each of them brings."""
+        active, values = ways[0]
+        for condition, others in ways[1:]:
+            values = [
+                self._builder.select(condition, other, value)
+                for value, other in zip(values, others, strict=True)
+            ]
+            active = self._builder.binary("or", self._spread(active), self._spread(condition))
+        return active, values
+
+    def _directions(self, terminator: Operation, here: Val) -> list[Val]:
+        """The lanes that take each way out of a block."""
+        if terminator.name != "cf.cond_br":
+            return [here]
+        condition = self._value(terminator.operands[0])
+        sides = (condition, self._negated(condition))
+        return [self._builder.conjunction(here, side) for side in sides]
+
+    def _operation(self, operation: Operation, active: Val) -> None:
+        if operation.name == "scf.if":
+            self._if(operation, active)
+        elif operation.name == "tt.call":
+            function = self._context.callee(operation)
+            arguments = [self._value(operand) for operand in operation.operands]
+            results = self.blocks(function.regions[0].blocks, arguments, active)
+            for result, value in zip(operation.results, results, strict=True):
+                self._bind(result, value)
+        elif operation.regions or not operation.results or operation.name in _MEMORY:
+            raise CompileError(
+                f"{operation.name} is not supported inside {self._outer.name}: "
+                "use arithmetic and conditions only",
+                self._outer.line,
+            )
+        else:
+            self._lane_by_lane(operation, active)
+
+    def _if(self, operation: Operation, active: Val) -> None:
+        condition = self._value(operation.operands[0])
+        conditions = (condition, self._negated(condition))
+        sides = [
+            self.blocks(region.blocks, [], self._builder.conjunction(active, side))
+            for region, side in zip(operation.regions, conditions, strict=True)
+            if region.blocks
+        ]
+        for result, *values in zip(operation.results, *sides, strict=True):
+            self._bind(result, self._builder.select(condition, *values))
+
+    def _lane_by_lane(self, operation: Operation, active: Val) -> None:
+        attributes = operation.attributes
+        if operation.name == "arith.constant":
+            attributes = {"value": self._constant(operation)}
+        operands = [self._copy(operand) for operand in operation.operands]
+        if operation.name in _DIVISIONS and active.ref != "true":
+            operands[1] = self._safe_divisor(operation.operands[1], active)
+        results = [self._define(result) for result in operation.results]
+        line = operation.line
+        copy = Operation(operation.name, operands, results, attributes, [], [], line)
+        self._context.lower_operation(copy)
+        for result in operation.results:
+            # Written down here, so that the code is in the region's own order.
+            self._value(result)
+
+    def _safe_divisor(self, original: Value, active: Val) -> Value:
+        """The divisor where a lane is active, and 1 elsewhere."""
+        divisor = self._value(original)
+        one = self._builder.splat(integer(1, divisor.element), self._width)
+        copy = Value(original.name, self._copy(original).type, 1)
+        assert isinstance(copy.type, TensorType)
+        self._context.bind(copy, _Lanes(copy.type, self._builder.select(active, divisor, one)))
+        return copy
+
+    def _bind(self, original: Value, value: Val) -> None:
+        copy = self._define(original)
+        assert isinstance(copy.type, TensorType)
+        self._context.bind(copy, _Lanes(copy.type, value))
+
+    def _define(self, original: Value) -> Value:
+        assert isinstance(original.type, ScalarType | PointerType)
+        type_ = TensorType((self._width,), original.type)
+        copy = self._copies[original] = Value(original.name, type_, original.uses)
+        return copy
+
+    def _copy(self, original: Value) -> Value:
+        """The block that stands for a scalar; one from outside the region is in every lane."""
+        if original not in self._copies:
+            copy = self._define(original)
+            assert isinstance(copy.type, TensorType)
+            self._context.bind(copy, Splat(copy.type, self._context.scalar(original)))
+        return self._copies[original]
+
+    def _value(self, original: Value) -> Val:
+        return self._context.tensor(self._copy(original)).at(self._builder, self._point)
+
+    def _constant(self, operation: Operation) -> DenseAttribute:
+        """A constant number as the attribute of a constant block."""
+        element, number = operation.result.type, operation.attributes["value"]
+        assert isinstance(element, ScalarType)
+        assert isinstance(number, int | float)
+        return DenseAttribute(TensorType((self._width,), element), (number,))
+
+    def _spread(self, condition: Val) -> Val:
+        return self._builder.splat(condition, self._width)
+
+    def _negated(self, condition: Val) -> Val:
+        return self._builder.binary("xor", condition, self._builder.splat(_TRUE, condition.width))
+
+
+# These would touch the memory of lanes that are not active.
+_MEMORY = ("tt.load", "tt.atomic_rmw", "tt.atomic_cas")

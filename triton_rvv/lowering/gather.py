@@ -1,0 +1,80 @@
+"""`tl.gather`: the elements of a block at positions that another block holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from triton_rvv.lowering import sinks
+from triton_rvv.lowering.builder import Builder, Val, integer, type_suffix, vector_type
+from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.registry import Handler, block_type
+from triton_rvv.lowering.tensors import Buffer, Point, Tensor, memory_type
+from triton_rvv.ttir import Operation
+from triton_rvv.types import TensorType
+
+__all__ = ["HANDLERS"]
+
+
+class _Gathered(Tensor):
+    """result[.., i, ..] = source[.., positions[.., i, ..], ..] along one dimension.
+
+    A position outside of the source reads its last or its first element, and no other memory.
+
+    Args:
+        type_: the positions' shape and the source's element type.
+        source: an array in row-major order.
+        positions: integers.
+        axis: the dimension.
+    """
+
+    def __init__(self, type_: TensorType, source: Buffer, positions: Tensor, axis: int) -> None:
+        super().__init__(type_, [source, positions], cost=4)
+        self._source = source
+        self._positions = positions
+        self._axis = axis
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        shape, width = self._source.shape, point.width
+        offset = builder.splat(integer(0), width)
+        for axis, (size, place) in enumerate(zip(shape, point.coordinates, strict=True)):
+            if axis == self._axis:
+                chosen = self._inside(builder, self._positions.at(builder, point), size)
+            else:
+                chosen = builder.splat(place, width)
+                if axis == len(shape) - 1:
+                    chosen = builder.add(chosen, builder.iota("i64", width))
+            offset = builder.mul(offset, builder.splat(integer(size), width))
+            offset = builder.add(offset, chosen)
+        element, size_bytes = memory_type(self.element), self.element.size_bytes
+        first = self._source.address(builder, [integer(0)] * len(shape))
+        addresses = builder.element_pointer(element, first, offset)
+        if width == 1:
+            value = builder.load(element, addresses, size_bytes)
+        else:
+            value = self._gather(builder, addresses, vector_type(element, width))
+        return builder.cast("trunc", value, "i1") if self.element.bits == 1 else value
+
+    def _inside(self, builder: Builder, positions: Val, size: int) -> Val:
+        """Positions with 64 bits and within the dimension."""
+        wide = builder.resize(positions, "i64")
+        for name, limit in (("llvm.smin", size - 1), ("llvm.smax", 0)):
+            bound = builder.splat(integer(limit), wide.width)
+            wide = builder.call(wide.type, f"{name}.{type_suffix(wide)}", [wide, bound])
+        return wide
+
+    def _gather(self, builder: Builder, addresses: Val, type_: str) -> Val:
+        everywhere = builder.splat(Val("i1", "true"), addresses.width)
+        name = f"llvm.masked.gather.{type_suffix(Val(type_, ''))}.{type_suffix(addresses)}"
+        aligned = Val(f"{addresses.type} align {self.element.size_bytes}", addresses.ref)
+        return builder.call(type_, name, [aligned, everywhere, Val(type_, "poison")])
+
+
+def _gather(context: Context, operation: Operation) -> None:
+    source, positions = (context.tensor(value) for value in operation.operands)
+    sinks.prepare(context, [source])
+    array = sinks.row_major(context, source)
+    axis = operation.integer("axis")
+    context.bind(operation.result, _Gathered(block_type(operation), array, positions, axis))
+
+
+HANDLERS: Mapping[str, Handler] = {"tt.gather": _gather}

@@ -1,0 +1,101 @@
+"""`tl.join`, `tl.split`, `tl.interleave` and `tl.cat`: two blocks as one, and one as two."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+from triton_rvv.lowering import sinks
+from triton_rvv.lowering.builder import Builder, Val, integer, vector_type
+from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.registry import Handler, block_type
+from triton_rvv.lowering.tensors import Buffer, Point, Splat, memory_type
+from triton_rvv.ttir import Operation
+from triton_rvv.types import TensorType
+
+__all__ = ["HANDLERS"]
+
+
+def _join(context: Context, operation: Operation) -> None:
+    """Elements of two blocks in turn, which a new last dimension tells apart."""
+    left, right = (context.tensor(value) for value in operation.operands)
+    type_, builder = block_type(operation), context.builder
+    if isinstance(left, Splat) and isinstance(right, Splat) and left.value == right.value:
+        context.bind(operation.result, Splat(type_, left.value))
+        return
+    sinks.prepare(context, [left, right])
+    result = context.buffer(type_)
+
+    def evaluate(point: Point) -> Val:
+        pair = [_in_memory(builder, part.at(builder, point)) for part in (left, right)]
+        if point.width == 1:
+            wide = Val(vector_type(pair[0].type, 2), "poison")
+            for lane, value in enumerate(pair):
+                wide = builder.emit(wide.type, f"insertelement {wide}, {value}, i64 {lane}")
+            return wide
+        lanes = [lane for place in range(point.width) for lane in (place, place + point.width)]
+        return builder.shuffle(pair[0], lanes, pair[1])
+
+    def commit(point: Point, value: Val) -> None:
+        address = result.address(builder, (*point.coordinates, integer(0)))
+        builder.store(value, address, type_.element.size_bytes)
+
+    sinks.for_each_run(context, [left, right], evaluate, commit)
+    context.bind(operation.result, result)
+
+
+def _split(context: Context, operation: Operation) -> None:
+    """The two halves of a block whose last dimension has two elements."""
+    tensor, builder = context.tensor(operation.operands[0]), context.builder
+    type_ = TensorType(tensor.shape[:-1], tensor.element)
+    if isinstance(tensor, Splat):
+        for value in operation.results:
+            context.bind(value, Splat(type_, tensor.value))
+        return
+    sinks.prepare(context, [tensor])
+    pairs = sinks.materialise(context, tensor)
+    results = [context.buffer(type_) for _ in operation.results]
+    element = memory_type(type_.element)
+
+    def evaluate(point: Point) -> list[Val]:
+        address = pairs.address(builder, (*point.coordinates, integer(0)))
+        stored = vector_type(element, 2 * point.width)
+        both = builder.load(stored, address, type_.element.size_bytes)
+        if point.width == 1:
+            halves = [builder.lanes(both, lane, 1) for lane in range(2)]
+        else:
+            halves = [builder.shuffle(both, range(lane, 2 * point.width, 2)) for lane in range(2)]
+        if type_.element.bits > 1:
+            return halves
+        return [builder.cast("trunc", half, "i1") for half in halves]
+
+    def commit(point: Point, values: list[Val]) -> None:
+        for result, value in zip(results, values, strict=True):
+            result.write(builder, point, value)
+
+    sinks.for_each_run(context, results, evaluate, commit)
+    for value, result in zip(operation.results, results, strict=True):
+        context.bind(value, result)
+
+
+def _in_memory(builder: Builder, value: Val) -> Val:
+    return builder.cast("zext", value, "i8") if value.element == "i1" else value
+
+
+def _cat(context: Context, operation: Operation) -> None:
+    """One block after the other, along their only dimension."""
+    parts = [context.tensor(value) for value in operation.operands]
+    sinks.prepare(context, parts)
+    result, builder = context.buffer(block_type(operation)), context.builder
+    for index, part in enumerate(parts):
+        first = integer(index * part.shape[0])
+        commit = functools.partial(_write_from, builder, result, first)
+        sinks.for_each_run(context, [part], functools.partial(part.at, builder), commit)
+    context.bind(operation.result, result)
+
+
+def _write_from(builder: Builder, result: Buffer, first: Val, point: Point, value: Val) -> None:
+    result.write(builder, Point((), builder.add(first, point.start), point.width), value)
+
+
+HANDLERS: Mapping[str, Handler] = {"tt.join": _join, "tt.split": _split, "tt.cat": _cat}
