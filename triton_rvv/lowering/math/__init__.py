@@ -1,0 +1,57 @@
+"""Mathematical functions, on scalars and vectors alike.
+
+`EMITTERS` and `FACTORIES` say how to write each operation on its operands' elements, and what that
+costs: roughly the vector instructions.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+
+from triton_rvv.lowering.math import power, rounding
+from triton_rvv.lowering.math.integers import absolute_integer
+from triton_rvv.lowering.math.lanes import Emit, Lanes, absolute, emitter, fma, high_product, sqrt
+from triton_rvv.lowering.math.libdevice import FLOAT_FUNCTIONS, extern
+from triton_rvv.lowering.math.libm import CALL_COST, float_or_libm, libm_function
+from triton_rvv.ttir import Operation
+
+__all__ = ["EMITTERS", "FACTORIES"]
+
+# Functions of Triton's own language among those of libdevice.
+_SHARED = ("cos", "erf", "exp", "exp2", "log", "log2", "sin")
+
+# Operations that their names tell all about.
+EMITTERS: dict[str, tuple[Emit, int]] = {
+    "arith.remf": (float_or_libm(libm_function("fmodf"), "fmod"), CALL_COST),
+    "math.absf": (emitter(absolute), 1),
+    "math.absi": (emitter(absolute_integer), 2),
+    "math.ceil": (emitter(rounding.ceil), 6),
+    "math.floor": (emitter(rounding.floor), 6),
+    "math.fma": (emitter(fma), 1),
+    "math.rsqrt": (emitter(power.rsqrt), 30),
+    "math.sqrt": (emitter(sqrt), 15),
+    "tt.mulhiui": (emitter(high_product), 4),
+    "tt.precise_divf": (emitter(operator.truediv), 15),
+    "tt.precise_sqrt": (emitter(sqrt), 15),
+    **{
+        f"math.{name}": (float_or_libm(FLOAT_FUNCTIONS[name][0], name), FLOAT_FUNCTIONS[name][1])
+        for name in _SHARED
+    },
+}
+
+
+def _clamp(operation: Operation) -> tuple[Emit, int]:
+    propagate_nan = operation.integer("propagateNan") != 0
+
+    def limited(x: Lanes, low: Lanes, high: Lanes) -> Lanes:
+        return rounding.clamp(x, low, high, propagate_nan)
+
+    return emitter(limited), 2
+
+
+# Operations whose attributes matter too.
+FACTORIES: dict[str, Callable[[Operation], tuple[Emit, int]]] = {
+    "tt.clampf": _clamp,
+    "tt.extern_elementwise": extern,
+}

@@ -1,0 +1,150 @@
+"""Powers of e, 2 and 10."""
+
+from __future__ import annotations
+
+from triton_rvv.lowering.math.lanes import Lanes, fma, in_double, polynomial, where
+
+__all__ = [
+    "DOUBLE_ROUNDER",
+    "exp",
+    "exp2",
+    "exp2_of_double",
+    "exp10",
+    "exp_in_range",
+    "exp_of_double",
+    "expm1",
+]
+
+_LOG2_E = 1.4426950408889634
+# ln 2 in two parts: the first has 15 bits, so that its product with an exponent is exact.
+_LN2_HIGH = 0.693359375
+_LN2_LOW = -2.1219444005469057e-4
+# (e^r - 1 - r) / r^2 on |r| <= ln(2) / 2.
+_EXP = (1.3935758034e-3, 8.3690891042e-3, 4.1666455567e-2, 1.6666516662e-1, 0.5)
+# (2^r - 1) / r on |r| <= 1/2.
+_EXP2 = (
+    1.5456357505e-4,
+    1.3391643297e-3,
+    9.6180774271e-3,
+    5.5503580719e-2,
+    2.4022650719e-1,
+    6.9314718246e-1,
+)
+# Adding 1.5 * 2^23 to a float, or 1.5 * 2^52 to a double, leaves the nearest integer in the low
+# bits of the significand.
+_ROUNDER = 1.5 * 2**23
+_ONE_BITS = 0x3F800000
+DOUBLE_ROUNDER = 1.5 * 2**52
+
+
+def exp(x: Lanes) -> Lanes:
+    """e^x for float32. Largest error: 0.910 ulp.
+
+    x = n ln 2 + r, with two constants for ln 2 (Cody and Waite, "Software Manual for the
+    Elementary Functions", 1980); e^r is a polynomial.
+    """
+    # Beyond these the result is 0 or infinity. Comparisons are false for NaN, which stays.
+    x = where(x < -104.0, -104.0, x)
+    x = where(x > 89.0, 89.0, x)
+    power, shifted = _exp_parts(x)
+    return _scaled(power, shifted)
+
+
+def exp_in_range(x: Lanes) -> Lanes:
+    """e^x for float32 where the result is a normal number: |x| <= 87."""
+    power, shifted = _exp_parts(x)
+    return (power.bits() + (shifted.bits() << 23)).as_float()
+
+
+def _exp_parts(x: Lanes) -> tuple[Lanes, Lanes]:
+    """e^r, and the integer n plus the rounder."""
+    shifted = fma(x, _LOG2_E, _ROUNDER)
+    n = shifted - _ROUNDER
+    r = fma(n, -_LN2_LOW, fma(n, -_LN2_HIGH, x))
+    return fma(fma(polynomial(r, _EXP), r, 1.0), r, 1.0), shifted
+
+
+def exp2(x: Lanes) -> Lanes:
+    """2^x for float32. Largest error: 0.879 ulp."""
+    x = where(x < -151.0, -151.0, x)
+    x = where(x > 129.0, 129.0, x)
+    shifted = x + _ROUNDER
+    r = x - (shifted - _ROUNDER)
+    return _scaled(fma(polynomial(r, _EXP2), r, 1.0), shifted)
+
+
+def _scaled(x: Lanes, shifted: Lanes) -> Lanes:
+    """x * 2^n for x near 1, with n in the low bits of `shifted`.
+
+    It takes two factors, of which the first neither overflows nor rounds.
+    """
+    bits = shifted.bits()
+    half = bits >> 1 << 23
+    rest = (bits << 23) - half
+    return x * (half + _ONE_BITS).as_float() * (rest + _ONE_BITS).as_float()
+
+
+# -- in double precision ---------------------------------------------------------------------------
+
+# (2^r - 1) / r on |r| <= 1/2, to 2^-44.
+_EXP2_DOUBLE = (
+    1.0205917041323246e-07,
+    1.3255225848167234e-06,
+    1.525267285976742e-05,
+    0.00015403455848228271,
+    0.0013333558200915826,
+    0.009618129159407804,
+    0.05550410866465084,
+    0.24022650695812972,
+    0.6931471805599462,
+)
+# log2(e) and log2(10) as two doubles each, so that products with them are good to 2^-60.
+_LOG2_E_PARTS = (1.4426950408889634, 2.0355273740931033e-17)
+_LOG2_10_PARTS = (3.321928094887362, 1.661617516973592e-16)
+
+
+def exp2_of_double(x: Lanes) -> Lanes:
+    """2^x for float64, to 2^-43 of the result; for |x| up to 1000."""
+    shifted = x + DOUBLE_ROUNDER
+    r = x - (shifted - DOUBLE_ROUNDER)
+    power = fma(polynomial(r, _EXP2_DOUBLE), r, 1.0)
+    return (power.bits() + (shifted.bits() << 52)).as_float()
+
+
+def exp_of_double(x: Lanes) -> Lanes:
+    """e^x for float64 where float32 has a result other than 0 and infinity, to 2^-43."""
+    return _power(x, _LOG2_E_PARTS)
+
+
+def _power(x: Lanes, base: tuple[float, float]) -> Lanes:
+    """2^(x * base) for float64, with the base in two parts."""
+    shifted = fma(x, base[0], DOUBLE_ROUNDER)
+    n = shifted - DOUBLE_ROUNDER
+    r = fma(x, base[1], fma(x, base[0], -n))
+    power = fma(polynomial(r, _EXP2_DOUBLE), r, 1.0)
+    return (power.bits() + (shifted.bits() << 52)).as_float()
+
+
+def _clamped(x: Lanes, limit: float) -> Lanes:
+    """A number inside the limits; NaN stays."""
+    x = where(x > limit, limit, x)
+    return where(x < -limit, -limit, x)
+
+
+@in_double
+def exp10(x: Lanes) -> Lanes:
+    """10^x for float32. Largest error found: 0.501 ulp."""
+    return _power(_clamped(x, 60.0), _LOG2_10_PARTS)
+
+
+@in_double
+def expm1(x: Lanes) -> Lanes:
+    """e^x - 1 for float32. Largest error found: 0.501 ulp."""
+    x = _clamped(x, 120.0)
+    # Near zero the difference would cancel; Taylor's series is good to 2^-40 there.
+    series = polynomial(x, (1 / 24, 1 / 6, 0.5, 1.0)) * x
+    return where(_is_small(x), series, exp_of_double(x) - 1.0)
+
+
+def _is_small(x: Lanes) -> Lanes:
+    return (x * x) < 2.0**-16

@@ -1,0 +1,101 @@
+"""Functions of integers."""
+
+from __future__ import annotations
+
+from triton_rvv.lowering.builder import type_suffix
+from triton_rvv.lowering.math.lanes import Lanes, call, high_product, where
+
+__all__ = [
+    "absolute_integer",
+    "count_leading_zeros",
+    "find_first_set",
+    "high_product_signed",
+    "mean",
+    "mean_unsigned",
+    "mean_up",
+    "mean_up_unsigned",
+    "population_count",
+    "product_of_24_bits",
+    "product_of_24_bits_unsigned",
+    "reversed_bits",
+    "sum_of_absolute_difference",
+    "sum_of_absolute_difference_unsigned",
+]
+
+
+def absolute_integer(x: Lanes) -> Lanes:
+    """|x|; the smallest number stays itself."""
+    return where(x < 0, -x, x)
+
+
+def high_product_signed(x: Lanes, y: Lanes) -> Lanes:
+    """The upper half of the product of two signed integers."""
+    return high_product(x, y, signed=True)
+
+
+def count_leading_zeros(x: Lanes) -> Lanes:
+    """Zeros above the highest bit that is set, as an i32; all of them for 0."""
+    return _count("llvm.ctlz", x)
+
+
+def find_first_set(x: Lanes) -> Lanes:
+    """The position of the lowest bit that is set, counted from 1, as an i32; 0 for 0."""
+    return where(x.equals(0), 0, _count("llvm.cttz", x) + 1)
+
+
+def _count(name: str, x: Lanes) -> Lanes:
+    """An intrinsic that says by a second operand whether its result for 0 is undefined."""
+    symbol = f"{name}.{type_suffix(x.value)}"
+    x.builder.declarations.add(f"declare {x.value.type} @{symbol}({x.value.type}, i1)")
+    count = x.builder.emit(x.value.type, f"call {x.value.type} @{symbol}({x.value}, i1 false)")
+    return x.of(count).to("i32")
+
+
+def population_count(x: Lanes) -> Lanes:
+    """Bits that are set, as an i32."""
+    return call("llvm.ctpop", x).to("i32")
+
+
+def reversed_bits(x: Lanes) -> Lanes:
+    """The bits in the opposite order."""
+    return call("llvm.bitreverse", x)
+
+
+def mean(x: Lanes, y: Lanes) -> Lanes:
+    """(x + y) / 2 rounded down, without overflow."""
+    return (x & y) + ((x ^ y) >> 1)
+
+
+def mean_up(x: Lanes, y: Lanes) -> Lanes:
+    """(x + y) / 2 rounded up, without overflow."""
+    return (x | y) - ((x ^ y) >> 1)
+
+
+def mean_unsigned(x: Lanes, y: Lanes) -> Lanes:
+    """`mean` of integers without a sign."""
+    return (x & y) + (x ^ y).shift_in_zeros(1)
+
+
+def mean_up_unsigned(x: Lanes, y: Lanes) -> Lanes:
+    """`mean_up` of integers without a sign."""
+    return (x | y) - (x ^ y).shift_in_zeros(1)
+
+
+def product_of_24_bits(x: Lanes, y: Lanes) -> Lanes:
+    """The low 32 bits of the product of the low 24 bits, which are signed."""
+    return (x << 8 >> 8) * (y << 8 >> 8)
+
+
+def product_of_24_bits_unsigned(x: Lanes, y: Lanes) -> Lanes:
+    """The low 32 bits of the product of the low 24 bits."""
+    return (x & 0xFFFFFF) * (y & 0xFFFFFF)
+
+
+def sum_of_absolute_difference(x: Lanes, y: Lanes, total: Lanes) -> Lanes:
+    """|x - y| + total."""
+    return where(x < y, y - x, x - y) + total
+
+
+def sum_of_absolute_difference_unsigned(x: Lanes, y: Lanes, total: Lanes) -> Lanes:
+    """`sum_of_absolute_difference` of integers without a sign."""
+    return where(x.below_unsigned(y), y - x, x - y) + total

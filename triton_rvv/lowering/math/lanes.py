@@ -1,0 +1,312 @@
+"""Writes arithmetic on vectors with Python's operators, so that formulas read as formulas."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from triton_rvv.lowering.builder import (
+    Builder,
+    Val,
+    float_constant,
+    integer,
+    type_suffix,
+    vector_type,
+)
+
+__all__ = [
+    "Emit",
+    "Lanes",
+    "absolute",
+    "call",
+    "copysign",
+    "emitter",
+    "fma",
+    "high_product",
+    "in_double",
+    "looked_up",
+    "minimum",
+    "polynomial",
+    "round_half_even",
+    "sqrt",
+    "where",
+]
+
+Emit = Callable[[Builder, Sequence[Val]], Val]
+
+_BITS_TYPES = {"half": "i16", "float": "i32", "double": "i64"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lanes:
+    """A vector or a scalar of which expressions are made; every operator writes an instruction.
+
+    Numbers on the other side of an operator become constants of this type. Integers are signed,
+    and no product is fused with a sum except by `fma`.
+    """
+
+    builder: Builder
+    value: Val
+
+    # -- arithmetic ----------------------------------------------------------------------------
+
+    def __add__(self, other: Lanes | float) -> Lanes:
+        return self._binary("add", other)
+
+    def __radd__(self, other: float) -> Lanes:
+        return self.constant(other) + self
+
+    def __sub__(self, other: Lanes | float) -> Lanes:
+        return self._binary("sub", other)
+
+    def __rsub__(self, other: float) -> Lanes:
+        return self.constant(other) - self
+
+    def __mul__(self, other: Lanes | float) -> Lanes:
+        return self._binary("mul", other)
+
+    def __truediv__(self, other: Lanes | float) -> Lanes:
+        return self._binary("div", other)
+
+    def __rtruediv__(self, other: float) -> Lanes:
+        return self.constant(other) / self
+
+    def __neg__(self) -> Lanes:
+        if not self.is_float:
+            return 0 - self
+        return self.of(self.builder.emit(self.value.type, f"fneg {self.value}"))
+
+    # -- bits ----------------------------------------------------------------------------------
+
+    def __and__(self, other: Lanes | int) -> Lanes:
+        return self._plain("and", other)
+
+    def __or__(self, other: Lanes | int) -> Lanes:
+        return self._plain("or", other)
+
+    def __xor__(self, other: Lanes | int) -> Lanes:
+        return self._plain("xor", other)
+
+    def __invert__(self) -> Lanes:
+        return self ^ -1
+
+    def __lshift__(self, other: Lanes | int) -> Lanes:
+        return self._plain("shl", other)
+
+    def __rshift__(self, other: Lanes | int) -> Lanes:
+        """Shift right, with the sign."""
+        return self._plain("ashr", other)
+
+    def shift_in_zeros(self, count: Lanes | int) -> Lanes:
+        """Shift right, with zeros from the left."""
+        return self._plain("lshr", count)
+
+    def bits(self) -> Lanes:
+        """A float's representation as an integer."""
+        return self.of(self.builder.cast("bitcast", self.value, _BITS_TYPES[self.value.element]))
+
+    def as_float(self) -> Lanes:
+        """The float of 32 or 64 bits that an integer represents."""
+        element = {"i32": "float", "i64": "double"}[self.value.element]
+        return self.of(self.builder.cast("bitcast", self.value, element))
+
+    # -- comparisons ---------------------------------------------------------------------------
+
+    def __lt__(self, other: Lanes | float) -> Lanes:
+        return self._compare("olt", "slt", other)
+
+    def __le__(self, other: Lanes | float) -> Lanes:
+        return self._compare("ole", "sle", other)
+
+    def __gt__(self, other: Lanes | float) -> Lanes:
+        return self._compare("ogt", "sgt", other)
+
+    def __ge__(self, other: Lanes | float) -> Lanes:
+        return self._compare("oge", "sge", other)
+
+    def equals(self, other: Lanes | float) -> Lanes:
+        """Where both are equal; NaN is not even equal to itself."""
+        return self._compare("oeq", "eq", other)
+
+    def differs(self, other: Lanes | float) -> Lanes:
+        """Where both differ; NaN differs from everything."""
+        return self._compare("une", "ne", other)
+
+    def below_unsigned(self, other: Lanes | int) -> Lanes:
+        """Where an integer is less, both without a sign."""
+        return self._compare("", "ult", other)
+
+    # -- conversions ---------------------------------------------------------------------------
+
+    def to(self, element: str, signed: bool = True) -> Lanes:
+        """The same numbers as float or double, or as integers of another width.
+
+        A float does not become an integer: QEMU 7.2 aborts at the instruction.
+        """
+        if self.value.element == element:
+            return self
+        if not self.is_float and not element.startswith("i"):
+            return self.of(self.builder.cast("sitofp" if signed else "uitofp", self.value, element))
+        if not self.is_float:
+            return self.of(self.builder.resize(self.value, element, signed))
+        name = "fpext" if element == "double" else "fptrunc"
+        return self.of(self.builder.cast(name, self.value, element))
+
+    # -- inside --------------------------------------------------------------------------------
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the lanes hold floating-point numbers."""
+        return not self.value.element.startswith("i")
+
+    def of(self, value: Val) -> Lanes:
+        """Lanes of another value of the same function."""
+        return Lanes(self.builder, value)
+
+    def constant(self, number: Lanes | float) -> Lanes:
+        """A number in every lane, as this type."""
+        if isinstance(number, Lanes):
+            return number
+        element = self.value.element
+        if self.is_float:
+            scalar = float_constant(element, number)
+        else:
+            bits = int(element[1:])
+            whole = int(number) & ((1 << bits) - 1)
+            scalar = integer(whole - (1 << bits) if whole >> (bits - 1) else whole, element)
+        return self.of(self.builder.splat(scalar, self.value.width))
+
+    def _binary(self, name: str, other: Lanes | float) -> Lanes:
+        return self._plain(f"f{name}" if self.is_float else name, other)
+
+    def _plain(self, name: str, other: Lanes | float) -> Lanes:
+        return self.of(self.builder.binary(name, self.value, self.constant(other).value))
+
+    def _compare(self, of_floats: str, of_integers: str, other: Lanes | float) -> Lanes:
+        right = self.constant(other).value
+        if not self.is_float:
+            return self.of(self.builder.compare(of_integers, self.value, right))
+        type_ = vector_type("i1", self.value.width)
+        return self.of(self.builder.emit(type_, f"fcmp {of_floats} {self.value}, {right.ref}"))
+
+
+# -- functions -----------------------------------------------------------------------------------
+
+
+def where(condition: Lanes, then: Lanes | float, otherwise: Lanes | float) -> Lanes:
+    """`then` where the condition holds; at least one of the two is no plain number."""
+    like = then if isinstance(then, Lanes) else otherwise
+    assert isinstance(like, Lanes)
+    chosen = (like.constant(side).value for side in (then, otherwise))
+    return like.of(condition.builder.select(condition.value, *chosen))
+
+
+def call(name: str, *operands: Lanes) -> Lanes:
+    """An LLVM intrinsic that is overloaded on the type of its operands."""
+    first = operands[0]
+    symbol = f"{name}.{type_suffix(first.value)}"
+    values = [operand.value for operand in operands]
+    return first.of(first.builder.call(first.value.type, symbol, values))
+
+
+def fma(a: Lanes, b: Lanes | float, c: Lanes | float) -> Lanes:
+    """a * b + c, rounded once."""
+    return call("llvm.fma", a, a.constant(b), a.constant(c))
+
+
+def sqrt(x: Lanes) -> Lanes:
+    """The square root, rounded to nearest."""
+    return call("llvm.sqrt", x)
+
+
+def absolute(x: Lanes) -> Lanes:
+    """A float without its sign."""
+    return call("llvm.fabs", x)
+
+
+def copysign(size: Lanes, sign: Lanes) -> Lanes:
+    """`size` with the sign of `sign`."""
+    return call("llvm.copysign", size, sign)
+
+
+def minimum(a: Lanes, b: Lanes | float) -> Lanes:
+    """The smaller one; `b` where `a` is NaN."""
+    return call("llvm.minnum", a, a.constant(b))
+
+
+def round_half_even(x: Lanes) -> Lanes:
+    """The nearest integer as a float, ties to even."""
+    return call("llvm.roundeven", x)
+
+
+def polynomial(x: Lanes, coefficients: Sequence[float]) -> Lanes:
+    """The value of a polynomial by Horner's rule; coefficients with the highest power first."""
+    total = x.constant(coefficients[0])
+    for coefficient in coefficients[1:]:
+        total = fma(total, x, coefficient)
+    return total
+
+
+def high_product(a: Lanes, b: Lanes, signed: bool = False) -> Lanes:
+    """The upper half of the product of two integers."""
+    bits = int(a.value.element[1:])
+    wide = f"i{2 * bits}"
+    product = a.to(wide, signed) * b.to(wide, signed)
+    return product.shift_in_zeros(bits).to(a.value.element)
+
+
+def looked_up(array: Val, place: Lanes, element: str) -> Lanes:
+    """What an array holds `place` bytes from its start on, which is not negative."""
+    builder, width = place.builder, place.value.width
+    addresses = builder.element_pointer("i8", array, place.to("i64", signed=False).value)
+    if width == 1:
+        return place.of(builder.load(element, addresses, 4))
+    type_ = vector_type(element, width)
+    everywhere = builder.splat(Val("i1", "true"), width)
+    name = f"llvm.masked.gather.{type_suffix(Val(type_, ''))}.{type_suffix(addresses)}"
+    aligned = Val(f"{addresses.type} align 4", addresses.ref)
+    return place.of(builder.call(type_, name, [aligned, everywhere, Val(type_, "poison")]))
+
+
+def emitter(function: Callable[..., Lanes]) -> Emit:
+    """A function of lanes as what the lowering of operations takes."""
+
+    def emit(builder: Builder, operands: Sequence[Val]) -> Val:
+        return function(*(Lanes(builder, operand) for operand in operands)).value
+
+    return emit
+
+
+def in_double(function: Callable[..., Lanes]) -> Callable[..., Lanes]:
+    """A function of doubles as one of floats, rounded once at the end.
+
+    Vectors are taken in halves, since doubles need twice the registers.
+    """
+
+    @functools.wraps(function)
+    def of_floats(*operands: Lanes) -> Lanes:
+        first = operands[0]
+        width = first.value.width
+        if width == 1:
+            return function(*(operand.to("double") for operand in operands)).to("float")
+        builder, half = first.builder, width // 2
+        parts = []
+        for start in (0, half):
+            values = (builder.lanes(operand.value, start, half) for operand in operands)
+            doubles = (Lanes(builder, value).to("double") for value in values)
+            parts.append(function(*doubles).to("float").value)
+        return first.of(_joined(builder, parts[0], parts[1]))
+
+    return of_floats
+
+
+def _joined(builder: Builder, low: Val, high: Val) -> Val:
+    """One vector of two halves."""
+    width = 2 * low.width
+    type_ = vector_type(low.element, width)
+    if low.width == 1:
+        first = builder.emit(type_, f"insertelement {type_} poison, {low}, i64 0")
+        return builder.emit(type_, f"insertelement {first}, {high}, i64 1")
+    mask = ", ".join(f"i32 {lane}" for lane in range(width))
+    return builder.emit(type_, f"shufflevector {low}, {high}, <{width} x i32> <{mask}>")

@@ -1,0 +1,141 @@
+"""Logarithms."""
+
+from __future__ import annotations
+
+import math
+
+from triton_rvv.lowering.math.lanes import Lanes, fma, in_double, polynomial, where
+
+__all__ = ["log", "log1p", "log2", "log2_of_double", "log10", "log_of_double"]
+
+_SMALLEST_NORMAL = 2.0**-126
+# Bits of sqrt(1/2): with them taken off, the exponent field counts from there, so that what is left
+# of a number after its power of two is in [sqrt(1/2), sqrt(2)).
+_SQRT_HALF_BITS = 0x3F3504F3
+# (ln(1+f) - f + f^2/2) / f^3 on that range less 1.
+_LOG = (
+    -7.3538027704e-2,
+    1.2615187466e-1,
+    -1.3203458488e-1,
+    1.4228099585e-1,
+    -1.6621315479e-1,
+    1.9999766350e-1,
+    -2.5000852346e-1,
+    3.3333355188e-1,
+)
+# (log2(1+f) - f * log2(e)) / f^2 on the same.
+_LOG2 = (
+    -1.0807386786e-1,
+    1.8535788357e-1,
+    -1.9143967330e-1,
+    2.0475094020e-1,
+    -2.3958683014e-1,
+    2.8855887055e-1,
+    -3.6069789529e-1,
+    4.8089838028e-1,
+    -7.2134733200e-1,
+)
+_LN2 = 0.6931471805599453
+# log2(e) as a sum of two floats.
+_LOG2_E_HIGH = 1.44269502162933349609375
+_LOG2_E_LOW = 1.925963033500011079e-8
+
+
+def log(x: Lanes) -> Lanes:
+    """ln(x) for float32. Largest error: 0.929 ulp."""
+    exponent, f = _split(x)
+    tail = polynomial(f, _LOG) * f
+    result = fma(exponent, _LN2, fma(fma(tail, f, f * -0.5), f, f))
+    return _with_limits(x, result)
+
+
+def log2(x: Lanes) -> Lanes:
+    """log2(x) for float32. Largest error: 0.966 ulp."""
+    exponent, f = _split(x)
+    tail = fma(f * polynomial(f, _LOG2), f, f * _LOG2_E_LOW)
+    return _with_limits(x, exponent + fma(f, _LOG2_E_HIGH, tail))
+
+
+def _split(x: Lanes) -> tuple[Lanes, Lanes]:
+    """n as a float, and f with x = 2^n * (1 + f), for positive numbers."""
+    tiny = x < _SMALLEST_NORMAL
+    bits = where(tiny, x * 2.0**23, x).bits() - _SQRT_HALF_BITS
+    field = bits >> 23
+    fraction = (bits - (field << 23) + _SQRT_HALF_BITS).as_float()
+    exponent = field.to("float")
+    return where(tiny, exponent - 23.0, exponent), fraction - 1.0
+
+
+def _with_limits(x: Lanes, result: Lanes) -> Lanes:
+    """The logarithm where it is finite; else that of 0, of infinity, or NaN."""
+    # Positive and finite: the bits of 0 wrap around to the largest number, and a sign is one too.
+    ordinary = (x.bits() - 1).below_unsigned(0x7F7FFFFF)
+    limit = where(x.equals(0.0), -math.inf, where(x > 0.0, x, math.nan))
+    return where(ordinary, result, limit)
+
+
+# -- in double precision ---------------------------------------------------------------------------
+
+_SQRT_HALF_BITS_OF_DOUBLE = 0x3FE6A09E667F3BCD
+# (atanh(s) - s) / s^3 as a polynomial in s^2 for |s| <= 1/5, to 2^-40.
+_ATANH = (
+    0.08689035123329594,
+    0.09035548673462705,
+    0.11112606005914698,
+    0.14285693951991438,
+    0.20000000127159642,
+    0.3333333333306746,
+)
+
+
+def log_of_double(x: Lanes) -> Lanes:
+    """ln(x) for float64 that holds a positive finite float32, to 2^-39 of the result."""
+    exponent, power_free = _log_parts(x)
+    return fma(exponent, _LN2, power_free)
+
+
+def log2_of_double(x: Lanes) -> Lanes:
+    """log2(x) for float64 that holds a positive finite float32, to 2^-39 of the result."""
+    exponent, power_free = _log_parts(x)
+    return fma(power_free, 1.4426950408889634, exponent)
+
+
+def _log_parts(x: Lanes) -> tuple[Lanes, Lanes]:
+    """n, and ln(m) = 2 atanh((m - 1) / (m + 1)), with x = 2^n * m and m as above."""
+    bits = x.bits() - _SQRT_HALF_BITS_OF_DOUBLE
+    field = bits >> 52
+    m = (bits - (field << 52) + _SQRT_HALF_BITS_OF_DOUBLE).as_float()
+    s = (m - 1.0) * _reciprocal(m + 1.0)
+    z = s * s
+    return field.to("double"), fma(polynomial(z, _ATANH) * z, s + s, s + s)
+
+
+def _reciprocal(x: Lanes) -> Lanes:
+    """1/x to 2^-46 for float64 near 1: a division of floats, and one step of Newton's method.
+
+    A division of doubles takes five times as long.
+    """
+    guess = (1.0 / x.to("float")).to("double")
+    return fma(fma(-guess, x, 1.0), guess, guess)
+
+
+@in_double
+def log10(x: Lanes) -> Lanes:
+    """log10(x) for float32. Largest error found: 0.501 ulp."""
+    return limits_of_double(x, log_of_double(x) * 0.4342944819032518)
+
+
+@in_double
+def log1p(x: Lanes) -> Lanes:
+    """ln(1 + x) for float32. Largest error found: 0.501 ulp."""
+    # Near zero the sum would round; Taylor's series is good to 2^-38 there.
+    series = polynomial(x, (-0.25, 1 / 3, -0.5, 1.0)) * x
+    y = x + 1.0
+    return where((x * x) < 2.0**-20, series, limits_of_double(y, log_of_double(y)))
+
+
+def limits_of_double(x: Lanes, result: Lanes) -> Lanes:
+    """As `_with_limits`, for float64."""
+    limit = where(x.equals(0.0), -math.inf, where(x > 0.0, x, math.nan))
+    ordinary = (x.bits() - 1).below_unsigned(0x7FEFFFFFFFFFFFFF)
+    return where(ordinary, result, limit)

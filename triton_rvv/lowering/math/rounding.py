@@ -1,0 +1,133 @@
+"""Rounding to whole numbers, conversions that round, limits, and the parts of a float."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from triton_rvv.lowering.builder import type_suffix, vector_type
+from triton_rvv.lowering.math.lanes import Lanes, absolute, call, copysign, round_half_even, where
+
+__all__ = [
+    "ROUNDINGS",
+    "ceil",
+    "clamp",
+    "floor",
+    "from_words",
+    "is_finite",
+    "is_infinite",
+    "is_nan",
+    "is_negative",
+    "positive_difference",
+    "round_half_away",
+    "saturate",
+    "to_integer",
+    "trunc",
+    "upper_word",
+]
+
+
+def floor(x: Lanes) -> Lanes:
+    """The largest whole number that is not above."""
+    return call("llvm.floor", x)
+
+
+def ceil(x: Lanes) -> Lanes:
+    """The smallest whole number that is not below."""
+    return call("llvm.ceil", x)
+
+
+def trunc(x: Lanes) -> Lanes:
+    """The nearest whole number that is not further from zero.
+
+    LLVM's own code for it needs an instruction at which QEMU 7.2 aborts.
+    """
+    return copysign(floor(absolute(x)), x)
+
+
+def round_half_away(x: Lanes) -> Lanes:
+    """The nearest whole number, halves away from zero."""
+    size = absolute(x)
+    whole = floor(size)
+    return copysign(where((size - whole) >= 0.5, whole + 1.0, whole), x)
+
+
+# By the last letters of libdevice's conversions: to nearest, toward zero, down, up.
+ROUNDINGS: dict[str, Callable[[Lanes], Lanes]] = {
+    "rn": round_half_even,
+    "rz": trunc,
+    "rd": floor,
+    "ru": ceil,
+}
+
+
+def to_integer(whole: Lanes, element: str, signed: bool) -> Lanes:
+    """A whole number that fits as an integer."""
+    if signed:
+        return _nearest(whole, element)
+    if element == "i32":
+        return _nearest(whole, "i64").to("i32")
+    # The upper half of the numbers is moved down, and its top bit put back.
+    large = whole >= 2.0**63
+    lower = _nearest(where(large, whole - 2.0**63, whole), "i64")
+    return where(large, lower ^ (1 << 63), lower)
+
+
+def _nearest(x: Lanes, element: str) -> Lanes:
+    type_ = vector_type(element, x.value.width)
+    suffix = type_suffix(x.constant(0.0).value)
+    integers = f"{element}" if x.value.width == 1 else f"v{x.value.width}{element}"
+    return x.of(x.builder.call(type_, f"llvm.lrint.{integers}.{suffix}", [x.value]))
+
+
+def clamp(x: Lanes, low: Lanes, high: Lanes, propagate_nan: bool = False) -> Lanes:
+    """`x` inside the limits; NaN stays with `propagate_nan`, and becomes `low` otherwise."""
+    if propagate_nan:
+        return call("llvm.minimum", call("llvm.maximum", x, low), high)
+    return call("llvm.minnum", call("llvm.maxnum", x, low), high)
+
+
+def saturate(x: Lanes) -> Lanes:
+    """`x` between 0 and 1; 0 for NaN."""
+    return clamp(x, x.constant(0.0), x.constant(1.0))
+
+
+def positive_difference(x: Lanes, y: Lanes) -> Lanes:
+    """x - y where that is positive, NaN where either is, and else 0."""
+    return where(x <= y, 0.0, x - y)
+
+
+# -- tests, which give an i32 that is 0 or 1 -------------------------------------------------------
+
+
+def is_nan(x: Lanes) -> Lanes:
+    """Whether it is not a number."""
+    return x.differs(x).to("i32", signed=False)
+
+
+def is_infinite(x: Lanes) -> Lanes:
+    """Whether it is one of the infinities."""
+    return absolute(x).equals(math.inf).to("i32", signed=False)
+
+
+def is_finite(x: Lanes) -> Lanes:
+    """Whether it is neither infinite nor NaN."""
+    return (absolute(x) < math.inf).to("i32", signed=False)
+
+
+def is_negative(x: Lanes) -> Lanes:
+    """Whether the sign bit is set."""
+    return (x.bits() < 0).to("i32", signed=False)
+
+
+# -- words of a double -----------------------------------------------------------------------------
+
+
+def from_words(high: Lanes, low: Lanes) -> Lanes:
+    """The double with these halves."""
+    return (high.to("i64") << 32 | low.to("i64", signed=False)).as_float()
+
+
+def upper_word(x: Lanes) -> Lanes:
+    """The half of a double with the sign and the exponent."""
+    return x.bits().shift_in_zeros(32).to("i32")
