@@ -24,9 +24,10 @@ import scipy.special
 
 from triton_rvv.codegen import generate
 from triton_rvv.host_target import host_target
-from triton_rvv.lowering.builder import Builder, Val, integer, vector_type
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.math import EMITTERS
 from triton_rvv.lowering.math.libdevice import FUNCTIONS
+from triton_rvv.lowering.values import Val, integer, vector_type
 
 __all__ = ["REFERENCES", "largest_error"]
 

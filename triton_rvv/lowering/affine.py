@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from triton_rvv.lowering.builder import Builder, Val, integer
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.tensors import (
     Buffer,
     Point,
@@ -21,6 +21,7 @@ from triton_rvv.lowering.tensors import (
     Tensor,
     memory_type,
 )
+from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.views import places_of_lanes
 from triton_rvv.types import PointerType, ScalarType, TensorType
 

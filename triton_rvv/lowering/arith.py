@@ -6,19 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.attributes import DenseAttribute
 from triton_rvv.lowering import math
-from triton_rvv.lowering.builder import (
-    Builder,
-    Val,
-    float_constant,
-    integer,
-    type_suffix,
-    vector_type,
-)
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.casts import CASTS, cast
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.small_floats import computed_wide
 from triton_rvv.lowering.tensors import Buffer, Elementwise, Splat, Tensor
+from triton_rvv.lowering.values import Val, float_constant, integer, type_suffix, vector_type
 from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.ttir import Operation
 from triton_rvv.types import ScalarType, TensorType

@@ -3,48 +3,20 @@
 from __future__ import annotations
 
 import itertools
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-__all__ = [
-    "Builder",
-    "Snapshot",
-    "Val",
-    "Variable",
-    "float_constant",
-    "integer",
-    "type_suffix",
-    "vector_type",
-]
+from triton_rvv.lowering.values import (
+    Val,
+    folded,
+    integer,
+    resized,
+    vector_type,
+)
 
-
-@dataclass(frozen=True, slots=True)
-class Val:
-    """An LLVM value: its type and how the text refers to it."""
-
-    type: str
-    ref: str
-
-    @property
-    def constant(self) -> int | None:
-        """The number, where this is an integer constant."""
-        return int(self.ref) if self.ref.lstrip("-").isdigit() else None
-
-    @property
-    def width(self) -> int:
-        """Lanes of a vector; 1 for a scalar."""
-        return int(self.type[1:].split(" ", 1)[0]) if self.type.startswith("<") else 1
-
-    @property
-    def element(self) -> str:
-        """The type of one lane."""
-        return self.type.split(" x ", 1)[1][:-1] if self.type.startswith("<") else self.type
-
-    def __str__(self) -> str:
-        return f"{self.type} {self.ref}"
+__all__ = ["Builder", "Snapshot", "Variable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,42 +28,7 @@ class Snapshot:
     block: str
 
 
-def integer(value: int, type_: str = "i64") -> Val:
-    """An integer constant."""
-    return Val(type_, str(value))
-
-
-def vector_type(element: str, width: int) -> str:
-    """LLVM's name of a vector; one lane is a plain scalar."""
-    return element if width == 1 else f"<{width} x {element}>"
-
-
-def float_constant(type_: str, value: float) -> Val:
-    """A floating-point constant, exact to the bit."""
-    if type_ == "half":
-        return Val(type_, f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}")
-    if type_ == "float":
-        # LLVM writes a float as the double of the same value.
-        value = struct.unpack("<f", struct.pack("<f", value))[0]
-    return Val(type_, f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}")
-
-
 T = TypeVar("T")
-
-_SHORT_NAMES = {"float": "f32", "double": "f64", "half": "f16", "ptr": "p0"}
-
-
-def type_suffix(value: Val) -> str:
-    """How the names of LLVM's intrinsics end that are overloaded on this value's type."""
-    short = _SHORT_NAMES.get(value.element, value.element)
-    return short if value.width == 1 else f"v{value.width}{short}"
-
-
-_FOLDS: dict[str, Callable[[int, int], int]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-}
 
 
 class Builder:
@@ -125,8 +62,8 @@ class Builder:
 
     def binary(self, name: str, left: Val, right: Val, flags: str = "") -> Val:
         """`left name right` on two values of one type; integer constants are folded."""
-        if name in _FOLDS and (folded := _fold(name, left, right)) is not None:
-            return folded
+        if (known := folded(name, left, right)) is not None:
+            return known
         return self.emit(left.type, f"{name} {flags}{left.type} {left.ref}, {right.ref}")
 
     def add(self, left: Val, right: Val) -> Val:
@@ -172,7 +109,7 @@ class Builder:
         """A conversion such as "sext" or "fptrunc" to vectors or scalars of `element`."""
         type_ = vector_type(element, value.width)
         if name in ("sext", "zext", "trunc") and (number := value.constant) is not None:
-            return integer(_resized(name, number, value.element, element), type_)
+            return integer(resized(name, number, value.element, element), type_)
         return self.emit(type_, f"{name} {value} to {type_}")
 
     def resize(self, value: Val, element: str, signed: bool = True) -> Val:
@@ -385,31 +322,6 @@ class Builder:
     def _fresh(self) -> int:
         self._names += 1
         return self._names
-
-
-def _resized(name: str, number: int, source: str, target: str) -> int:
-    """An integer constant of one width in another, as a number with a sign."""
-    bits = int(target[1:])
-    if name == "zext":
-        number &= (1 << int(source[1:])) - 1
-    number &= (1 << bits) - 1
-    return number - (1 << bits) if number >> (bits - 1) else number
-
-
-def _fold(name: str, left: Val, right: Val) -> Val | None:
-    """The result where it needs no instruction."""
-    a, b = left.constant, right.constant
-    if a is not None and b is not None:
-        bits = int(left.element[1:])
-        value = _FOLDS[name](a, b) & ((1 << bits) - 1)
-        return integer(value - (1 << bits) if value >> (bits - 1) else value, left.type)
-    if name == "mul" and 0 in (a, b):
-        return integer(0, left.type)
-    if (name in ("add", "sub") and b == 0) or (name == "mul" and b == 1):
-        return left
-    if (name == "add" and a == 0) or (name == "mul" and a == 1):
-        return right
-    return None
 
 
 class Variable:

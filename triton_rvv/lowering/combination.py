@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from triton_rvv.attributes import DenseAttribute
 from triton_rvv.errors import CompileError
-from triton_rvv.lowering.builder import Builder, Val, integer
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.tensors import Point, Splat, Tensor
+from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Block, Operation, Value
 from triton_rvv.types import PointerType, ScalarType, TensorType
 

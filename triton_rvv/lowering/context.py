@@ -7,8 +7,9 @@ from contextlib import contextmanager
 
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering.aliasing import Aliases
-from triton_rvv.lowering.builder import Builder, Snapshot, Val
+from triton_rvv.lowering.builder import Builder, Snapshot
 from triton_rvv.lowering.tensors import Buffer, Tensor, memory_type
+from triton_rvv.lowering.values import Val
 from triton_rvv.source_lines import SourceLines
 from triton_rvv.target import Target
 from triton_rvv.ttir import Block, Operation, Value

@@ -12,10 +12,10 @@ from typing import Protocol
 
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import Affine, as_affine
-from triton_rvv.lowering.builder import Val
 from triton_rvv.lowering.context import Context, Lowered
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.tensors import EXPENSIVE, Buffer, Tensor
+from triton_rvv.lowering.values import Val
 from triton_rvv.ttir import Block, Operation, Value
 from triton_rvv.types import TensorType, Type
 

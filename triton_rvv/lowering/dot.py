@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.arith import Emit
-from triton_rvv.lowering.builder import Val, Variable, integer
+from triton_rvv.lowering.builder import Variable
 from triton_rvv.lowering.casts import conversion
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.tensors import Buffer, Elementwise, Plane, Point, Tensor
 from triton_rvv.lowering.tile import PackedRows, Rows, RowsInPlace, Tile
+from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Operation
 from triton_rvv.types import PointerType, ScalarType, TensorType
 

@@ -26,10 +26,11 @@ from triton_rvv.lowering import (
     shapes,
 )
 from triton_rvv.lowering.aliasing import Aliases
-from triton_rvv.lowering.builder import Builder, Val, integer
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.unsupported import REFUSALS
+from triton_rvv.lowering.values import Val, integer
 from triton_rvv.source_lines import SourceLines
 from triton_rvv.target import RVVTarget, Target
 from triton_rvv.ttir import Operation

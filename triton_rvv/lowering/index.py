@@ -12,11 +12,12 @@ from triton_rvv.lowering.affine import (
     Table,
     as_affine,
 )
-from triton_rvv.lowering.builder import Builder, Val, integer
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask, Term
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.tensors import Elementwise, Splat, Tensor, memory_type
+from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Operation
 from triton_rvv.types import PointerType, ScalarType, TensorType, element_type
 

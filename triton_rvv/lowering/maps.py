@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from triton_rvv.errors import CompileError
-from triton_rvv.lowering.builder import Builder, Val
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.tensors import EXPENSIVE, Point, Tensor
+from triton_rvv.lowering.values import Val
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from triton_rvv.lowering.affine import Affine
-from triton_rvv.lowering.builder import Builder, Val, integer
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.tensors import Point, Tensor
+from triton_rvv.lowering.values import Val, integer
 from triton_rvv.types import TensorType
 
 __all__ = ["Mask", "Term"]

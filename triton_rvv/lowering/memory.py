@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import Affine, as_addresses
-from triton_rvv.lowering.builder import Builder, Val, integer, type_suffix, vector_type
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.tensors import Path, Point, Tensor, memory_type
+from triton_rvv.lowering.values import Val, integer, type_suffix, vector_type
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import PointerType, ScalarType, TensorType
 

@@ -12,12 +12,13 @@ from dataclasses import replace
 
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import Affine
-from triton_rvv.lowering.builder import Builder, Val, integer, type_suffix, vector_type
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.tensors import Buffer, Elementwise, Point, Splat, Tensor, memory_type
+from triton_rvv.lowering.values import Val, integer, type_suffix, vector_type
 from triton_rvv.lowering.views import Broadcast
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType

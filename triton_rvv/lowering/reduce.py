@@ -7,11 +7,12 @@ import math
 from collections.abc import Mapping, Sequence
 
 from triton_rvv.lowering import sinks
-from triton_rvv.lowering.builder import Builder, Val, Variable, integer, type_suffix
+from triton_rvv.lowering.builder import Builder, Variable
 from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.tensors import Buffer, Path, Point, Tensor
+from triton_rvv.lowering.values import Val, integer, type_suffix
 from triton_rvv.lowering.views import Reshaped, coordinates_of
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType

@@ -8,11 +8,11 @@ from dataclasses import replace
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import NO_COMPONENT, Affine, Component
 from triton_rvv.lowering.arith import constant
-from triton_rvv.lowering.builder import integer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask, Term
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.tensors import Point, Splat, Tensor
+from triton_rvv.lowering.values import integer
 from triton_rvv.lowering.views import Broadcast, ExpandDims, Reshaped
 from triton_rvv.ttir import Operation
 from triton_rvv.types import ScalarType, TensorType, element_type

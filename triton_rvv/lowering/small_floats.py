@@ -8,14 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from triton_rvv.lowering.builder import (
-    Builder,
-    Val,
-    float_constant,
-    integer,
-    type_suffix,
-    vector_type,
-)
+from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.values import Val, float_constant, integer, type_suffix, vector_type
 from triton_rvv.small_float import SMALL_FLOATS, SmallFloat
 from triton_rvv.ttir import Operation
 from triton_rvv.types import ScalarType, element_type

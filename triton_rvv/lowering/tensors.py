@@ -12,7 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from triton_rvv.lowering.builder import Builder, Val, integer, vector_type
+from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.values import Val, integer, vector_type
 from triton_rvv.types import PointerType, ScalarType, TensorType
 
 __all__ = [

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from triton_rvv.lowering.arith import call_intrinsic
-from triton_rvv.lowering.builder import Builder, Val, Variable, integer, vector_type
+from triton_rvv.lowering.builder import Builder, Variable
 from triton_rvv.lowering.tensors import Buffer, memory_type
+from triton_rvv.lowering.values import Val, integer, vector_type
 from triton_rvv.types import PointerType, ScalarType
 
 __all__ = ["UNROLL_K", "PackedRows", "Rows", "RowsInPlace", "Tile"]

@@ -6,8 +6,9 @@ import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from triton_rvv.lowering.builder import Builder, Val, integer
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.tensors import Point, Tensor
+from triton_rvv.lowering.values import Val, integer
 from triton_rvv.types import TensorType
 
 __all__ = ["Broadcast", "ExpandDims", "Reshaped", "coordinates_of", "places_of_lanes"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from triton_rvv.lowering.builder import type_suffix
 from triton_rvv.lowering.math.lanes import Lanes, call, high_product, where
+from triton_rvv.lowering.values import type_suffix
 
 __all__ = [
     "absolute_integer",

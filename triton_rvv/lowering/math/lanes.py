@@ -6,14 +6,8 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from triton_rvv.lowering.builder import (
-    Builder,
-    Val,
-    float_constant,
-    integer,
-    type_suffix,
-    vector_type,
-)
+from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.values import Val, float_constant, integer, type_suffix, vector_type
 
 __all__ = [
     "Emit",

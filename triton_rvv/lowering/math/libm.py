@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from triton_rvv.lowering.builder import Builder, Val, vector_type
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.math.lanes import Emit, Lanes, emitter
+from triton_rvv.lowering.values import Val, vector_type
 
 __all__ = ["CALL_COST", "by_lanes", "float_or_libm", "libm_function"]
 
