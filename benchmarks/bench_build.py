@@ -3,59 +3,90 @@
 from __future__ import annotations
 
 import os
+import random
 import statistics
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from engine.artifacts import ArtifactStore
-from engine.build import BuildRequest, KernelBuilder
+from engine.kernel_builder import BuildRequest, KernelBuilder
+from kernels.registry import load_kernel, make_problem
 from rvv_runner import Artifact
+from rvv_runner.devices import load_board
 from search_spaces.config import Config
-from triton_rvv.target import RVVTarget
+from search_spaces.registry import space_for
 
-__all__ = ["build_times_s"]
+__all__ = ["build_times"]
 
-REPETITIONS = 20
 SHAPE = {"M": 256, "N": 512, "K": 256}
-BLOCKS = ((16, 32, 16), (16, 16, 16), (64, 64, 32), (256, 128, 64))
+SAMPLE = 60
+REPETITIONS = 10
 
 
-def build_times_s(block: tuple[int, int, int]) -> tuple[list[float], Mapping[str, float]]:
-    """Seconds of each of a number of builds on warm caches, and the median of every stage."""
-    times_s, stages = [], []
+@dataclass(frozen=True)
+class Build:
+    """Seconds of one build, as a whole and of each stage."""
+
+    time_s: float
+    stages_s: Mapping[str, float]
+
+
+def build_times(configs: Sequence[Config]) -> list[Build]:
+    """Build each configuration once on warm caches; none is found in a store."""
+    builds = []
     with tempfile.TemporaryDirectory() as folder:
-        for attempt in range(REPETITIONS + 1):
-            # Each build has a store of its own, so that none is found instead of made.
-            store = ArtifactStore(Path(folder, str(attempt)).resolve())
-            target = RVVTarget(cpu="spacemit-x60")
+        for number, config in enumerate(configs):
+            store = ArtifactStore(Path(folder, str(number)).resolve())
+            target = load_board("emulated").info.target
             builder = KernelBuilder(BuildRequest("matmul", SHAPE, "fp32", target, store))
             start_s = time.perf_counter()
-            built = builder.build(_config(block))
-            times_s.append(time.perf_counter() - start_s)
+            built = builder.build(config)
+            time_s = time.perf_counter() - start_s
             if not isinstance(built, Artifact):
-                raise SystemExit(f"the kernel does not build: {built.reason}")
-            stages.append(built.provenance["stages_s"])
-    medians = {name: statistics.median(stage[name] for stage in stages[1:]) for name in stages[0]}
-    return times_s[1:], medians
+                raise SystemExit(f"{dict(config)} does not build: {built.reason}")
+            stages_s = built.provenance["stages_s"]
+            assert isinstance(stages_s, Mapping)
+            builds.append(Build(time_s, stages_s))
+    return builds
 
 
-def _config(block: tuple[int, int, int]) -> Config:
-    m, n, k = block
-    return Config({"BLOCK_SIZE_M": m, "BLOCK_SIZE_N": n, "BLOCK_SIZE_K": k, "GROUP_SIZE_M": 8})
+def report(name: str, builds: Sequence[Build]) -> None:
+    """Print one line: the whole, then the stages, all in milliseconds."""
+    times_ms = [build.time_s * 1e3 for build in builds]
+    p95_ms = statistics.quantiles(times_ms, n=20, method="inclusive")[-1]
+    stages = ", ".join(
+        f"{stage} {statistics.median(build.stages_s[stage] for build in builds) * 1e3:.0f}"
+        for stage in builds[0].stages_s
+    )
+    print(
+        f"{name}: median {statistics.median(times_ms):.0f} ms, 95th percentile {p95_ms:.0f}, "
+        f"largest {max(times_ms):.0f}, of {len(builds)} (medians of the stages: {stages})"
+    )
 
 
 def main() -> None:
+    """Print the times of a sample of the space, of the default and of the largest block."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
-    for block in BLOCKS:
-        times_s, stages = build_times_s(block)
-        parts = ", ".join(f"{name} {seconds * 1e3:.0f}" for name, seconds in stages.items())
-        print(
-            f"matmul {'x'.join(map(str, block))} to ELF on one core, warm: median "
-            f"{statistics.median(times_s) * 1e3:.0f} ms, largest {max(times_s) * 1e3:.0f} ms, "
-            f"of {REPETITIONS} (stages in ms: {parts})"
-        )
+    problem = make_problem(load_kernel("matmul"), SHAPE, "fp32")
+    space = space_for(problem, load_board("emulated").info)
+    configs = list(space.valid_configs())
+    default = problem.default_config
+    build_times([default] * 2)  # imports, and the linker's libc
+    sample = random.Random(0).sample(configs, min(SAMPLE, len(configs)))
+    largest = max(configs, key=_elements)
+    print("matmul to ELF on one core, warm caches:")
+    report(f"{len(sample)} of {len(configs)} configurations", build_times(sample))
+    for name, config in (("default", default), ("largest block", largest)):
+        values = "x".join(map(str, config.values()))
+        report(f"{name} {values}", build_times([config] * REPETITIONS))
+
+
+def _elements(config: Config) -> int:
+    m, n, k = (int(config[f"BLOCK_SIZE_{name}"]) for name in "MNK")
+    return m * k + k * n + m * n
 
 
 if __name__ == "__main__":

@@ -1,124 +1,126 @@
-"""Kernels on this machine beside NumPy and torch, one thread each: python benchmarks/bench_host.py.
-
-Both sides of a comparison run in turn, since machines change their speed.
-"""
+"""Kernels on this machine, NumPy and torch on a thread each: python benchmarks/bench_host.py."""
 
 from __future__ import annotations
 
-import itertools
 import os
-import statistics
-import subprocess
-import sys
+
+# Read when the libraries are imported.
+os.environ.update(
+    dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+)
+
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 import torch
 import triton
+import triton.language as tl
 
 import triton_rvv
-from kernels.registry import load_kernel
+from kernels.matmul import matmul_kernel
 
-__all__ = ["compare"]
+__all__ = ["quickest_s"]
 
-ROUNDS = 15
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-LIMIT_S = 900.0
-
-Call = Callable[[], object]
-
-
-def compare(ours: dict[str, Call], theirs: Call) -> tuple[str, float, float]:
-    """The best of our blocks, its median seconds, and the median of the other side.
-
-    The best is chosen by a first look, and measured again in turn with the other side.
-    """
-    for call in (*ours.values(), theirs):
-        call()
-    best = min(ours, key=lambda block: min(_seconds(ours[block]) for _ in range(3)))
-    pairs = [(_seconds(ours[best]), _seconds(theirs)) for _ in range(ROUNDS)]
-    our_s, their_s = (statistics.median(side) for side in zip(*pairs, strict=True))
-    return best, our_s, their_s
+SIZE = 512
+BLOCKS = ((64, 64, 64), (128, 128, 64), (256, 64, 64), (128, 256, 64), (256, 128, 128))
+ROWS, COLUMNS = 1024, 1000
+ROUNDS = 30
 
 
-def _seconds(call: Call) -> float:
-    start_s = time.perf_counter()
-    call()
-    return time.perf_counter() - start_s
+@triton.jit
+def softmax_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    row, at = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + at, mask=at < n, other=-float("inf"))
+    numerator = tl.exp(x - tl.max(x))
+    tl.store(out_ptr + row * n + at, numerator / tl.sum(numerator), mask=at < n)
 
 
-def _matmul() -> tuple[dict[str, Call], Call]:
-    size = 512
-    kernel = load_kernel("matmul").kernel
-    a, b = (np.random.default_rng(i).standard_normal((size, size), np.float32) for i in range(2))
-    out = np.empty((size, size), np.float32)
-    tensors = [torch.from_numpy(array) for array in (a, b, out)]
-
-    def run(m: int, n: int, k: int) -> None:
-        grid = (triton.cdiv(size, m) * triton.cdiv(size, n),)
-        strides = (size, 1) * 3
-        kernel[grid](*tensors, size, size, size, *strides, m, n, k, 8)
-
-    blocks = itertools.product((32, 64, 128), (64, 128), (32, 64, 128))
-    run(32, 64, 32)
-    np.testing.assert_allclose(out, a @ b, rtol=1e-3, atol=1e-3)
-    return _by_block(blocks, run), lambda: a @ b
+@triton.jit
+def layernorm_kernel(x_ptr, w_ptr, b_ptr, out_ptr, n, eps, BLOCK: tl.constexpr):
+    row, at = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + at, mask=at < n, other=0.0)
+    centred = tl.where(at < n, x - tl.sum(x) / n, 0.0)
+    scale = tl.rsqrt(tl.sum(centred * centred) / n + eps)
+    w, b = tl.load(w_ptr + at, mask=at < n), tl.load(b_ptr + at, mask=at < n)
+    tl.store(out_ptr + row * n + at, centred * scale * w + b, mask=at < n)
 
 
-def _softmax() -> tuple[dict[str, Call], Call]:
-    rows, columns = 1024, 1024
-    kernel = load_kernel("softmax").kernel
-    x, out = torch.randn(rows, columns), torch.empty(rows, columns)
-
-    def run(m: int) -> None:
-        kernel[(rows // m,)](out, x, columns, columns, rows, columns, m, columns)
-
-    run(1)
-    torch.testing.assert_close(out, torch.softmax(x, 1))
-    return _by_block(((m,) for m in (1, 2, 4, 8)), run), lambda: torch.softmax(x, 1)
+def quickest_s(*calls: Callable[[], object]) -> list[float]:
+    """Seconds of the quickest run of each; they take turns, so that all see the same machine."""
+    times_s = [[] for _ in calls]
+    for _ in range(ROUNDS):
+        for call, taken_s in zip(calls, times_s, strict=True):
+            start_s = time.perf_counter()
+            call()
+            taken_s.append(time.perf_counter() - start_s)
+    return [min(taken_s) for taken_s in times_s]
 
 
-def _layernorm() -> tuple[dict[str, Call], Call]:
-    rows, columns = 1024, 1024
-    kernel = load_kernel("layernorm_fwd").kernel
-    x, out = torch.randn(rows, columns), torch.empty(rows, columns)
-    weight, bias = torch.randn(columns), torch.randn(columns)
-    mean, rstd = torch.empty(rows), torch.empty(rows)
+def bench_matmul() -> None:
+    """fp32, the best of a few blocks."""
+    a, b = torch.randn(SIZE, SIZE), torch.randn(SIZE, SIZE)
+    c, expected = torch.empty(SIZE, SIZE), a.double() @ b.double()
+    strides = (SIZE, 1) * 3
 
-    def run(m: int, n: int) -> None:
-        kernel[(rows // m,)](x, weight, bias, out, mean, rstd, 1e-5, rows, columns, m, n)
+    def run(block: tuple[int, int, int]) -> None:
+        grid = (triton.cdiv(SIZE, block[0]) * triton.cdiv(SIZE, block[1]),)
+        matmul_kernel[grid](a, b, c, SIZE, SIZE, SIZE, *strides, *block, GROUP_SIZE_M=1)
 
-    def reference() -> torch.Tensor:
-        return torch.nn.functional.layer_norm(x, (columns,), weight, bias, 1e-5)
+    for block in BLOCKS:
+        c.zero_()
+        run(block)
+        torch.testing.assert_close(c.double(), expected, atol=1e-3, rtol=1e-4)
+    of_blocks_s = quickest_s(*(lambda block=block: run(block) for block in BLOCKS))
+    best = BLOCKS[of_blocks_s.index(min(of_blocks_s))]
+    left, right = a.numpy(), b.numpy()
+    ours_s, numpy_s, torch_s = quickest_s(lambda: run(best), lambda: left @ right, lambda: a @ b)
+    print(
+        f"matmul {SIZE}^3 fp32, block {'x'.join(map(str, best))}: "
+        f"{2e-9 * SIZE**3 / ours_s:.0f} GFLOP/s, {numpy_s / ours_s:.2f} of NumPy's speed, "
+        f"{torch_s / ours_s:.2f} of torch's"
+    )
 
-    run(1, 256)
-    torch.testing.assert_close(out, reference(), rtol=1e-4, atol=1e-4)
-    return _by_block(itertools.product((1, 2, 4, 8), (128, 256, 512, 1024)), run), reference
+
+def bench_rows() -> None:
+    """Kernels that take a row a program, against torch."""
+    x, out = torch.randn(ROWS, COLUMNS), torch.empty(ROWS, COLUMNS)
+    w, b, block = torch.randn(COLUMNS), torch.randn(COLUMNS), triton.next_power_of_2(COLUMNS)
+    cases = {
+        "softmax": (
+            lambda: softmax_kernel[(ROWS,)](x, out, COLUMNS, BLOCK=block),
+            lambda: torch.softmax(x, 1),
+        ),
+        "layernorm": (
+            lambda: layernorm_kernel[(ROWS,)](x, w, b, out, COLUMNS, 1e-5, BLOCK=block),
+            lambda: torch.nn.functional.layer_norm(x, (COLUMNS,), w, b, 1e-5),
+        ),
+    }
+    for name, (ours, theirs) in cases.items():
+        ours()
+        torch.testing.assert_close(out, theirs(), atol=1e-5, rtol=1e-5)
+        ours_s, torch_s = quickest_s(ours, theirs)
+        print(
+            f"{name} {ROWS}x{COLUMNS} fp32: {ours_s * 1e6:.0f} us, "
+            f"{torch_s / ours_s:.2f} of torch's speed"
+        )
 
 
-def _by_block(blocks: Iterable[tuple[int, ...]], run: Callable[..., None]) -> dict[str, Call]:
-    return {"x".join(map(str, block)): lambda block=block: run(*block) for block in blocks}
+def bench_launch() -> None:
+    """What a call costs besides its programs."""
+    x = np.zeros(16, np.float32)
+    triton_rvv.set_num_threads(1)
+    (one_s,) = quickest_s(lambda: softmax_kernel[(1,)](x, x, 16, BLOCK=16))
+    print(f"a call of one small program: {one_s * 1e6:.0f} us")
 
 
 def main() -> None:
-    if any(os.environ.get(name) != value for name, value in ONE_THREAD.items()):
-        environment = {**os.environ, **ONE_THREAD}
-        subprocess.run([sys.executable, __file__], env=environment, check=True, timeout=LIMIT_S)
-        return
+    torch.set_num_threads(1)
     triton_rvv.activate("host")
     triton_rvv.set_num_threads(1)
-    torch.set_num_threads(1)
-    for title, (ours, theirs) in (
-        ("matmul 512x512x512, NumPy", _matmul()),
-        ("softmax 1024x1024, torch", _softmax()),
-        ("layer norm 1024x1024, torch", _layernorm()),
-    ):
-        block, our_s, their_s = compare(ours, theirs)
-        print(
-            f"{title}: blocks {block} {our_s * 1e3:.2f} ms, theirs {their_s * 1e3:.2f} ms, "
-            f"{their_s / our_s:.2f} of their speed"
-        )
+    bench_matmul()
+    bench_rows()
+    bench_launch()
 
 
 if __name__ == "__main__":

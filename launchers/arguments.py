@@ -24,6 +24,8 @@ STORAGE_TYPES: dict[str, type[np.generic]] = {
     "bf16": np.uint16,
     "fp32": np.float32,
     "fp64": np.float64,
+    "fp8e4nv": np.uint8,
+    "fp8e5": np.uint8,
 }
 
 
@@ -34,8 +36,8 @@ class Argument:
     Args:
         name: the parameter's name.
         type: Triton's name: "*fp32" for a pointer, "i32" or "fp32" for a scalar.
-        value: a scalar, or the array a pointer points to (bf16 as its 16 bits); None for a buffer
-            that the kernel only writes, which is poisoned before every check.
+        value: a scalar, or the array a pointer points to (bf16 and 8-bit floats as their bits);
+            None for a buffer that the kernel only writes, which is poisoned before every check.
         expected: what the array must hold after one run of the grid; None for an input.
         atol, rtol: the output is right where |output - expected| <= atol + rtol * |expected|.
     """

@@ -30,6 +30,15 @@ static __int128 load_integer(uint32_t type, const void *array, uint64_t index) {
     }
 }
 
+/* OCP 8-bit floating point specification 1.0, "E4M3": bias 7, and all ones is its only NaN. */
+static double fp8e4nv_value(uint8_t bits) {
+    int exponent = bits >> 3 & 15, fraction = bits & 7;
+    if ((bits & 0x7f) == 0x7f)
+        return (double)NAN;
+    double size = exponent == 0 ? ldexp(fraction, -9) : ldexp(8 + fraction, exponent - 10);
+    return bits & 0x80 ? -size : size;
+}
+
 static double load_float(uint32_t type, const void *array, uint64_t index) {
     switch (type) {
     case DATA_FP16:
@@ -42,6 +51,14 @@ static double load_float(uint32_t type, const void *array, uint64_t index) {
     }
     case DATA_FP32:
         return ((const float *)array)[index];
+    case DATA_FP8E4NV:
+        return fp8e4nv_value(((const uint8_t *)array)[index]);
+    case DATA_FP8E5: { /* the upper half of an fp16 */
+        uint16_t bits = (uint16_t)(((const uint8_t *)array)[index] << 8);
+        _Float16 value;
+        memcpy(&value, &bits, sizeof value);
+        return (double)value;
+    }
     default: /* DATA_FP64 */
         return ((const double *)array)[index];
     }
@@ -59,6 +76,12 @@ static void poison_float(uint32_t type, const void *expected, void *buffer, uint
         break;
     case DATA_FP32:
         ((float *)buffer)[index] = zero ? 0 : NAN;
+        break;
+    case DATA_FP8E4NV:
+        ((uint8_t *)buffer)[index] = zero ? 0 : 0x7f;
+        break;
+    case DATA_FP8E5:
+        ((uint8_t *)buffer)[index] = zero ? 0 : 0x7e;
         break;
     default: /* DATA_FP64 */
         ((double *)buffer)[index] = zero ? 0 : (double)NAN;

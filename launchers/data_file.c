@@ -22,6 +22,8 @@ uint64_t data_type_size(uint32_t type) {
     case DATA_I1:
     case DATA_I8:
     case DATA_U8:
+    case DATA_FP8E4NV:
+    case DATA_FP8E5:
         return 1;
     case DATA_I16:
     case DATA_U16:

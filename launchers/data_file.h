@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define DATA_MAGIC "TRVVDATA" /* 8 bytes, without the NUL */
-#define DATA_VERSION 1u
+#define DATA_VERSION 2u
 #define DATA_ALIGNMENT 64u
 #define DATA_NAME_BYTES 56u
 
@@ -30,7 +30,9 @@ enum data_type {
     DATA_BF16 = 10,
     DATA_FP32 = 11,
     DATA_FP64 = 12,
-    DATA_TYPE_COUNT = 13,
+    DATA_FP8E4NV = 13, /* 4 bits of exponent, 3 of fraction, no infinity (OCP "E4M3") */
+    DATA_FP8E5 = 14,   /* 5 bits of exponent, 2 of fraction (OCP "E5M2") */
+    DATA_TYPE_COUNT = 15,
 };
 
 struct data_header {

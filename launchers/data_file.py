@@ -16,7 +16,7 @@ __all__ = ["FORMAT_VERSION", "write_data_file"]
 
 # The format is defined in data_file.h; these are its constants and its two structures.
 _MAGIC = b"TRVVDATA"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _ALIGNMENT = 64
 _NAME_BYTES = 56
 _HEADER = struct.Struct("<8sIIQ")
@@ -35,7 +35,10 @@ _TYPE_CODES = {
     "bf16": 10,
     "fp32": 11,
     "fp64": 12,
+    "fp8e4nv": 13,
+    "fp8e5": 14,
 }
+_INTEGERS = {"i1", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"}
 _FLOAT_FORMATS = {"fp16": "<e", "bf16": "<f", "fp32": "<f", "fp64": "<d"}
 
 
@@ -112,6 +115,8 @@ def _scalar_slot(argument: Argument) -> int:
         except (OverflowError, struct.error):
             raise ValueError(f"argument {argument.name}: {value!r} does not fit {name}") from None
         return _round_to_bf16(bits) if name == "bf16" else bits
+    if name not in _INTEGERS:
+        raise ValueError(f"argument {argument.name}: Triton has no scalars of type {name}")
     lowest, highest = _integer_range(name)
     if not isinstance(value, int | np.integer) or not lowest <= value <= highest:
         raise ValueError(f"argument {argument.name}: {value!r} does not fit {name}")

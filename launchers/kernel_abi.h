@@ -29,6 +29,14 @@ extern const char triton_rvv_kernel_name[];
  * the code gives wrong results without a sign: compare with vlenb (CSR 0xc22) * 8 before a call. */
 extern const uint32_t triton_rvv_vlen_bits;
 
+/* Called by kernels with a tl.device_assert, and to be defined by the program around them: what to
+ * do where one does not hold. The kernel does nothing more for this program if it returns.
+ *
+ * message: the kernel's line and what it says, ending in NUL.
+ * pid_x, pid_y, pid_z: the program. */
+void triton_rvv_assertion_failed(const char *message, uint32_t pid_x, uint32_t pid_y,
+                                 uint32_t pid_z);
+
 #ifdef __cplusplus
 }
 #endif

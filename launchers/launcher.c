@@ -8,6 +8,7 @@ enum exit_status {
     EXIT_WRONG_OUTPUT = 1,
     EXIT_USAGE = 2,         /* a mistake in the command or a data file that cannot be read */
     EXIT_WRONG_MACHINE = 3, /* no vector unit, or one of another length */
+    EXIT_ASSERTION = 4,     /* a tl.device_assert did not hold */
 };
 
 #include <errno.h>
@@ -80,6 +81,7 @@ static int parse_options(int argc, char **argv, struct options *options) {
     return EXIT_OK;
 }
 
+#ifdef __riscv
 static int check_machine(void) {
     uint32_t vlen_bits = vector_unit_vlen_bits();
     if (vlen_bits == triton_rvv_vlen_bits)
@@ -91,6 +93,16 @@ static int check_machine(void) {
         fprintf(stderr, "this machine's vector registers have %" PRIu32 " bits and the kernel was "
                         "built for %" PRIu32 "\n", vlen_bits, triton_rvv_vlen_bits);
     return EXIT_WRONG_MACHINE;
+}
+#else /* built for the machine it runs on */
+static int check_machine(void) { return EXIT_OK; }
+#endif
+
+void triton_rvv_assertion_failed(const char *message, uint32_t pid_x, uint32_t pid_y,
+                                 uint32_t pid_z) {
+    fprintf(stderr, "%s in program (%" PRIu32 ", %" PRIu32 ", %" PRIu32 ")\n", message, pid_x, pid_y,
+            pid_z);
+    exit(EXIT_ASSERTION);
 }
 
 /* Out of line, so that the check, the warm-up and the timed runs execute the same instructions. */

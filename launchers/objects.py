@@ -7,8 +7,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from triton_rvv.target import RVVTarget
-from triton_rvv.zig import ZIG_TARGET_FLAGS, run_zig_cc, zig_version
+from triton_rvv.target import Backend, Target
+from triton_rvv.zig import run_zig_cc, zig_target_flags, zig_version
 
 __all__ = ["launcher_object"]
 
@@ -19,21 +19,18 @@ _SOURCES = ("launcher.c", "check.c", "data_file.c", "vector_unit.c")
 _FLAGS = ("-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-Werror", "-r")
 
 
-def launcher_object(target: RVVTarget) -> Path:
+def launcher_object(target: Target) -> Path:
     """The path of the launcher's object file for `target`, compiled on the first call.
 
-    The launcher is plain rv64gc and takes the vector length from the kernel's own object, so all
-    targets of one triple share a file. Its name is a hash of all that it is made from; any number
-    of processes may ask at once.
+    The launcher uses no vectors itself (it is plain rv64gc on RISC-V) and takes their length from
+    the kernel's own object, so all targets of one kind share a file. Its name is a hash of all that
+    it is made from; any number of processes may ask at once.
 
     Raises:
-        ValueError: for a target whose triple has no launcher.
         ZigError: where it does not compile, as with a full disk.
     """
-    if target.triple != "riscv64-unknown-linux-gnu":
-        raise ValueError(f"there is no launcher for {target.triple}")
     folder = _cache_folder()
-    cached = folder / f"{_key()}.o"
+    cached = folder / f"{_key(target.backend)}.o"
     if cached.exists():
         return cached
     folder.mkdir(parents=True, exist_ok=True)
@@ -43,6 +40,7 @@ def launcher_object(target: RVVTarget) -> Path:
             [*_FLAGS, *_SOURCES, "-o", str(compiled)],
             timeout_s=COMPILE_TIMEOUT_S,
             folder=_SOURCE_FOLDER,
+            backend=target.backend,
         )
         compiled.replace(cached)
     return cached
@@ -54,10 +52,10 @@ def _cache_folder() -> Path:
     return Path(base) / "triton-rvv-tuner" / "launchers"
 
 
-def _key() -> str:
+def _key(backend: Backend) -> str:
     """A hash of the sources, the compiler's version and the flags."""
     digest = hashlib.sha256()
-    digest.update("\0".join([zig_version(), *ZIG_TARGET_FLAGS, *_FLAGS]).encode())
+    digest.update("\0".join([zig_version(), *zig_target_flags(backend), *_FLAGS]).encode())
     for name in sorted([*_SOURCES, *(path.name for path in _SOURCE_FOLDER.glob("*.h"))]):
         digest.update(f"\0{name}\0".encode() + (_SOURCE_FOLDER / name).read_bytes())
     return digest.hexdigest()[:32]

@@ -16,6 +16,7 @@ class ExitStatus(IntEnum):
     WRONG_OUTPUT = 1
     USAGE = 2
     WRONG_MACHINE = 3
+    ASSERTION = 4
 
 
 @dataclass(frozen=True)

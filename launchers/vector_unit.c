@@ -1,3 +1,5 @@
+#ifdef __riscv
+
 #include "vector_unit.h"
 
 #include <setjmp.h>
@@ -22,3 +24,5 @@ uint32_t vector_unit_vlen_bits(void) {
     sigaction(SIGILL, &previous, NULL);
     return vlen_bits;
 }
+
+#endif

@@ -1,9 +1,19 @@
-"""A Triton back end for RISC-V Vector: kernels to objects and static executables."""
+"""A Triton back end for RISC-V Vector and this machine: kernels to objects and executables."""
 
+from triton_rvv.activation import activate
 from triton_rvv.errors import CompileError
 from triton_rvv.target import SUPPORTED_VLEN_BITS, RVVTarget
+from triton_rvv.workers import num_threads, set_num_threads
 
-__all__ = ["SUPPORTED_VLEN_BITS", "CompileError", "RVVTarget", "compile_kernel"]
+__all__ = [
+    "SUPPORTED_VLEN_BITS",
+    "CompileError",
+    "RVVTarget",
+    "activate",
+    "compile_kernel",
+    "num_threads",
+    "set_num_threads",
+]
 
 
 def __getattr__(name: str) -> object:

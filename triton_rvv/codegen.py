@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import llvmlite.binding as llvm
 
 from triton_rvv.errors import CompileError
-from triton_rvv.target import RVVTarget
+from triton_rvv.target import Target
 
-__all__ = ["MachineCode", "generate"]
+__all__ = ["MachineCode", "assemble", "generate", "target_machine"]
 
 
 @dataclass(frozen=True)
@@ -20,29 +21,44 @@ class MachineCode:
 
     Args:
         llir: the IR after optimisation.
-        assembly: text for people.
         object: an ELF relocatable object.
     """
 
     llir: str
-    assembly: str
     object: bytes
 
 
-def generate(llir: str, target: RVVTarget) -> MachineCode:
+def generate(llir: str, target: Target) -> MachineCode:
     """Optimise a module and translate it.
 
     Raises:
         CompileError: where LLVM does not accept the module; that is a bug of the lowering.
     """
-    machine = _target_machine(target)
+    machine = target_machine(target)
     try:
         module = llvm.parse_assembly(llir)
         module.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM does not accept the generated code: {error}") from error
     _clean_up(module, machine)
-    return MachineCode(str(module), machine.emit_assembly(module), machine.emit_object(module))
+    return MachineCode(str(module), machine.emit_object(module))
+
+
+def assemble(llir: str) -> str:
+    """The assembly, for people, of a module that `generate` has optimised.
+
+    It costs as much as the object does, so it is made only where somebody reads it. The module
+    itself says for which processor it is.
+    """
+    module = llvm.parse_assembly(llir)
+    cpu, features = (_ATTRIBUTE.format(name) for name in ("cpu", "features"))
+    found = [re.search(pattern, llir) for pattern in (cpu, features)]
+    chosen = [match[1] if match else "" for match in found]
+    return str(_machine(str(module.triple), *chosen).emit_assembly(module))
+
+
+# How a function in LLVM's IR says what it was compiled for.
+_ATTRIBUTE = '"target-{}"="([^"]*)"'
 
 
 def _clean_up(module: Any, machine: Any) -> None:
@@ -61,25 +77,31 @@ def _clean_up(module: Any, machine: Any) -> None:
             passes.run(function, builder)
 
 
-@functools.cache
-def _target_machine(target: RVVTarget) -> Any:
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    for option in _SCHEDULED_ALREADY:
-        llvm.set_option("triton_rvv", option)
-    if target.cpu not in _KNOWN_CPUS:
+def target_machine(target: Target) -> Any:
+    """LLVM's code generator for `target`.
+
+    Raises:
+        CompileError: for a RISC-V core that LLVM does not know.
+    """
+    if target.backend == "rvv" and target.cpu not in _KNOWN_CPUS:
         # LLVM ends the process over a name that it does not know.
         raise CompileError(
             f"LLVM has no RISC-V core named {target.cpu}: use one of {', '.join(_KNOWN_CPUS)}"
         )
-    return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu,
-        features=target.features,
-        opt=3,
-        reloc="static",
-        codemodel="medium",
-        abiname="lp64d",
-    )
+    return _machine(target.triple, target.cpu, target.features)
+
+
+@functools.cache
+def _machine(triple: str, cpu: str, features: str) -> Any:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    for option in _SCHEDULED_ALREADY:
+        llvm.set_option("triton_rvv", option)
+    layout = {"reloc": "pic", "codemodel": "small"}  # in a process or in a static executable
+    if triple.startswith("riscv64"):
+        layout = {"reloc": "static", "codemodel": "medium", "abiname": "lp64d"}
+    machine = llvm.Target.from_triple(triple).create_target_machine
+    return machine(cpu=cpu, features=features, opt=3, **layout)
 
 
 # The lowering writes instructions in the order that suits an in-order core. LLVM's schedulers keep

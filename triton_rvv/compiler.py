@@ -9,7 +9,7 @@ from typing import Any
 
 from triton.backends.compiler import BaseBackend, GPUTarget
 
-from triton_rvv.target import RVVTarget
+from triton_rvv.target import RVVTarget, Target
 from triton_rvv.version import backend_version
 
 __all__ = ["RVVBackend", "RVVOptions"]
@@ -40,6 +40,7 @@ class RVVOptions:
     launch_cooperative_grid: bool = False
     launch_pdl: bool = False
     instrumentation_mode: str = ""
+    fpsan_homomorphic_casts: bool = False  # Triton 3.9 passes it with every call
 
     def hash(self) -> str:
         """A digest of every option, for Triton's cache."""
@@ -47,18 +48,22 @@ class RVVOptions:
 
 
 class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
-    """RISC-V Vector as a Triton target: `GPUTarget("rvv", cpu, vlen_bits)`."""
+    """RISC-V Vector and the host as Triton targets.
+
+    They are `GPUTarget("rvv", cpu, vlen_bits)` and `GPUTarget("host", cpu, vector_bits)`, of which
+    the latter is always the machine that this runs on.
+    """
 
     binary_ext = "o"
 
     @staticmethod
     def supports_target(target: GPUTarget) -> bool:
         """Whether this back end makes code for `target`."""
-        return bool(target.backend == "rvv")
+        return target.backend in ("rvv", "host")
 
     def hash(self) -> str:
         """What Triton's cache key has to hold of this back end."""
-        return f"rvv-{self.target.arch}-{self.target.warp_size}-{backend_version()}"
+        return f"{self._processor}-{backend_version()}"
 
     def parse_options(self, options: dict[str, Any]) -> RVVOptions:
         """The options that this back end knows; the ones for other targets are passed over."""
@@ -75,8 +80,13 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         return {"min_dot_size": lambda lhs, rhs: (1, 1, 1)}
 
     def get_module_map(self) -> dict[str, ModuleType]:
-        """Device-specific modules of the language; there are none."""
-        return {}
+        """Modules of the language that each target has its own of: libdevice.
+
+        Imported here, since it needs the language: Triton imports this module before that is there.
+        """
+        from triton_rvv import libdevice
+
+        return {"triton.language.extra.libdevice": libdevice}
 
     def load_dialects(self, context: Any) -> None:
         """TTIR needs no dialect beyond Triton's own."""
@@ -87,13 +97,18 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         The modules behind the stages are imported when they run: Triton imports this one while it
         is being imported itself.
         """
+        target = self._processor
         stages["ttir"] = _make_ttir
-        stages["llir"] = lambda module, metadata: _make_llir(module, metadata, self._rvv_target)
-        stages["o"] = lambda llir, _: _make_object(llir, self._rvv_target)
+        stages["llir"] = lambda module, metadata: _make_llir(module, metadata, target)
+        stages["o"] = lambda llir, _: _make_object(llir, target)
 
     @property
-    def _rvv_target(self) -> RVVTarget:
-        return RVVTarget(vlen_bits=self.target.warp_size, cpu=self.target.arch)
+    def _processor(self) -> Target:
+        if self.target.backend == "rvv":
+            return RVVTarget(vlen_bits=self.target.warp_size, cpu=self.target.arch)
+        from triton_rvv.host_target import host_target
+
+        return host_target()
 
 
 def _make_ttir(module: Any, _: dict[str, Any]) -> Any:
@@ -103,18 +118,20 @@ def _make_ttir(module: Any, _: dict[str, Any]) -> Any:
     return module
 
 
-def _make_llir(module: Any, metadata: dict[str, Any], target: RVVTarget) -> str:
-    from triton_rvv.lowering import kernel_name, lower_module
+def _make_llir(module: Any, metadata: dict[str, Any], target: Target) -> str:
+    from triton_rvv.lowering import argument_types, kernel_name, lower_module
     from triton_rvv.passes import generic_text
     from triton_rvv.ttir import parse_module
 
     parsed = parse_module(generic_text(module))
     metadata["name"] = kernel_name(parsed)
-    metadata["shared"] = 0
+    metadata["argument_types"] = argument_types(parsed)
+    # Of a GPU's bytes of shared memory and threads that go together, which Triton's runtime reads.
+    metadata["shared"], metadata["warp_size"] = 0, 1
     return lower_module(parsed, target)
 
 
-def _make_object(llir: str, target: RVVTarget) -> bytes:
+def _make_object(llir: str, target: Target) -> bytes:
     from triton_rvv.codegen import generate
 
     return generate(llir, target).object

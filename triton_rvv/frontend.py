@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from triton import knobs
 from triton._C.libtriton import ir
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
@@ -13,9 +15,13 @@ from triton.compiler.errors import CompilationError
 from triton_rvv.compiler import RVVBackend
 from triton_rvv.errors import CompileError
 from triton_rvv.passes import generic_text, optimise
-from triton_rvv.target import RVVTarget
+from triton_rvv.target import Target
 
 __all__ = ["make_ttir"]
+
+
+# What Triton says of a function that is used before it is complete, by its name in the IR.
+_INCOMPLETE_FUNCTION = re.compile(r"KeyError\('[\w.<>]+\.\w+__\w*'\)")
 
 
 def make_ttir(
@@ -23,7 +29,7 @@ def make_ttir(
     signature: Mapping[str, str],
     constants: Mapping[str, object],
     divisible_by_16: frozenset[str],
-    target: RVVTarget,
+    target: Target,
 ) -> str:
     """Translate a kernel to optimised TTIR.
 
@@ -43,9 +49,10 @@ def make_ttir(
     names = list(function.arg_names)
     attributes = {(names.index(name),): [["tt.divisibility", 16]] for name in divisible_by_16}
     source = ASTSource(function, dict(signature), dict(constants), attributes)
-    gpu_target = GPUTarget("rvv", target.cpu, target.vlen_bits)
+    gpu_target = GPUTarget(target.backend, target.cpu, target.vector_bits)
     backend = RVVBackend(gpu_target)
-    options = backend.parse_options({})
+    # As in Triton's own JIT: what tl.device_assert needs to have an effect.
+    options = backend.parse_options({"debug": function.debug or knobs.runtime.debug})
     context = ir.context()
     ir.load_dialects(context)
     try:
@@ -68,6 +75,8 @@ def _problem(error: CompilationError) -> str:
     while innermost.__cause__ is not None:
         innermost = innermost.__cause__
     lines = [line.strip() for line in str(innermost).splitlines() if line.strip(" ^")]
+    if lines and _INCOMPLETE_FUNCTION.fullmatch(lines[-1]):
+        return "a function that calls itself is not supported: write a loop"
     return lines[-1] if lines else type(innermost).__name__
 
 

@@ -1,4 +1,4 @@
-"""Links object files to a static RISC-V executable."""
+"""Links object files to a static executable."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from triton_rvv.target import Backend
 from triton_rvv.zig import ZigError, run_zig_cc
 
 __all__ = ["LinkError", "link_elf", "warm_up"]
@@ -20,8 +21,8 @@ class LinkError(Exception):
     """Objects that do not link; the message is the linker's first line that says why."""
 
 
-def link_elf(objects: Sequence[Path], output: Path) -> None:
-    """Links `objects` and musl to a static riscv64 Linux executable at `output`.
+def link_elf(objects: Sequence[Path], output: Path, backend: Backend = "rvv") -> None:
+    """Links `objects` and musl to a static Linux executable at `output`.
 
     The same objects in the same order give the same bytes, whatever their paths. `output` appears
     whole or not at all, so several processes may link at once, even to one path.
@@ -29,6 +30,7 @@ def link_elf(objects: Sequence[Path], output: Path) -> None:
     Args:
         objects: relocatable files, one of which defines main.
         output: the executable; its folder has to exist.
+        backend: the kind of target that the objects are for.
 
     Raises:
         LinkError: for a symbol that is missing or defined twice, a file that is no object, or a
@@ -38,13 +40,13 @@ def link_elf(objects: Sequence[Path], output: Path) -> None:
         linked = Path(folder) / "linked"
         arguments = ["-static", "-O2", f"-Wl,-T,{_SCRIPT}", *map(str, objects), "-o", str(linked)]
         try:
-            run_zig_cc(arguments, timeout_s=LINK_TIMEOUT_S)
+            run_zig_cc(arguments, timeout_s=LINK_TIMEOUT_S, backend=backend)
         except ZigError as error:
             raise LinkError(str(error)) from error
         linked.replace(output)
 
 
-def warm_up() -> None:
+def warm_up(backend: Backend = "rvv") -> None:
     """Makes zig build its libc, if it has not yet, so that later links are quick.
 
     Raises:
@@ -54,7 +56,8 @@ def warm_up() -> None:
         source, compiled = Path(folder) / "empty.c", Path(folder) / "empty.o"
         source.write_text("int main(void) { return 0; }\n", encoding="utf-8")
         try:
-            run_zig_cc(["-c", str(source), "-o", str(compiled)], timeout_s=LINK_TIMEOUT_S)
+            command = ["-c", str(source), "-o", str(compiled)]
+            run_zig_cc(command, timeout_s=LINK_TIMEOUT_S, backend=backend)
         except ZigError as error:
             raise LinkError(str(error)) from error
-        link_elf([compiled], Path(folder) / "empty.elf")
+        link_elf([compiled], Path(folder) / "empty.elf", backend)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from triton_rvv.codegen import generate
+from triton_rvv.codegen import assemble, generate
 from triton_rvv.frontend import make_ttir
 from triton_rvv.lowering import lower_module
-from triton_rvv.target import RVVTarget
+from triton_rvv.source_lines import SourceLines, with_source_comments
+from triton_rvv.target import Target
 from triton_rvv.ttir import parse_module
 
 __all__ = ["CompiledKernel", "compile_kernel"]
@@ -25,25 +27,30 @@ class CompiledKernel:
         name: the kernel function's name.
         ttir: Triton's IR in MLIR's generic form.
         llir: LLVM's IR after optimisation.
-        assembly: RISC-V assembly.
-        object: an ELF relocatable object that exports `triton_rvv_kernel`.
+        object: an ELF relocatable object that exports `triton_rvv_kernel`; for the host also a loop
+            over programs, `triton_rvv_run_programs`.
         stages_s: seconds spent in each stage.
     """
 
     name: str
     ttir: str
     llir: str
-    assembly: str
     object: bytes
     stages_s: Mapping[str, float]
+
+    @functools.cached_property
+    def assembly(self) -> str:
+        """The target's assembly, made when it is first read, which takes as long as the object."""
+        return with_source_comments(assemble(self.llir))
 
 
 def compile_kernel(
     function: Any,
     signature: Mapping[str, str],
     constants: Mapping[str, object],
-    target: RVVTarget,
+    target: Target,
     known: Mapping[str, int] | None = None,
+    source_lines: bool = False,
 ) -> CompiledKernel:
     """Compile a kernel for one configuration.
 
@@ -56,6 +63,7 @@ def compile_kernel(
         known: values of integer parameters that hold for every run. As in Triton's own JIT, one
             that is 1 becomes a constant and a multiple of 16 is marked as such; the launcher
             still passes it.
+        source_lines: whether the assembly shows the kernel's lines, as comments.
 
     Raises:
         CompileError: where the kernel cannot be compiled.
@@ -74,10 +82,11 @@ def compile_kernel(
     with _timed(stages_s, "front end"):
         ttir = make_ttir(function, types, {**constants, **ones}, multiples, target)
     with _timed(stages_s, "lowering"):
-        llir = lower_module(parse_module(ttir), target, slots)
+        marks = SourceLines() if source_lines else None
+        llir = lower_module(parse_module(ttir), target, slots, marks)
     with _timed(stages_s, "LLVM"):
         code = generate(llir, target)
-    return CompiledKernel(function.__name__, ttir, code.llir, code.assembly, code.object, stages_s)
+    return CompiledKernel(function.__name__, ttir, code.llir, code.object, stages_s)
 
 
 @contextmanager

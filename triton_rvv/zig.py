@@ -1,22 +1,32 @@
-"""Runs the zig that ships as a Python package: a C compiler, a linker and a libc for RISC-V."""
+"""Runs the zig that ships as a Python package: a C compiler, a linker and a libc."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import platform
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["ZIG_TARGET_FLAGS", "ZigError", "run_zig_cc", "zig_version"]
+from triton_rvv.target import Backend
 
-# Every compile and link uses these same flags, since zig builds a libc for each set of them. The
-# base is rv64gc, so that a program gets as far as finding out whether there is a vector unit.
-ZIG_TARGET_FLAGS = ("-target", "riscv64-linux-musl", "-mcpu=baseline_rv64")
+__all__ = ["ZigError", "run_zig_cc", "zig_target_flags", "zig_version"]
 
 
 class ZigError(Exception):
     """A compile or link that failed; the message is the first line that says why."""
+
+
+def zig_target_flags(backend: Backend) -> tuple[str, ...]:
+    """The flags of every compile and link for a kind of target; zig builds a libc for each set.
+
+    For RISC-V the base is rv64gc, so that a program gets as far as finding out whether there is a
+    vector unit.
+    """
+    if backend == "host":
+        return ("-target", f"{platform.machine()}-linux-musl", "-mcpu=baseline")
+    return ("-target", "riscv64-linux-musl", "-mcpu=baseline_rv64")
 
 
 def zig_version() -> str:
@@ -24,15 +34,21 @@ def zig_version() -> str:
     return importlib.metadata.version("ziglang")
 
 
-def run_zig_cc(arguments: Sequence[str], *, timeout_s: float, folder: Path | None = None) -> None:
-    """Runs `zig cc` for the RISC-V target, in `folder` where given; prints nothing.
+def run_zig_cc(
+    arguments: Sequence[str],
+    *,
+    timeout_s: float,
+    folder: Path | None = None,
+    backend: Backend = "rvv",
+) -> None:
+    """Runs `zig cc` for a kind of target, in `folder` where given; prints nothing.
 
     The binary is called without Python around it, which saves 15 ms of the 40 that a link takes.
 
     Raises:
         ZigError: where it fails, or does not end within `timeout_s` seconds.
     """
-    command = [str(_zig_path()), "cc", *ZIG_TARGET_FLAGS, *arguments]
+    command = [str(_zig_path()), "cc", *zig_target_flags(backend), *arguments]
     try:
         done = subprocess.run(
             command,

@@ -10,10 +10,12 @@ from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.board_file import BoardFile
 from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.plugin import build_plugin, find_qemu, model_version, write_once
-from rvv_runner.emulated.run import Emulator, run_in_qemu
+from rvv_runner.emulated.run import SCRATCH, Emulator, run_in_qemu
 from rvv_runner.emulated.self_test import SELF_TEST_VLEN_BITS, check_qemu
-from rvv_runner.emulated.verdict import failed, judge
+from rvv_runner.emulated.verdict import judge
 from rvv_runner.measurement import Artifact, Measurement
+from rvv_runner.scratch import remove_left_behind
+from rvv_runner.verdict import failed
 
 __all__ = ["EmulatedBoard"]
 
@@ -66,6 +68,11 @@ class EmulatedBoard:
         """What is known of the board."""
         return self._info
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Nothing: it has everything that the tuner asks of a board."""
+        return ()
+
     def open(self) -> None:
         """Find QEMU, build the plug-in and check that they work together.
 
@@ -74,6 +81,7 @@ class EmulatedBoard:
         Raises:
             BoardError: where something is missing, or QEMU's plug-in interface is another one.
         """
+        remove_left_behind(SCRATCH)
         emulator = Emulator(
             qemu=find_qemu(),
             cpu=self._cpu(self._info.vlen_bits),

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rvv_runner.emulated.process import BoundedResult, run_bounded
+from rvv_runner.process import OUTPUT_LIMIT_BYTES, BoundedResult, run_bounded
+from rvv_runner.scratch import scratch_folder
 
-__all__ = ["Emulator", "QemuRun", "run_in_qemu"]
+__all__ = ["SCRATCH", "Emulator", "QemuRun", "run_in_qemu"]
 
-OUTPUT_LIMIT_BYTES = 1 << 20
+SCRATCH = "emulated"  # prefix of the folders that programs run in
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,7 @@ def run_in_qemu(
     Raises:
         OSError: where QEMU cannot be started or a file cannot be linked.
     """
-    with tempfile.TemporaryDirectory(prefix="emulated-") as name:
-        folder = Path(name)
+    with scratch_folder(SCRATCH) as folder:
         _link(emulator.plugin, folder / "plugin.so")
         _link(emulator.costs, folder / "costs.txt")
         _link(elf, folder / "kernel.elf")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from launchers import STORAGE_TYPES, Argument
 from launchers.output import ExitStatus, parse_launcher_output
@@ -13,7 +14,13 @@ NOTHING = ""
 ALL_BUT_LAST_BYTE = "memcpy((void *)args[1], (void *)args[0], args[2] - 1);"
 
 INTEGER_TYPES = ["i1", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"]
-FLOAT_TYPES = ["fp16", "bf16", "fp32", "fp64"]
+FLOAT_TYPES = ["fp16", "bf16", "fp32", "fp64", "fp8e4nv", "fp8e5"]
+# Types that NumPy does not have: theirs in torch, and the bits of a NaN.
+ONLY_TORCH = {
+    "bf16": (torch.bfloat16, 0x7FC0),
+    "fp8e4nv": (torch.float8_e4m3fn, 0x7F),
+    "fp8e5": (torch.float8_e5m2, 0x7E),
+}
 TYPES = INTEGER_TYPES + FLOAT_TYPES
 
 
@@ -22,12 +29,18 @@ def contents(kind: str) -> np.ndarray:
     storage = np.dtype(STORAGE_TYPES[kind])
     if kind in FLOAT_TYPES:
         values = np.concatenate([[0], np.linspace(-300, 300, 62), [0]]).astype(np.float32)
-        return (values.view(np.uint32) >> 16 if kind == "bf16" else values).astype(storage)
+        return bits_of(values, kind) if kind in ONLY_TORCH else values.astype(storage)
     if kind == "i1":
         return (np.arange(64) % 3 == 0).astype(storage)
     limits = np.iinfo(storage)
     spread = np.random.default_rng(7).integers(limits.min, limits.max, 62, storage, endpoint=True)
     return np.concatenate([spread, np.array([limits.min, limits.max], storage)])
+
+
+def bits_of(values: np.ndarray, kind: str) -> np.ndarray:
+    """`values` rounded to a type that only torch has, as bits."""
+    rounded = torch.from_numpy(values).to(ONLY_TORCH[kind][0])
+    return rounded.view(torch.uint8).numpy().view(STORAGE_TYPES[kind])
 
 
 def copy_arguments(kind, value, expected, atol=0.0, rtol=0.0):
@@ -76,7 +89,7 @@ def test_output_left_unwritten_is_wrong(run_kernel, kind, body, index):
 def test_unwritten_output_is_wrong_where_nan_is_expected(run_kernel, kind):
     value = contents(kind)
     expected = value.copy()
-    expected[:] = 0x7FC0 if kind == "bf16" else np.nan
+    expected[:] = ONLY_TORCH[kind][1] if kind in ONLY_TORCH else np.nan
     assert run_kernel(COPY, copy_arguments(kind, expected, expected)).returncode == ExitStatus.OK
     done = run_kernel(NOTHING, copy_arguments(kind, value, expected))
     assert done.returncode == ExitStatus.WRONG_OUTPUT, done
@@ -110,6 +123,22 @@ def test_tolerance_and_special_values(run_kernel, got, expected, right):
     both_finite = np.isfinite(got) and np.isfinite(expected)
     difference = abs(np.float32(got) - np.float32(expected)) if both_finite else np.inf
     assert report.max_abs_error == pytest.approx(0.0 if right and not both_finite else difference)
+
+
+@pytest.mark.parametrize("kind", ["bf16", "fp8e4nv", "fp8e5"])
+def test_every_value_is_read_as_torch_reads_it(run_kernel, kind):
+    """Against the same values as fp32: equal bits are no proof that they were understood."""
+    bits = np.arange(1 << 8 * np.dtype(STORAGE_TYPES[kind]).itemsize, dtype=np.int64)
+    bits = bits[:: 1 if bits.size == 256 else 251].astype(STORAGE_TYPES[kind])
+    values = torch.from_numpy(bits.view(np.uint8)).view(ONLY_TORCH[kind][0]).double().numpy()
+    finite = np.isfinite(values)
+    zeros = np.zeros_like(bits[finite])
+    done = run_kernel(COPY, copy_arguments(kind, zeros, bits[finite], atol=1e9))
+    largest = parse_launcher_output(done.stdout).max_abs_error
+    assert largest == pytest.approx(np.abs(values[finite]).max(), rel=1e-5)
+    for index in np.flatnonzero(finite & (values != 0))[::17]:
+        done = run_kernel(COPY, copy_arguments(kind, zeros[:1], bits[index : index + 1]))
+        assert f"got=0 expected={values[index]:.9g}\n" in done.stdout
 
 
 @pytest.mark.parametrize("kind", INTEGER_TYPES[1:])

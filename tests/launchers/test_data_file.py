@@ -68,7 +68,7 @@ def test_longer_file_is_refused(build_elf, run, data_path):
         ({8: 9}, "version 9"),
         ({14: 1}, "table of arguments"),  # 65536 arguments more
         ({24 + 55: 65}, "argument 0"),  # a name without an end
-        ({24 + 56: 13}, "argument 0"),  # an unknown type
+        ({24 + 56: 15}, "argument 0"),  # an unknown type
         ({24 + 60: 2}, "argument 0"),  # neither a pointer nor a scalar
         ({24 + 79: 128}, "argument 0"),  # 2^63 elements more
         ({24 + 80: 1}, "argument 0"),  # contents at an offset that is not aligned
@@ -119,6 +119,7 @@ def test_strided_array_is_written_in_its_own_order(build_elf, run, tmp_path):
         (Argument("a", "fp16", 1e6), "does not fit fp16"),
         (Argument("a", "fp32", 1e300), "does not fit fp32"),
         (Argument("a", "fp32", None), "None does not fit fp32"),
+        (Argument("a", "fp8e5", 1.0), "no scalars of type fp8e5"),
         (Argument("a", "i32", np.zeros(2, np.int32)), "a scalar takes one number"),
         (Argument("a", "*fp32"), "needs a value, an expected output or both"),
         (Argument("a", "*fp32", np.zeros(2)), "takes an array of float32, not float64"),
@@ -143,7 +144,7 @@ def test_argument_that_makes_no_sense_is_refused(tmp_path, argument, sentence):
 
 def test_python_and_c_agree_on_types_and_version():
     header = (Path(launchers.__file__).parent / "data_file.h").read_text()
-    codes = {n.lower(): int(c) for n, c in re.findall(r"DATA_([A-Z]+\d+) = (\d+),", header)}
+    codes = {n.lower(): int(c) for n, c in re.findall(r"DATA_([A-Z0-9]+) = (\d+),", header)}
     assert codes == data_file._TYPE_CODES
     assert set(codes) == set(STORAGE_TYPES)
     assert f"#define DATA_VERSION {data_file.FORMAT_VERSION}u" in header

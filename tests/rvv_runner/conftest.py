@@ -21,7 +21,7 @@ from rvv_runner.emulated.counters import Region, parse_report
 from rvv_runner.emulated.plugin import build_plugin, find_qemu, write_once
 from rvv_runner.emulated.run import Emulator, run_in_qemu
 from triton_rvv.link import link_elf
-from triton_rvv.target import RVVTarget
+from triton_rvv.target import RVVTarget, Target
 from triton_rvv.zig import run_zig_cc
 
 RUN_TIMEOUT_S = 30.0
@@ -109,19 +109,23 @@ def build_kernel(tmp_path: Path) -> BuildKernel:
         arguments: Sequence[Argument] = (),
         grid: tuple[int, int, int] = (1, 1, 1),
         vlen_bits: int = 256,
+        target: Target | None = None,
     ) -> Artifact:
-        (tmp_path / "kernel.c").write_text(KERNEL.format(body=body, vlen_bits=vlen_bits))
+        target = target or RVVTarget(vlen_bits=vlen_bits)
+        source = KERNEL.format(body=body, vlen_bits=target.vector_bits)
+        (tmp_path / "kernel.c").write_text(source)
         include = Path(launchers.__file__).parent
         run_zig_cc(
             ["-c", "-O1", f"-I{include}", "kernel.c", "-o", "kernel.o"],
             timeout_s=BUILD_TIMEOUT_S,
             folder=tmp_path,
+            backend=target.backend,
         )
         elf = tmp_path / "kernel.elf"
-        link_elf([tmp_path / "kernel.o", launcher_object(RVVTarget(vlen_bits=vlen_bits))], elf)
+        link_elf([tmp_path / "kernel.o", launcher_object(target)], elf, target.backend)
         write_data_file(tmp_path / "data", arguments)
         digest = hashlib.sha256(elf.read_bytes()).hexdigest()
-        return Artifact(elf, digest, tmp_path / "data", grid, vlen_bits)
+        return Artifact(elf, digest, tmp_path / "data", grid, target.vector_bits)
 
     return build
 

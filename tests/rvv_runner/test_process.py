@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rvv_runner.emulated.process import run_bounded
+from rvv_runner.process import run_bounded
 
 
 def _run(script: str, timeout_s: float = 20.0, limit_bytes: int = 1 << 16):

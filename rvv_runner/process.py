@@ -13,7 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["BoundedResult", "run_bounded"]
+__all__ = ["OUTPUT_LIMIT_BYTES", "BoundedResult", "run_bounded"]
+
+# What a launcher may print.
+OUTPUT_LIMIT_BYTES = 1 << 20
 
 _READ_BYTES = 65536
 _CPU_GRACE_S = 5
@@ -38,9 +41,14 @@ class BoundedResult:
 
 
 def run_bounded(
-    command: Sequence[str], *, folder: Path, timeout_s: float, output_limit_bytes: int
+    command: Sequence[str],
+    *,
+    folder: Path,
+    timeout_s: float,
+    output_limit_bytes: int,
+    core: int | None = None,
 ) -> BoundedResult:
-    """Run `command` in `folder` with an empty environment and no input.
+    """Run `command` in `folder` with an empty environment and no input, on `core` where given.
 
     It runs in a process group of its own, which is killed as a whole when the command ends, when
     `timeout_s` is over, or when one of its outputs grows beyond `output_limit_bytes`. A limit on
@@ -60,6 +68,9 @@ def run_bounded(
     )
     try:
         _set_limits(process.pid, timeout_s)
+        if core is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(process.pid, {core})
         outputs, timed_out, flooded = _collect(process, timeout_s, output_limit_bytes)
     finally:
         _kill_group(process)

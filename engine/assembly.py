@@ -1,0 +1,29 @@
+"""The assembly of a build, made from its IR where somebody wants to read it."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+__all__ = ["assembly_file"]
+
+
+def assembly_file(elf_path: Path) -> Path | None:
+    """The `.s` file beside an ELF, written when it is first asked for; None without the IR.
+
+    It takes as long to make as the object did, so builds leave it out.
+    """
+    path, llir_path = elf_path.with_suffix(".s"), elf_path.with_suffix(".llir")
+    if path.is_file():
+        return path
+    if not llir_path.is_file():
+        return None
+    # LLVM takes a while to import, and a study that is only read does not need it.
+    from triton_rvv.codegen import assemble
+
+    text = assemble(llir_path.read_text())
+    with tempfile.TemporaryDirectory(prefix=".assembly-", dir=path.parent) as folder:
+        written = Path(folder) / path.name
+        written.write_text(text)
+        written.replace(path)
+    return path

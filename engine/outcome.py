@@ -1,0 +1,61 @@
+"""What came of one configuration, as it is stored with its trial."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.artifacts import BuildFailure
+from engine.assembly import assembly_file
+from rvv_runner.measurement import Artifact, Measurement
+
+__all__ = ["Outcome", "failed_build"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A measurement, and what was measured.
+
+    Args:
+        measurement: a failed build has one too.
+        artifact: None where the build failed.
+        wall_s: seconds that the default configuration's measurement took, which sets the limit of
+            all others; None for any other.
+    """
+
+    measurement: Measurement
+    artifact: Artifact | None = None
+    wall_s: float | None = None
+
+    def texts(self) -> list[Path]:
+        """Assembly and IR, which optuna-dashboard shows with the trials that led the study."""
+        if self.artifact is None:
+            return []
+        elf_path = self.artifact.elf_path
+        paths = (assembly_file(elf_path), elf_path.with_suffix(".llir"))
+        return [path for path in paths if path is not None and path.is_file()]
+
+    def attributes(self) -> dict[str, object]:
+        """What is stored with a trial besides its time; JSON values only."""
+        measurement, artifact = self.measurement, self.artifact
+        attributes: dict[str, object] = {
+            "reason": measurement.reason,
+            "board": measurement.board,
+            "estimated": measurement.estimated,
+            "times_s": list(measurement.times_s),
+            "counters": dict(measurement.counters),
+            "max_abs_error": measurement.max_abs_error,
+            "conditions": dict(measurement.conditions),
+            "wall_s": self.wall_s,
+        }
+        if artifact is not None:
+            attributes["elf_sha256"] = artifact.sha256
+            attributes["elf_path"] = str(artifact.elf_path)
+            attributes["run_command"] = artifact.command
+            attributes["build_stages_s"] = artifact.provenance.get("stages_s")
+        return {name: value for name, value in attributes.items() if value not in ("", None, {})}
+
+
+def failed_build(failure: BuildFailure) -> Outcome:
+    """Of a configuration that could not be built."""
+    return Outcome(Measurement(status="compile", reason=failure.reason))

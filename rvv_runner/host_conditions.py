@@ -1,0 +1,94 @@
+"""Watches this machine during a run: what it was like, and whether the run was disturbed."""
+
+from __future__ import annotations
+
+import resource
+import time
+from pathlib import Path
+
+from rvv_runner.ssh.conditions import describe_conditions, doubt
+
+__all__ = ["HostWatch"]
+
+# Other programs may use so many cores on average; what they use also takes memory bandwidth, shared
+# cache and clock frequency from the core that measures.
+_BUSY_CORES = 0.25
+
+# How often the core may be taken from a program that it was pinned to: the system's own short
+# threads now and then, while another program's turns come a hundred times a second and more.
+_PREEMPTIONS_ALLOWED = 2
+_PREEMPTIONS_ALLOWED_A_SECOND = 30.0
+
+_THERMAL = Path("/sys/class/thermal")
+_CPUFREQ = ("scaling_governor", "scaling_cur_freq", "scaling_max_freq")
+
+
+class HostWatch:
+    """Compares the machine before and after one run of a child process.
+
+    Args:
+        core: the one that the child is pinned to.
+    """
+
+    def __init__(self, core: int) -> None:
+        self._core = core
+        self._raw = _snapshot("before", core)
+        self._preempted = _preemptions()
+        self._start_s = time.monotonic()
+
+    def stop(self) -> None:
+        """The child has ended and been waited for."""
+        self._elapsed_s = time.monotonic() - self._start_s
+        self._preempted = _preemptions() - self._preempted
+        self._raw |= _snapshot("after", self._core)
+        self._raw["run.took"] = (str(round(self._elapsed_s * 100)),)
+
+    @property
+    def conditions(self) -> dict[str, float | str]:
+        """What the machine was like, in SI units; what it does not show is absent."""
+        return {**describe_conditions(self._raw), "preemptions": float(self._preempted)}
+
+    @property
+    def doubt(self) -> str:
+        """Why times taken meanwhile are not to be believed, or ""."""
+        allowed = _PREEMPTIONS_ALLOWED + _PREEMPTIONS_ALLOWED_A_SECOND * self._elapsed_s
+        if self._preempted > allowed:
+            return (
+                f"other programs took its core {self._preempted} times in {self._elapsed_s:.2f} s"
+            )
+        return doubt(self._raw, _BUSY_CORES)
+
+
+def _preemptions() -> int:
+    """How often the system has taken a core from a child of this process that could have run on."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_nivcsw
+
+
+def _snapshot(moment: str, core: int) -> dict[str, tuple[str, ...]]:
+    """First lines of the system's files, under the names that `describe_conditions` takes."""
+    files = {
+        "stat": [Path("/proc/stat")],
+        "load": [Path("/proc/loadavg")],
+        "temperature": sorted(_THERMAL.glob("thermal_zone*/temp")),
+        "cooling": [
+            device / "cur_state"
+            for device in sorted(_THERMAL.glob("cooling_device*"))
+            if "cpu" in "".join(_first_lines([device / "type"])).lower()
+        ],
+        **{name: [Path(f"/sys/devices/system/cpu/cpu{core}/cpufreq/{name}")] for name in _CPUFREQ},
+    }
+    found = {f"{moment}.{name}": _first_lines(paths) for name, paths in files.items()}
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    own_s = sum(usage.ru_utime + usage.ru_stime for usage in used)
+    found[f"{moment}.cpu_time"] = (f"0m{own_s:.3f}s",)
+    return {name: lines for name, lines in found.items() if lines}
+
+
+def _first_lines(paths: list[Path]) -> tuple[str, ...]:
+    lines = []
+    for path in paths:
+        try:
+            lines.append(path.read_text().split("\n", 1)[0])
+        except OSError:
+            continue  # not every machine shows everything
+    return tuple(lines)

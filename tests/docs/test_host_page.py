@@ -1,0 +1,42 @@
+"""The examples about the host run as they stand in the pages."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from documents import REPOSITORY, code_blocks
+
+from triton_rvv.__main__ import main
+
+
+@pytest.mark.timeout(120)
+def test_the_example_of_a_call_prints_what_it_should(tmp_path: Path) -> None:
+    (example,) = (
+        block for block in code_blocks(REPOSITORY / "docs/host.md") if block.language == "python"
+    )
+    script = tmp_path / "example.py"
+    script.write_text(example.text)
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.stdout == f"{2.0 * sum(range(1000))}\n", done.stderr
+
+
+def test_the_compile_command_writes_what_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (command,) = (
+        line
+        for block in code_blocks(REPOSITORY / "docs/compiler.md")
+        for line in block.text.splitlines()
+        if "-m triton_rvv compile" in line
+    )
+    words = shlex.split(command)[3:]
+    monkeypatch.chdir(tmp_path)
+    words[1] = str(REPOSITORY / words[1])
+    assert main(words) == 0
+    assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".ttir", ".llir", ".s", ".o"}

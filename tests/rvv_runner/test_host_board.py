@@ -1,0 +1,194 @@
+"""This machine as a board: statuses, limits, its own times, and runs that were disturbed."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.artifacts import ArtifactStore
+from engine.kernel_builder import BuildRequest, KernelBuilder
+from kernels.registry import load_kernel
+from launchers import Argument
+from rvv_runner import host_lock
+from rvv_runner.devices import board_names, load_board
+from rvv_runner.host import HostBoard
+from rvv_runner.host_conditions import HostWatch
+from rvv_runner.host_lock import building, measuring
+from rvv_runner.measurement import Artifact
+from triton_rvv.host_target import host_target
+
+pytestmark = pytest.mark.timeout(180)
+
+TIMEOUT_S = 30.0
+COUNT = 1000
+SCALE = "float *v = (float *)args[0]; for (int i = 0; i < 1000; i++) v[i] *= 2;"
+
+
+def doubled() -> list[Argument]:
+    values = np.arange(COUNT, dtype=np.float32)
+    return [Argument("v", "*fp32", values, values * 2)]
+
+
+@pytest.fixture
+def host_board() -> Iterator[HostBoard]:
+    board = load_board("host")
+    assert isinstance(board, HostBoard)
+    board.open()
+    yield board
+    board.close()
+
+
+@pytest.fixture
+def build(build_kernel):
+    return partial(build_kernel, target=host_target())
+
+
+def test_it_is_a_device_by_name(host_board):
+    info = host_board.info
+    assert "host" in board_names()
+    assert (info.name, info.estimated, info.deterministic) == ("host", False, False)
+    assert info.target == host_target()
+    assert (info.vlen_bits, info.kind) == (host_target().vector_bits, str(host_target()))
+    assert info.cores == len(os.sched_getaffinity(0))
+
+
+def test_a_right_kernel_is_timed_by_the_clock(host_board, build):
+    artifact = build(f"{SCALE} int usleep(unsigned); usleep(2000);", doubled())
+    measurement = host_board.measure(artifact, 3, TIMEOUT_S)
+    assert (measurement.status, measurement.reason) == ("correct", "")
+    assert len(measurement.times_s) == 3
+    assert min(measurement.times_s) >= 0.002
+    assert not measurement.estimated
+    assert measurement.counters == {}
+    assert measurement.max_abs_error == 0
+    assert {"before_load", "after_load", "preemptions"} <= set(measurement.conditions)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "reason"),
+    [
+        (SCALE.replace("2;", "3;"), "wrong", "v[1] is 3 and should be 2"),
+        ("__builtin_trap();", "runtime", "it was ended by SIGILL"),
+        ("*(volatile int *)8 = 1;", "runtime", "it was ended by SIGSEGV"),
+        ("exit(7);", "runtime", "it ended with status 7"),
+        (
+            'triton_rvv_assertion_failed("k.py:3: assertion failed: n", 1, 0, 0);',
+            "runtime",
+            "k.py:3: assertion failed: n in program (1, 0, 0)",
+        ),
+        ("_Exit(0);", "runtime", "it ended with status 0"),
+        ('for (;;) puts("and again and again");', "runtime", "it printed more than 1 MiB"),
+    ],
+)
+def test_a_bad_kernel_gets_its_status_and_reason(host_board, build, body, status, reason):
+    measurement = host_board.measure(build(body, doubled()), 1, TIMEOUT_S)
+    assert (measurement.status, measurement.reason) == (status, reason)
+    assert measurement.times_s == ()
+
+
+def test_a_kernel_that_hangs_is_ended_in_time(host_board, build):
+    artifact = build('for (;;) __asm__ volatile("");', doubled(), grid=(7901, 1, 1))
+    start_s = time.monotonic()
+    measurement = host_board.measure(artifact, 1, 1.0)
+    assert (measurement.status, measurement.reason) == ("timeout", "it did not finish within 1 s")
+    assert time.monotonic() - start_s < 10
+    commands = (path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline"))
+    assert not any(b"7901,1,1" in command for command in commands)
+
+
+def test_faults_of_the_board_are_not_the_kernels(host_board, build):
+    artifact = build(SCALE, doubled())
+    shorter = dataclasses.replace(artifact, vlen_bits=64)
+    assert "64 bits" in host_board.measure(shorter, 1, TIMEOUT_S).reason
+    missing = dataclasses.replace(artifact, elf_path=artifact.elf_path.with_suffix(".gone"))
+    assert host_board.measure(missing, 1, TIMEOUT_S).status == "board"
+    artifact.data_path.write_bytes(b"not a data file")
+    assert host_board.measure(artifact, 1, TIMEOUT_S).status == "board"
+
+
+def test_measuring_needs_an_open_board(host_board, build):
+    artifact = build(SCALE, doubled())
+    host_board.close()
+    with pytest.raises(RuntimeError, match="not open"):
+        host_board.measure(artifact, 1, TIMEOUT_S)
+    host_board.open()
+    assert host_board.measure(artifact, 1, TIMEOUT_S).status == "correct"
+
+
+SPIN = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nprint(flush=True)\nwhile 1: 0"
+
+
+def test_a_disturbed_run_says_so(host_board, build):
+    core = max(os.sched_getaffinity(0))
+    artifact = build('for (long i = 0; i < 50000000; i++) __asm__ volatile("");' + SCALE, doubled())
+    rival = subprocess.Popen([sys.executable, "-c", SPIN, str(core)], stdout=subprocess.PIPE)
+    try:
+        assert rival.stdout is not None
+        rival.stdout.readline()
+        measurement = host_board.measure(artifact, 2, TIMEOUT_S)
+    finally:
+        rival.kill()
+        rival.communicate()
+    assert measurement.status == "correct"
+    assert str(measurement.conditions["disturbed"]).startswith("other programs ")
+
+
+def test_a_program_that_sleeps_disturbs_nobody():
+    watch = HostWatch(max(os.sched_getaffinity(0)))
+    subprocess.run(["sleep", "0.2"], check=True)
+    watch.stop()
+    assert watch.conditions["preemptions"] <= 2
+    assert "took its core" not in watch.doubt
+
+
+def test_builds_and_measurements_keep_apart(tmp_path, monkeypatch):
+    """Two builds at once; a measurement waits for both, and the next build for it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    log: list[str] = []
+
+    def measure():
+        with measuring():
+            log.append("measuring")
+            time.sleep(0.2)
+            log.append("measured")
+
+    measurer = threading.Thread(target=measure)
+    with building(), building():
+        measurer.start()
+        time.sleep(0.2)
+        log.append("built")
+    while len(log) < 2:
+        time.sleep(0.001)
+    with building():
+        log.append("built again")
+    measurer.join()
+    assert log == ["built", "measuring", "measured", "built again"]
+
+
+def test_a_lock_that_hangs_is_not_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(host_lock, "_PATIENCE_S", 0.2)
+    with building(), measuring():
+        pass
+
+
+def test_a_triton_kernel_goes_all_the_way(host_board, tmp_path):
+    spec = load_kernel("vector_add")
+    store = ArtifactStore(tmp_path)
+    request = BuildRequest("vector_add", {"N": 5000}, "fp32", host_target(), store)
+    artifact = KernelBuilder(request).build(spec.default_config)
+    assert isinstance(artifact, Artifact), artifact
+    measurement = host_board.measure(artifact, 5, TIMEOUT_S)
+    assert (measurement.status, measurement.reason) == ("correct", "")
+    assert 0 < min(measurement.times_s) < 0.1
+    assert artifact.provenance["target"] == str(host_target())

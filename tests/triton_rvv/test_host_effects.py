@@ -1,0 +1,93 @@
+"""Side effects of kernels in this process: atomics over threads, assertions, printing."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+
+import triton_rvv
+
+pytestmark = pytest.mark.timeout(120)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _active():
+    """The host is Triton's driver during these tests, on four threads."""
+    driver, threads = triton.runtime.driver, triton_rvv.num_threads()
+    before = driver._active
+    triton_rvv.activate("host")
+    triton_rvv.set_num_threads(4)
+    yield
+    driver._active = before
+    triton_rvv.set_num_threads(threads)
+
+
+@triton.jit
+def count_kernel(counts_ptr, sums_ptr, n, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    for _ in range(n):
+        tl.atomic_add(counts_ptr + offsets % 7, 1)
+        tl.atomic_add(sums_ptr + offsets % 4, 1.0)
+        tl.atomic_add(sums_ptr + offsets % 4, -1.0)
+    tl.atomic_add(sums_ptr, 1.0)
+    tl.atomic_max(counts_ptr + 7, tl.program_id(0))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_no_update_is_lost(dtype):
+    # Sums stay below 256, where every type is exact.
+    programs, turns = 64, 3000
+    counts, sums = torch.zeros(8, dtype=torch.int32), torch.zeros(4, dtype=dtype)
+    count_kernel[(programs,)](counts, sums, turns, N=16)
+    total = programs * turns
+    assert counts.tolist() == [3 * total] * 2 + [2 * total] * 5 + [programs - 1]
+    assert sums.tolist() == [programs, 0, 0, 0]
+
+
+@triton.jit
+def lock_kernel(lock_ptr, count_ptr):
+    while tl.atomic_cas(lock_ptr, 0, 1) == 1:
+        pass
+    tl.store(count_ptr, tl.load(count_ptr) + 1)
+    tl.atomic_xchg(lock_ptr, 0)
+
+
+def test_a_lock_keeps_programs_apart():
+    lock, count = torch.zeros(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+    lock_kernel[(5000,)](lock, count)
+    assert count.item() == 5000
+
+
+@triton.jit(debug=True)
+def assert_kernel(x_ptr, y_ptr, N: tl.constexpr):
+    offsets = tl.program_id(0) * N + tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    tl.device_assert(x < 100, "x is small")
+    tl.store(y_ptr + offsets, x)
+
+
+def test_a_failed_assertion_raises():
+    x, y = torch.arange(128), torch.full((128,), -1)
+    message = r"test_host_effects\.py:\d+: assertion failed: x is small in program \(1, 0, 0\)"
+    with pytest.raises(AssertionError, match=message):
+        assert_kernel[(2,)](x, y, N=64)
+    assert y.tolist() == [*range(64), *[-1] * 64]
+    assert_kernel[(1,)](x, y, N=64)
+
+
+@triton.jit
+def print_kernel(x_ptr):
+    tl.device_print("x", tl.load(x_ptr + tl.arange(0, 2)))
+
+
+def test_printing(capfd):
+    print_kernel[(2,)](torch.tensor([0.5, -4.0]))
+    lines = sorted(capfd.readouterr().err.splitlines())
+    values = ["0.500000", "-4.000000"]
+    assert lines == [
+        f"pid ({pid}, 0, 0) idx ({place}) x: {values[place]}"
+        for pid in range(2)
+        for place in range(2)
+    ]

@@ -1,0 +1,74 @@
+"""What is found out about this machine's processor, and code for shorter vectors than it has."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import platform
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+
+from triton_rvv import compile_kernel
+from triton_rvv.host_caches import cache_bytes
+from triton_rvv.host_loader import load_object
+from triton_rvv.host_target import _vectors, host_target
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.mark.parametrize(
+    ("features", "vectors"),
+    [
+        ({"sse2"}, (128, 16)),
+        ({"sse2", "avx2"}, (256, 16)),
+        ({"sse2", "avx2", "avx512f"}, (256, 16)),
+        ({"sse2", "avx2", "avx512f", "avx512vl"}, (512, 32)),
+        ({"neon"}, (128, 32)),
+    ],
+)
+def test_vectors_follow_the_features(features, vectors):
+    assert _vectors(frozenset(features)) == vectors
+
+
+def test_this_machine():
+    target = host_target()
+    assert target.triple.startswith(platform.machine())
+    assert target.lanes(32) * 32 == target.vector_bits in (128, 256, 512)
+    # Accumulators of a tile leave registers to its operands.
+    assert target.tile_rows * target.run_registers <= target.vector_registers / 2
+    other = dataclasses.replace(target, features=f"{target.features},-avx2")
+    assert str(other) != str(target)  # builds are kept by this
+
+
+def test_caches_grow_with_their_level():
+    known = [size for size in map(cache_bytes, (1, 2, 3)) if size is not None]
+    assert known == sorted(known)
+    assert all(size >= 4096 for size in known)
+    assert cache_bytes(9) is None
+
+
+@triton.jit
+def product_kernel(a_ptr, b_ptr, c_ptr, n, BLOCK: tl.constexpr):
+    rows, columns = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, BLOCK)
+    a = tl.load(a_ptr + rows[:, None] * BLOCK + columns[None, :], mask=rows[:, None] < n, other=0)
+    b = tl.load(b_ptr + columns[:, None] * BLOCK + columns[None, :])
+    c = tl.dot(a, b) + tl.sum(a, axis=1)[:, None]
+    tl.store(c_ptr + rows[:, None] * BLOCK + columns[None, :], c, mask=rows[:, None] < n)
+
+
+@pytest.mark.parametrize(("vector_bits", "registers"), [(128, 16), (128, 32), (256, 16)])
+def test_shorter_vectors_than_the_machine_has(vector_bits, registers):
+    target = dataclasses.replace(host_target(), vector_bits=vector_bits, vector_registers=registers)
+    signature = {"a_ptr": "*fp32", "b_ptr": "*fp32", "c_ptr": "*fp32", "n": "i32"}
+    compiled = compile_kernel(product_kernel, signature, {"BLOCK": 32}, target)
+    kernel = load_object(compiled.object)
+    n, random = 50, np.random.default_rng(0)
+    a, b = (random.standard_normal((rows, 32), np.float32) for rows in (n, 32))
+    c = np.zeros((n, 32), np.float32)
+    slots = (ctypes.c_uint64 * 4)(*(x.ctypes.data for x in (a, b, c)), n)
+    following = ctypes.c_uint64(0)
+    kernel.run_programs(bytes(slots), ctypes.addressof(following), 2, 1, 2, 1, 1)
+    np.testing.assert_allclose(c, a @ b + a.sum(1, keepdims=True), rtol=1e-4, atol=1e-4)

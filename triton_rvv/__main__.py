@@ -1,0 +1,83 @@
+"""Compile a kernel to files that people read: python -m triton_rvv compile FILE KERNEL ..."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from triton_rvv.compile_command import Mistake, compile_to_files, read_target
+from triton_rvv.errors import CompileError
+
+__all__ = ["main"]
+
+_DESCRIPTION = """Compiles a Triton kernel and writes NAME.ttir, NAME.llir, NAME.s and NAME.o. The
+assembly shows the kernel's source lines, as comments."""
+_EPILOG = "Exit status: 0 where it compiles, 1 where it does not, 2 for a mistake in the command."
+
+
+class _Parser(argparse.ArgumentParser):
+    """One sentence for a mistake, without the usage above it."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Mistake(f"{message} (see python -m triton_rvv compile --help)")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; the exit status."""
+    try:
+        arguments = _parse(argv)
+        written = compile_to_files(
+            arguments.file,
+            arguments.kernel,
+            arguments.signature,
+            arguments.constants,
+            read_target(arguments.target),
+            arguments.out,
+        )
+    except Mistake as mistake:
+        print(f"triton_rvv: {mistake}", file=sys.stderr)
+        return 2
+    except CompileError as error:
+        print(f"triton_rvv: {error}", file=sys.stderr)
+        return 1
+    for path in written:
+        print(path)
+    return 0
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = _Parser(prog="python -m triton_rvv", description="A Triton back end.")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    compiler = commands.add_parser(
+        "compile", help="compile a kernel", description=_DESCRIPTION, epilog=_EPILOG
+    )
+    compiler.add_argument("file", metavar="FILE", type=Path, help="a Python file with the kernel")
+    compiler.add_argument("kernel", metavar="KERNEL", help="the name of a @triton.jit function")
+    compiler.add_argument(
+        "--signature",
+        required=True,
+        metavar="TYPES",
+        help="of the arguments that are no constants, in order: '*fp32,*fp32,i32'",
+    )
+    compiler.add_argument(
+        "--constants",
+        default="",
+        metavar="NAME=VALUE,...",
+        help="of every constexpr, and of other arguments that never change: BLOCK=64,stride=1",
+    )
+    compiler.add_argument(
+        "--target",
+        default="rvv256",
+        help="rvv128, rvv256 (the default), rvv512 or rvv1024, by the vector length; or host",
+    )
+    compiler.add_argument(
+        "--out", type=Path, default=Path(), metavar="DIR", help="the current folder by default"
+    )
+    return parser.parse_args(argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

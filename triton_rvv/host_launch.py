@@ -1,0 +1,129 @@
+"""Starts a kernel in this process: packs its arguments and spreads its programs over threads."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from triton_rvv.host_assertions import raise_failed_assertion
+from triton_rvv.host_loader import LoadedKernel
+from triton_rvv.small_float import SMALL_FLOATS
+from triton_rvv.workers import num_threads, run_on_workers
+
+__all__ = ["HostLauncher"]
+
+# Each thread takes so many chunks of programs, so that none waits long for the last one.
+_CHUNKS_PER_THREAD = 16
+
+_SLOT_BITS = 0xFFFF_FFFF_FFFF_FFFF
+# How an argument lies in its slot (launchers/kernel_abi.h), by MLIR's type name; others are "Q".
+_LAYOUTS = {"f64": "d", "f32": "f4x"}
+
+
+class HostLauncher:
+    """What Triton calls to run a compiled kernel.
+
+    Args:
+        source: what was compiled; its signature says which arguments are passed at run time.
+        metadata: `argument_types` are those of the compiled function.
+    """
+
+    def __init__(self, source: Any, metadata: Any) -> None:
+        self._signature: tuple[Any, ...] = tuple(source.signature.values())
+        self._types: tuple[str, ...] = tuple(metadata.argument_types)
+        layouts = (_LAYOUTS.get(type_, "Q") for type_ in self._types)
+        self._slots = struct.Struct("<" + "".join(layouts))
+
+    def __call__(
+        self,
+        num_x: int,
+        num_y: int,
+        num_z: int,
+        stream: int,
+        kernel: LoadedKernel,
+        packed_metadata: object,
+        launch_metadata: object,
+        enter_hook: Callable[[object], object] | None,
+        exit_hook: Callable[[object], object] | None,
+        *arguments: Any,
+    ) -> None:
+        """Run every program of the grid; returns when the last has ended.
+
+        Raises:
+            ValueError: for a tensor that is not in the memory of this processor.
+            AssertionError: where a `tl.device_assert` did not hold.
+        """
+        programs = num_x * num_y * num_z
+        if programs == 0:
+            return
+        slots = self._pack(arguments)
+        if enter_hook is not None:
+            enter_hook(launch_metadata)
+        _run(kernel, slots, programs, (num_x, num_y, num_z))
+        if exit_hook is not None:
+            exit_hook(launch_metadata)
+
+    def _pack(self, arguments: Sequence[Any]) -> bytes:
+        """The argument array: a slot of eight bytes for each argument of the compiled function."""
+        values = _flat(self._signature, arguments)
+        return self._slots.pack(
+            *(_slot_value(type_, value) for type_, value in zip(self._types, values, strict=True))
+        )
+
+
+def _run(kernel: LoadedKernel, slots: bytes, programs: int, grid: tuple[int, int, int]) -> None:
+    threads = num_threads()
+    chunk = max(programs // (threads * _CHUNKS_PER_THREAD), 1)
+    following = ctypes.c_uint64(0)
+    place = ctypes.addressof(following)
+
+    def work() -> None:
+        kernel.run_programs(slots, place, programs, chunk, *grid)
+
+    run_on_workers(work, at_most=-(-programs // chunk))
+    raise_failed_assertion()
+
+
+def _flat(signature: Iterable[Any], arguments: Iterable[Any]) -> Iterator[Any]:
+    """The values that are passed at run time, tuples and descriptors taken apart."""
+    for type_, argument in zip(signature, arguments, strict=True):
+        if isinstance(type_, tuple):
+            yield from _flat(type_, argument)
+        elif isinstance(type_, str) and type_.startswith("tensordesc"):
+            yield from _descriptor(argument)
+        elif type_ != "constexpr":
+            yield argument
+
+
+def _descriptor(descriptor: Any) -> Iterator[Any]:
+    """A host-side `TensorDescriptor`, as the compiled function takes it.
+
+    The pass that takes descriptors apart makes its address, shape, strides and flags of one; the
+    front end has added shape and strides once more.
+    """
+    around = (*descriptor.shape, *descriptor.strides)
+    yield descriptor.base
+    yield from around
+    yield descriptor.padding == "nan"
+    if hasattr(descriptor, "round_f32_to_tf32"):  # since Triton 3.7
+        yield descriptor.round_f32_to_tf32
+    yield from around
+
+
+def _slot_value(type_: str, value: Any) -> int | float:
+    if type_ in _LAYOUTS:
+        return float(value)
+    if type_ in SMALL_FLOATS:
+        return SMALL_FLOATS[type_].encode(float(value))
+    if type_ == "ptr" and not isinstance(value, int):
+        return _address(value)
+    return int(value) & _SLOT_BITS
+
+
+def _address(tensor: Any) -> int:
+    device = getattr(tensor, "device", None)
+    if getattr(device, "type", "cpu") != "cpu":
+        raise ValueError(f"a tensor is on {device}: move it to the CPU first")
+    return int(tensor.data_ptr())

@@ -1,0 +1,71 @@
+"""Loads an object file for this machine into this process, ready to be called."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from triton_rvv.codegen import target_machine
+from triton_rvv.grid_loop import GRID_LOOP_ENTRY
+from triton_rvv.host_assertions import HANDLER_ADDRESS
+from triton_rvv.host_target import host_target
+from triton_rvv.lowering.debug import ASSERTION_FAILED
+
+__all__ = ["LoadedKernel", "load_object"]
+
+# void(args, next, end, chunk, num_x, num_y, num_z); other Python threads run during a call.
+_PROTOTYPE = ctypes.CFUNCTYPE(
+    None,
+    ctypes.c_char_p,
+    ctypes.c_void_p,
+    ctypes.c_uint64,
+    ctypes.c_uint64,
+    ctypes.c_uint32,
+    ctypes.c_uint32,
+    ctypes.c_uint32,
+)
+
+# Where the functions are that compiled code may call: mathematics, and conversions that the
+# processor has no instruction for.
+_LIBRARIES = ("libm.so.6", "libgcc_s.so.1")
+
+_serial_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class LoadedKernel:
+    """A kernel in memory.
+
+    Args:
+        run_programs: `triton_rvv_run_programs` of the object (see `triton_rvv.grid_loop`).
+        code: owns the memory that the function lies in.
+    """
+
+    run_programs: Any
+    code: Any
+
+
+def load_object(content: bytes) -> LoadedKernel:
+    """Link an object file into this process; it finds the C library's functions there.
+
+    Raises:
+        RuntimeError: where it calls a function that this process does not have, which LLVM names on
+            standard error.
+    """
+    library = llvm.JITLibraryBuilder().add_object_img(content).add_current_process()
+    library.import_symbol(ASSERTION_FAILED, HANDLER_ADDRESS)
+    library.export_symbol(GRID_LOOP_ENTRY)
+    code = library.link(_linker(), f"kernel{next(_serial_numbers)}")
+    return LoadedKernel(_PROTOTYPE(code[GRID_LOOP_ENTRY]), code)
+
+
+@functools.cache
+def _linker() -> Any:
+    for name in _LIBRARIES:
+        llvm.load_library_permanently(name)
+    return llvm.create_lljit_compiler(target_machine(host_target()), use_jit_link=True)
