@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import torch
 import triton
 import triton.language as tl
 
+from kernels.references.products import factors_and_product
 from kernels.spec import Grid, KernelSpec, Problem
-from kernels.values import numpy_array, seeded_normal
+from kernels.values import input_array, output_array, size_bytes, sizes, tolerance_of_sum
 from launchers.arguments import Argument
 from search_spaces.config import Config
 
@@ -33,7 +33,7 @@ def matmul_kernel(
     BLOCK_SIZE_K: tl.constexpr,
     GROUP_SIZE_M: tl.constexpr,
 ):
-    """C = A @ B, one BLOCK_SIZE_M x BLOCK_SIZE_N tile of C a program.
+    """C = A @ B, one BLOCK_SIZE_M x BLOCK_SIZE_N tile of C a program; int8 is added up in int32.
 
     GROUP_SIZE_M rows of tiles are walked column by column, so that tiles of B stay in the cache.
     """
@@ -53,40 +53,31 @@ def matmul_kernel(
     a_ptrs = a_ptr + offs_am[:, None] * stride_am + offs_k[None, :] * stride_ak
     b_ptrs = b_ptr + offs_k[:, None] * stride_bk + offs_bn[None, :] * stride_bn
 
-    accumulator = tl.zeros((BLOCK_SIZE_M, BLOCK_SIZE_N), dtype=tl.float32)
+    total_type: tl.constexpr = tl.int32 if a_ptr.dtype.element_ty.is_int() else tl.float32
+    accumulator = tl.zeros((BLOCK_SIZE_M, BLOCK_SIZE_N), dtype=total_type)
     for k in range(tl.cdiv(K, BLOCK_SIZE_K)):
         a = tl.load(a_ptrs, mask=offs_k[None, :] < K - k * BLOCK_SIZE_K, other=0.0)
         b = tl.load(b_ptrs, mask=offs_k[:, None] < K - k * BLOCK_SIZE_K, other=0.0)
-        accumulator = tl.dot(a, b, accumulator)
+        accumulator = tl.dot(a, b, accumulator, out_dtype=total_type)
         a_ptrs += BLOCK_SIZE_K * stride_ak
         b_ptrs += BLOCK_SIZE_K * stride_bk
 
     offs_cm = pid_m * BLOCK_SIZE_M + tl.arange(0, BLOCK_SIZE_M)
     offs_cn = pid_n * BLOCK_SIZE_N + tl.arange(0, BLOCK_SIZE_N)
     c_ptrs = c_ptr + offs_cm[:, None] * stride_cm + offs_cn[None, :] * stride_cn
-    tl.store(c_ptrs, accumulator, mask=(offs_cm[:, None] < M) & (offs_cn[None, :] < N))
+    c = accumulator.to(c_ptr.dtype.element_ty)
+    tl.store(c_ptrs, c, mask=(offs_cm[:, None] < M) & (offs_cn[None, :] < N))
 
 
 def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
     m, n, k = (problem.shape[name] for name in "MNK")
-    a, b = seeded_normal((m, k), seed=0), seeded_normal((k, n), seed=1)
-    expected = torch.matmul(a.double(), b.double()).float()
-    # Rounding errors of a sum of K products of unit normals grow with the root of K, and
-    # entries near zero have no relative accuracy.
-    tolerance = 1e-6 * k**0.5 * 4
+    a, b, expected = factors_and_product(problem.dtype, (m, k), (k, n), problem.outputs.dtype)
     return (
-        Argument("a_ptr", "*fp32", numpy_array(a)),
-        Argument("b_ptr", "*fp32", numpy_array(b)),
-        Argument("c_ptr", "*fp32", expected=numpy_array(expected), atol=tolerance, rtol=1e-5),
-        Argument("M", "i32", m),
-        Argument("N", "i32", n),
-        Argument("K", "i32", k),
-        Argument("stride_am", "i32", k),
-        Argument("stride_ak", "i32", 1),
-        Argument("stride_bk", "i32", n),
-        Argument("stride_bn", "i32", 1),
-        Argument("stride_cm", "i32", n),
-        Argument("stride_cn", "i32", 1),
+        input_array("a_ptr", a),
+        input_array("b_ptr", b),
+        output_array("c_ptr", expected, tolerance_of_sum(_output_dtype(problem), k)),
+        *sizes(M=m, N=n, K=k),
+        *sizes(stride_am=k, stride_ak=1, stride_bk=n, stride_bn=1, stride_cm=n, stride_cn=1),
     )
 
 
@@ -96,9 +87,14 @@ def _grid(problem: Problem, config: Config) -> Grid:
     return (rows * columns, 1, 1)
 
 
+def _output_dtype(problem: Problem) -> str:
+    return problem.outputs.dtype or ("i32" if problem.dtype == "i8" else problem.dtype)
+
+
 def _traffic_bytes(problem: Problem) -> float:
     m, n, k = (problem.shape[name] for name in "MNK")
-    return 4 * (m * k + k * n + m * n)
+    inputs = size_bytes(problem.dtype) * (m * k + k * n)
+    return inputs + size_bytes(_output_dtype(problem)) * m * n
 
 
 SPEC = KernelSpec(
@@ -109,7 +105,8 @@ SPEC = KernelSpec(
     default_config=Config(
         {"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 16, "BLOCK_SIZE_K": 16, "GROUP_SIZE_M": 8}
     ),
-    dtypes=("fp32",),
+    dtypes=("fp32", "fp16", "bf16", "i8"),
+    output_dtypes=dict.fromkeys(("fp32", "fp16", "bf16"), ("fp32", "fp16", "bf16")),
     arguments=_arguments,
     grid=_grid,
     flops=lambda problem: 2 * problem.shape["M"] * problem.shape["N"] * problem.shape["K"],

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from engine.errors import UserError, nearest
-from kernels.spec import KernelSpec, Problem
+from kernels.spec import OWN_OUTPUTS, KernelSpec, Outputs, Problem
 
-__all__ = ["kernel_names", "load_kernel", "make_problem"]
+__all__ = ["is_kernel_file", "kernel_names", "load_kernel", "make_problem"]
 
 _NOT_KERNELS = {"__init__", "registry", "spec", "values"}
 _MAX_SIZE = 2**31 - 1
+_OTHER_NAMES = {
+    "bfp16": "bf16",
+    "fp8e4m3fn": "fp8e4nv",
+    "fp8e4m3": "fp8e4nv",
+    "fp8e5m2": "fp8e5",
+    "bool": "i1",
+}
 
 
 def kernel_names() -> list[str]:
@@ -23,24 +32,50 @@ def kernel_names() -> list[str]:
     return sorted(stem for stem in stems if stem not in _NOT_KERNELS)
 
 
+def is_kernel_file(name: str) -> bool:
+    """Whether a kernel's name is the path of a Python file."""
+    return name.endswith(".py") or os.sep in name
+
+
 def load_kernel(name: str) -> KernelSpec:
-    """The kernel of that name.
+    """The kernel of that name, or of a user's own file where it is the path of one.
 
     Raises:
         UserError: where there is none.
     """
+    if is_kernel_file(name):
+        from kernels.own.spec import load_own_kernel
+
+        return load_own_kernel(Path(name))
     if name not in kernel_names():
         raise UserError(f"there is no kernel named {name}: {nearest(name, kernel_names())}")
     return cast(KernelSpec, importlib.import_module(f"kernels.{name}").SPEC)
 
 
-def make_problem(spec: KernelSpec, shape: Mapping[str, int], dtype: str | None = None) -> Problem:
+def make_problem(
+    spec: KernelSpec,
+    shape: Mapping[str, int],
+    dtype: str | None = None,
+    outputs: Outputs = OWN_OUTPUTS,
+) -> Problem:
     """The kernel at `shape`; dimensions that are not named keep their default size.
 
     Raises:
-        UserError: for an unknown dimension or element type, a size that is not positive or too
-            large for a kernel's integers, and arguments that this machine's memory cannot hold.
+        UserError: for an unknown dimension or element type, one that the outputs cannot have, a
+            size that is missing, not positive or too large for a kernel's integers, and arguments
+            that this machine's memory cannot hold.
     """
+    _check_shape(spec, shape)
+    dtype = spec.dtypes[0] if dtype is None else _full_name(dtype)
+    if dtype not in spec.dtypes:
+        raise UserError(f"{spec.name} does not take {dtype}: {nearest(dtype, spec.dtypes)}")
+    outputs = _known_outputs(spec, dtype, outputs)
+    problem = Problem(spec, {**spec.default_shape, **shape}, dtype, outputs)
+    _check_fits_in_memory(problem)
+    return problem
+
+
+def _check_shape(spec: KernelSpec, shape: Mapping[str, int]) -> None:
     for name, size in shape.items():
         if name not in spec.default_shape:
             raise UserError(
@@ -53,12 +88,26 @@ def make_problem(spec: KernelSpec, shape: Mapping[str, int], dtype: str | None =
                 f"the size of {name} is {size}, and kernels take sizes as 32-bit integers: "
                 f"give it at most {_MAX_SIZE}"
             )
-    dtype = spec.dtypes[0] if dtype is None else _full_name(dtype)
-    if dtype not in spec.dtypes:
-        raise UserError(f"{spec.name} does not take {dtype}: {nearest(dtype, spec.dtypes)}")
-    problem = Problem(spec, {**spec.default_shape, **shape}, dtype)
-    _check_fits_in_memory(problem)
-    return problem
+    missing = [name for name, size in spec.default_shape.items() if not (size or name in shape)]
+    if missing:
+        raise UserError(
+            f"{spec.name} has no default size for {missing[0]}: "
+            f"give --shape {','.join(f'{name}=...' for name in missing)}"
+        )
+
+
+def _known_outputs(spec: KernelSpec, dtype: str, outputs: Outputs) -> Outputs:
+    if outputs.dtype is None:
+        return outputs
+    wanted, choices = _full_name(outputs.dtype), spec.output_dtypes.get(dtype, ())
+    if not choices:
+        raise UserError(
+            f"the element type of what {spec.name} makes of {dtype} cannot be chosen: "
+            "leave the output's out"
+        )
+    if wanted not in choices:
+        raise UserError(f"{spec.name} has no outputs in {wanted}: {nearest(wanted, choices)}")
+    return replace(outputs, dtype=wanted)
 
 
 def _check_fits_in_memory(problem: Problem) -> None:
@@ -76,5 +125,8 @@ def _check_fits_in_memory(problem: Problem) -> None:
 
 
 def _full_name(dtype: str) -> str:
-    """Triton's name of an element type that was given the short way ("f32" is "fp32")."""
-    return f"fp{dtype[1:]}" if dtype.startswith("f") and dtype[1:].isdigit() else dtype
+    """Triton's name of an element type given another way: "f32", "float32", "int8", "f8e5m2"."""
+    name = dtype.lower().removeprefix("torch.").replace("float", "fp").replace("_", "")
+    name = re.sub(r"^f(?=\d)", "fp", name)
+    name = re.sub(r"^(u?)int(?=\d)", r"\1" if name.startswith("u") else "i", name)
+    return _OTHER_NAMES.get(name, name)

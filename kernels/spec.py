@@ -2,16 +2,56 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from launchers.arguments import Argument
 from search_spaces.config import Config, ParameterValue
 
-__all__ = ["Grid", "KernelSpec", "Problem"]
+if TYPE_CHECKING:
+    from rvv_runner.board import BoardInfo
+    from search_spaces.space import SearchSpace
+
+__all__ = ["OWN_OUTPUTS", "Constants", "Grid", "KernelSpec", "Outputs", "Problem", "source_digest"]
 
 Grid = tuple[int, int, int]
+Constants = Mapping[str, ParameterValue]
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a user asks of the outputs in place of what the kernel's entry says.
+
+    Args:
+        dtype: element type, by Triton's short name; None for the kernel's own choice.
+        atol, rtol: an output is right where |output - expected| <= atol + rtol * |expected|; None
+            for the kernel's own tolerance.
+    """
+
+    dtype: str | None = None
+    atol: float | None = None
+    rtol: float | None = None
+
+    def __str__(self) -> str:
+        named = {"dtype": self.dtype, "atol": self.atol, "rtol": self.rtol}
+        return ",".join(f"{name}={value}" for name, value in named.items() if value is not None)
+
+    def tolerated(self, argument: Argument) -> Argument:
+        """The argument with these tolerances, where it is a floating-point output."""
+        if argument.expected is None or not _is_float(argument.element_type):
+            return argument
+        atol = argument.atol if self.atol is None else self.atol
+        rtol = argument.rtol if self.rtol is None else self.rtol
+        return replace(argument, atol=atol, rtol=rtol)
+
+
+OWN_OUTPUTS = Outputs()
+
+
+def _is_float(dtype: str) -> bool:
+    return dtype.startswith(("fp", "bf"))
 
 
 @dataclass(frozen=True)
@@ -21,16 +61,22 @@ class KernelSpec:
     Args:
         name: registered name; the kernel function is called `{name}_kernel`.
         kernel: the `@triton.jit` function.
-        default_shape: names and default sizes of the problem's dimensions.
+        default_shape: names and default sizes of the problem's dimensions; 0 where a size has to
+            be given.
         default_config: what a user would run without tuning; every speed-up is against it. A
             function of the problem where a block has to follow the shape.
         dtypes: element types it takes, the default first, by Triton's short name ("fp32").
         arguments: every argument that is not a constexpr, in the kernel's order, with reproducible
             contents and the expected outputs from a torch or NumPy reference.
         grid: programs along x, y and z.
-        flops: floating-point operations of one run of the grid.
         traffic_bytes: bytes of its inputs and outputs, each counted once.
-        constants: constexpr arguments that are not tuned.
+        flops: arithmetic operations on elements in one run of the grid, None where nobody said.
+        constants: constexpr arguments that are not tuned; a function where they depend on the
+            problem or the configuration.
+        space: what may be tried, for a kernel that has no file in `search_spaces`.
+        file: path of the user's own file that it stands in.
+        launch_source: source of what else in that file decides how long a run takes.
+        output_dtypes: for an element type, those that the outputs may be asked for in.
     """
 
     name: str
@@ -40,9 +86,31 @@ class KernelSpec:
     dtypes: tuple[str, ...]
     arguments: Callable[[Problem, Config], tuple[Argument, ...]]
     grid: Callable[[Problem, Config], Grid]
-    flops: Callable[[Problem], float]
     traffic_bytes: Callable[[Problem], float]
-    constants: Mapping[str, ParameterValue] = field(default_factory=dict)
+    flops: Callable[[Problem], float] | None = None
+    constants: Constants | Callable[[Problem, Config], Constants] = field(default_factory=dict)
+    space: Callable[[Problem, BoardInfo], SearchSpace] | None = None
+    file: str | None = None
+    launch_source: str = ""
+    output_dtypes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def load_name(self) -> str:
+        """What `kernels.registry.load_kernel` finds it by, in any process."""
+        return self.file or self.name
+
+    @property
+    def source_digest(self) -> str:
+        """Changes with the kernel's source, and then times cannot be compared any more."""
+        return source_digest(self.kernel, self.launch_source)
+
+
+def source_digest(kernel: Any, launch_source: str = "") -> str:
+    """Of the source of a `@triton.jit` function and of what else decides how long it runs."""
+    key = str(kernel.cache_key)
+    if not launch_source:
+        return key[:16]
+    return hashlib.sha256(f"{key}\0{launch_source}".encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -53,17 +121,28 @@ class Problem:
         spec: the kernel.
         shape: a positive size for each name of `spec.default_shape`.
         dtype: one of `spec.dtypes`.
+        outputs: what is asked of the outputs.
     """
 
     spec: KernelSpec
     shape: Mapping[str, int]
     dtype: str
+    outputs: Outputs = OWN_OUTPUTS
 
     @property
     def default_config(self) -> Config:
         """What a user would run at this shape without tuning."""
         default = self.spec.default_config
         return default(self) if callable(default) else default
+
+    def constants(self, config: Config) -> dict[str, ParameterValue]:
+        """The value of every constexpr argument under a configuration."""
+        fixed = self.spec.constants
+        return {**(fixed(self, config) if callable(fixed) else fixed), **config}
+
+    def arguments(self, config: Config) -> tuple[Argument, ...]:
+        """Every argument under a configuration, as `KernelSpec.arguments` has them."""
+        return tuple(map(self.outputs.tolerated, self.spec.arguments(self, config)))
 
     @property
     def name(self) -> str:

@@ -1,22 +1,137 @@
-"""Reproducible contents for the arguments of kernels."""
+"""Element types, reproducible contents and arguments made from torch tensors."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-__all__ = ["numpy_array", "seeded_normal"]
+from launchers.arguments import STORAGE_TYPES, Argument
+
+__all__ = [
+    "EXACT",
+    "TORCH_TYPES",
+    "Tolerance",
+    "input_array",
+    "numpy_array",
+    "output_array",
+    "seeded_integers",
+    "seeded_normal",
+    "size_bytes",
+    "sizes",
+    "tolerance_of_sum",
+    "unit_roundoff",
+]
+
+# Triton's names of element types, and torch's types.
+TORCH_TYPES: dict[str, torch.dtype] = {
+    "i1": torch.bool,
+    "i8": torch.int8,
+    "u8": torch.uint8,
+    "i16": torch.int16,
+    "u16": torch.uint16,
+    "i32": torch.int32,
+    "u32": torch.uint32,
+    "i64": torch.int64,
+    "u64": torch.uint64,
+    "fp16": torch.float16,
+    "bf16": torch.bfloat16,
+    "fp32": torch.float32,
+    "fp64": torch.float64,
+    "fp8e4nv": torch.float8_e4m3fn,
+    "fp8e5": torch.float8_e5m2,
+}
+_TRITON_NAMES = {torch_type: name for name, torch_type in TORCH_TYPES.items()}
 
 
-def seeded_normal(shape: tuple[int, ...], seed: int) -> torch.Tensor:
-    """Unit normal float32 values; the same seed gives the same values on every machine."""
+@dataclass(frozen=True)
+class Tolerance:
+    """An output is right where |output - expected| <= atol + rtol * |expected|."""
+
+    atol: float = 0.0
+    rtol: float = 0.0
+
+
+EXACT = Tolerance()
+
+
+def size_bytes(dtype: str) -> int:
+    """Size of an element of Triton's type `dtype` in memory."""
+    return np.dtype(STORAGE_TYPES[dtype]).itemsize
+
+
+def unit_roundoff(dtype: str) -> float:
+    """The largest relative error of rounding a normal number to a floating-point type."""
+    return torch.finfo(TORCH_TYPES[dtype]).eps / 2
+
+
+def tolerance_of_sum(dtype: str, terms: int) -> Tolerance:
+    """What rounding explains in sums of products of unit normals, added up in fp32.
+
+    Its errors grow with the root of the number of terms, and sums near zero have no relative
+    accuracy (N. Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, 4.2). Kernel
+    and reference each round the sum to `dtype` once; integers are exact.
+
+    Args:
+        dtype: of the stored sums.
+        terms: products in each sum.
+    """
+    if not TORCH_TYPES[dtype].is_floating_point:
+        return EXACT
+    return Tolerance(atol=4e-6 * terms**0.5, rtol=max(1e-5, 2 * unit_roundoff(dtype)))
+
+
+def seeded_normal(shape: tuple[int, ...], seed: int, dtype: str = "fp32") -> torch.Tensor:
+    """Unit normal values rounded to `dtype`; the same on every machine for the same seed."""
     values = np.random.Generator(np.random.PCG64(seed)).standard_normal(shape, dtype=np.float32)
-    return torch.from_numpy(values)
+    return torch.from_numpy(values).to(TORCH_TYPES[dtype])
+
+
+def seeded_integers(shape: tuple[int, ...], seed: int, low: int, high: int) -> torch.Tensor:
+    """int64 values from `low` to `high`, both included; the same on every machine for one seed."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    return torch.from_numpy(generator.integers(low, high, shape, endpoint=True))
 
 
 def numpy_array(tensor: torch.Tensor) -> npt.NDArray[Any]:
-    """The tensor's values as a contiguous array."""
-    return tensor.contiguous().numpy()
+    """The tensor's values as a contiguous array of the type that `Argument` stores them in."""
+    stored = STORAGE_TYPES[_TRITON_NAMES[tensor.dtype]]
+    contiguous = tensor.contiguous()
+    if tensor.dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
+        bits = torch.uint16 if tensor.dtype == torch.bfloat16 else torch.uint8
+        return contiguous.view(bits).numpy()
+    return contiguous.numpy().astype(stored, copy=False)
+
+
+def input_array(name: str, tensor: torch.Tensor) -> Argument:
+    """A pointer argument that the kernel reads, of the tensor's own type."""
+    return Argument(name, f"*{_TRITON_NAMES[tensor.dtype]}", numpy_array(tensor))
+
+
+def output_array(
+    name: str,
+    expected: torch.Tensor,
+    tolerance: Tolerance = EXACT,
+    *,
+    start: torch.Tensor | None = None,
+) -> Argument:
+    """A pointer argument that the kernel writes, of the expected tensor's own type.
+
+    Args:
+        name: the parameter's name.
+        expected: what it has to hold afterwards.
+        tolerance: how far from it an element may be.
+        start: what it holds before every run, for a kernel that adds to it; poison otherwise.
+    """
+    before = None if start is None else numpy_array(start)
+    kind = f"*{_TRITON_NAMES[expected.dtype]}"
+    atol, rtol = tolerance.atol, tolerance.rtol
+    return Argument(name, kind, before, numpy_array(expected), atol=atol, rtol=rtol)
+
+
+def sizes(**values: int) -> tuple[Argument, ...]:
+    """Whole-number arguments, sizes and strides, in the order given."""
+    return tuple(Argument(name, "i32", value) for name, value in values.items())

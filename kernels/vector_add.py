@@ -7,7 +7,15 @@ import triton
 import triton.language as tl
 
 from kernels.spec import Grid, KernelSpec, Problem
-from kernels.values import numpy_array, seeded_normal
+from kernels.values import (
+    TORCH_TYPES,
+    input_array,
+    output_array,
+    seeded_integers,
+    seeded_normal,
+    size_bytes,
+    sizes,
+)
 from launchers.arguments import Argument
 from search_spaces.config import Config
 
@@ -26,14 +34,20 @@ def vector_add_kernel(x_ptr, y_ptr, output_ptr, n_elements, BLOCK_SIZE: tl.const
 
 def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
     n = problem.shape["N"]
-    x, y = seeded_normal((n,), seed=0), seeded_normal((n,), seed=1)
-    expected = torch.add(x, y)
+    x, y = _vector(problem, seed=0), _vector(problem, seed=1)
     return (
-        Argument("x_ptr", "*fp32", numpy_array(x)),
-        Argument("y_ptr", "*fp32", numpy_array(y)),
-        Argument("output_ptr", "*fp32", expected=numpy_array(expected)),
-        Argument("n_elements", "i32", n),
+        input_array("x_ptr", x),
+        input_array("y_ptr", y),
+        output_array("output_ptr", x + y),
+        *sizes(n_elements=n),
     )
+
+
+def _vector(problem: Problem, seed: int) -> torch.Tensor:
+    shape = (problem.shape["N"],)
+    if TORCH_TYPES[problem.dtype].is_floating_point:
+        return seeded_normal(shape, seed, problem.dtype)
+    return seeded_integers(shape, seed, 0, 63).to(TORCH_TYPES[problem.dtype])
 
 
 def _grid(problem: Problem, config: Config) -> Grid:
@@ -45,9 +59,9 @@ SPEC = KernelSpec(
     kernel=vector_add_kernel,
     default_shape={"N": 65536},
     default_config=Config({"BLOCK_SIZE": 1024}),
-    dtypes=("fp32",),
+    dtypes=("fp32", "fp16", "bf16", "fp64", "i8", "i16", "i32", "i64"),
     arguments=_arguments,
     grid=_grid,
     flops=lambda problem: problem.shape["N"],
-    traffic_bytes=lambda problem: 3 * 4 * problem.shape["N"],
+    traffic_bytes=lambda problem: 3 * size_bytes(problem.dtype) * problem.shape["N"],
 )

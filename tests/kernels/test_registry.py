@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from engine.errors import UserError
@@ -14,8 +16,8 @@ def test_names():
 
 
 def test_unknown_name_offers_the_nearest():
-    with pytest.raises(UserError, match=r"no kernel named matmull: did you mean matmul\?"):
-        load_kernel("matmull")
+    with pytest.raises(UserError, match=r"no kernel named vectr_add: did you mean vector_add\?"):
+        load_kernel("vectr_add")
 
 
 @pytest.mark.parametrize("name", ["registry", "spec", "values", "__init__"])
@@ -31,8 +33,22 @@ def test_shape_is_the_default_but_for_what_is_given():
     assert problem.name == "matmul-M256-N70-K256-fp32"
 
 
-def test_short_name_of_an_element_type():
-    assert make_problem(load_kernel("matmul"), {}, "f32").dtype == "fp32"
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("f32", "fp32"),
+        ("float16", "fp16"),
+        ("torch.bfloat16", "bf16"),
+        ("int8", "i8"),
+        ("uint16", "u16"),
+        ("float8_e4m3fn", "fp8e4nv"),
+        ("f8e5m2", "fp8e5"),
+        ("fp64", "fp64"),
+    ],
+)
+def test_other_names_of_an_element_type(written, name):
+    spec = dataclasses.replace(load_kernel("vector_add"), dtypes=(name,))
+    assert make_problem(spec, {}, written).dtype == name
 
 
 @pytest.mark.parametrize(
@@ -41,8 +57,8 @@ def test_short_name_of_an_element_type():
         ({"Q": 4}, None, "matmul has no dimension Q: choose one of K, M, N"),
         ({"M": 0}, None, "the size of M is 0: give it a positive one"),
         ({"M": -3}, None, "the size of M is -3"),
-        ({}, "fp63", "matmul does not take fp63: did you mean fp32?"),
-        ({}, "i8", "matmul does not take i8"),
+        ({}, "fp63", "matmul does not take fp63: did you mean fp32 or fp16 or bf16?"),
+        ({}, "i64", "matmul does not take i64"),
     ],
 )
 def test_mistakes(shape, dtype, problem):

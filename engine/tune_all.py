@@ -1,0 +1,135 @@
+"""Tune every kernel with its default shape: python -m engine.tune_all [KERNEL ...] [--trials 10]"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engine.cli import (
+    EXIT_FOUND,
+    EXIT_NOTHING_VALID,
+    ArgumentParser,
+    add_device_argument,
+    kernel_name,
+    positive_whole_number,
+    run_command,
+)
+
+if TYPE_CHECKING:
+    from engine.tuning import TuningRequest, TuningResult
+
+__all__ = ["main"]
+
+_PROG = "engine.tune_all"
+_DESCRIPTION = "Tunes one kernel after another and prints a table of what that brought."
+_EPILOG = (
+    "Exit status: 0 where every kernel has a winner, 1 where one has none, 2 for a mistake in the "
+    "command."
+)
+
+
+def main(argv: Sequence[str] | None) -> int:
+    """Run the command; the exit status.
+
+    Raises:
+        UserError, BoardError: for a mistake in the arguments or a board that cannot be used.
+    """
+    arguments = _parse(argv)
+    results = _tune_each(arguments)
+    print(_table(results))
+    complete = len(results) == len(arguments.kernels)
+    found = complete and all(result.summary.winner is not None for result in results)
+    return EXIT_FOUND if found else EXIT_NOTHING_VALID
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    from kernels.registry import kernel_names
+
+    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    parser.add_argument(
+        "kernels",
+        metavar="KERNEL",
+        type=kernel_name,
+        nargs="*",
+        default=kernel_names(),
+        help="names or files (default: every kernel there is)",
+    )
+    parser.add_argument(
+        "--trials",
+        metavar="N",
+        type=positive_whole_number,
+        default=10,
+        help="configurations to try of each, earlier runs included (default: %(default)s)",
+    )
+    add_device_argument(parser, several=True)
+    return parser.parse_args(argv)
+
+
+def _tune_each(arguments: argparse.Namespace) -> list[TuningResult]:
+    """The results, up to the first that was interrupted."""
+    # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
+    from engine.progress import progress_on
+    from engine.tuning import tune
+
+    results = []
+    for number, kernel in enumerate(arguments.kernels, start=1):
+        print(f"{number}/{len(arguments.kernels)} {kernel}", file=sys.stderr, flush=True)
+        results.append(tune(_request(kernel, arguments), [progress_on(sys.stderr)]))
+        if results[-1].ended.reason == "interrupted":
+            break
+    return results
+
+
+def _request(kernel: str, arguments: argparse.Namespace) -> TuningRequest:
+    from engine.tuning import TuningRequest
+
+    device = arguments.device
+    return TuningRequest(
+        kernel=kernel,
+        shape={},
+        dtype=None,
+        devices=(device,) if isinstance(device, str) else device,
+        sampler="auto",
+        trials=arguments.trials,
+        timeout_s=None,
+        storage=None,
+        study=None,
+        jobs=len(os.sched_getaffinity(0)),
+        ray_address=None,
+        seed=0,
+    )
+
+
+def _table(results: Sequence[TuningResult]) -> str:
+    """Markdown; a time is the median of its measurement, and an estimate is called one."""
+    estimated = " (estimated)" if any(result.summary.estimated for result in results) else ""
+    lines = [
+        f"| kernel | type | shape | default{estimated} | best{estimated} | best configuration "
+        "| speed-up |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    return "\n".join([*lines, *map(_row, results)])
+
+
+def _row(result: TuningResult) -> str:
+    from engine.results.units import short_config, speedup_text, time_text
+
+    summary, problem = result.summary, result.problem
+    winner, default = summary.winner, summary.default
+    shape = " ".join(f"{name}={size}" for name, size in problem.shape.items())
+    times = [
+        "-" if trial is None or trial.time_s is None else time_text(trial.time_s)
+        for trial in (default, winner)
+    ]
+    config = "-" if winner is None else short_config(winner.config)
+    speedup = None if winner is None else summary.speedup(winner)
+    gain = "-" if speedup is None else speedup_text(speedup)
+    cells = [problem.spec.name, problem.dtype, shape, *times, config, gain]
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    run_command(main, _PROG)

@@ -1,0 +1,97 @@
+"""Correlation of two feature maps at a range of displacements, the cost volume of stereo matching.
+
+Int8 in, int8 out by a shift, as in the AI-Benchmark for RISC-V.
+"""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+from kernels.spec import Grid, KernelSpec, Problem
+from kernels.values import input_array, output_array, seeded_integers, sizes
+from launchers.arguments import Argument
+from search_spaces.config import Config
+
+__all__ = ["SPEC"]
+
+
+@triton.jit
+def correlation_kernel(
+    left_ptr,
+    right_ptr,
+    out_ptr,
+    channels,
+    height,
+    width,
+    shift,
+    BLOCK_SIZE_H: tl.constexpr,
+    BLOCK_SIZE_W: tl.constexpr,
+):
+    """out[d, y, x] = (sum over c of left[c, y, x] * right[c, y, x - d]) >> shift.
+
+    left, right: (channels, height, width); elements left of the first column count as zero. Tiles
+    of the image along x and y, displacements along z.
+    """
+    displacement = tl.program_id(axis=2)
+    rows = tl.program_id(axis=1) * BLOCK_SIZE_H + tl.arange(0, BLOCK_SIZE_H)
+    columns = tl.program_id(axis=0) * BLOCK_SIZE_W + tl.arange(0, BLOCK_SIZE_W)
+    at = rows[:, None] * width + columns[None, :]
+    inside = (rows[:, None] < height) & (columns[None, :] < width)
+    shifted_inside = inside & (columns[None, :] >= displacement)
+    total = tl.zeros((BLOCK_SIZE_H, BLOCK_SIZE_W), dtype=tl.int32)
+    for channel in range(channels):
+        plane = channel * height * width
+        left = tl.load(left_ptr + plane + at, mask=inside, other=0)
+        right = tl.load(right_ptr + plane - displacement + at, mask=shifted_inside, other=0)
+        # A product of two bytes fits 16 bits.
+        total += left.to(tl.int16) * right.to(tl.int16)
+    out_ptrs = out_ptr + displacement * height * width + at
+    tl.store(out_ptrs, (total >> shift).to(out_ptr.dtype.element_ty), mask=inside)
+
+
+def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
+    channels, height, width, displacements = (problem.shape[name] for name in "CHWD")
+    left, right = (seeded_integers((channels, height, width), seed, -127, 127) for seed in (0, 1))
+    # So that no sum overflows the eight bits of the result: 7 bits for the product.
+    shift = 7 + (channels - 1).bit_length()
+    expected = torch.zeros((displacements, height, width), dtype=torch.int64)
+    for d in range(min(displacements, width)):
+        expected[d, :, d:] = (left[:, :, d:] * right[:, :, : width - d]).sum(dim=0) >> shift
+    return (
+        input_array("left_ptr", left.to(torch.int8)),
+        input_array("right_ptr", right.to(torch.int8)),
+        output_array("out_ptr", expected.to(torch.int8)),
+        *sizes(channels=channels, height=height, width=width, shift=shift),
+    )
+
+
+def _grid(problem: Problem, config: Config) -> Grid:
+    columns = triton.cdiv(problem.shape["W"], int(config["BLOCK_SIZE_W"]))
+    rows = triton.cdiv(problem.shape["H"], int(config["BLOCK_SIZE_H"]))
+    return (columns, rows, problem.shape["D"])
+
+
+def _flops(problem: Problem) -> float:
+    """Integer products and sums."""
+    channels, height, width, displacements = (problem.shape[name] for name in "CHWD")
+    return 2 * channels * height * width * displacements
+
+
+def _traffic_bytes(problem: Problem) -> float:
+    channels, height, width, displacements = (problem.shape[name] for name in "CHWD")
+    return (2 * channels + displacements) * height * width
+
+
+SPEC = KernelSpec(
+    name="correlation",
+    kernel=correlation_kernel,
+    default_shape={"C": 16, "H": 48, "W": 64, "D": 8},
+    default_config=Config({"BLOCK_SIZE_H": 4, "BLOCK_SIZE_W": 16}),
+    dtypes=("i8",),
+    arguments=_arguments,
+    grid=_grid,
+    flops=_flops,
+    traffic_bytes=_traffic_bytes,
+)

@@ -1,0 +1,173 @@
+"""Attention without the matrix of scores: softmax(Q K^T * scale) V, block by block.
+
+The algorithm is FlashAttention-2's forward pass (T. Dao, arXiv 2307.08691, algorithm 1).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+from kernels.spec import Grid, KernelSpec, Problem
+from kernels.values import (
+    TORCH_TYPES,
+    Tolerance,
+    input_array,
+    output_array,
+    seeded_normal,
+    size_bytes,
+    sizes,
+    unit_roundoff,
+)
+from launchers.arguments import Argument
+from search_spaces.config import Config, ParameterValue
+
+__all__ = ["SPEC", "make_spec"]
+
+
+@triton.jit
+def flash_attention_fwd_kernel(
+    q_ptr,
+    k_ptr,
+    v_ptr,
+    out_ptr,
+    logsumexp_ptr,
+    scale,
+    n_queries,
+    n_keys,
+    head_size,
+    BLOCK_SIZE_M: tl.constexpr,
+    BLOCK_SIZE_N: tl.constexpr,
+    BLOCK_SIZE_DMODEL: tl.constexpr,
+    IS_CAUSAL: tl.constexpr,
+):
+    """BLOCK_SIZE_M queries of one head a program, which walks over blocks of BLOCK_SIZE_N keys.
+
+    q, out: (heads, n_queries, head_size); k, v: (heads, n_keys, head_size); logsumexp: (heads,
+    n_queries), the logarithm of each row's sum of exponentials, which a backward pass needs.
+    BLOCK_SIZE_DMODEL is a power of two that covers head_size. Causal: a query sees the keys up to
+    its own position.
+    """
+    head = tl.program_id(axis=1)
+    first_query = tl.program_id(axis=0) * BLOCK_SIZE_M
+    queries = first_query + tl.arange(0, BLOCK_SIZE_M)
+    keys = tl.arange(0, BLOCK_SIZE_N)
+    dims = tl.arange(0, BLOCK_SIZE_DMODEL)
+    q_at = (head * n_queries + queries)[:, None] * head_size + dims[None, :]
+    k_at = (head * n_keys + keys)[:, None] * head_size + dims[None, :]
+    q_mask = (queries[:, None] < n_queries) & (dims[None, :] < head_size)
+    q = tl.load(q_ptr + q_at, mask=q_mask, other=0.0)
+
+    largest = tl.full((BLOCK_SIZE_M,), -float("inf"), dtype=tl.float32)
+    total = tl.zeros((BLOCK_SIZE_M,), dtype=tl.float32)
+    out = tl.zeros((BLOCK_SIZE_M, BLOCK_SIZE_DMODEL), dtype=tl.float32)
+    end = min(first_query + BLOCK_SIZE_M, n_keys) if IS_CAUSAL else n_keys
+    for first in range(0, end, BLOCK_SIZE_N):
+        seen = first + keys
+        mask = (seen[:, None] < n_keys) & (dims[None, :] < head_size)
+        k = tl.load(k_ptr + first * head_size + k_at, mask=mask, other=0.0)
+        scores = tl.dot(q, tl.trans(k)) * scale
+        visible = seen[None, :] < n_keys
+        if IS_CAUSAL:
+            visible = visible & (seen[None, :] <= queries[:, None])
+        scores = tl.where(visible, scores, -float("inf"))
+        # The first block has a visible key in every row, so that no row stays at -inf.
+        new_largest = tl.maximum(largest, tl.max(scores, axis=1))
+        weights = tl.exp(scores - new_largest[:, None])
+        correction = tl.exp(largest - new_largest)
+        total = total * correction + tl.sum(weights, axis=1)
+        v = tl.load(v_ptr + first * head_size + k_at, mask=mask, other=0.0)
+        out = tl.dot(weights.to(v.dtype), v, out * correction[:, None])
+        largest = new_largest
+
+    out = out * (1 / total)[:, None]  # one division a row
+    tl.store(out_ptr + q_at, out.to(out_ptr.dtype.element_ty), mask=q_mask)
+    logsumexp_ptrs = logsumexp_ptr + head * n_queries + queries
+    tl.store(logsumexp_ptrs, largest + tl.log(total), mask=queries < n_queries)
+
+
+def make_spec(
+    name: str, kernel: Any, is_causal: bool, constants: Mapping[str, ParameterValue]
+) -> KernelSpec:
+    """The kernel's entry for one of the two masks.
+
+    Args:
+        name, kernel, constants: as in `KernelSpec`.
+        is_causal: whether a query sees the keys up to its own position only.
+    """
+    return KernelSpec(
+        name=name,
+        kernel=kernel,
+        default_shape={"Z": 1, "H": 2, "N_CTX": 128, "D_HEAD": 64},
+        default_config=_default_config,
+        dtypes=("fp32", "fp16", "bf16"),
+        arguments=functools.partial(_arguments, is_causal),
+        grid=_grid,
+        flops=functools.partial(_flops, is_causal),
+        traffic_bytes=_traffic_bytes,
+        constants=constants,
+    )
+
+
+def _arguments(is_causal: bool, problem: Problem, config: Config) -> tuple[Argument, ...]:
+    heads, n_queries, head_size = _heads(problem), problem.shape["N_CTX"], problem.shape["D_HEAD"]
+    n_keys = n_queries
+    q = seeded_normal((heads, n_queries, head_size), 0, problem.dtype)
+    k, v = (seeded_normal((heads, n_keys, head_size), seed, problem.dtype) for seed in (1, 2))
+    scale = head_size**-0.5
+    scores = q.double() @ k.double().transpose(1, 2) * scale
+    if is_causal:
+        scores += torch.full((n_queries, n_keys), -torch.inf, dtype=torch.float64).triu(1)
+    expected = (torch.softmax(scores, dim=2) @ v.double()).to(TORCH_TYPES[problem.dtype])
+    logsumexp = torch.logsumexp(scores, dim=2).float()
+    # Each weight is rounded to the element type, and so is the result, a mean of unit normals.
+    roundoff = unit_roundoff(problem.dtype)
+    tolerance = Tolerance(atol=2e-6 + 4 * roundoff, rtol=1e-5 + 2 * roundoff)
+    return (
+        input_array("q_ptr", q),
+        input_array("k_ptr", k),
+        input_array("v_ptr", v),
+        output_array("out_ptr", expected, tolerance),
+        output_array("logsumexp_ptr", logsumexp, Tolerance(atol=1e-5, rtol=1e-5)),
+        Argument("scale", "fp32", scale),
+        *sizes(n_queries=n_queries, n_keys=n_keys, head_size=head_size),
+    )
+
+
+def _heads(problem: Problem) -> int:
+    return problem.shape["Z"] * problem.shape["H"]
+
+
+def _grid(problem: Problem, config: Config) -> Grid:
+    return (triton.cdiv(problem.shape["N_CTX"], int(config["BLOCK_SIZE_M"])), _heads(problem), 1)
+
+
+def _default_config(problem: Problem) -> Config:
+    head_size = triton.next_power_of_2(problem.shape["D_HEAD"])
+    return Config({"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 16, "BLOCK_SIZE_DMODEL": head_size})
+
+
+def _flops(is_causal: bool, problem: Problem) -> float:
+    """Of the two products over the keys that are seen; the softmax is small beside them."""
+    n, head_size = problem.shape["N_CTX"], problem.shape["D_HEAD"]
+    seen = n * (n + 1) / 2 if is_causal else n * n
+    return 2 * 2 * _heads(problem) * seen * head_size
+
+
+def _traffic_bytes(problem: Problem) -> float:
+    queries = _heads(problem) * problem.shape["N_CTX"]
+    rows = 4 * problem.shape["D_HEAD"] * size_bytes(problem.dtype)
+    return queries * (rows + size_bytes("fp32"))
+
+
+SPEC = make_spec(
+    "flash_attention_fwd",
+    flash_attention_fwd_kernel,
+    is_causal=False,
+    constants={"IS_CAUSAL": False},
+)

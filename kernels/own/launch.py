@@ -1,0 +1,148 @@
+"""One launch of a user's kernel: the value of every parameter, the grid, and what is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from engine.errors import UserError
+from kernels.own.kernel_file import KernelFile
+from kernels.own.module import call_by_name, mistakes_of
+from kernels.spec import Grid
+from kernels.values import TORCH_TYPES
+from search_spaces.config import Config, ParameterValue
+
+__all__ = ["Launch"]
+
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel at one shape, element type and configuration.
+
+    Args:
+        file: where the kernel stands.
+        shape: sizes by name.
+        dtype: Triton's name of the element type.
+        config: the tuned parameters.
+    """
+
+    file: KernelFile
+    shape: Mapping[str, int]
+    dtype: str
+    config: Config
+
+    def values(self) -> dict[str, Any]:
+        """Tensors and numbers by parameter, the same in every process, in the kernel's order.
+
+        Random numbers start from one seed; memory that nobody filled holds NaN, or a large number.
+
+        Raises:
+            UserError: for a parameter without a value, and a tensor that is not contiguous.
+        """
+        make = self.file.required("arguments", "which gives the value of each parameter")
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(_SEED)
+            before = torch.are_deterministic_algorithms_enabled()
+            torch.use_deterministic_algorithms(True, warn_only=True)
+            try:
+                given = call_by_name(self.file.path, make, self._known())
+            finally:
+                torch.use_deterministic_algorithms(before)
+        self._check(given)
+        names = self.file.function.arg_names
+        return {name: given[name] for name in names if name in given}
+
+    def constants(self, values: Mapping[str, Any]) -> dict[str, ParameterValue]:
+        """Values of the constexpr parameters that no configuration gives.
+
+        Raises:
+            UserError: for one that has none.
+        """
+        every = {**values, **self.config}
+        for name, function in self.file.heuristics.items():
+            with mistakes_of(self.file.path, f"fails in the heuristic of {name}"):
+                every[name] = function(every)
+        constants = {}
+        for parameter in self.file.function.params:
+            if not parameter.is_constexpr or parameter.name in self.config:
+                continue
+            if parameter.name not in every and not parameter.has_default:
+                raise UserError(
+                    f"{self.file.path}: nothing gives {parameter.name} of "
+                    f"{self.file.function.__name__} a value: name it in the configurations or in "
+                    "what arguments returns"
+                )
+            constants[parameter.name] = every.get(parameter.name, parameter.default)
+        return constants
+
+    def grid(self, values: Mapping[str, Any]) -> Grid:
+        """Programs along x, y and z.
+
+        Raises:
+            UserError: where `grid` does not give one to three positive whole numbers.
+        """
+        function = self.file.required("grid", "which says how many programs are run")
+        meta = {**self.shape, **values, **self.constants(values), **self.config}
+        with mistakes_of(self.file.path, "fails in grid"):
+            sizes = function(meta)
+        found = tuple(sizes) if isinstance(sizes, tuple | list) else (sizes,)
+        whole = all(isinstance(size, int) and size > 0 for size in found)
+        if not whole or not 1 <= len(found) <= 3:
+            raise UserError(f"{self.file.path}: grid gives {sizes}, not one to three sizes above 0")
+        x, y, z = (*found, 1, 1)[:3]
+        return (x, y, z)
+
+    def reference(self, values: Mapping[str, Any]) -> dict[str, torch.Tensor] | None:
+        """Expected contents of the outputs, None where the file has no reference.
+
+        Raises:
+            UserError: where it does not give a tensor of the right size for each output it names.
+        """
+        function = self.file.optional("reference")
+        if function is None:
+            return None
+        copies = {n: v.clone() if isinstance(v, torch.Tensor) else v for n, v in values.items()}
+        expected = call_by_name(self.file.path, function, {**self._known(), **copies})
+        if not isinstance(expected, Mapping) or not expected:
+            raise UserError(
+                f"{self.file.path}: reference has to return a dictionary from the names of the "
+                "outputs to tensors"
+            )
+        for name, tensor in expected.items():
+            output = values.get(name)
+            if not isinstance(output, torch.Tensor) or not isinstance(tensor, torch.Tensor):
+                raise UserError(f"{self.file.path}: reference gives {name}, which is no tensor")
+            if tensor.shape != output.shape:
+                raise UserError(
+                    f"{self.file.path}: reference gives {name} the shape {tuple(tensor.shape)}, "
+                    f"and arguments {tuple(output.shape)}"
+                )
+        return {name: tensor.to(values[name].dtype) for name, tensor in expected.items()}
+
+    def _known(self) -> dict[str, Any]:
+        """What the file's functions may ask for by name."""
+        return {**self.shape, "dtype": TORCH_TYPES[self.dtype], "config": dict(self.config)}
+
+    def _check(self, given: object) -> None:
+        path, function = self.file.path, self.file.function
+        if not isinstance(given, Mapping):
+            raise UserError(f"{path}: arguments has to return a dictionary by parameter name")
+        for name in given:
+            if name not in function.arg_names:
+                raise UserError(f"{path}: {function.__name__} has no parameter {name}")
+        for parameter in function.params:
+            name = parameter.name
+            if parameter.is_constexpr:
+                continue
+            if name not in given:
+                raise UserError(f"{path}: arguments gives no value for {name}")
+            value = given[name]
+            if not isinstance(value, torch.Tensor | int | float):
+                raise UserError(f"{path}: {name} is neither a tensor nor a number: {value!r}")
+            if isinstance(value, torch.Tensor) and not value.is_contiguous():
+                raise UserError(f"{path}: {name} is not contiguous: use {name}.contiguous()")

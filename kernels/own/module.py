@@ -1,0 +1,110 @@
+"""Imports a user's file and calls its functions; what goes wrong in them is the user's to mend."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import triton
+
+from engine.errors import UserError
+
+__all__ = ["call_by_name", "import_file", "mistakes_of"]
+
+_MODULE_PREFIX = "own_kernel_"
+
+
+class _Config(triton.Config):  # type: ignore[misc]  # Triton has no types
+    """`triton.Config` that also takes `num_threads`, as triton-cpu's does; it has no effect."""
+
+    def __init__(self, *arguments: Any, num_threads: int = 0, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+
+
+def import_file(path: Path) -> ModuleType:
+    """The file as a module, with its folder as the first place where it finds others.
+
+    Raises:
+        UserError: where there is no such file, or it fails to import; that names the file, the line
+            and the last line of the traceback.
+    """
+    if not path.is_file():
+        raise UserError(f"there is no file {path}: give the path of a Python file with a kernel")
+    name = f"{_MODULE_PREFIX}{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where Triton looks for a kernel's globals
+    with mistakes_of(path, "cannot be imported"), _folder_on_path(path), _tolerant_config():
+        spec.loader.exec_module(module)
+    return module
+
+
+def call_by_name(path: Path, function: Callable[..., Any], known: Mapping[str, Any]) -> Any:
+    """Call a function of the file with the values that its parameters name.
+
+    Raises:
+        UserError: for a parameter that has no value here, and for whatever the function raises.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    for parameter in named:
+        if parameter.name not in known and parameter.default is parameter.empty:
+            raise UserError(
+                f"{path}: {function.__name__} takes {parameter.name}, and there is only "
+                f"{', '.join(known)}"
+            )
+    wanted = known if takes_all else {p.name: known[p.name] for p in named if p.name in known}
+    where = f"fails in {function.__name__}"
+    with mistakes_of(path, where), _folder_on_path(path), _tolerant_config():
+        return function(**wanted)
+
+
+@contextlib.contextmanager
+def mistakes_of(path: Path, what: str) -> Iterator[None]:
+    """Exceptions within the block become UserErrors with the file's line and their last line."""
+    try:
+        yield
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:
+        last = traceback.format_exception_only(error)[-1].strip()
+        raise UserError(f"{path}{_line_in(path, error)} {what}: {last}") from error
+
+
+def _line_in(path: Path, error: BaseException) -> str:
+    """The innermost line of the file that the exception went through, as ":12"."""
+    if isinstance(error, SyntaxError) and error.lineno is not None:
+        return f":{error.lineno}" if Path(error.filename or "") == path else ""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename) == path]
+    return f":{lines[-1]}" if lines else ""
+
+
+@contextlib.contextmanager
+def _folder_on_path(path: Path) -> Iterator[None]:
+    before = list(sys.path)
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
+@contextlib.contextmanager
+def _tolerant_config() -> Iterator[None]:
+    before = triton.Config
+    triton.Config = _Config
+    try:
+        yield
+    finally:
+        triton.Config = before

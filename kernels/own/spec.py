@@ -1,0 +1,187 @@
+"""The entry of a user's own kernel, made from the functions that stand around it in its file."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from engine.errors import UserError
+from kernels.own.interpreter import interpreted_outputs
+from kernels.own.kernel_file import KernelFile, read_kernel_file
+from kernels.own.launch import Launch
+from kernels.spec import Constants, Grid, KernelSpec, Problem
+from kernels.values import TORCH_TYPES, Tolerance, input_array, output_array
+from launchers.arguments import Argument
+from rvv_runner.board import BoardInfo
+from search_spaces.config import Config
+from search_spaces.space import SearchSpace
+
+__all__ = ["load_own_kernel"]
+
+_SMALLEST_I64 = 2**31
+_NO_CONFIG = Config({})
+# How far an output may be from the reference, relative to its size: element types not named are
+# exact. Wide, since nothing is known of how many rounding errors an output adds up.
+_RELATIVE = {"fp64": 1e-9, "fp32": 1e-4, "fp16": 1e-2, "bf16": 2e-2, "fp8e4nv": 0.1, "fp8e5": 0.2}
+
+
+def load_own_kernel(path: Path) -> KernelSpec:
+    """The kernel of a user's file; docs/add_a_kernel.md says what has to stand in it.
+
+    Raises:
+        UserError: where the file cannot be imported or lacks something; later uses of the entry
+            raise it for functions of the file that fail.
+    """
+    file = read_kernel_file(path)
+    spec = getattr(file.module, "SPEC", None)
+    if isinstance(spec, KernelSpec):
+        return replace(spec, file=str(file.path), space=spec.space or file.optional("space"))
+    own = _OwnKernel(file)
+    return KernelSpec(
+        name=file.name,
+        kernel=file.function,
+        default_shape=own.default_shape(),
+        default_config=own.default_config,
+        dtypes=own.dtypes(),
+        arguments=own.arguments,
+        grid=own.grid,
+        traffic_bytes=own.traffic_bytes,
+        flops=own.flops(),
+        constants=own.constants,
+        space=own.space,
+        file=str(file.path),
+        launch_source=file.launch_source(),
+    )
+
+
+class _OwnKernel:
+    """The functions of a `KernelSpec` over a file."""
+
+    def __init__(self, file: KernelFile) -> None:
+        self._file = file
+        make = file.required("arguments", "which gives the value of each parameter")
+        self._parameters = {
+            name: parameter
+            for name, parameter in inspect.signature(make).parameters.items()
+            if name != "config"
+        }
+        # What the interpreter finds holds for all configurations, and takes long.
+        self._interpreted: dict[object, dict[str, torch.Tensor]] = {}
+
+    def default_shape(self) -> dict[str, int]:
+        """The parameters of `arguments` with their defaults, 0 where there is none."""
+        shape = {
+            name: 0 if parameter.default is parameter.empty else parameter.default
+            for name, parameter in self._parameters.items()
+            if name != "dtype"
+        }
+        for name, size in shape.items():
+            if not isinstance(size, int):
+                raise UserError(f"{self._file.path}: the default of {name} is no size: {size!r}")
+        return shape
+
+    def dtypes(self) -> tuple[str, ...]:
+        """Every type where `arguments` takes one, its default first; else that of its tensors."""
+        names = {torch_type: name for name, torch_type in TORCH_TYPES.items()}
+        if "dtype" in self._parameters:
+            default = names.get(self._parameters["dtype"].default, "fp32")
+            return (default, *(name for name in TORCH_TYPES if name != default))
+        shape = self.default_shape()
+        if not all(shape.values()):
+            return ("fp32",)
+        values = Launch(self._file, shape, "fp32", _NO_CONFIG).values().values()
+        return tuple(names[v.dtype] for v in values if isinstance(v, torch.Tensor))[:1] or ("fp32",)
+
+    def default_config(self, problem: Problem) -> Config:
+        """The first of the file's configurations."""
+        return self._configs(problem)[0]
+
+    def space(self, problem: Problem, board: BoardInfo) -> SearchSpace:
+        """Just the file's configurations."""
+        configs = self._configs(problem)
+        return replace(SearchSpace.from_configs(configs), default=configs[0])
+
+    def _configs(self, problem: Problem) -> list[Config]:
+        launch = self._launch(problem, _NO_CONFIG)
+        return self._file.configurations({**problem.shape, **launch.values()})
+
+    def _launch(self, problem: Problem, config: Config) -> Launch:
+        return Launch(self._file, problem.shape, problem.dtype, config)
+
+    def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
+        """The kernel's arguments; outputs are what `reference` names, or the interpreter writes."""
+        launch = self._launch(problem, config)
+        values = launch.values()
+        expected = launch.reference(values)
+        if expected is None:
+            expected = self._from_interpreter(self._reference_launch(problem, config))
+        constants = {p.name for p in self._file.function.params if p.is_constexpr}
+        return tuple(
+            self._argument(name, value, expected.get(name))
+            for name, value in values.items()
+            if name not in constants
+        )
+
+    def _reference_launch(self, problem: Problem, config: Config) -> Launch:
+        """What the interpreter runs: this configuration where arguments depend on it."""
+        make = self._file.required("arguments", "")
+        follows = "config" in inspect.signature(make).parameters
+        return self._launch(problem, config if follows else self.default_config(problem))
+
+    def _from_interpreter(self, launch: Launch) -> dict[str, torch.Tensor]:
+        key = (*launch.shape.items(), launch.dtype, launch.config)
+        if key not in self._interpreted:
+            self._interpreted[key] = interpreted_outputs(launch)
+        return self._interpreted[key]
+
+    def _argument(self, name: str, value: Any, expected: torch.Tensor | None) -> Argument:
+        if isinstance(value, torch.Tensor):
+            if expected is None:
+                return input_array(name, value)
+            return output_array(name, expected, _tolerance(expected), start=value)
+        if isinstance(value, bool):
+            return Argument(name, "i1", int(value))
+        if isinstance(value, int):
+            fits = -_SMALLEST_I64 <= value < _SMALLEST_I64
+            return Argument(name, "i32" if fits else "i64", value)
+        return Argument(name, "fp32", value)
+
+    def grid(self, problem: Problem, config: Config) -> Grid:
+        """As the file's `grid` says."""
+        launch = self._launch(problem, config)
+        return launch.grid(launch.values())
+
+    def constants(self, problem: Problem, config: Config) -> Constants:
+        """Constexpr parameters that the configuration does not give."""
+        launch = self._launch(problem, config)
+        return launch.constants(launch.values())
+
+    def traffic_bytes(self, problem: Problem) -> float:
+        """Bytes of all tensors."""
+        values = self._launch(problem, _NO_CONFIG).values().values()
+        return sum(v.nbytes for v in values if isinstance(v, torch.Tensor))
+
+    def flops(self) -> Callable[[Problem], float] | None:
+        """The file's own `flops`, a function of the sizes, or None."""
+        function = self._file.optional("flops")
+        if function is None:
+            return None
+        parameters = inspect.signature(function).parameters
+        return lambda problem: float(
+            function(**{name: size for name, size in problem.shape.items() if name in parameters})
+        )
+
+
+def _tolerance(expected: torch.Tensor) -> Tolerance:
+    if not expected.is_floating_point():
+        return Tolerance()
+    names = {torch_type: name for name, torch_type in TORCH_TYPES.items()}
+    relative = _RELATIVE[names[expected.dtype]]
+    finite = expected.double()[expected.double().isfinite()]
+    size = float(finite.square().mean().sqrt()) if finite.numel() else 0.0
+    return Tolerance(atol=relative * size, rtol=relative)

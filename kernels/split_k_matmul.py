@@ -1,0 +1,110 @@
+"""Matrix product whose sums are split over programs, for few rows and columns and a long K."""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+from kernels.references.products import factors_and_product
+from kernels.spec import Grid, KernelSpec, Problem
+from kernels.values import input_array, output_array, size_bytes, sizes, tolerance_of_sum
+from launchers.arguments import Argument
+from search_spaces.config import Config
+
+__all__ = ["SPEC"]
+
+
+@triton.jit
+def split_k_matmul_kernel(
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    M,
+    N,
+    K,
+    stride_am,
+    stride_ak,
+    stride_bk,
+    stride_bn,
+    stride_cm,
+    stride_cn,
+    BLOCK_SIZE_M: tl.constexpr,
+    BLOCK_SIZE_N: tl.constexpr,
+    BLOCK_SIZE_K: tl.constexpr,
+    SPLIT_K: tl.constexpr,
+):
+    """C += A @ B in fp32 or int32: tiles of C along x, SPLIT_K parts of the sums along y.
+
+    A part is a run of whole blocks of K, so that what it reads of A lies together.
+    """
+    tiles_m = tl.cdiv(M, BLOCK_SIZE_M)
+    tile = tl.program_id(axis=0)
+    rows = (tile % tiles_m) * BLOCK_SIZE_M + tl.arange(0, BLOCK_SIZE_M)
+    columns = (tile // tiles_m) * BLOCK_SIZE_N + tl.arange(0, BLOCK_SIZE_N)
+    part = tl.cdiv(tl.cdiv(K, BLOCK_SIZE_K), SPLIT_K) * BLOCK_SIZE_K
+    start = tl.program_id(axis=1) * part
+    end = min(start + part, K)
+    depth = tl.arange(0, BLOCK_SIZE_K)
+    a_ptrs = a_ptr + rows[:, None] * stride_am + (start + depth)[None, :] * stride_ak
+    b_ptrs = b_ptr + (start + depth)[:, None] * stride_bk + columns[None, :] * stride_bn
+
+    total = tl.zeros((BLOCK_SIZE_M, BLOCK_SIZE_N), dtype=c_ptr.dtype.element_ty)
+    for first in range(start, end, BLOCK_SIZE_K):
+        inside = depth < end - first
+        a = tl.load(a_ptrs, mask=(rows[:, None] < M) & inside[None, :], other=0.0)
+        b = tl.load(b_ptrs, mask=inside[:, None] & (columns[None, :] < N), other=0.0)
+        total = tl.dot(a, b, total, out_dtype=c_ptr.dtype.element_ty)
+        a_ptrs += BLOCK_SIZE_K * stride_ak
+        b_ptrs += BLOCK_SIZE_K * stride_bk
+
+    c_ptrs = c_ptr + rows[:, None] * stride_cm + columns[None, :] * stride_cn
+    mask = (rows[:, None] < M) & (columns[None, :] < N)
+    tl.atomic_add(c_ptrs, total, mask=mask, sem="relaxed")
+
+
+def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
+    m, n, k = (problem.shape[name] for name in "MNK")
+    a, b, product = factors_and_product(problem.dtype, (m, k), (k, n))
+    if problem.dtype != "i8":
+        product = torch.matmul(a.double(), b.double()).float()
+    tolerance = tolerance_of_sum(_output_dtype(problem), k)
+    return (
+        input_array("a_ptr", a),
+        input_array("b_ptr", b),
+        output_array("c_ptr", product, tolerance, start=torch.zeros_like(product)),
+        *sizes(M=m, N=n, K=k),
+        *sizes(stride_am=k, stride_ak=1, stride_bk=n, stride_bn=1, stride_cm=n, stride_cn=1),
+    )
+
+
+def _grid(problem: Problem, config: Config) -> Grid:
+    rows = triton.cdiv(problem.shape["M"], int(config["BLOCK_SIZE_M"]))
+    columns = triton.cdiv(problem.shape["N"], int(config["BLOCK_SIZE_N"]))
+    return (rows * columns, int(config["SPLIT_K"]), 1)
+
+
+def _output_dtype(problem: Problem) -> str:
+    return "i32" if problem.dtype == "i8" else "fp32"
+
+
+def _traffic_bytes(problem: Problem) -> float:
+    m, n, k = (problem.shape[name] for name in "MNK")
+    # C is read and written.
+    inputs = size_bytes(problem.dtype) * (m * k + k * n)
+    return inputs + 2 * size_bytes(_output_dtype(problem)) * m * n
+
+
+SPEC = KernelSpec(
+    name="split_k_matmul",
+    kernel=split_k_matmul_kernel,
+    default_shape={"M": 16, "N": 128, "K": 2048},
+    default_config=Config(
+        {"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 16, "BLOCK_SIZE_K": 16, "SPLIT_K": 4}
+    ),
+    dtypes=("fp32", "fp16", "bf16", "i8"),
+    arguments=_arguments,
+    grid=_grid,
+    flops=lambda problem: 2 * problem.shape["M"] * problem.shape["N"] * problem.shape["K"],
+    traffic_bytes=_traffic_bytes,
+)

@@ -1,0 +1,123 @@
+"""The parts that the spaces of several kernels have in common: pruning rules for their blocks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from kernels.spec import Problem
+from rvv_runner.board import BoardInfo
+from search_spaces import rules
+from search_spaces.config import Config
+from search_spaces.space import Parameter, Rule, SearchSpace
+
+__all__ = [
+    "TOTAL_BYTES",
+    "chunks_of_rows",
+    "elements_of",
+    "parameters",
+    "product_operands",
+    "product_rules",
+    "pruned",
+    "row_rules",
+    "size_of",
+]
+
+# Kernels add up in fp32 or int32, whatever they read, so rows of 32-bit lanes fill registers.
+TOTAL_BYTES = 4
+
+
+def size_of(config: Config, *names: str) -> int:
+    """The product of some of a configuration's sizes."""
+    return math.prod(int(config[name]) for name in names)
+
+
+def elements_of(*names: str, copies: int = 1) -> Callable[[Config], int]:
+    """The elements of `copies` blocks whose sides are these parameters, as rules ask for them."""
+    return lambda config: copies * size_of(config, *names)
+
+
+def parameters(**values: Sequence[int]) -> tuple[Parameter, ...]:
+    """Parameters in the order given."""
+    return tuple(Parameter(name, tuple(sizes)) for name, sizes in values.items())
+
+
+def chunks_of_rows(columns: int) -> tuple[int, ...]:
+    """Block sizes for rows that are walked over a part at a time, up to a whole row."""
+    whole_row = rules.next_power_of_two(columns)
+    return rules.powers_of_two(min(4, whole_row), whole_row)
+
+
+def pruned(problem: Problem, tuned: tuple[Parameter, ...], pruning: Sequence[Rule]) -> SearchSpace:
+    """The space of these parameters, in which the default configuration is always allowed."""
+    default = problem.default_config
+    return SearchSpace(tuned, rules.sparing(default, pruning), default)
+
+
+def product_rules(
+    problem: Problem,
+    board: BoardInfo,
+    working_set: Callable[[Config], int],
+    *,
+    grouped: bool = False,
+    least_m: int = 1,
+) -> list[Rule]:
+    """For a tile of BLOCK_SIZE_M x BLOCK_SIZE_N sums of products along dimensions M, N and K.
+
+    Args:
+        problem: has the dimensions M, N and K.
+        board: what it runs on.
+        working_set: elements of the blocks of one step, which should fit the L2 cache.
+        grouped: whether GROUP_SIZE_M rows of tiles are walked column by column.
+        least_m: blocks of so many rows are allowed however small M is.
+    """
+    m, n, k = (problem.shape[name] for name in "MNK")
+    lanes = rules.lanes_in_register(board.vlen_bits, TOTAL_BYTES)
+    blocks = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K")
+    order = rules.group_has_effect("GROUP_SIZE_M", ("BLOCK_SIZE_M", m), ("BLOCK_SIZE_N", n))
+    pruning = [
+        rules.rows_fill_registers("BLOCK_SIZE_N", lanes),
+        rules.block_within_problem("BLOCK_SIZE_M", "M", m, at_least=least_m),
+        rules.block_within_problem("BLOCK_SIZE_N", "N", n, at_least=lanes),
+        rules.block_within_problem("BLOCK_SIZE_K", "K", k),
+        *([order] if grouped else []),
+        rules.enough_work(blocks, (m, n, k), lanes),
+        rules.stack_within_limit(elements_of("BLOCK_SIZE_M", "BLOCK_SIZE_N"), TOTAL_BYTES),
+    ]
+    return pruning + _cache_rule(board, working_set, rules.element_bytes(problem.dtype))
+
+
+def product_operands(config: Config) -> int:
+    """Elements of the blocks of A, B and C of one step of a matrix product."""
+    m, n, k = (size_of(config, f"BLOCK_SIZE_{name}") for name in "MNK")
+    return m * k + k * n + m * n
+
+
+def row_rules(
+    board: BoardInfo,
+    rows: Mapping[str, tuple[str, int]],
+    columns: Mapping[str, tuple[str, int]],
+    working_set: Callable[[Config], int],
+) -> list[Rule]:
+    """For blocks of rows of a matrix or image, each row of which becomes vectors.
+
+    Args:
+        board: what it runs on.
+        rows, columns: for a block size, the dimension it divides and that dimension's size.
+        working_set: 32-bit elements of the blocks of one step, which should fit the L2 cache.
+    """
+    lanes = rules.lanes_in_register(board.vlen_bits, TOTAL_BYTES)
+    pruning = [rules.block_within_problem(name, *of) for name, of in rows.items()]
+    for name, of in columns.items():
+        pruning.append(rules.rows_fill_registers(name, lanes))
+        pruning.append(rules.block_within_problem(name, *of, at_least=lanes))
+    pruning.append(rules.stack_within_limit(working_set, TOTAL_BYTES))
+    return pruning + _cache_rule(board, working_set, TOTAL_BYTES)
+
+
+def _cache_rule(
+    board: BoardInfo, working_set: Callable[[Config], int], size_bytes: int
+) -> list[Rule]:
+    if board.l2_bytes is None:
+        return []
+    return [rules.working_set_within_l2(working_set, size_bytes, board.l2_bytes)]

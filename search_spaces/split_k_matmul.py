@@ -1,0 +1,29 @@
+"""What may be tried for a matrix product whose sums are split."""
+
+from __future__ import annotations
+
+from kernels.spec import Problem
+from rvv_runner.board import BoardInfo
+from search_spaces import rules
+from search_spaces.blocks import parameters, product_operands, product_rules, pruned, size_of
+from search_spaces.space import Rule, SearchSpace
+
+__all__ = ["space"]
+
+
+def space(problem: Problem, board: BoardInfo) -> SearchSpace:
+    """Blocks as in a plain product, and SPLIT_K parts with a block of K each at least."""
+    k = problem.shape["K"]
+    tuned = parameters(
+        BLOCK_SIZE_M=rules.powers_of_two(1, 128),
+        BLOCK_SIZE_N=rules.powers_of_two(4, 512),
+        BLOCK_SIZE_K=rules.powers_of_two(1, 512),
+        SPLIT_K=(1, 2, 4, 8, 16),
+    )
+    every_part_has_work = Rule(
+        "every-part-has-work",
+        f"SPLIT_K parts of whole blocks of BLOCK_SIZE_K are more than K = {k} holds",
+        lambda config: size_of(config, "SPLIT_K") <= -(-k // size_of(config, "BLOCK_SIZE_K")),
+    )
+    pruning = product_rules(problem, board, product_operands)
+    return pruned(problem, tuned, [*pruning, every_part_has_work])

@@ -1,0 +1,63 @@
+"""Builds a kernel as the tuner does and runs it, checked, under QEMU or on this machine."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from engine.artifacts import ArtifactStore
+from engine.kernel_builder import BuildRequest, KernelBuilder
+from kernels.spec import Problem
+from kernels.values import TORCH_TYPES
+from launchers.arguments import Argument
+from launchers.output import parse_launcher_output
+from rvv_runner.measurement import Artifact
+from search_spaces.config import Config
+from triton_rvv.host_target import host_target
+from triton_rvv.target import RVVTarget
+
+__all__ = ["BOARD", "HOST", "run_kernel", "values_of"]
+
+RUN_TIMEOUT_S = 60
+BOARD = RVVTarget(vlen_bits=256, cpu="spacemit-x60")
+HOST = host_target()
+
+_QEMU = [
+    "qemu-riscv64",
+    "-cpu",
+    "rv64,v=true,vlen=256,vext_spec=v1.0,Zfh=true,zba=true,zbb=true,zbs=true",
+]
+
+
+def run_kernel(
+    problem: Problem, blocks: Mapping[str, int], folder: Path, target: object = BOARD
+) -> None:
+    """Fails where the default configuration, changed by `blocks`, gives a wrong output."""
+    config = Config({**problem.default_config, **blocks})
+    request = BuildRequest(
+        problem.spec.load_name, problem.shape, problem.dtype, target, ArtifactStore(folder)
+    )
+    built = KernelBuilder(request).build(config)
+    assert isinstance(built, Artifact), built.reason
+    grid = ",".join(map(str, built.grid))
+    command = [str(built.elf_path), str(built.data_path), "--grid", grid, "--repeats", "0"]
+    done = subprocess.run(
+        command if target == HOST else [*_QEMU, *command],
+        capture_output=True,
+        text=True,
+        timeout=RUN_TIMEOUT_S,
+        check=False,
+    )
+    report = parse_launcher_output(done.stdout)
+    assert done.returncode == 0, report.mismatch or (done.returncode, done.stderr)
+    assert report.output_ok is True
+
+
+def values_of(array: np.ndarray, argument: Argument) -> torch.Tensor:
+    """An argument's contents as numbers in double precision, whatever type they are stored as."""
+    bits = torch.from_numpy(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    return bits.view(TORCH_TYPES[argument.element_type]).double().reshape(array.shape)

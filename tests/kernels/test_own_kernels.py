@@ -1,0 +1,364 @@
+"""Kernels in a user's own file: what is read from it, how it is checked, and mistakes in it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from kernel_runs import run_kernel
+
+from engine import new
+from engine.errors import UserError
+from kernels.registry import load_kernel, make_problem
+from kernels.spec import Problem
+from rvv_runner.devices import load_board
+from search_spaces.registry import space_for
+
+pytestmark = pytest.mark.timeout(180)
+
+COMMAND_TIMEOUT_S = 150
+HEAD = """import torch
+import triton
+import triton.language as tl
+"""
+# Twice x; with PLUS, wrongly, one more.
+TWICE = (
+    HEAD
+    + """
+@triton.jit
+def twice_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr, PLUS: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    tl.store(out_ptr + at, 2 * x + (1 if PLUS else 0), mask=at < n)
+
+def get_twice_kernel_autotune_config():
+    return [triton.Config({"BLOCK": 64, "PLUS": False}), triton.Config({"BLOCK": 64, "PLUS": True})]
+
+def arguments(N=200):
+    return {"x_ptr": torch.randn(N), "out_ptr": torch.empty(N), "n": N}
+
+def grid(meta):
+    return triton.cdiv(meta["N"], meta["BLOCK"]), 1
+"""
+)
+# As the source documents write kernels: no decorator, and triton-cpu's num_threads.
+PRODUCT = (
+    HEAD
+    + """
+GROUP_SIZE_M = 2
+
+def product_kernel(a_ptr, b_ptr, c_ptr, M, N, K,
+                   BLOCK_SIZE_M: tl.constexpr, BLOCK_SIZE_N: tl.constexpr,
+                   BLOCK_SIZE_K: tl.constexpr, GROUP_SIZE_M: tl.constexpr, FLAG: tl.constexpr):
+    m = tl.program_id(0) * BLOCK_SIZE_M + tl.arange(0, BLOCK_SIZE_M)
+    n = tl.program_id(1) * BLOCK_SIZE_N + tl.arange(0, BLOCK_SIZE_N)
+    total = tl.zeros((BLOCK_SIZE_M, BLOCK_SIZE_N), tl.float32)
+    for first in range(0, K, BLOCK_SIZE_K):
+        k = first + tl.arange(0, BLOCK_SIZE_K)
+        a = tl.load(a_ptr + m[:, None] * K + k, mask=(m[:, None] < M) & (k < K), other=0.0)
+        b = tl.load(b_ptr + k[:, None] * N + n, mask=(k[:, None] < K) & (n < N), other=0.0)
+        total = tl.dot(a, b, total)
+    tl.store(c_ptr + m[:, None] * N + n, total, mask=(m[:, None] < M) & (n < N))
+
+def get_product_kernel_autotune_config(num_threads=0):
+    blocks = [(8, 16), (4, 8), (8, 16)]
+    return [triton.Config({"BLOCK_SIZE_M": m, "BLOCK_SIZE_N": n, "BLOCK_SIZE_K": 8,
+                           "GROUP_SIZE_M": GROUP_SIZE_M, "FLAG": False}, num_threads=num_threads)
+            for m, n in blocks]
+
+def arguments(M, N, K):
+    return {"a_ptr": torch.randn(M, K), "b_ptr": torch.randn(K, N), "c_ptr": torch.empty(M, N),
+            "M": M, "N": N, "K": K}
+
+def grid(meta):
+    return [triton.cdiv(meta[name], meta[f"BLOCK_SIZE_{name}"]) for name in "MN"]
+
+def reference(a_ptr, b_ptr):
+    return {"c_ptr": a_ptr @ b_ptr}
+"""
+)
+# As Triton's users write them: decorated, pruned, with a heuristic, adding to what is there.
+DECORATED = (
+    HEAD
+    + """
+def prune(configs, named_args, **kwargs):
+    return [config for config in configs if config.kwargs["BLOCK"] <= named_args["n"]]
+
+@triton.autotune(
+    configs=[triton.Config({"BLOCK": block}, num_warps=4) for block in (32, 64, 128, 1024)],
+    key=["n"],
+    prune_configs_by={"early_config_prune": prune},
+)
+@triton.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
+@triton.jit
+def sum_into(x_ptr, total_ptr, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if EVEN:
+        x = tl.load(x_ptr + at)
+    else:
+        x = tl.load(x_ptr + at, mask=at < n, other=0.0)
+    tl.atomic_add(total_ptr, tl.sum(x))
+
+def arguments(N=160, dtype=torch.float32):
+    return {"x_ptr": torch.rand(N), "total_ptr": torch.ones(1), "n": N}
+
+grid = lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)
+
+def reference(x_ptr, total_ptr):
+    return {"total_ptr": total_ptr + x_ptr.sum()}
+
+def flops(N):
+    return N
+"""
+)
+# Padding that follows the configuration, so there is an expected output for each.
+PADDED = (
+    HEAD
+    + """
+@triton.jit
+def padded_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at) + 1)
+
+def get_padded_kernel_autotune_config():
+    return [triton.Config({"BLOCK": 16}), triton.Config({"BLOCK": 64})]
+
+def arguments(config, N=70):
+    rows = triton.cdiv(N, config.get("BLOCK", 1))
+    x = torch.zeros(rows * config.get("BLOCK", 1))
+    x[:N] = torch.randn(N)
+    return {"x_ptr": x, "out_ptr": torch.empty_like(x)}
+
+def grid(meta):
+    return meta["x_ptr"].numel() // meta["BLOCK"]
+"""
+)
+
+WITH_SPEC = (
+    HEAD
+    + """
+from dataclasses import replace
+from kernels.spec import KernelSpec
+from kernels.values import input_array, output_array, seeded_normal
+from search_spaces.config import Config
+from search_spaces.space import SearchSpace
+
+@triton.jit
+def twofold_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, 2 * tl.load(x_ptr + at))
+
+def _arguments(problem, config):
+    x = seeded_normal((64,), 0)
+    return input_array("x_ptr", x), output_array("out_ptr", 2 * x)
+
+SPEC = KernelSpec(
+    name="twofold", kernel=twofold_kernel, default_shape={}, default_config=Config({"BLOCK": 16}),
+    dtypes=("fp32",), arguments=_arguments, grid=lambda p, config: (64 // config["BLOCK"], 1, 1),
+    traffic_bytes=lambda problem: 512,
+)
+
+def space(problem, board):
+    configs = [{"BLOCK": block} for block in (8, 16, 32)]
+    return replace(SearchSpace.from_configs(configs), default=problem.default_config)
+"""
+)
+
+
+@pytest.fixture
+def problem_of(tmp_path):
+    def make(text: str, name: str = "twice", shape: dict | None = None, dtype=None) -> Problem:
+        path = tmp_path / f"{name}.py"
+        path.write_text(text)
+        return make_problem(load_kernel(str(path)), shape or {}, dtype)
+
+    return make
+
+
+@pytest.fixture
+def skeleton(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    new.main(["axpy"])
+    return tmp_path / "axpy.py"
+
+
+def configs_of(problem: Problem) -> list:
+    space = space_for(problem, load_board("emulated").info)
+    assert space.default == problem.default_config
+    return list(space.valid_configs())
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp16"])
+def test_the_skeleton_is_right_as_it_stands(skeleton, tmp_path, dtype):
+    problem = make_problem(load_kernel(str(skeleton)), {"N": 1000}, dtype)
+    assert problem.default_config == {"BLOCK_SIZE": 1024}
+    assert len(configs_of(problem)) == 5
+    run_kernel(problem, {"BLOCK_SIZE": 64}, tmp_path)
+
+
+def test_the_skeleton_tunes(skeleton):
+    done = subprocess.run(
+        [sys.executable, "-m", "engine.tune", skeleton.name, "--trials", "2", "--shape", "N=500"],
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "status=correct\tcount=2" in done.stdout
+
+
+def test_a_file_is_never_overwritten(skeleton):
+    with pytest.raises(UserError, match=r"axpy\.py is there already"):
+        new.main(["axpy"])
+    with pytest.raises(UserError, match="2x is no name of a Python function"):
+        new.main(["2x"])
+
+
+def test_the_interpreter_stands_in_for_a_reference(problem_of, tmp_path):
+    problem = problem_of(TWICE)
+    assert problem.spec.flops is None
+    run_kernel(problem, {"PLUS": False}, tmp_path)
+    with pytest.raises(AssertionError, match=r"out_ptr\[0\] is "):
+        run_kernel(problem, {"PLUS": True}, tmp_path)
+
+
+def test_a_file_in_the_way_of_the_documents(problem_of, tmp_path):
+    problem = problem_of(PRODUCT, "product", {"M": 13, "N": 17, "K": 9})
+    assert len(configs_of(problem)) == 2  # one of three stands there twice
+    run_kernel(problem, {}, tmp_path)
+
+
+def test_sizes_without_a_default_have_to_be_given(problem_of):
+    with pytest.raises(UserError, match=r"no default size for N: give --shape N=\.\.\.,K=\.\.\."):
+        problem_of(PRODUCT, "product", {"M": 13})
+
+
+@pytest.mark.parametrize(("size", "blocks"), [(160, [32, 64, 128]), (64, [32, 64])])
+def test_a_decorated_kernel(problem_of, tmp_path, size, blocks):
+    """Any name will do where there is one such kernel; it adds to what its argument holds."""
+    problem = problem_of(DECORATED, "anything", {"N": size})
+    assert problem.spec.name == "sum_into"
+    assert [config["BLOCK"] for config in configs_of(problem)] == blocks
+    for block, even in [(32, True), (64, size == 64)]:
+        assert problem.constants({"BLOCK": block}) == {"BLOCK": block, "EVEN": even}
+    assert problem.spec.flops(problem) == size
+    run_kernel(problem, {"BLOCK": 64}, tmp_path)
+
+
+def test_arguments_may_follow_the_configuration(problem_of, tmp_path):
+    problem = problem_of(PADDED, "padded")
+    for block, programs in [(16, 5), (64, 2)]:
+        assert problem.spec.grid(problem, {"BLOCK": block}) == (programs, 1, 1)
+        run_kernel(problem, {"BLOCK": block}, tmp_path)
+
+
+def test_a_file_may_say_it_with_a_spec(problem_of, tmp_path):
+    """An entry as the project's own kernels have, and a function for the space."""
+    problem = problem_of(WITH_SPEC, "twofold")
+    assert len(configs_of(problem)) == 3
+    run_kernel(problem, {}, tmp_path)
+
+
+def test_what_makes_earlier_times_worthless(problem_of):
+    """More configurations do not; other arguments or another grid do."""
+    digest = problem_of(TWICE).spec.source_digest
+    last = 'triton.Config({"BLOCK": 64, "PLUS": True})'
+    more = TWICE.replace(last, f"{last}, triton.Config({{'BLOCK': 8, 'PLUS': False}})")
+    assert len(configs_of(problem_of(more))) == 3
+    assert problem_of(more).spec.source_digest == digest
+    assert problem_of(TWICE.replace("torch.randn", "torch.rand")).spec.source_digest != digest
+    assert problem_of(TWICE.replace('"BLOCK"]), 1', '"BLOCK"]), 1, 1')).spec.source_digest != digest
+    assert problem_of(TWICE.replace("2 * x", "x + x")).spec.source_digest != digest
+
+
+def test_a_file_may_import_its_neighbours(problem_of, tmp_path):
+    (tmp_path / "lengths_of_mine.py").write_text("LENGTH = 48")
+    lazily = "def arguments():\n    from lengths_of_mine import LENGTH as N"
+    text = TWICE.replace("def arguments(N=200):", lazily).replace('meta["N"]', 'meta["n"]')
+    problem = problem_of("from lengths_of_mine import LENGTH\n" + text)
+    (x, *_) = problem.spec.arguments(problem, problem.default_config)
+    assert x.value.shape == (48,)
+
+
+def test_memory_that_nobody_filled_holds_nan(problem_of):
+    problem = problem_of(PRODUCT, "product", {"M": 4, "N": 4, "K": 4})
+    (output,) = [
+        argument
+        for argument in problem.spec.arguments(problem, problem.default_config)
+        if argument.expected is not None
+    ]
+    assert (output.value != output.value).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("import torch", "import torhc"), r":1 cannot be imported: ModuleNotFoundError: No mod"),
+        (("def grid(meta):", "def grid(meta:"), r" cannot be imported: SyntaxError: '\(' was nev"),
+        (
+            ("@triton.jit\ndef twice_kernel", "def other"),
+            "should have a kernel called twice_kernel",
+        ),
+        (("def arguments(N", "def inputs(N"), "has no function arguments, which gives the value"),
+        (("def grid(", "def programs("), "has no function grid, which says how many programs"),
+        (("def get_twice", "def get_thrice"), "has no function get_twice_kernel_autotune_config"),
+        (('"n": N}', '"m": N}'), "twice_kernel has no parameter m"),
+        ((', "n": N}', "}"), "arguments gives no value for n"),
+        (("torch.randn(N)", "torch.randn(N, 2)[:, 0]"), r"x_ptr is not contiguous: use x_ptr\.con"),
+        (("torch.randn(N)", "[1, 2]"), r"x_ptr is neither a tensor nor a number: \[1, 2\]"),
+        (("N=200):", "N=2.5):"), r"the default of N is no size: 2\.5"),
+        (("torch.randn(N)", "torch.rand(-N)"), r":15 fails in arguments: RuntimeError: Trying to"),
+        (('"BLOCK"]), 1', '"BLOCKS"]), 1'), ":18 fails in grid: KeyError: 'BLOCKS'"),
+        (('"BLOCK"]), 1', '"BLOCK"]), 0'), r"grid gives \(4, 0\), not one to three sizes above 0"),
+        (('{"BLOCK": 64, "PLUS": True}', '{"BLOCK": 64}'), "name different parameters"),
+        (('"PLUS": True}', '"MINUS": True}'), "name different parameters"),
+        (('"PLUS"', '"MINUS"'), "has MINUS, which is no tl.constexpr of twice_kernel"),
+        (
+            ("return [triton.Config", "return None.x + [triton.Config"),
+            "fails in get_twice_kernel_autotu",
+        ),
+        (
+            ("tl.arange(0, BLOCK)", "tl.arange(0, BLOCKS)"),
+            "interpreter cannot run the kernel: .*BL",
+        ),
+        (("tl.store(out_ptr + at, 2 * x + (1 if PLUS else 0), mask=at < n)", "pass"), "changes no"),
+        (
+            ("torch.randn(N)", "torch.randn(N).bfloat16()"),
+            "does not compute with bf16, which x_ptr",
+        ),
+        (
+            ("def grid", "def reference():\n    return 1\ndef grid"),
+            "reference has to return a dict",
+        ),
+        (
+            ("def grid", "def reference(x_ptr):\n    return {'out_ptr': x_ptr[1:]}\ndef grid"),
+            r"reference gives out_ptr the shape \(199,\), and arguments \(200,\)",
+        ),
+        (
+            ("def grid", "def reference(y):\n    return {}\ndef grid"),
+            "reference takes y, and there",
+        ),
+    ],
+)
+def test_mistakes(problem_of, change, sentence):
+    assert change[0] in TWICE
+    with pytest.raises(UserError, match=sentence) as caught:
+        use(problem_of(TWICE.replace(*change)))
+    assert "\n" not in str(caught.value)
+    assert "twice.py" in str(caught.value)
+
+
+def use(problem: Problem) -> None:
+    """Ask for all that a build asks for."""
+    config = configs_of(problem)[0]
+    problem.spec.arguments(problem, config)
+    problem.spec.grid(problem, config)
+    problem.constants(config)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(UserError, match=r"there is no file .*none\.py: give the path of a Python"):
+        load_kernel(str(tmp_path / "none.py"))

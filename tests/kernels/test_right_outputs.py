@@ -1,0 +1,52 @@
+"""Every kernel against its reference under QEMU and on this machine, built as the tuner builds."""
+
+from __future__ import annotations
+
+import pytest
+from kernel_runs import BOARD, HOST, run_kernel
+from small_shapes import EVEN, RAGGED
+
+from kernels.registry import kernel_names, load_kernel, make_problem
+
+pytestmark = pytest.mark.timeout(120)
+
+# Blocks that walk over rows or columns in several steps, where the default does it in one.
+STEPS = {
+    "layernorm_fwd": {"BLOCK_SIZE_M": 2, "BLOCK_SIZE_N": 32},
+    "layernorm_bwd": {"BLOCK_SIZE_M": 2, "ROW_BLOCKS": 3},
+    "cross_entropy": {"BLOCK_SIZE_M": 2, "BLOCK_SIZE_N": 32},
+    "rope_fwd": {"BLOCK_SIZE_M": 2, "BLOCK_SIZE_H": 2},
+    "correlation": {"BLOCK_SIZE_W": 32},
+    "gemm_a8w8_blockscale": {"GROUP_SIZE_M": 2},
+}
+TYPES = [(name, dtype) for name in kernel_names() for dtype in load_kernel(name).dtypes]
+
+
+@pytest.mark.parametrize(("name", "dtype"), TYPES)
+def test_ragged_shape_on_the_board(name, dtype, tmp_path):
+    problem = make_problem(load_kernel(name), RAGGED[name], dtype)
+    run_kernel(problem, STEPS.get(name, {}), tmp_path, BOARD)
+
+
+@pytest.mark.parametrize("name", kernel_names())
+def test_even_shape_on_the_board(name, tmp_path):
+    run_kernel(make_problem(load_kernel(name), EVEN[name]), {}, tmp_path, BOARD)
+
+
+@pytest.mark.parametrize("name", kernel_names())
+@pytest.mark.parametrize("shapes", [RAGGED, EVEN], ids=["ragged", "even"])
+def test_both_shapes_on_the_host(name, shapes, tmp_path):
+    run_kernel(make_problem(load_kernel(name), shapes[name]), STEPS.get(name, {}), tmp_path, HOST)
+
+
+@pytest.mark.parametrize("block_rows", [4, 8, 16, 32, 64])
+def test_fused_moe_follows_its_block_of_rows(block_rows, tmp_path):
+    """Arguments and grid depend on BLOCK_SIZE_M, all the way through build and run."""
+    problem = make_problem(load_kernel("fused_moe"), RAGGED["fused_moe"])
+    run_kernel(problem, {"BLOCK_SIZE_M": block_rows, "GROUP_SIZE_M": 2}, tmp_path, BOARD)
+
+
+@pytest.mark.parametrize("parts", [1, 16])
+def test_split_k_with_parts_that_are_empty(parts, tmp_path):
+    problem = make_problem(load_kernel("split_k_matmul"), RAGGED["split_k_matmul"])
+    run_kernel(problem, {"SPLIT_K": parts, "BLOCK_SIZE_K": 32}, tmp_path, BOARD)
