@@ -58,7 +58,14 @@ class Load(Tensor):
         contiguous = self.pointers.last_stride(builder, linear=True)
         if contiguous is None or contiguous.constant != 1 or not self._is_plain_when_guarded:
             return [Val("i1", "false")]
-        return self.linear_guards() + self.mask_guards(builder)
+        return [self._spreads(builder), *self.linear_guards(), *self.mask_guards(builder)]
+
+    def _spreads(self, builder: Builder) -> Val:
+        """Whether neighbouring rows do not all lie in the same few sets of a cache."""
+        stride = self.pointers.components[-2].linear_stride(builder, self.pointers.index_type)
+        distance_bytes = builder.mul(stride, integer(self.element.size_bytes))
+        rest = builder.binary("and", distance_bytes, integer(CONFLICT_BYTES - 1))
+        return builder.compare("ne", rest, integer(0))
 
     @property
     def _is_plain_when_guarded(self) -> bool:
@@ -182,6 +189,8 @@ def _prefetch_ahead(
     rows, element = pointers.shape[-2], memory_type(pointers.pointee)
     stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
     ahead = min(ROWS_AHEAD, rows)
+    if pointers.advance is None and ahead == rows:
+        return
     distance = builder.mul(integer(ahead), stride)
     back = builder.mul(integer(ahead - rows), stride)
     beyond = integer(0) if pointers.advance is None else builder.add(pointers.advance, back)
@@ -197,6 +206,10 @@ READ, WRITE = integer(0, "i32"), integer(1, "i32")
 
 # Copying so many rows takes about as long as a line takes to come from memory.
 ROWS_AHEAD = 8
+
+# Half of what one way of a 32 KiB cache of 4 ways holds: of rows at multiples of this distance, 8
+# share two sets, and drive one another out.
+CONFLICT_BYTES = 4096
 
 
 def _condition(builder: Builder, mask: Mask | None, point: Point) -> Val:

@@ -232,6 +232,12 @@ class Elementwise(Tensor):
     def evaluate(self, builder: Builder, point: Point) -> Val:
         return self._emit(builder, [operand.at(builder, point) for operand in self.operands])
 
+    def own_bits(self) -> int:
+        # Floats that are kept as bits are computed with in float32.
+        around = (self, *self.operands)
+        wide = 32 if any(_is_kept_as_bits(tensor.element) for tensor in around) else 8
+        return max(self.element.bits, wide)
+
     @property
     def own_spans_rows(self) -> bool:
         return True
@@ -344,6 +350,10 @@ class Buffer(Tensor):
 
     def own_buffers(self) -> frozenset[str]:
         return frozenset([self.pointer.ref])
+
+
+def _is_kept_as_bits(element: ScalarType | PointerType) -> bool:
+    return isinstance(element, ScalarType) and element.is_kept_as_bits
 
 
 def memory_type(element: ScalarType | PointerType) -> str:
