@@ -1,155 +1,182 @@
-"""One configuration to one ELF, in this process: compile, link, keep."""
+"""Build for a board that is reached by hand: python -m engine.build KERNEL --out DIR ..."""
 
 from __future__ import annotations
 
-import hashlib
-import time
-import traceback
-from collections.abc import Mapping
-from dataclasses import dataclass
+import argparse
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from engine.artifacts import ArtifactStore, BuildFailure, digest, write_provenance
-from engine.toolchain import toolchain_versions
-from kernels.registry import load_kernel, make_problem
-from launchers.arguments import Argument
-from launchers.objects import launcher_object
-from rvv_runner.measurement import Artifact
-from search_spaces.config import Config
-from triton_rvv.errors import CompileError
-from triton_rvv.link import LinkError, link_elf, warm_up
-from triton_rvv.pipeline import compile_kernel
-from triton_rvv.target import RVVTarget
+from engine.cli import (
+    EXIT_FOUND,
+    EXIT_NOTHING_VALID,
+    ArgumentParser,
+    add_kernel_arguments,
+    one_of,
+    positive_whole_number,
+    run_command,
+    whole_number,
+)
+from rvv_runner.devices import known_board, known_boards
 
-__all__ = ["BuildRequest", "KernelBuilder"]
+if TYPE_CHECKING:
+    from engine.by_hand.study_file import StudyFile
+    from engine.by_hand.tree import Tree
+    from engine.kernel_builder import BuildRequest
+    from engine.search import Search
+    from kernels.spec import Problem
+    from rvv_runner.board import BoardInfo
+    from search_spaces.config import Config
 
+__all__ = ["main"]
 
-@dataclass(frozen=True)
-class BuildRequest:
-    """What a builder in another process has to know; picklable.
-
-    Args:
-        kernel, shape, dtype: as `kernels.registry` takes them.
-        target: what code is generated for.
-        store: where builds are kept.
-    """
-
-    kernel: str
-    shape: Mapping[str, int]
-    dtype: str
-    target: RVVTarget
-    store: ArtifactStore
-
-
-@dataclass(frozen=True)
-class _Job:
-    """What the compiler is given for one configuration."""
-
-    config: Config
-    signature: Mapping[str, str]
-    constants: Mapping[str, object]
-    known: Mapping[str, int]
-
-    @property
-    def label(self) -> str:
-        return _label(self.config)
+_PROG = "engine.build"
+_DESCRIPTION = "Builds configurations into a folder that runs on a board without this program."
+_EPILOG = (
+    "See docs/by_hand.md. Exit status: 0 where something was built, 1 where nothing could be, 2 "
+    "for a mistake in the command."
+)
+_DEFAULT_BOARD = "x60"
 
 
-class KernelBuilder:
-    """Builds configurations of one problem for one target.
-
-    The first on a machine waits a minute for the linker's libc.
+def main(argv: Sequence[str] | None) -> int:
+    """Run the command; the exit status.
 
     Raises:
-        UserError: where the request names an unknown kernel, dimension or element type.
+        UserError, BoardError: for a mistake in the arguments.
     """
+    return EXIT_FOUND if _build(_parse(argv)) else EXIT_NOTHING_VALID
 
-    def __init__(self, request: BuildRequest) -> None:
-        spec = load_kernel(request.kernel)
-        self._problem = make_problem(spec, request.shape, request.dtype)
-        self._target = request.target
-        self._store = request.store
-        warm_up()
-        self._launcher = launcher_object(request.target)
-        self._tools = toolchain_versions()
 
-    def build(self, config: Config) -> Artifact | BuildFailure:
-        """The ELF of `config`: from the store, or built and put there."""
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    add_kernel_arguments(parser)
+    add = parser.add_argument
+    add("--out", metavar="DIR", type=Path, required=True, help="a new folder")
+    add(
+        "--board",
+        metavar="NAME",
+        type=one_of("board", known_boards),
+        default=_DEFAULT_BOARD,
+        help=f"what it will run on: one of {', '.join(known_boards())} (default: %(default)s)",
+    )
+    add(
+        "--proposals",
+        metavar="N",
+        type=positive_whole_number,
+        help="the next N that the study would try (default: every valid configuration)",
+    )
+    add("--sampler", metavar="NAME", default="auto", help="of the study (default: %(default)s)")
+    add("--seed", metavar="N", type=whole_number, default=0, help="of the sampler")
+    add("--storage", metavar="URL", help="of the study (default: studies/tuner.journal)")
+    add("--study", metavar="NAME", help="name of the study (default: made from the problem)")
+    add(
+        "--jobs",
+        metavar="N",
+        type=positive_whole_number,
+        default=len(os.sched_getaffinity(0)),
+        help="builds at once (default: one a core)",
+    )
+    return parser.parse_args(argv)
+
+
+def _build(arguments: argparse.Namespace) -> bool:
+    """Write the folder; whether there is an executable in it."""
+    # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
+    from engine.by_hand.study_file import write_study_file
+    from engine.by_hand.tree import Tree
+    from kernels.registry import load_kernel, make_problem
+
+    problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
+    board = known_board(arguments.board)
+    search, study_file, request = _open_study(arguments, problem, board.info(arguments.board))
+    tree = Tree(arguments.out, problem.spec.name, board)
+    tree.begin()
+    configs = _next(search, arguments.proposals)
+    print(f"building {len(configs)} of {search.size} valid configurations", flush=True)
+    built = _fill(tree, configs, request, arguments.jobs)
+    write_study_file(arguments.out, study_file)
+    print(f"built: {built}, in {arguments.out}")
+    print(f"next: python3 {arguments.out / 'transfer_to_remote.py'} USER@HOST:FOLDER")
+    return built > 0
+
+
+def _open_study(
+    arguments: argparse.Namespace, problem: Problem, info: BoardInfo
+) -> tuple[Search, StudyFile, BuildRequest]:
+    """The study that the folder is for, how to find it again, and what builders have to know."""
+    from engine.artifacts import ARTIFACT_FOLDER, ArtifactStore
+    from engine.by_hand.study_file import StudyFile
+    from engine.kernel_builder import BuildRequest
+    from engine.search import Search
+    from engine.study import DEFAULT_STORAGE, open_study
+    from engine.tuning import identity_of
+    from search_spaces.registry import space_for
+
+    space = space_for(problem, info)
+    storage = arguments.storage or str(Path(DEFAULT_STORAGE).resolve())
+    identity = identity_of(problem, info, arguments.sampler)
+    stored = open_study(storage, identity, space, arguments.study)
+    study_file = StudyFile(
+        kernel=problem.spec.load_name,
+        shape=dict(problem.shape),
+        dtype=problem.dtype,
+        board=arguments.board,
+        sampler=arguments.sampler,
+        storage=storage,
+        study=stored.study_name,
+        made_with=dict(identity.made_with),
+    )
+    store = ArtifactStore(ARTIFACT_FOLDER.resolve())
+    request = BuildRequest(
+        problem.spec.load_name, problem.shape, problem.dtype, info.target, store, problem.outputs
+    )
+    return Search(space, arguments.sampler, arguments.seed, stored), study_file, request
+
+
+def _next(search: Search, proposals: int | None) -> list[Config]:
+    """The configurations to build: the study's next proposals, or all that it has not tried.
+
+    Proposals are given back at once: whoever tunes meanwhile may try them as well.
+    """
+    if proposals is None:
+        tried = {trial.config for trial in search.trials()}
+        return [config for config in search.space.valid_configs() if config not in tried]
+    configs: list[Config] = []
+    while len(configs) < proposals and (config := search.ask()) is not None:
+        configs.append(config)
+    for config in configs:
+        search.tell(config, None, status="board")
+    return configs
+
+
+def _fill(tree: Tree, configs: Sequence[Config], request: BuildRequest, jobs: int) -> int:
+    """Build into the folder; how many builds went well."""
+    import functools
+
+    from engine.artifacts import BuildFailure
+    from engine.builders import BuilderPool
+    from engine.kernel_builder import KernelBuilder
+    from engine.ray_workers import ray_session
+
+    variants: list[dict[str, object]] = []
+    with ray_session(jobs):
+        builders = BuilderPool(functools.partial(KernelBuilder, request), jobs)
         try:
-            return self._build(config)
-        except (CompileError, LinkError) as error:
-            return BuildFailure(str(error))
-        except Exception as error:  # neither the compiler nor the kernel's file may end the study
-            return self._unexpected(config, error)
-
-    def _build(self, config: Config) -> Artifact | BuildFailure:
-        spec = self._problem.spec
-        arguments = spec.arguments(self._problem, config)
-        job = _Job(
-            config=config,
-            signature={argument.name: argument.type for argument in arguments},
-            constants={**spec.constants, **config},
-            known=_integers(arguments),
-        )
-        key = digest(spec.kernel.cache_key, job, str(self._target), self._tools)
-        found = self._store.find(spec.name, job.label, key)
-        if found is None:
-            self._compile_and_link(job, key)
-            found = self._store.find(spec.name, job.label, key)
-            if found is None:
-                return BuildFailure(f"the build is no longer in {self._store.root}")
-        elf, provenance = found
-        return Artifact(
-            elf_path=elf,
-            sha256=hashlib.sha256(elf.read_bytes()).hexdigest(),
-            data_path=self._store.data_file(spec.name, arguments),
-            grid=spec.grid(self._problem, config),
-            vlen_bits=self._target.vlen_bits,
-            provenance=provenance,
-        )
-
-    def _compile_and_link(self, job: _Job, key: str) -> None:
-        spec = self._problem.spec
-        with self._store.new_folder(spec.name, job.label, key) as folder:
-            compiled = compile_kernel(
-                spec.kernel, job.signature, job.constants, self._target, known=job.known
-            )
-            stem = folder / f"{spec.name}_kernel"
-            stem.with_suffix(".ttir").write_text(compiled.ttir)
-            stem.with_suffix(".llir").write_text(compiled.llir)
-            stem.with_suffix(".s").write_text(compiled.assembly)
-            stem.with_suffix(".o").write_bytes(compiled.object)
-            start_s = time.perf_counter()
-            link_elf([stem.with_suffix(".o"), self._launcher], stem.with_suffix(".elf"))
-            provenance = {
-                "problem": self._problem.name,
-                "config": dict(job.config),
-                "target": str(self._target),
-                "key": key,
-                "tools": self._tools,
-                "stages_s": {**compiled.stages_s, "link": time.perf_counter() - start_s},
-            }
-            write_provenance(folder, provenance)
-
-    def _unexpected(self, config: Config, error: Exception) -> BuildFailure:
-        """A failure whose traceback is kept, for whoever mends what failed."""
-        name = f"{self._problem.name}-{_label(config)}-{digest(str(self._target), self._tools)}.txt"
-        report = self._store.root / "failures" / name
-        report.parent.mkdir(parents=True, exist_ok=True)
-        report.write_text("".join(traceback.format_exception(error)))
-        what = str(error).splitlines()[0] if str(error) else "no message"
-        return BuildFailure(
-            f"the build failed with {type(error).__name__} ({what}); traceback in {report}"
-        )
+            with ThreadPoolExecutor(jobs) as lanes:
+                built = lanes.map(builders.build, configs)
+                for config, result in zip(configs, built, strict=True):
+                    if isinstance(result, BuildFailure):
+                        print(f"not built: {config}: {result.reason}", flush=True)
+                    else:
+                        variants.append(tree.add(config, result))
+        finally:
+            builders.close()
+    tree.finish(variants, list(configs[0]) if configs else [])
+    return len(variants)
 
 
-def _label(config: Config) -> str:
-    return "_".join(str(value) for value in config.values())
-
-
-def _integers(arguments: tuple[Argument, ...]) -> dict[str, int]:
-    """Values of the integer scalars, for which the compiler specialises as Triton's JIT does."""
-    return {
-        argument.name: int(argument.value)
-        for argument in arguments
-        if not argument.is_pointer and isinstance(argument.value, int)
-    }
+if __name__ == "__main__":
+    run_command(main, _PROG)

@@ -9,9 +9,22 @@ from typing import Literal
 from rvv_runner.measurement import Artifact, Measurement
 from search_spaces.config import Config
 
-__all__ = ["EndReason", "Event", "Listener", "RunEnded", "RunStarted", "Standing", "TrialFinished"]
+__all__ = [
+    "BoardBack",
+    "BoardEvent",
+    "BoardNote",
+    "BoardRecord",
+    "BoardTakenOut",
+    "EndReason",
+    "Event",
+    "Listener",
+    "RunEnded",
+    "RunStarted",
+    "Standing",
+    "TrialFinished",
+]
 
-EndReason = Literal["trials", "exhausted", "timeout", "interrupted", "failed"]
+EndReason = Literal["trials", "exhausted", "converged", "timeout", "interrupted", "failed"]
 
 
 @dataclass(frozen=True)
@@ -69,22 +82,80 @@ class TrialFinished:
 
 
 @dataclass(frozen=True)
+class BoardTakenOut:
+    """A board gets no more jobs until it passes its check; the job it had goes to another.
+
+    Args:
+        board: its name.
+        reason: what it is at fault for, in one sentence.
+    """
+
+    board: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class BoardBack:
+    """A board that was taken out has passed its check."""
+
+    board: str
+
+
+@dataclass(frozen=True)
+class BoardNote:
+    """What a user should know of a board that is well, in one sentence; said once."""
+
+    board: str
+    text: str
+
+
+@dataclass(frozen=True)
+class BoardRecord:
+    """What a board did in a run.
+
+    Args:
+        board: its name.
+        measured: configurations that it found out about.
+        faults: jobs that it failed, which went to another board or were run again.
+        busy_s: seconds that it spent on jobs.
+    """
+
+    board: str
+    measured: int = 0
+    faults: int = 0
+    busy_s: float = 0.0
+
+    def plus(self, other: BoardRecord) -> BoardRecord:
+        """Both together."""
+        return BoardRecord(
+            self.board,
+            self.measured + other.measured,
+            self.faults + other.faults,
+            self.busy_s + other.busy_s,
+        )
+
+
+@dataclass(frozen=True)
 class RunEnded:
     """No more trials in this run.
 
     Args:
-        reason: the number of trials was reached, every valid configuration was tried, the time was
+        reason: the number of trials was reached, every valid configuration was tried, little
+            more was to be expected, the time was
             up, the user stopped the run, or an error did, which is raised after this.
         tried: distinct configurations tried in the study.
         measured: trials that this run finished.
         wall_s: seconds that this run took.
+        boards: what each board did in this run.
     """
 
     reason: EndReason
     tried: int
     measured: int
     wall_s: float
+    boards: tuple[BoardRecord, ...] = ()
 
 
-Event = RunStarted | TrialFinished | RunEnded
+BoardEvent = BoardTakenOut | BoardBack | BoardNote
+Event = RunStarted | TrialFinished | BoardEvent | RunEnded
 Listener = Callable[[Event], None]

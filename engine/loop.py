@@ -8,15 +8,19 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TypeVar
 
 from engine.artifacts import BuildFailure
 from engine.board_pool import BoardPool
 from engine.builders import BuilderPool
+from engine.comparison import compare, leaders
+from engine.convergence import Convergence
 from engine.events import EndReason, Event, Listener, RunEnded, RunStarted, Standing, TrialFinished
+from engine.outcome import Outcome, failed_build
+from engine.racing import Race, noise_of
 from engine.search import Search
 from rvv_runner.board import BoardError
-from rvv_runner.measurement import Artifact, Measurement
+from rvv_runner.measurement import Artifact
 from search_spaces.config import Config
 
 __all__ = ["Budget", "TuningLoop"]
@@ -39,17 +43,15 @@ class Budget:
     Args:
         trials: distinct configurations to try in the study, earlier runs included.
         timeout_s: after so many seconds nothing new is started; None for no limit.
+        until_converged: nothing new is started once little more may be expected.
     """
 
     trials: int
     timeout_s: float | None = None
+    until_converged: bool = False
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    measurement: Measurement
-    artifact: Artifact | None = None
-    wall_s: float | None = None  # of the default's measurement, which sets the others' limit
+_T = TypeVar("_T")
 
 
 class _Interrupted(Exception):
@@ -93,7 +95,8 @@ class TuningLoop:
         budget: when to stop.
         in_flight: proposals that are open at once; enough to feed every board, but no more, since a
             proposal knows nothing of those before it that are still open.
-        repeats: timed runs of a measurement.
+        repeats: timed runs of a measurement, fewer for a configuration that is plainly slower than
+            the best; with more than one the leaders are measured again in turns at the end.
         estimated: whether the boards' times come from a model.
         listeners: told of every event, in this thread.
     """
@@ -116,10 +119,14 @@ class TuningLoop:
         self._budget = budget
         self._in_flight = in_flight
         self._repeats = repeats
+        self._convergence = Convergence(search)
+        self._race = Race(repeats)
+        for trial in search.trials():
+            self._race.learn(trial.times_s)
         self._estimated = estimated
         self._listeners = listeners
         self._stop = threading.Event()
-        self._pending: deque[tuple[Config, Future[_Outcome]]] = deque()
+        self._pending: deque[tuple[Config, Future[Outcome]]] = deque()
         self._set_aside: list[Config] = []
         self._faults_in_a_row = 0
         self._measured = 0
@@ -142,7 +149,10 @@ class TuningLoop:
         try:
             reason = self._run_lanes(start_s)
         finally:
-            ended = RunEnded(reason, self._search.tried, self._measured, time.monotonic() - start_s)
+            self._tell_of_boards()
+            wall_s = time.monotonic() - start_s
+            tried, records = self._search.tried, self._boards.records()
+            ended = RunEnded(reason, tried, self._measured, wall_s, records)
             self._emit(ended)
         return ended
 
@@ -150,7 +160,10 @@ class TuningLoop:
         lanes = ThreadPoolExecutor(self._in_flight, thread_name_prefix="lane")
         try:
             self._limit.learn(self._known_default_wall_s())
-            return self._drive(lanes, start_s)
+            reason = self._drive(lanes, start_s)
+            if self._repeats > 1 and reason != "timeout":
+                self._compare_leaders(lanes)
+            return reason
         except _Interrupted:
             return "interrupted"
         finally:
@@ -178,7 +191,9 @@ class TuningLoop:
         """Open proposals up to the number in flight; why no more are opened, if so."""
         while len(self._pending) < self._in_flight:
             if self._search.tried + len(self._pending) >= self._budget.trials:
-                return "trials"
+                return "exhausted" if self._search.size <= self._budget.trials else "trials"
+            if self._budget.until_converged and self._convergence.is_reached():
+                return "converged"
             timeout_s = self._budget.timeout_s
             if timeout_s is not None and time.monotonic() - start_s >= timeout_s:
                 return "timeout"
@@ -192,38 +207,43 @@ class TuningLoop:
             self._pending.append((config, lanes.submit(self._evaluate, config)))
         return None
 
-    def _wait_for(self, future: Future[_Outcome]) -> _Outcome:
+    def _wait_for(self, future: Future[_T]) -> _T:
         while not self._stop.is_set():
-            if wait([future], timeout=_POLL_S).done:
+            done = wait([future], timeout=_POLL_S).done
+            self._tell_of_boards()
+            if done:
                 return future.result()
         raise _Interrupted
 
-    def _evaluate(self, config: Config) -> _Outcome:
+    def _evaluate(self, config: Config) -> Outcome:
         """Build and measure; runs in a lane."""
         if config == self._search.space.default:
             return self._evaluate_default(config)
         built = self._builders.build(config)
         if isinstance(built, BuildFailure):
-            return _failed_build(built)
-        measurement = self._boards.measure(built, self._repeats, self._limit.wait())
-        return _Outcome(measurement, built)
+            return failed_build(built)
+        limit_s = self._limit.wait()
+        measurement = self._race.measure(lambda runs: self._boards.measure(built, runs, limit_s))
+        return Outcome(measurement, built)
 
-    def _evaluate_default(self, config: Config) -> _Outcome:
+    def _evaluate_default(self, config: Config) -> Outcome:
         """Build and measure with plenty of time, and set the limit of all others."""
         wall_s = None
         try:
             built = self._builders.build(config)
             if isinstance(built, BuildFailure):
-                return _failed_build(built)
+                return failed_build(built)
             start_s = time.monotonic()
-            measurement = self._boards.measure(built, self._repeats, _DEFAULT_LIMIT_S)
+            measurement = self._race.measure(
+                lambda runs: self._boards.measure(built, runs, _DEFAULT_LIMIT_S)
+            )
             if measurement.status == "correct":
                 wall_s = time.monotonic() - start_s
-            return _Outcome(measurement, built, wall_s)
+            return Outcome(measurement, built, wall_s)
         finally:
             self._limit.learn(wall_s)
 
-    def _tell(self, config: Config, outcome: _Outcome) -> None:
+    def _tell(self, config: Config, outcome: Outcome) -> None:
         measurement = outcome.measurement
         if measurement.status == "board":
             self._set_aside.append(config)
@@ -232,18 +252,41 @@ class TuningLoop:
             self._faults_in_a_row = 0
             self._measured += 1
             time_s = measurement.time_s if measurement.status == "correct" else None
+            self._race.learn(measurement.times_s)
             best = self._search.best()
             leads = time_s is not None and (best is None or time_s < best[1])
             self._search.tell(
                 config,
                 time_s,
                 status=measurement.status,
-                attributes=_attributes(outcome),
-                files=_texts(outcome.artifact) if leads else (),
+                attributes=outcome.attributes(),
+                files=outcome.texts() if leads else (),
             )
         self._emit(TrialFinished(config, measurement, outcome.artifact, self._standing()))
 
-    def _check_boards(self, outcome: _Outcome) -> None:
+    def _compare_leaders(self, lanes: ThreadPoolExecutor) -> None:
+        """Measure the leaders again in turns, unless that has been done for these trials."""
+        trials = self._search.trials()
+        repeats_itself = noise_of(trial.times_s for trial in trials) == 0
+        if repeats_itself or self._search.comparison is not None:
+            return
+        comparison = compare(
+            leaders(trials),
+            lambda order: self._wait_for(lanes.submit(self._measure_round, order)),
+            seed=len(trials),
+        )
+        if comparison is not None:
+            self._search.keep_comparison(comparison)
+
+    def _measure_round(self, configs: Sequence[Config]) -> list[float] | None:
+        """Times in seconds of one run of each configuration on one board; runs in a lane."""
+        built = [self._builders.build(config) for config in configs]
+        artifacts = [artifact for artifact in built if isinstance(artifact, Artifact)]
+        measured = self._boards.measure_in_turn(artifacts, 1, self._limit.wait())
+        times_s = [measurement.time_s for measurement in measured if measurement.time_s is not None]
+        return times_s if len(times_s) == len(configs) else None
+
+    def _check_boards(self, outcome: Outcome) -> None:
         if self._faults_in_a_row >= _FAULTS_IN_A_ROW:
             raise BoardError(
                 f"{_FAULTS_IN_A_ROW} configurations in a row could not be measured; "
@@ -265,6 +308,10 @@ class TuningLoop:
         for config in self._set_aside:
             self._search.tell(config, None, status="board")
 
+    def _tell_of_boards(self) -> None:
+        for event in self._boards.take_events():
+            self._emit(event)
+
     def _standing(self) -> Standing:
         search = self._search
         return Standing(search.tried, self._budget.trials, search.best(), search.default_time_s)
@@ -274,43 +321,10 @@ class TuningLoop:
             listener(event)
 
 
-def _measured(future: Future[_Outcome]) -> _Outcome | None:
+def _measured(future: Future[Outcome]) -> Outcome | None:
     """What a board found out about a configuration, or None where that was not to be."""
     if future.cancelled() or future.exception() is not None:
         return None
     outcome = future.result()
     # A build may have failed because of whatever ended the run.
     return None if outcome.artifact is None or outcome.measurement.status == "board" else outcome
-
-
-def _failed_build(failure: BuildFailure) -> _Outcome:
-    return _Outcome(Measurement(status="compile", reason=failure.reason))
-
-
-def _texts(artifact: Artifact | None) -> list[Path]:
-    """Assembly and IR, which optuna-dashboard shows with the trials that led the study."""
-    if artifact is None:
-        return []
-    paths = [artifact.elf_path.with_suffix(suffix) for suffix in (".s", ".llir")]
-    return [path for path in paths if path.is_file()]
-
-
-def _attributes(outcome: _Outcome) -> dict[str, object]:
-    """What is stored with a trial besides its time; JSON values only."""
-    measurement, artifact = outcome.measurement, outcome.artifact
-    attributes: dict[str, object] = {
-        "reason": measurement.reason,
-        "board": measurement.board,
-        "estimated": measurement.estimated,
-        "times_s": list(measurement.times_s),
-        "counters": dict(measurement.counters),
-        "max_abs_error": measurement.max_abs_error,
-        "conditions": dict(measurement.conditions),
-        "wall_s": outcome.wall_s,
-    }
-    if artifact is not None:
-        attributes["elf_sha256"] = artifact.sha256
-        attributes["elf_path"] = str(artifact.elf_path)
-        attributes["run_command"] = artifact.command
-        attributes["build_stages_s"] = artifact.provenance.get("stages_s")
-    return {name: value for name, value in attributes.items() if value not in ("", None, {})}

@@ -8,7 +8,18 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
-from engine.events import Event, Listener, RunEnded, RunStarted, Standing, TrialFinished
+from engine.events import (
+    BoardBack,
+    BoardEvent,
+    BoardNote,
+    BoardTakenOut,
+    Event,
+    Listener,
+    RunEnded,
+    RunStarted,
+    Standing,
+    TrialFinished,
+)
 from engine.results.units import short_config, speedup_text, time_text
 
 __all__ = ["LineProgress", "LiveProgress", "progress_on"]
@@ -20,19 +31,22 @@ def progress_on(stream: TextIO) -> Listener:
 
 
 class LineProgress:
-    """One line a finished trial: fields as key=value, separated by tabs.
+    """One line a finished trial or an event of a board: fields as key=value, separated by tabs.
 
-    Fields: trial, status, time_s, estimated, speedup, best_time_s, config, reason; one that is not
-    known is left out. The configuration comes last but one, the reason last.
+    A board's fields: board, event ("out", "back" or "note"), reason. A trial's: trial, status,
+    time_s, estimated, speedup, best_time_s, config, reason; one that is not known is left out. The
+    configuration comes last but one, the reason last.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def __call__(self, event: Event) -> None:
-        """Print a line where a trial ended."""
+        """Print a line where a trial ended, or something became of a board."""
         if isinstance(event, TrialFinished):
             print("\t".join(_fields(event)), file=self._stream, flush=True)
+        elif isinstance(event, BoardEvent):
+            print("\t".join(_board_fields(event)), file=self._stream, flush=True)
 
 
 def _fields(event: TrialFinished) -> list[str]:
@@ -49,6 +63,28 @@ def _fields(event: TrialFinished) -> list[str]:
     if measurement.reason:
         fields.append("reason=" + " ".join(measurement.reason.split()))
     return fields
+
+
+def _board_fields(event: BoardEvent) -> list[str]:
+    match event:
+        case BoardTakenOut(board, reason):
+            fields = [f"board={board}", "event=out", f"reason={' '.join(reason.split())}"]
+        case BoardBack(board):
+            fields = [f"board={board}", "event=back"]
+        case BoardNote(board, text):
+            fields = [f"board={board}", "event=note", f"reason={' '.join(text.split())}"]
+    return fields
+
+
+def _board_sentence(event: BoardEvent) -> str:
+    match event:
+        case BoardTakenOut(board, reason):
+            sentence = f"the board {board} was taken out: {reason}"
+        case BoardBack(board):
+            sentence = f"the board {board} is back"
+        case BoardNote(board, text):
+            sentence = f"the board {board}: {text}"
+    return sentence
 
 
 class LiveProgress:
@@ -73,6 +109,9 @@ class LiveProgress:
             if event.reason == "failed":  # no table follows
                 best = self._progress.tasks[self._task].fields["best"]
                 self._progress.console.print(best, markup=False, highlight=False)
+            return
+        if isinstance(event, BoardEvent):
+            self._progress.console.print(_board_sentence(event), markup=False, highlight=False)
             return
         standing = event.standing
         if isinstance(event, RunStarted):

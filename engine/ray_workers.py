@@ -58,6 +58,8 @@ class PoolClosed(Exception):
 def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
     """Ray for the length of the block: started on this machine, or a cluster that is there already.
 
+    A block within another one uses the outer one's Ray.
+
     Starting takes about two seconds. Where this process is killed, its workers end in a few seconds
     and the last of Ray's own processes within a minute.
 
@@ -68,6 +70,9 @@ def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
     Raises:
         UserError: where the cluster cannot be reached.
     """
+    if ray.is_initialized():  # by whoever runs several studies one after another
+        yield
+        return
     if address is not None:
         _join(address)
         try:

@@ -1,22 +1,21 @@
-"""Builders and boards for one problem on one device, ready to use, with Ray underneath."""
+"""Builders and boards for one problem, ready to use, with Ray underneath."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.artifacts import ARTIFACT_FOLDER, ArtifactStore
-from engine.board_pool import BoardPool
-from engine.build import BuildRequest, KernelBuilder
+from engine.board_pool import BoardPool, BoardSource
 from engine.builders import BuilderPool
+from engine.kernel_builder import BuildRequest, KernelBuilder
 from engine.ray_workers import ray_session
 from kernels.spec import Problem
 from rvv_runner.board import BoardInfo
 from rvv_runner.devices import load_board
-from triton_rvv.target import RVVTarget
 
 __all__ = ["Workbench", "boards_at_once", "cores", "workbench"]
 
@@ -54,35 +53,41 @@ def boards_at_once(info: BoardInfo) -> int:
 @contextlib.contextmanager
 def workbench(
     problem: Problem,
-    device: str,
+    devices: Sequence[str],
     info: BoardInfo,
     *,
     jobs: int,
-    boards: int,
     ray_address: str | None = None,
+    repeats: int | None = None,
 ) -> Iterator[Workbench]:
     """Builders and boards, which are closed at the end of the block.
 
     Args:
         problem: what is built.
-        device, info: the name of the board and what is known of it.
+        devices: names of boards of one kind; one that stands twice is opened twice.
+        info: what is known of them.
         jobs: builds at once.
-        boards: boards at once.
         ray_address: of a Ray cluster to build on; None for this machine.
+        repeats: timed runs of a measurement where the board does not repeat itself to the bit;
+            None for ten.
 
     Raises:
         UserError: where the Ray cluster does not answer.
-        BoardError: where a board cannot be used.
+        BoardError: where no board can be used.
     """
-    target = RVVTarget(vlen_bits=info.vlen_bits, cpu=info.cpu)
     store = ArtifactStore(ARTIFACT_FOLDER.resolve())
-    request = BuildRequest(problem.spec.name, problem.shape, problem.dtype, target, store)
+    request = BuildRequest(
+        problem.spec.load_name, problem.shape, problem.dtype, info.target, store, problem.outputs
+    )
     with ray_session(jobs, ray_address):
         builders = BuilderPool(functools.partial(KernelBuilder, request), jobs)
-        pool = BoardPool([functools.partial(load_board, device)] * boards)
+        pool = BoardPool(
+            [BoardSource(name, functools.partial(load_board, name)) for name in devices]
+        )
         try:
             pool.wait_open()
-            yield Workbench(builders, pool, repeats=1 if info.deterministic else _REPEATS)
+            runs = 1 if info.deterministic else repeats or _REPEATS
+            yield Workbench(builders, pool, repeats=runs)
         finally:
             builders.close()
             pool.close()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rvv_runner.measurement import Artifact, Measurement
+from triton_rvv.target import Backend, RVVTarget, Target
 
 __all__ = ["Board", "BoardError", "BoardInfo"]
 
@@ -28,6 +29,7 @@ class BoardInfo:
         l1d_bytes, l2_bytes: sizes of the data caches, None where not known.
         deterministic: true where a second run would give the same time to the bit.
         estimated: true where times come from a model and not from a clock.
+        backend: the kind of code that it runs.
     """
 
     name: str
@@ -40,6 +42,21 @@ class BoardInfo:
     l2_bytes: int | None = None
     deterministic: bool = False
     estimated: bool = False
+    backend: Backend = "rvv"
+
+    @property
+    def target(self) -> Target:
+        """What code is generated for."""
+        if self.backend == "rvv":
+            return RVVTarget(vlen_bits=self.vlen_bits, cpu=self.cpu)
+        from triton_rvv.host_target import host_target
+
+        return host_target()
+
+    @property
+    def study_device(self) -> str:
+        """What studies call it: boards of one kind share a study, and a model goes by its name."""
+        return self.name if self.estimated else self.kind
 
 
 class Board(Protocol):
@@ -48,6 +65,11 @@ class Board(Protocol):
     @property
     def info(self) -> BoardInfo:
         """What is known of the board."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know of the board once it is open, a sentence each."""
         ...
 
     def open(self) -> None:

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rvv_runner.board import BoardError
+from rvv_runner.board import BoardError, BoardInfo
 
 __all__ = [
     "BoardFile",
     "Emulation",
     "SshSettings",
     "board_file_names",
+    "board_kinds",
     "read_board_file",
     "user_board_folder",
 ]
@@ -126,6 +127,30 @@ class BoardFile:
     marchid: str | None = None
     ssh: SshSettings | None = None
 
+    @property
+    def wrapper(self) -> tuple[str, ...]:
+        """Command and arguments put in front of the executable."""
+        return self.ssh.wrapper if self.ssh is not None else ()
+
+    def info(self, name: str) -> BoardInfo:
+        """What is known of the board as one that measures with its own clock.
+
+        Args:
+            name: as the user gives it.
+        """
+        # A wrapper such as an emulator makes another kind of board of it.
+        wrapped = f"-under-{Path(self.wrapper[0]).name}" if self.wrapper else ""
+        return BoardInfo(
+            name=name,
+            kind=f"{self.kind}{wrapped}",
+            cpu=self.cpu,
+            vlen_bits=self.vlen_bits,
+            cores=self.cores,
+            frequency_hz=float(self.frequency_hz),
+            l1d_bytes=self.l1d_bytes,
+            l2_bytes=self.l2_bytes,
+        )
+
 
 def user_board_folder() -> Path:
     """Where people keep the files of their own boards, by the XDG base directory specification."""
@@ -145,15 +170,7 @@ def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
         BoardError: where it cannot be read, or an entry is unknown, missing or of the wrong type.
     """
     path = folder / f"{name}.toml"
-    entries = _read(path)
-    kind = entries.pop("kind", name)
-    if kind != name:
-        if kind not in board_file_names():
-            raise BoardError(
-                f"the board file {path} has kind = {kind!r}: "
-                f"make it one of {', '.join(board_file_names())}"
-            )
-        entries = {**_read(_FOLDER / f"{kind}.toml"), **entries}
+    kind, entries = _with_kind(path)
     for key in _REQUIRED:
         if key not in entries:
             raise BoardError(f"the board file {path} lacks the entry {key}: add it")
@@ -173,6 +190,26 @@ def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
         marchid=entries.get("marchid"),
         ssh=None if ssh is None else _ssh_settings(ssh),
     )
+
+
+def board_kinds() -> list[str]:
+    """Names of the files that describe a kind of board of their own, in alphabetical order."""
+    return [name for name in board_file_names() if read_board_file(name).kind == name]
+
+
+def _with_kind(path: Path) -> tuple[str, dict[str, Any]]:
+    """What kind of board a file describes, and its entries over those of that kind's file."""
+    entries = _read(path)
+    kind: str = entries.pop("kind", path.stem)
+    if kind == path.stem:
+        return kind, entries
+    if kind not in board_file_names():
+        raise BoardError(
+            f"the board file {path} has kind = {kind!r}: "
+            f"make it one of {', '.join(board_file_names())}"
+        )
+    kind, of_kind = _with_kind(_FOLDER / f"{kind}.toml")
+    return kind, {**of_kind, **entries}
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from engine.errors import nearest
 from rvv_runner.board import Board, BoardError
-from rvv_runner.board_file import BoardFile, board_file_names, read_board_file, user_board_folder
+from rvv_runner.board_file import (
+    BoardFile,
+    board_file_names,
+    board_kinds,
+    read_board_file,
+    user_board_folder,
+)
 from rvv_runner.emulated.board import EmulatedBoard
 
 __all__ = [
     "DEFAULT_DEVICE",
+    "HOST_DEVICE",
     "SSH_PREFIX",
     "board_file_of",
     "board_names",
+    "boards_by_kind",
     "check_device_name",
+    "known_board",
+    "known_boards",
     "load_board",
 ]
 
 DEFAULT_DEVICE = "emulated"
+HOST_DEVICE = "host"
 SSH_PREFIX = "ssh://"
 
 _EMULATED_PREFIX = "emulated:"
@@ -27,16 +39,16 @@ _FILE_SUFFIX = ".toml"
 
 
 def board_names() -> list[str]:
-    """The boards that have a name here: the emulated ones, the default first, then the user's own.
+    """The boards that have a name here: emulated ones, the default first, host, the user's own.
 
     Besides these, `load_board` takes ssh://USER@HOST and the path of a board file.
     """
     emulated = [
         f"{_EMULATED_PREFIX}{name}"
-        for name in board_file_names()
+        for name in board_kinds()
         if read_board_file(name).emulation is not None
     ]
-    return [DEFAULT_DEVICE, *emulated, *board_file_names(user_board_folder())]
+    return [DEFAULT_DEVICE, *emulated, HOST_DEVICE, *board_file_names(user_board_folder())]
 
 
 def check_device_name(name: str) -> None:
@@ -66,6 +78,10 @@ def load_board(name: str) -> Board:
         name = f"{_EMULATED_PREFIX}{_DEFAULT_EMULATED}"
     if name.startswith(_EMULATED_PREFIX):
         return EmulatedBoard(read_board_file(name.removeprefix(_EMULATED_PREFIX)))
+    if name == HOST_DEVICE:
+        from rvv_runner.host import HostBoard  # LLVM takes a while to import
+
+        return HostBoard()
     # paramiko takes a while to import, and only boards over SSH need it.
     from rvv_runner.ssh.board import SshBoard
     from rvv_runner.ssh.identify import identify
@@ -74,6 +90,29 @@ def load_board(name: str) -> Board:
         return SshBoard(name, identify(name))
     board_file = board_file_of(name)
     return SshBoard(board_file.name, board_file)
+
+
+def boards_by_kind(names: Sequence[str]) -> dict[str, list[str]]:
+    """The names of boards by what studies call their kind, in the order of writing.
+
+    Raises:
+        BoardError: for a board that `load_board` refuses, one that is named twice, and boards that
+            claim one kind and differ in what code is made for.
+    """
+    kinds: dict[str, list[str]] = {}
+    made_for: dict[str, tuple[str, int]] = {}
+    for name in names:
+        if names.count(name) > 1:
+            raise BoardError(f"the board {name} is named twice: name each board once")
+        info = load_board(name).info
+        kind = info.study_device
+        kinds.setdefault(kind, []).append(name)
+        if made_for.setdefault(kind, (info.cpu, info.vlen_bits)) != (info.cpu, info.vlen_bits):
+            raise BoardError(
+                f"{name} and {kinds[kind][0]} are both of the kind {kind}, and their board files "
+                "differ in cpu or vlen_bits: give one of them another kind"
+            )
+    return kinds
 
 
 def board_file_of(name: str) -> BoardFile:
@@ -89,3 +128,21 @@ def board_file_of(name: str) -> BoardFile:
     if name in board_file_names(user_board_folder()):
         return read_board_file(name, user_board_folder())
     raise BoardError(f"{name} is not a board over SSH")
+
+
+def known_boards() -> list[str]:
+    """Names of the kinds of board that are described here, then of the user's own boards."""
+    return [*board_file_names(), *board_file_names(user_board_folder())]
+
+
+def known_board(name: str) -> BoardFile:
+    """The board file of a kind of board, or of one of the user's, whether it is reached or not.
+
+    Raises:
+        BoardError: where there is none, or it is wrong.
+    """
+    if name in board_file_names(user_board_folder()):
+        return read_board_file(name, user_board_folder())
+    if name not in board_file_names():
+        raise BoardError(f"there is no board named {name}: {nearest(name, known_boards())}")
+    return read_board_file(name)

@@ -15,6 +15,7 @@ __all__ = [
     "event_argument",
     "parse_evlist",
     "parse_report",
+    "parse_reports",
     "parse_stat_csv",
     "parse_stat_json",
     "without_modifiers",
@@ -155,6 +156,15 @@ def parse_report(text: str) -> list[SymbolSamples]:
             percent, count, period = float(fields[0][:-1]), int(fields[1]), int(fields[2])
             samples.append(SymbolSamples(symbol, percent, count, period))
     return samples
+
+
+def parse_reports(text: str) -> dict[str, list[SymbolSamples]]:
+    """Samples by event in what perf report prints with --no-group and the options of `parse_report`
+    but -q: a table for each event, under a line such as "# Samples: 3K of event 'r22'".
+    """
+    _, *rest = re.split(r"^# Samples: \S+\s+of events? '([^']*)'", text, flags=re.MULTILINE)
+    names, tables = rest[::2], rest[1::2]
+    return {without_modifiers(name): parse_report(table) for name, table in zip(names, tables)}
 
 
 def _count(event: str, value: str, percent: str) -> Count:

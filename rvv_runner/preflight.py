@@ -24,7 +24,7 @@ from rvv_runner.ssh.errors import (
     RemoteFileError,
 )
 from rvv_runner.ssh.facts import BoardFacts, ask_facts, matching_kind
-from rvv_runner.ssh.identify import board_kinds
+from rvv_runner.ssh.identify import described_kinds
 from rvv_runner.ssh.route import Address, find_route
 from rvv_runner.ssh.session import Session
 from rvv_runner.vector_add import try_vector_add
@@ -155,7 +155,7 @@ class Preflight:
     def _kind(self, facts: BoardFacts) -> BoardFile:
         if self.board_file is not None:
             return self.board_file
-        kind = matching_kind(facts, board_kinds())
+        kind = matching_kind(facts, described_kinds())
         if kind is not None:
             return dataclasses.replace(kind, ssh=self._settings)
         if self._accept_unknown:

@@ -21,15 +21,14 @@ def try_vector_add(board: Board) -> Measurement:
     """
     # Triton takes seconds to import, and nothing else of the check needs it.
     from engine.artifacts import ArtifactStore, BuildFailure
-    from engine.build import BuildRequest, KernelBuilder
+    from engine.kernel_builder import BuildRequest, KernelBuilder
     from kernels.registry import load_kernel
-    from triton_rvv.target import RVVTarget
 
     spec = load_kernel("vector_add")
     with tempfile.TemporaryDirectory(prefix="check-") as folder:
         store = ArtifactStore(Path(folder))
-        target = RVVTarget(vlen_bits=board.info.vlen_bits, cpu=board.info.cpu)
-        request = BuildRequest(spec.name, spec.default_shape, spec.dtypes[0], target, store)
+        dtype, target = spec.dtypes[0], board.info.target
+        request = BuildRequest(spec.name, spec.default_shape, dtype, target, store)
         builder = KernelBuilder(request)
         default = spec.default_config
         assert not callable(default)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import contextlib
 import math
 import shlex
 import time
@@ -12,9 +12,10 @@ from pathlib import Path
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.board_file import BoardFile
 from rvv_runner.measurement import Artifact, Measurement
+from rvv_runner.perf_groups import Counting
 from rvv_runner.ssh.cache import CannotShip, RemoteCache, RemotePlace
 from rvv_runner.ssh.conditions import doubt
-from rvv_runner.ssh.counting import Counting, count_events, find_countable
+from rvv_runner.ssh.counting import count_events, find_countable
 from rvv_runner.ssh.errors import LinkLost, NotAnswering, RemoteFileError
 from rvv_runner.ssh.facts import BoardFacts, ask_facts
 from rvv_runner.ssh.job import Job, JobFailed, JobPlan
@@ -25,8 +26,6 @@ from rvv_runner.ssh.session import Session
 from rvv_runner.ssh.verdict import failed, judge
 
 __all__ = ["SshBoard"]
-
-_LOG = logging.getLogger(__name__)
 
 _SCRIPT = Path(__file__).with_name("job.sh")
 
@@ -80,23 +79,23 @@ class SshBoard:
         self._cache = RemoteCache(self._place, self._settings.cache_bytes)
         self._link: Link | None = None
         self._ready: _Ready | None = None
-        # A wrapper such as an emulator makes another kind of board of it.
-        wrapped = f"-under-{Path(self._settings.wrapper[0]).name}" if self._settings.wrapper else ""
-        self._info = BoardInfo(
-            name=name,
-            kind=f"{board_file.kind}{wrapped}",
-            cpu=board_file.cpu,
-            vlen_bits=board_file.vlen_bits,
-            cores=board_file.cores,
-            frequency_hz=float(board_file.frequency_hz),
-            l1d_bytes=board_file.l1d_bytes,
-            l2_bytes=board_file.l2_bytes,
-        )
+        self._done_with: list[str] = []  # reports that are still on the board
+        self._info = board_file.info(name)
 
     @property
     def info(self) -> BoardInfo:
         """What is known of the board."""
         return self._info
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the board, which is open, lacks for counters."""
+        counting = self.counting
+        if counting.problem:
+            return (f"times only, no counters: {counting.problem}",)
+        if counting.refused:
+            return (f"it cannot count {', '.join(counting.refused)}",)
+        return ()
 
     @property
     def counting(self) -> Counting:
@@ -157,6 +156,11 @@ class SshBoard:
     def close(self) -> None:
         """Log out; the board can be opened again."""
         if self._link is not None:
+            session = self._link.current
+            if session is not None and self._done_with:
+                with contextlib.suppress(LinkLost):
+                    session.run(f"rm -f -- {shlex.join(self._done_with)}")
+            self._done_with = []
             self._link.drop()
         self._link = None
         self._ready = None
@@ -166,20 +170,24 @@ class SshBoard:
         if facts.missing:
             raise ValueError(f"it lacks {', '.join(facts.missing)}: install what has them there")
         self._cache.prepare(session)
-        script = f"files/{self._cache.ship(session, _SCRIPT)}"
+        script = f"files/{self._cache.ship(session, _SCRIPT)[0]}"
         if self._settings.governor is not None:
             self._set_governor(session, self._settings.governor, facts)
-        counting = Counting()
-        if self._board_file.events:
-            counting = find_countable(session, self._board_file.events)
-        if counting.problem:
-            _LOG.warning("%s: times only, no counters: %s", self._info.name, counting.problem)
+        counting = self._counting(session, facts)
         core = self._settings.core
         if core is not None and core not in facts.processors:
             raise ValueError(f"it has no processor {core}: change core in the board file")
         if core is None:
             core = facts.processors[-1]
         return _Ready(facts, counting, script, core if facts.has_taskset else None)
+
+    def _counting(self, session: Session, facts: BoardFacts) -> Counting:
+        events = self._board_file.events
+        if not events:
+            return Counting()
+        if not facts.has_perf:
+            return Counting(refused=tuple(events), problem="perf is not installed there")
+        return find_countable(session, events)
 
     def _set_governor(self, session: Session, governor: str, facts: BoardFacts) -> None:
         if facts.governors in ((), (governor,)):
@@ -220,11 +228,18 @@ class SshBoard:
             try:
                 if job is None:
                     job = Job(self._plan(session, artifact, repeats, timeout_s))
-                return self._outcome(job, session, deadline)
+                report = self._outcome(job, session, deadline)
             except LinkLost as error:
                 self._link.drop()
                 if time.monotonic() > deadline:
                     raise NotAnswering(str(error)) from error
+                continue
+            self._done_with = [job.report_path]
+            if report.outcome != "missing":
+                return report
+            # Another tuner that uses the folder has evicted a file.
+            self._cache.forget()
+            job = None
 
     def _outcome(self, job: Job, session: Session, deadline: float) -> JobReport:
         try:
@@ -236,10 +251,8 @@ class SshBoard:
         self, session: Session, artifact: Artifact, repeats: int, timeout_s: float
     ) -> JobPlan:
         assert self._ready is not None
-        elf, data = (
-            f"../files/{self._cache.ship(session, path)}"
-            for path in (artifact.elf_path, artifact.data_path)
-        )
+        shipped = self._cache.ship(session, artifact.elf_path, artifact.data_path)
+        elf, data = (f"../files/{digest}" for digest in shipped)
         grid = ",".join(str(size) for size in artifact.grid)
         limit_s = max(math.ceil(timeout_s), 1)
         return JobPlan(
@@ -253,6 +266,7 @@ class SshBoard:
             core=self._ready.core,
             system=self._system,
             events=self._ready.counting.groups,
+            done_with=tuple(self._done_with),
         )
 
     def _not_run(self, report: JobReport) -> str:

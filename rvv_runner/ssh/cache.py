@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +47,8 @@ class RemotePlace:
 class RemoteCache:
     """Files on one board, each named by the SHA-256 of its contents.
 
-    Other programs may use the same folder at the same time; what they evict is shipped again.
+    Other programs may use the same folder at the same time; what they evict is shipped again, once
+    a job has found it missing.
 
     Args:
         place: where the files are.
@@ -57,6 +59,13 @@ class RemoteCache:
         self._place = place
         self._limit_bytes = limit_bytes
         self._digests: dict[tuple[Path, int, int], str] = {}
+        self.forget()
+
+    def forget(self) -> None:
+        """Look at every file again before it is next used."""
+        self._seen: set[str] = set()
+        self._seen_by: Session | None = None
+        self._held_bytes: int | None = None  # None before the board was asked
 
     def prepare(self, session: Session) -> None:
         """Make the folders, and remove what interrupted uploads left behind.
@@ -77,52 +86,66 @@ class RemoteCache:
             f"find {shlex.quote(self._place.jobs)} {stale}"
         )
 
-    def ship(self, session: Session, path: Path) -> str:
-        """The name of the file on the board, in the folder of files; it is whole and executable.
+    def ship(self, session: Session, *paths: Path) -> list[str]:
+        """The names of files on the board, in the folder of files; they are whole and executable.
 
         Raises:
-            CannotShip: where the board has no room for it or does not take it.
+            CannotShip: where the board has no room for one or does not take it.
         """
-        digest = self._digest(path)
+        if self._seen_by is not session:
+            self.forget()
+            self._seen_by = session
+        digests = [self._digest(path) for path in paths]
+        for path, digest in zip(paths, digests, strict=True):
+            if digest not in self._seen:
+                self._ship(session, path, digest, keep=digests)
+        return digests
+
+    def _ship(self, session: Session, path: Path, digest: str, keep: Sequence[str]) -> None:
         remote = f"{self._place.files}/{digest}"
         size_bytes = path.stat().st_size
         found = session.find(remote)
         if found is not None and found.size_bytes == size_bytes:
-            session.touch(remote)
-            return digest
-        self._make_room(session, size_bytes, keep=digest)
-        try:
-            self._upload(session, path, remote, digest)
-        except RemoteFileError as error:
-            why = f"a file could not be written to {self._place.folder} on it: {error}"
-            raise CannotShip(self.full_disk(session, size_bytes) or why) from error
-        return digest
+            session.run(f"touch -c -- {shlex.quote(remote)}")
+        else:
+            self._make_room(session, size_bytes, keep)
+            try:
+                self._upload(session, path, remote, digest)
+            except RemoteFileError as error:
+                why = f"a file could not be written to {self._place.folder} on it: {error}"
+                raise CannotShip(self.full_disk(session, size_bytes) or why) from error
+        self._seen.add(digest)
 
     def _upload(self, session: Session, path: Path, remote: str, digest: str) -> None:
         part = f"{remote}{_PART}{secrets.token_hex(4)}"
+        old, new = shlex.quote(part), shlex.quote(remote)
         try:
             with path.open("rb") as source:
                 session.write(source, part)
-            found = session.run(f"sha256sum -- {shlex.quote(part)}")
-            if found.status != 0 or digest not in found.output:
-                raise RemoteFileError("what arrived is not what was sent")
-            session.set_mode(part, _EXECUTABLE)
-            session.touch(part)  # by the clock that later uses are noted with
-            session.replace(part, remote)
+            placed = session.run(
+                f'[ "$(sha256sum <{old})" = "{digest}  -" ] && '
+                f"chmod {_EXECUTABLE:o} -- {old} && mv -f -- {old} {new}"
+            )
+            if placed.status != 0:
+                raise RemoteFileError(f"what arrived is not what was sent ({placed.last_line})")
         except RemoteFileError:
             session.remove(part)
             raise
 
-    def _make_room(self, session: Session, size_bytes: int, keep: str) -> None:
+    def _make_room(self, session: Session, size_bytes: int, keep: Sequence[str]) -> None:
         """Remove the least recently used files where the new one would break the limit."""
+        if self._held_bytes is not None and self._held_bytes + size_bytes <= self._limit_bytes:
+            self._held_bytes += size_bytes
+            return
         files = sorted(session.listing(self._place.files), key=_last_use)
-        held_bytes = sum(file.size_bytes for file in files) + size_bytes
+        self._held_bytes = sum(file.size_bytes for file in files) + size_bytes
         for file in files:
-            if held_bytes <= self._limit_bytes:
+            if self._held_bytes <= self._limit_bytes:
                 return
-            if file.name != keep and _PART not in file.name:
+            if file.name not in keep and _PART not in file.name:
                 session.remove(f"{self._place.files}/{file.name}")
-                held_bytes -= file.size_bytes
+                self._seen.discard(file.name)
+                self._held_bytes -= file.size_bytes
 
     def full_disk(self, session: Session, needed_bytes: int) -> str:
         """One sentence where the board's disk has less room than that, or ""."""

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 
 __all__ = ["describe_conditions", "doubt"]
 
-Raw = Mapping[str, tuple[str, ...]]
-
 _TICKS_A_SECOND = 100  # USER_HZ, the same on every Linux: proc(5)
 _LEAST_BUSY_S = 0.05  # shorter than that is the login itself, and the clock's steps
 _SLOWER = 0.95
 
 
-def describe_conditions(raw: Raw) -> dict[str, float | str]:
+def describe_conditions(raw: Mapping[str, tuple[str, ...]]) -> dict[str, float | str]:
     """The board's condition before and after a run, in SI units; what it does not show is absent.
 
     Args:
@@ -44,7 +42,7 @@ def describe_conditions(raw: Raw) -> dict[str, float | str]:
 _FREQUENCIES = {"frequency_hz": "scaling_cur_freq", "highest_frequency_hz": "scaling_max_freq"}
 
 
-def doubt(raw: Raw, busy_cores: float) -> str:
+def doubt(raw: Mapping[str, tuple[str, ...]], busy_cores: float) -> str:
     """Why a time taken under these conditions is not to be believed, or "".
 
     A board is busy where other programs used more than `busy_cores` processors on average. It is
@@ -68,11 +66,11 @@ def doubt(raw: Raw, busy_cores: float) -> str:
     return ""
 
 
-def _integers(raw: Raw, name: str) -> list[int]:
+def _integers(raw: Mapping[str, tuple[str, ...]], name: str) -> list[int]:
     return [int(value) for value in raw.get(name, ()) if re.fullmatch(r"-?\d+", value)]
 
 
-def _others_s(raw: Raw) -> tuple[float, float] | None:
+def _others_s(raw: Mapping[str, tuple[str, ...]]) -> tuple[float, float] | None:
     """Processor time that other programs used, and the time that passed, in seconds."""
     stats = [raw.get(f"{moment}.stat") for moment in ("before", "after")]
     own = [raw.get(f"{moment}.cpu_time") for moment in ("before", "after")]

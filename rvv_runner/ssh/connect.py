@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import random
+import shlex
 import socket
 import time
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import paramiko
 
@@ -18,6 +20,8 @@ from rvv_runner.ssh.route import Hop
 __all__ = ["CONNECT_LIMIT_S", "log_in", "offered_host_key"]
 
 CONNECT_LIMIT_S = 8.0
+
+Connection: TypeAlias = socket.socket | paramiko.Channel | paramiko.ProxyCommand
 
 # A server that has as many logins under way as its MaxStartups allows hangs up; ssh clients are
 # expected to come again, not all at once.
@@ -107,9 +111,7 @@ def _log_in_to(hop: Hop, through: paramiko.SSHClient | None, limit_s: float) -> 
     raise AssertionError("unreachable")
 
 
-def _authenticated(
-    hop: Hop, sock: socket.socket | paramiko.Channel, limit_s: float
-) -> paramiko.SSHClient:
+def _authenticated(hop: Hop, sock: Connection, limit_s: float) -> paramiko.SSHClient:
     client = paramiko.SSHClient()
     load_known_hosts(client.get_host_keys())
     try:
@@ -151,15 +153,15 @@ def _text(error: BaseException) -> str:
     return (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
 
 
-def _reach(
-    hop: Hop, through: paramiko.SSHClient | None, limit_s: float
-) -> socket.socket | paramiko.Channel:
+def _reach(hop: Hop, through: paramiko.SSHClient | None, limit_s: float) -> Connection:
     """A connection to the machine's SSH server.
 
     Raises:
         NotAnswering: where there is none to be had.
         BoardError: where the name means nothing.
     """
+    if hop.proxy_command is not None:
+        return paramiko.ProxyCommand(shlex.join(["sh", "-c", f"exec {hop.proxy_command}"]))
     if through is not None:
         transport = through.get_transport()
         assert transport is not None

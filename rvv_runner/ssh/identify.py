@@ -5,18 +5,18 @@ from __future__ import annotations
 import dataclasses
 
 from rvv_runner.board import BoardError
-from rvv_runner.board_file import BoardFile, SshSettings, board_file_names, read_board_file
+from rvv_runner.board_file import BoardFile, SshSettings, board_kinds, read_board_file
 from rvv_runner.ssh.errors import LinkLost
 from rvv_runner.ssh.facts import ask_facts, matching_kind
 from rvv_runner.ssh.link import PATIENCE_S, Link
 from rvv_runner.ssh.route import find_route, parse_address
 
-__all__ = ["board_kinds", "identify"]
+__all__ = ["described_kinds", "identify"]
 
 
-def board_kinds() -> list[BoardFile]:
+def described_kinds() -> list[BoardFile]:
     """Every kind of board that is known here."""
-    return [read_board_file(name) for name in board_file_names()]
+    return [read_board_file(name) for name in board_kinds()]
 
 
 def identify(text: str, patience_s: float = PATIENCE_S) -> BoardFile:
@@ -37,7 +37,7 @@ def identify(text: str, patience_s: float = PATIENCE_S) -> BoardFile:
         raise BoardError(f"the board {text} cannot be asked what it is: {error}") from error
     finally:
         link.drop()
-    kind = matching_kind(facts, board_kinds())
+    kind = matching_kind(facts, described_kinds())
     if kind is None:
         raise BoardError(
             f"the core of {text} ({facts.machine}) is not one that a board file describes: "

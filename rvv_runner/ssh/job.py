@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rvv_runner.ssh.cache import RemotePlace
-from rvv_runner.ssh.report import JobReport, parse_job_report
+from rvv_runner.ssh.report import JobReport, is_whole, parse_job_report
 from rvv_runner.ssh.session import Session
 
 __all__ = ["Job", "JobFailed", "JobPlan"]
@@ -39,6 +39,7 @@ class JobPlan:
         core: the processor to run on, None for any.
         system: root of the board's /sys.
         events: groups of perf's events.
+        done_with: paths of earlier jobs' reports, which are removed by the way.
     """
 
     place: RemotePlace
@@ -51,6 +52,7 @@ class JobPlan:
     core: int | None
     system: str
     events: Sequence[Sequence[str]]
+    done_with: Sequence[str] = ()
 
 
 class Job:
@@ -76,26 +78,22 @@ class Job:
             LinkLost: where the connection ends meanwhile.
             JobFailed: where the board cannot do what the job asks, or the deadline has passed.
         """
-        started_here = False
+        started_here = not self._id
         if not self._id:
             self._start(session)
-            started_here = True
-        while session.find(self._report_path) is None:
+        while (text := self._report(session, started_here)) is None:
             if time.monotonic() > deadline:
                 self.kill(session)
                 raise JobFailed("it did not finish in time, and its job was ended")
-            if started_here:
-                self._wait(session)
-            elif self._is_known(session):
-                time.sleep(_POLL_S)
-            else:
+            if not started_here and not self._is_running(session):
+                text = self._stored_report(session)
+                if text is not None:  # it ended between the two questions
+                    break
                 # It never arrived, or the board was started anew.
                 self._start(session)
                 started_here = True
-        contents = session.read(self._report_path, _REPORT_LIMIT_BYTES)
-        session.remove(self._report_path)
         try:
-            return parse_job_report(contents.decode(errors="replace"), self._id)
+            return parse_job_report(text, self._id)
         except ValueError as error:
             raise JobFailed(f"what its job reports cannot be read: {error}") from error
 
@@ -105,7 +103,8 @@ class Job:
             session.run(self._script("kill"))
 
     @property
-    def _report_path(self) -> str:
+    def report_path(self) -> str:
+        """Where the board keeps the report, until somebody removes it."""
         return f"{self._plan.place.jobs}/{self._id}.report"
 
     def _script(self, mode: str, *arguments: str) -> str:
@@ -131,19 +130,32 @@ class Job:
             "--",
             *plan.command,
         )
-        session.start(f"env TRITON_RVV_JOB={self._id} {command}")
+        session.start(
+            f"env TRITON_RVV_JOB={self._id} {command}",
+            afterwards=f"rm -f -- {shlex.join(plan.done_with)}" if plan.done_with else "true",
+        )
 
-    def _is_known(self, session: Session) -> bool:
-        """Whether the job has left its report or is still running."""
-        if session.find(self._report_path) is not None:
-            return True
-        if session.run(self._script("alive")).status == 0:
-            return True
-        # It may have ended between the two questions.
-        return session.find(self._report_path) is not None
-
-    def _wait(self, session: Session) -> None:
-        """Wait for a while for a job that this connection started."""
+    def _report(self, session: Session, started_here: bool) -> str | None:
+        """The whole report, as printed where this connection started the job, or as it is stored;
+        None after waiting for a while."""
+        if not started_here:
+            text = self._stored_report(session)
+            if text is None:
+                time.sleep(_POLL_S)
+            return text
         ended = session.wait(_HEARTBEAT_S)
-        if ended is not None and session.find(self._report_path) is None:
+        if ended is None:
+            session.find(self.report_path)  # notices a dead link
+            return None
+        if not is_whole(ended.output, self._id):
             raise JobFailed(f"its job ended without a report ({ended.last_line})")
+        return ended.output
+
+    def _stored_report(self, session: Session) -> str | None:
+        if session.find(self.report_path) is None:
+            return None
+        text = session.read(self.report_path, _REPORT_LIMIT_BYTES).decode(errors="replace")
+        return text if is_whole(text, self._id) else None
+
+    def _is_running(self, session: Session) -> bool:
+        return session.run(self._script("alive")).status == 0

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs one measurement on a board and leaves a report; also finds and ends the processes of one.
+# Runs one measurement on a board and reports it; also finds and ends the processes of one.
 #
 #   sh job.sh run ID LOCK WAIT LIMIT DEADLINE CORE REPEATS SYS EVENTS -- COMMAND...
 #   sh job.sh alive ID        exit status 0 while anything of the measurement is running
@@ -8,8 +8,9 @@
 # WAIT for the lock, LIMIT of one run and DEADLINE of the whole are in seconds. CORE and EVENTS may
 # be empty; EVENTS are groups for perf, with spaces between them and commas within. COMMAND is the
 # launcher with its data and grid, without its numbers of runs; it is run in the folder of jobs. The
-# report is ../jobs/ID.report; it appears whole. A POSIX shell and few other programs, since starting
-# one takes milliseconds on a small core.
+# report is printed, and stays in ../jobs/ID.report for whoever lost the link; it is whole where its
+# last line says how it ended. A POSIX shell and few other programs, since starting one takes
+# milliseconds on a small core.
 set -u
 umask 077
 export LC_ALL=C
@@ -72,15 +73,23 @@ condition() {
     done
 }
 
-# Runs a command with a limit in seconds, outputs to the files "out" and "err". The file "status"
-# gets its exit status, and stays empty where the command was ended because its time was up.
+# Runs a command with a limit in seconds and its errors in the file "err". Sets status, to 124 or
+# 137 where the time was up, and took, in hundredths of a second. What the command leaves running
+# holds the lock, as descriptor 9.
 bounded() {
     limit=$1
     shift
-    : >status
-    env -i "PATH=$PATH" LC_ALL=C "TRITON_RVV_RUN=$id" timeout -k "$kill_after" "$limit" \
-        sh -c 'ulimit -c 0; ulimit -f "$1"; shift; "$@" >out 2>err; echo "$?" >status' \
-        sh "$output_blocks" "$@" </dev/null >/dev/null 2>&1
+    clock
+    began=$now
+    (
+        ulimit -c 0
+        ulimit -f "$output_blocks"
+        exec env -i "PATH=$PATH" LC_ALL=C "TRITON_RVV_RUN=$id" timeout -k "$kill_after" "$limit" \
+            "$@" 5>&-
+    ) </dev/null 2>err
+    status=$?
+    clock
+    took=$((now - began))
 }
 
 # Whole seconds until the deadline, at least 1.
@@ -90,58 +99,57 @@ seconds_left() {
     [ "$left" -ge 1 ] || left=1
 }
 
-# Prints a part of the report: its name behind the job's, which no kernel can guess, and a file.
+# Begins a part of the report, whose name stands behind the job's, which no kernel can guess.
 part() {
     printf '\n--%s %s\n' "$id" "$1"
-    [ ! -s "$2" ] || cat "$2"
 }
 
 # The timed run, with the board's condition around it.
 measure() {
     condition before
-    clock
-    began=$now
+    part out
     bounded "$limit" "$@" --warmup 1 --repeats "$repeats"
-    echo "timeout_status $?"
-    clock
-    took=$((now - began))
+    part facts
+    echo "status $status"
     echo "run.took $took"
     condition after
     sweep TRITON_RVV_RUN
     echo "left_behind $swept"
-    status=
-    read -r status <status
-    part status status
-    part out out
-    [ "$status" = 0 ] || part err err
+    if [ "$status" != 0 ]; then
+        part err
+        cat err
+    fi
 }
 
 # For each group one run without timed repetitions and one with a single one: what they differ by
 # is one run of the grid. Counting is given up where there is not time enough.
 count() {
+    timed=$took
     for events in $groups; do
         for runs in 0 1; do
             seconds_left
-            [ $((left * 100)) -gt $((took + 100)) ] || return 0
-            rm -f counts
-            bounded "$left" perf stat -x ';' -o counts -e "$events" -- "$@" --repeats "$runs"
-            read -r status <status && [ "$status" = 0 ] || return 0
-            part "counts-$runs" counts
+            [ $((left * 100)) -gt $((timed + 100)) ] || return 0
+            part "counts-$runs"
+            bounded "$left" perf stat -x ';' --log-fd 4 -e "$events" -- "$@" --repeats "$runs" \
+                4>&1 >/dev/null
+            [ "$status" = 0 ] || return 0
+            part counted
         done
     done
 }
 
-# Ends the report and the script.
+# Ends the report, prints it to descriptor 5, and ends the script.
 finish() {
-    printf '\n--%s end %s\n' "$id" "$1" && mv "$id.part" "$id.report"
-    exit
+    part "end $1"
+    exec cat "$id.report" >&5 9<&-
 }
 
 # Sets waited to the hundredths of a second that somebody else held the lock.
 take_lock() {
     # Opened for reading, since others may own the file; made so that they can open it too.
     [ -e "$lock" ] || (umask 0 && : >>"$lock") 2>/dev/null
-    exec 9<"$lock" || finish no-lock
+    [ -r "$lock" ] || finish no-lock # where exec fails, it ends the shell
+    exec 9<"$lock"
     clock
     start=$now
     flock -n 9 || flock -w "$wait" 9 || finish busy
@@ -152,7 +160,12 @@ take_lock() {
 run() {
     lock=$1 wait=$2 limit=$3 deadline=$4 core=$5 repeats=$6 sys=$7 groups=$8
     shift 9
-    exec >"$id.part"
+    exec 5>&1 >"$id.report"
+    part head
+    for word; do
+        # Another tuner that uses the folder may have made room.
+        case $word in ../files/*) [ -s "$word" ] || finish missing ;; esac
+    done
     take_lock
     seconds_left
     [ "$limit" -le "$left" ] || limit=$left
@@ -183,6 +196,6 @@ case $mode in
     kill)
         sweep TRITON_RVV_JOB
         sweep TRITON_RVV_RUN
-        rm -f "$id.part" "$id.report"
+        rm -f "$id.report"
         ;;
 esac

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast, get_args
 
-__all__ = ["JobReport", "Outcome", "parse_job_report"]
+__all__ = ["JobReport", "Outcome", "is_whole", "parse_job_report"]
 
-Outcome = Literal["done", "busy", "no-lock"]
+Outcome = Literal["done", "busy", "no-lock", "missing"]
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,8 @@ class JobReport:
         outcome: "done" where it ran, however that ended; otherwise why it did not.
         limit_s: what the timed run was allowed, None where it did not run.
         waited_s: how long the board was taken by somebody else.
-        status: the run's exit status, 128 and more for a signal; None where it was killed because
-            its time was up, or could not be noted.
+        status: the run's exit status, 128 and more for a signal; None where it did not run, or was
+            killed because its time was up.
         out_of_time: it was killed because its time was up.
         stdout: what the timed run printed, up to the limit.
         stderr: likewise, "" where the status is 0.
@@ -41,17 +42,24 @@ class JobReport:
     counts: tuple[tuple[str, str], ...] = ()
 
 
-# Statuses with which timeout(1) ends where the time was up: 124, or 137 where it had to kill.
+# Statuses with which timeout(1) ends where the time was up: 124, or 137 where it had to kill. A
+# program may end with them, too; then it took less than the limit, but for the clock's steps.
 _OUT_OF_TIME = (124, 137)
+_CLOCK_STEPS = 2
+
+
+def is_whole(text: str, job: str) -> bool:
+    """Whether the text has the report of the job with this id to its end."""
+    return f"\n--{job} end " in text
 
 
 def parse_job_report(text: str, job: str) -> JobReport:
-    """The report of the job with this id.
+    """The report of the job with this id; what stands before it is passed over.
 
     Raises:
-        ValueError: where the text is not a whole report of that job.
+        ValueError: where the text does not have a whole report of that job.
     """
-    head, *rest = text.split(f"\n--{job} ")
+    _, *rest = text.split(f"\n--{job} ")
     sections = [(name, body) for name, _, body in (section.partition("\n") for section in rest)]
     last = sections[-1][0] if sections else ""
     if not last.startswith("end "):
@@ -61,19 +69,21 @@ def parse_job_report(text: str, job: str) -> JobReport:
         raise ValueError(f"the job's report has the outcome {outcome}")
     if outcome != "done":
         return JobReport(cast(Outcome, outcome))
+    parts = dict(sections)
     facts: dict[str, list[str]] = {}
-    for line in head.splitlines():
+    for line in f"{parts['head']}\n{parts['facts']}".splitlines():
         name, _, value = line.partition(" ")
         facts.setdefault(name, []).append(value)
-    parts = dict(sections)
-    status = parts.get("status", "").strip()
+    status, limit_s = int(_only(facts, "status")), int(_only(facts, "limit"))
+    ran_to_limit = int(_only(facts, "run.took")) + _CLOCK_STEPS >= 100 * limit_s
+    out_of_time = status in _OUT_OF_TIME and ran_to_limit
     return JobReport(
         outcome="done",
-        limit_s=int(_only(facts, "limit")),
+        limit_s=limit_s,
         waited_s=int(_only(facts, "waited")) / 100,
-        status=int(status) if status else None,
-        out_of_time=not status and int(_only(facts, "timeout_status")) in _OUT_OF_TIME,
-        stdout=parts.get("out", ""),
+        status=None if out_of_time else status,
+        out_of_time=out_of_time,
+        stdout=parts["out"],
         stderr=parts.get("err", ""),
         left_behind=int(_only(facts, "left_behind")),
         conditions={name: tuple(values) for name, values in facts.items() if "." in name},
@@ -90,6 +100,11 @@ def _only(facts: Mapping[str, list[str]], name: str) -> str:
 
 def _counts(sections: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """perf's outputs of the groups of which both runs went well; they follow one another."""
-    without = [body for name, body in sections if name == "counts-0"]
-    with_one = [body for name, body in sections if name == "counts-1"]
+    well = [
+        (name, body)
+        for (name, body), (after, _) in itertools.pairwise(sections)
+        if after == "counted"
+    ]
+    without = [body for name, body in well if name == "counts-0"]
+    with_one = [body for name, body in well if name == "counts-1"]
     return tuple(zip(without, with_one, strict=False))

@@ -37,12 +37,14 @@ class Hop:
         host: name or address for the connection and for known_hosts.
         port, user: as usual.
         identity_files: private keys to try, besides the agent's and the usual ones.
+        proxy_command: a command of the shell that connects to it, None for a socket.
     """
 
     host: str
     port: int
     user: str
     identity_files: tuple[str, ...] = ()
+    proxy_command: str | None = None
 
     @property
     def known_as(self) -> str:
@@ -76,7 +78,7 @@ def parse_address(text: str) -> Address:
 def find_route(address: Address) -> list[Hop]:
     """The machines to log in to, the board last, as ~/.ssh/config has it.
 
-    HostName, User, Port, IdentityFile and ProxyJump are followed.
+    HostName, User, Port, IdentityFile, ProxyJump and ProxyCommand are followed.
 
     Raises:
         BoardError: where the file cannot be read.
@@ -91,6 +93,8 @@ def find_route(address: Address) -> list[Hop]:
 
 def _route(address: Address, config: paramiko.SSHConfig, jumps_left: int) -> list[Hop]:
     found = config.lookup(address.host)
+    jumps = found.get("proxyjump", "none")
+    command = found.get("proxycommand", "none") if jumps == "none" else "none"
     hop = Hop(
         host=found.get("hostname", address.host),
         port=address.port or int(found.get("port", _DEFAULT_PORT)),
@@ -100,8 +104,8 @@ def _route(address: Address, config: paramiko.SSHConfig, jumps_left: int) -> lis
             for path in map(Path, found.get("identityfile", ()))
             if path.expanduser().exists()
         ),
+        proxy_command=None if command == "none" else command,
     )
-    jumps = found.get("proxyjump", "none")
     before: list[Hop] = []
     if jumps != "none":
         if not jumps_left:

@@ -62,13 +62,13 @@ class Session:
         for client in reversed(self._clients):
             client.close()
 
-    def start(self, command: str) -> None:
-        """Start a command of the POSIX shell, with no input."""
+    def start(self, command: str, afterwards: str = "true") -> None:
+        """Start a command of the POSIX shell, with no input; `afterwards` follows unwaited for."""
         with self._answering():
             if self._shell is None or self._shell.is_busy:
                 # Another beside it, as for ending what the first waits for.
                 self._shell = Shell(self._transport().open_session(timeout=ANSWER_LIMIT_S))
-            self._shell.start(command)
+            self._shell.start(command, afterwards)
 
     def wait(self, timeout_s: float) -> CommandResult | None:
         """How the command that was started last ended, or None where it has not in `timeout_s`."""

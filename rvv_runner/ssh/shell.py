@@ -53,12 +53,18 @@ class Shell:
         channel.set_combine_stderr(True)
         channel.exec_command("sh")
 
-    def start(self, command: str) -> None:
-        """Have a command of the shell's language run, with no input, in a shell of its own."""
+    def start(self, command: str, afterwards: str = "true") -> None:
+        """Have a command of the shell's language run, with no input, in a shell of its own.
+
+        Args:
+            command: what is waited for.
+            afterwards: what is to be done next, when nobody waits any more.
+        """
         self._token = secrets.token_hex(8)
         self._received.clear()
         self.is_busy = True
         line = f"(\n{command}\n) </dev/null 2>&1; printf '\\n%s %s\\n' {self._token} $?\n"
+        line += f"{afterwards}\n"
         self._channel.sendall(line.encode())
 
     def wait(self, timeout_s: float) -> CommandResult | None:

@@ -41,13 +41,14 @@ def judge(
     launcher = parse_launcher_output(report.stdout)
     if report.out_of_time:
         return _out_of_time(report, info, timeout_s)
-    if report.status is None:
-        return failed("board", info, "how the program ended could not be noted on the board")
+    assert report.status is not None
     refused = report.status in (ExitStatus.USAGE, ExitStatus.WRONG_MACHINE)
     if launcher.kernel is None or refused:
         return failed("board", info, _last_line(report))
     if report.status == ExitStatus.WRONG_OUTPUT and launcher.output_ok is False:
         return failed("wrong", info, launcher.mismatch, launcher.max_abs_error)
+    if report.status == ExitStatus.ASSERTION:
+        return failed("runtime", info, _last_line(report))
     if report.status != ExitStatus.OK or not launcher.output_ok or not launcher.times_s:
         return _crashed(report.status, info)
     if report.left_behind:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+import numpy as np
+
 from engine.artifacts import BuildFailure
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.measurement import Artifact, Measurement, Status
@@ -59,12 +61,15 @@ class FakeBoard:
     deaths: int = 0  # of the first processes that open it
     faults: tuple[int, ...] = ()  # configurations that it cannot measure, by when they come
     quick_after: int | None = None  # so many configurations, it takes no time
+    noise: float = 0.0  # standard deviation of the logarithm of a run
+    notes: tuple[str, ...] = ()
+    gone: Path | None = None  # while this file exists, the board is out of order
 
     def open(self) -> None:
         note(self.log, f"open {os.getpid()}")
         if self.log is not None and self.log.read_text().count("open ") <= self.deaths:
             os._exit(11)
-        if not self.opens:
+        if not self.opens or self._is_gone():
             raise BoardError("the fake board is out of order: mend it")
 
     def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
@@ -87,18 +92,24 @@ class FakeBoard:
             run = "board" if first else "correct"
         if place in self.faults:
             run = "board"
+        if self._is_gone():
+            run = "board"
         if run != "correct":
             reason = f"the fake board says {run}"
             return Measurement(status=cast(Status, run), reason=reason, board="fake")
         time_s = float(str(config["time_ms"])) / 1e3
+        rng = np.random.default_rng([os.getpid(), time.monotonic_ns()])
         return Measurement(
             status="correct",
-            times_s=(time_s,) * repeats,
+            times_s=tuple((time_s * np.exp(self.noise * rng.normal(size=repeats))).tolist()),
             counters={"u_mode_cycle": time_s * 1e9, "vector_inst": 1000 / time_s},
             board="fake",
             estimated=True,
             max_abs_error=0.0,
         )
+
+    def _is_gone(self) -> bool:
+        return self.gone is not None and self.gone.exists()
 
     def _place(self, label: str) -> int:
         """How many other configurations came before this one."""

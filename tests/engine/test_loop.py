@@ -17,7 +17,7 @@ from optuna.artifacts import get_all_artifact_meta
 from search_helpers import IDENTITY
 
 from engine import loop as loop_module
-from engine.board_pool import BoardPool
+from engine.board_pool import BoardPool, BoardSource
 from engine.builders import BuilderPool
 from engine.events import Event, RunEnded, RunStarted, TrialFinished
 from engine.loop import Budget, TuningLoop
@@ -60,7 +60,9 @@ class Run:
         self.loop = TuningLoop(
             self.search,
             BuilderPool(functools.partial(copy.copy, builder or FakeBuilder()), jobs=1, limit_s=3),
-            BoardPool([functools.partial(copy.copy, board) for board in boards]),
+            BoardPool(
+                [BoardSource("fake", functools.partial(copy.copy, board)) for board in boards]
+            ),
             budget=Budget(trials, timeout_s),
             in_flight=in_flight,
             repeats=1,

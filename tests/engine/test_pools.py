@@ -11,7 +11,7 @@ import pytest
 from fakes import FakeBoard, FakeBuilder
 
 from engine.artifacts import BuildFailure
-from engine.board_pool import BoardPool
+from engine.board_pool import BoardPool, BoardSource
 from engine.builders import BuilderPool
 from engine.errors import UserError
 from engine.ray_workers import PoolClosed
@@ -42,9 +42,9 @@ def test_a_build_that_fails_hangs_or_dies_is_a_reason_and_the_pool_goes_on(tmp_p
     assert isinstance(outcomes["die-once"], Artifact)
 
 
-def test_a_board_fault_is_measured_again_on_a_fresh_board(tmp_path: Path) -> None:
+def test_a_board_at_fault_is_opened_again_before_it_measures_again(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    pool = BoardPool([functools.partial(FakeBoard, log)])
+    pool = BoardPool([BoardSource("fake", functools.partial(FakeBoard, log))])
     try:
         pool.wait_open()
         assert pool.measure(artifact(time_ms=3, run="fault-once"), 1, 10).status == "correct"
@@ -52,14 +52,14 @@ def test_a_board_fault_is_measured_again_on_a_fresh_board(tmp_path: Path) -> Non
         pool.close()
     lines = log.read_text().splitlines()
     opened = [line for line in lines if line.startswith("open")]
-    assert len(opened) == len(set(opened)) == 2
+    assert len(opened) == 2
     assert lines[-1] == "close"
 
 
 @pytest.mark.parametrize("how", ["board", "die"])
 def test_a_board_that_stays_at_fault_is_never_scored(how: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    pool = BoardPool([functools.partial(FakeBoard, log)])
+    pool = BoardPool([BoardSource("fake", functools.partial(FakeBoard, log))])
     try:
         measurement = pool.measure(artifact(time_ms=3, run=how), 1, 10)
     finally:
@@ -72,7 +72,7 @@ def test_a_board_that_stays_at_fault_is_never_scored(how: str, tmp_path: Path) -
 
 def test_a_worker_killed_while_it_starts_is_started_again(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    pool = BoardPool([functools.partial(FakeBoard, log, deaths=2)])
+    pool = BoardPool([BoardSource("fake", functools.partial(FakeBoard, log, deaths=2))])
     try:
         pool.wait_open()
         assert pool.measure(artifact(time_ms=3), 1, 10).status == "correct"
@@ -82,7 +82,9 @@ def test_a_worker_killed_while_it_starts_is_started_again(tmp_path: Path) -> Non
 
 
 def test_a_worker_that_never_starts_is_one_sentence(tmp_path: Path) -> None:
-    pool = BoardPool([functools.partial(FakeBoard, tmp_path / "log", deaths=9)])
+    pool = BoardPool(
+        [BoardSource("fake", functools.partial(FakeBoard, tmp_path / "log", deaths=9))]
+    )
     try:
         with pytest.raises(UserError, match=r"died 3 times while it started .*give --jobs"):
             pool.measure(artifact(time_ms=3), 1, 10)
@@ -91,7 +93,7 @@ def test_a_worker_that_never_starts_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_a_board_that_cannot_be_opened_says_why() -> None:
-    pool = BoardPool([functools.partial(FakeBoard, opens=False)])
+    pool = BoardPool([BoardSource("fake", functools.partial(FakeBoard, opens=False))])
     try:
         with pytest.raises(BoardError, match=r"^the fake board is out of order: mend it$"):
             pool.wait_open()
@@ -102,7 +104,7 @@ def test_a_board_that_cannot_be_opened_says_why() -> None:
 def test_closing_leaves_no_process_of_a_board_behind(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.touch()
-    pool = BoardPool([functools.partial(FakeBoard, log)])
+    pool = BoardPool([BoardSource("fake", functools.partial(FakeBoard, log))])
     with ThreadPoolExecutor(1) as threads:
         job = artifact(time_ms=1, run="start-a-process")
         running = threads.submit(pool.measure, job, 1, 900)
@@ -119,7 +121,7 @@ def test_closing_leaves_no_process_of_a_board_behind(tmp_path: Path) -> None:
 
 
 def test_closing_ends_what_is_under_way() -> None:
-    pool = BoardPool([functools.partial(FakeBoard, delay_s=600)])
+    pool = BoardPool([BoardSource("fake", functools.partial(FakeBoard, delay_s=600))])
     pool.wait_open()
     with ThreadPoolExecutor(2) as threads:
         running = [threads.submit(pool.measure, artifact(time_ms=1), 1, 900) for _ in range(2)]

@@ -11,7 +11,7 @@ import pytest
 import rvv_runner
 from rvv_runner import BoardError
 from rvv_runner.board_file import board_file_names, read_board_file, user_board_folder
-from rvv_runner.devices import DEFAULT_DEVICE, board_names, load_board
+from rvv_runner.devices import DEFAULT_DEVICE, board_names, known_board, load_board
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.counters import parse_report
@@ -64,7 +64,11 @@ def test_a_users_board_takes_what_its_kind_has(my_board, by_path):
     ("old", "new", "message"),
     [
         ('host = "10.0.0.7"', "", "lacks the entry host"),
-        ('kind = "x60"', 'kind = "x61"', "kind = 'x61': make it one of k230, sg2044, x60"),
+        (
+            'kind = "x60"',
+            'kind = "x61"',
+            "kind = 'x61': make it one of bpi-f3, jupiter, k230, muse-book, sg2044, x60",
+        ),
         ('user = "me"', 'usr = "me"', "unknown entry usr"),
         ('user = "me"', 'wrapper = ["qemu", 1]', "wrapper = .*: make it strings"),
         ('user = "me"', 'port = "22"', "port = '22': make it int"),
@@ -92,6 +96,14 @@ def test_every_kind_of_board_can_be_compiled_for(name):
     for line in (BOARD.parent / f"{name}.toml").read_text().split("[")[0].splitlines():
         # Each figure has its source beside it.
         assert " = " not in line or "#" in line or line.startswith(("mvendorid", "marchid"))
+
+
+@pytest.mark.parametrize("name", ["bpi-f3", "jupiter", "muse-book"])
+def test_boards_with_a_k1_are_of_one_kind_and_no_device_of_their_own(name):
+    board_file = read_board_file(name)
+    assert dataclasses.replace(board_file, name="x60") == read_board_file("x60")
+    assert f"emulated:{name}" not in board_names()
+    assert known_board(name) == board_file
 
 
 def test_boards_that_estimate_differently_are_of_different_kinds():

@@ -66,6 +66,11 @@ def test_other_vector_lengths_run_with_the_same_costs(build_kernel, vlen_bits):
         ("*(volatile int *)8 = 1;", "runtime", "it was ended by SIGSEGV"),
         ("abort();", "runtime", "it was ended by SIGABRT"),
         ("exit(7);", "runtime", "it ended with status 7"),
+        (
+            'triton_rvv_assertion_failed("k.py:3: assertion failed: n", 1, 0, 0);',
+            "runtime",
+            "k.py:3: assertion failed: n in program (1, 0, 0)",
+        ),
         ("_Exit(0);", "runtime", "it ended with status 0"),
         ('for (;;) puts("and again and again");', "runtime", "it printed more than 1 MiB"),
     ],

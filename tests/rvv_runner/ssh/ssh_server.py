@@ -12,7 +12,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 __all__ = ["Proxy", "SshServer", "make_key"]
@@ -20,7 +20,7 @@ __all__ = ["Proxy", "SshServer", "make_key"]
 START_TIMEOUT_S = 10.0
 _CONFIG = """
 Port {port}
-ListenAddress 127.0.0.1
+ListenAddress {address}
 HostKey {folder}/host_key
 PidFile none
 AuthorizedKeysFile {folder}/authorized_keys
@@ -51,9 +51,19 @@ class SshServer:
     Args:
         folder: for its keys and its log.
         home: whose .ssh has the user's key and known_hosts.
+        address: where it listens.
+        before: a command and arguments that start it elsewhere, as in another network.
     """
 
-    def __init__(self, folder: Path, home: Path) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        home: Path,
+        address: str = "127.0.0.1",
+        before: Sequence[str] = (),
+    ) -> None:
+        self._address = address
+        self._before = before
         self.folder = folder
         self.home = home
         self.port = free_port()
@@ -64,7 +74,7 @@ class SshServer:
         make_key(home / ".ssh" / "id_ed25519")
         shutil.copy(home / ".ssh" / "id_ed25519.pub", folder / "authorized_keys")
         config = folder / "sshd_config"
-        config.write_text(_CONFIG.format(port=self.port, folder=folder))
+        config.write_text(_CONFIG.format(address=address, port=self.port, folder=folder))
         self.trust()
 
     @property
@@ -74,7 +84,7 @@ class SshServer:
     def trust(self, port: int | None = None) -> None:
         key = (self.folder / "host_key.pub").read_text()
         with self.known_hosts.open("a") as file:
-            file.write(f"[127.0.0.1]:{port or self.port} {key}")
+            file.write(f"[{self._address}]:{port or self.port} {key}")
 
     def start(self) -> None:
         sshd = shutil.which("sshd") or "/usr/sbin/sshd"
@@ -82,7 +92,7 @@ class SshServer:
             Path("/run/sshd").mkdir(exist_ok=True)
         log = (self.folder / "log").open("ab")
         self._process = subprocess.Popen(
-            [sshd, "-D", "-e", "-f", str(self.folder / "sshd_config")],
+            [*self._before, sshd, "-D", "-e", "-f", str(self.folder / "sshd_config")],
             stdin=subprocess.DEVNULL,
             stderr=log,
             stdout=log,
@@ -92,18 +102,22 @@ class SshServer:
         deadline = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < deadline:
             with contextlib.suppress(OSError):
-                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                socket.create_connection((self._address, self.port), timeout=1).close()
                 return
             assert self._process.poll() is None, (self.folder / "log").read_text()
             time.sleep(0.02)
         raise AssertionError("sshd does not answer")
 
+    def sessions(self) -> list[int]:
+        """Its processes for logins."""
+        assert self._process is not None
+        return [pid for pid in _descendants(self._process.pid) if _name(pid) == "sshd"]
+
     def stop(self) -> None:
         """Kill it with every connection; jobs go on."""
         if self._process is None:
             return
-        children = _descendants(self._process.pid)
-        for pid in [self._process.pid, *(pid for pid in children if _name(pid) == "sshd")]:
+        for pid in [self._process.pid, *self.sessions()]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self._process.wait(timeout=10)

@@ -12,6 +12,10 @@ from pathlib import Path
 import pytest
 from ssh_cases import SCALE, WRAPPER, doubled, processes_with
 
+from rvv_runner.ssh.link import Link
+from rvv_runner.ssh.route import Address, find_route
+from rvv_runner.ssh.session import Session
+
 # The link counts as lost at the latest so long after it was cut.
 NOTICED_S = 12.0
 
@@ -157,6 +161,23 @@ def test_a_server_that_is_killed_and_comes_back_costs_nothing(
     measurement = board.measure(artifact, 2, 20.0)
     assert measurement.status == "correct", measurement.reason
     assert starts.count() == 1
+
+
+def test_the_servers_end_of_a_lost_login_is_ended(server, monkeypatch):
+    link = Link(find_route(Address("127.0.0.1", server.user, server.port)))
+    lost = link.session(time.monotonic() + 10)
+    before = server.sessions()
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "close", lambda _: None)  # as where no packet arrives any more
+        link.drop()
+    link.session(time.monotonic() + 10)
+    deadline = time.monotonic() + 5
+    while set(server.sessions()) & set(before):
+        assert time.monotonic() < deadline, "it is still there"
+        time.sleep(0.05)
+    assert len(server.sessions()) == len(before)
+    lost.close()
+    link.drop()
 
 
 def test_a_board_that_was_started_anew_runs_the_job_again(

@@ -13,7 +13,7 @@ from ssh_cases import SCALE, TIMEOUT_S, doubled
 # is unknown to the core. It counts 1000 for a program and 70 for each timed run.
 FAKE_PERF = """#!/bin/sh
 while [ "$1" != -- ]; do
-    case $1 in -e) events=$2 ;; -o) output=$2 ;; esac
+    case $1 in -e) events=$2 ;; -o) exec 8>"$2" ;; --log-fd) exec 8>&"$2" ;; esac
     shift
 done
 shift
@@ -33,7 +33,7 @@ number=0
                else echo "$count;;$event:u;2500;50.00;;"; fi ;;
         esac
     done
-} >"$output"
+} >&8
 """
 
 
@@ -72,13 +72,30 @@ def test_a_wrong_kernel_is_not_counted(fake_perf, open_board, build_kernel):
     assert board.measure(wrong, 1, TIMEOUT_S).counters == {}
 
 
-def test_a_perf_that_does_not_work_leaves_the_times(fake_perf, open_board, build_kernel, caplog):
+def test_a_perf_that_does_not_work_leaves_the_times(fake_perf, open_board, build_kernel):
     (fake_perf / "perf").write_text("#!/bin/sh\necho 'Access is limited.' >&2\nexit 255\n")
     board = open_board(events=EVENTS)
-    assert "times only, no counters: Access is limited." in caplog.text
+    assert board.notes == ("times only, no counters: Access is limited.",)
     measurement = board.measure(build_kernel(SCALE, doubled()), 1, TIMEOUT_S)
     assert measurement.status == "correct"
     assert measurement.counters == {}
+
+
+def test_a_board_without_perf_gives_times_and_says_so(open_board, build_kernel, server, tmp_path):
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    for directory in ("/usr/bin", "/bin"):
+        for tool in Path(directory).iterdir():
+            if tool.name != "perf" and not (folder / tool.name).exists():
+                (folder / tool.name).symlink_to(tool)
+    config = server.folder / "sshd_config"
+    config.write_text(f"{config.read_text()}\nSetEnv PATH={folder}\n")
+    server.stop()
+    server.start()
+    board = open_board(events=EVENTS)
+    assert board.notes == ("times only, no counters: perf is not installed there",)
+    measurement = board.measure(build_kernel(SCALE, doubled()), 1, TIMEOUT_S)
+    assert (measurement.status, measurement.counters) == ("correct", {})
 
 
 @pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not on this machine")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import io
 import re
+import sys
 import threading
 import time
 
 import pytest
-from ssh_cases import SCALE, TIMEOUT_S, doubled
+from ssh_cases import SCALE, TIMEOUT_S, doubled, processes_with
 from ssh_server import free_port, make_key
 
 from rvv_runner import BoardError
@@ -96,6 +97,36 @@ def test_the_users_config_is_followed_through_a_jump_host(board_file, server, ho
     assert measurement.status == "correct", measurement.reason
     assert (server.folder / "log").read_text().count("Accepted publickey") == 2
     board.close()
+
+
+FORWARD = """
+import os, select, socket, sys
+link = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+while True:
+    for ready in select.select([0, link], [], [])[0]:
+        data = os.read(0, 65536) if ready == 0 else link.recv(65536)
+        if not data:
+            sys.exit()
+        link.sendall(data) if ready == 0 else os.write(1, data)
+"""
+
+
+def test_the_users_proxy_command_is_followed(open_board, server, home, build_kernel):
+    script = home / "it's a proxy.py"
+    script.write_text(FORWARD)
+    (home / ".ssh" / "config").write_text(
+        f"Host my-board\n  HostName 127.0.0.1\n  Port {server.port}\n"
+        f'  ProxyCommand {sys.executable} "{script}" %h %p\n'
+    )
+    board = open_board(host="my-board", port=None)
+    measurement = board.measure(build_kernel(SCALE, doubled()), 1, TIMEOUT_S)
+    assert measurement.status == "correct", measurement.reason
+    assert len(processes_with(str(script))) == 1
+    board.close()
+    deadline = time.monotonic() + 5
+    while processes_with(str(script)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_a_jump_host_that_is_down_is_named(open_board, server, home):

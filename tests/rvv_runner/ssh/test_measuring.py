@@ -79,6 +79,7 @@ def test_nothing_is_shipped_twice(open_board, build_kernel, settings):
     board.open()
     assert board.measure(artifact, 1, TIMEOUT_S).status == "correct"
     assert {path.name: path.stat().st_ino for path in files.iterdir()} == before
+    board.close()
     assert list((Path(settings.folder) / "jobs").glob("*.report")) == []
 
 
@@ -88,18 +89,29 @@ def test_a_truncated_file_on_the_board_is_shipped_again(open_board, build_kernel
     board.measure(artifact, 1, TIMEOUT_S)
     remote = Path(settings.folder) / "files" / artifact.sha256
     remote.write_bytes(remote.read_bytes()[:-1])
+    board.close()
+    board.open()
     assert board.measure(artifact, 1, TIMEOUT_S).status == "correct"
     assert remote.read_bytes() == artifact.elf_path.read_bytes()
+
+
+def test_a_file_that_another_tuner_evicted_is_shipped_again(open_board, build_kernel, settings):
+    board = open_board()
+    artifact = build_kernel(SCALE, doubled())
+    assert board.measure(artifact, 1, TIMEOUT_S).status == "correct"
+    (Path(settings.folder) / "files" / artifact.sha256).unlink()
+    assert board.measure(artifact, 1, TIMEOUT_S).status == "correct"
 
 
 def test_files_used_least_recently_make_room(open_board, build_kernel, settings):
     artifact = build_kernel(SCALE, doubled())
     size_bytes = artifact.elf_path.stat().st_size
-    board = open_board(cache_bytes=size_bytes + 30_000)
     files = Path(settings.folder) / "files"
+    files.mkdir(parents=True)
     old = files / ("0" * 64)
     old.write_bytes(bytes(20_000))
     os.utime(old, (1, 1))
+    board = open_board(cache_bytes=size_bytes + 30_000)
     assert board.measure(artifact, 1, TIMEOUT_S).status == "correct"
     assert not old.exists()
     assert (files / artifact.sha256).exists()
@@ -136,6 +148,13 @@ def test_a_full_disk_is_not_the_kernels_fault(open_board, build_kernel, tmp_path
         assert "its disk is full" in measurement.reason
     finally:
         subprocess.run(["umount", "-l", str(small)], check=True, timeout=10)
+
+
+def test_a_lock_that_cannot_be_made_is_the_boards_fault(open_board, build_kernel, tmp_path):
+    board = open_board(lock=str(tmp_path / "no such folder" / "lock"))
+    measurement = board.measure(build_kernel(SCALE, doubled()), 1, TIMEOUT_S)
+    assert measurement.status == "board"
+    assert "cannot be opened: name another lock in the board file" in measurement.reason
 
 
 def test_a_board_that_somebody_uses_is_waited_for_and_then_given_back(

@@ -1,0 +1,248 @@
+"""What run_perf.py does on the board: each executable checked, timed and counted, a row each."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import os
+import shlex
+import signal
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.by_hand.board_state import watched
+from engine.by_hand.bounded_run import Outcome, board_lock, run_alone
+from engine.by_hand.perf_table import COUNTED, RECORDED, append_row, read_rows
+from engine.by_hand.recording import record_events
+from launchers.output import ExitStatus, LauncherReport, parse_launcher_output
+from rvv_runner.perf import counts_of_one_run, event_argument, parse_stat_csv
+from rvv_runner.perf_groups import Counting, find_groups
+
+__all__ = ["run_all"]
+
+_EXIT_MISTAKE = 2
+_PERF_LIMIT_S = 20.0
+_ATTEMPTS = 3  # where the board was busy or throttled
+_PAUSE_S = 1.0
+_LEADER = "u_mode_cycle"  # what perf record can sample on a K1
+
+# Signals that a program brings upon itself; any other was sent from outside.
+_OWN_SIGNALS = ("SIGILL", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGTRAP", "SIGABRT", "SIGSYS")
+
+
+def run_all(root: Path) -> int:
+    """Measure every executable that has no row yet; the exit status.
+
+    Args:
+        root: the folder with configs.json.
+    """
+    configs = json.loads((root / "configs.json").read_text(encoding="utf-8"))
+    table = root / configs["perf_files"]["stat"]
+    table.parent.mkdir(parents=True, exist_ok=True)
+    done = {(row["ELF Name"], row["ELF SHA256"]) for row in read_rows(table)}
+    variants = [variant for variant in configs["variants"] if _key(variant) not in done]
+    for variant in variants:
+        problem = _problem(root, variant)
+        if problem:
+            print(f"run_perf.py: {problem}: copy the folder again")
+            return _EXIT_MISTAKE
+    if not variants:
+        print(f"every executable has its row: remove {table.relative_to(root)} to begin anew")
+        return 0
+    bench = _Bench(root, configs, _count_what_can_be(configs["events"]))
+    for number, variant in enumerate(variants, start=1):
+        row = bench.measure(variant)
+        append_row(table, configs["parameters"], row)
+        said = row.get("Kernel Time (s)") or row["Reason"]
+        print(f"{number}/{len(variants)} {row['ELF Name']}: {row['Status']} {said}", flush=True)
+    print(f"written: {table.relative_to(root)}")
+    return 0
+
+
+def _key(variant: Mapping[str, Any]) -> tuple[str, str]:
+    return Path(variant["elf_path"]).name, variant["sha256"]
+
+
+def _problem(root: Path, variant: Mapping[str, Any]) -> str:
+    """What is wrong with the files of a variant, or ""."""
+    if not (root / variant["test_data_path"]).is_file():
+        return f"{variant['test_data_path']} is not there"
+    try:
+        contents = (root / variant["elf_path"]).read_bytes()
+    except OSError:
+        return f"{variant['elf_path']} is not there"
+    if hashlib.sha256(contents).hexdigest() != variant["sha256"]:
+        return f"{variant['elf_path']} is not what was built"
+    (root / variant["elf_path"]).chmod(0o755)
+    return ""
+
+
+def _count_what_can_be(events: Mapping[str, Any]) -> Counting:
+    """Probe each event once, and say once what will be missing."""
+
+    def count(asked: Sequence[str]) -> str:
+        command = ["perf", "stat", "-x", ";", "-e", ",".join(asked), "--", "true"]
+        try:
+            return run_alone(command, _PERF_LIMIT_S).stderr
+        except OSError as error:
+            return f"perf cannot be run: {error.strerror}"
+
+    counting = find_groups(count, events) if events else Counting()
+    if counting.problem:
+        print(f"times only, no counters: {counting.problem}", flush=True)
+    elif counting.refused:
+        print(f"this board cannot count {', '.join(counting.refused)}", flush=True)
+    return counting
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """Measures variants, one at a time.
+
+    Args:
+        root: the folder with configs.json.
+        configs: what is in that.
+        counting: the events that the board can count.
+    """
+
+    root: Path
+    configs: Mapping[str, Any]
+    counting: Counting
+
+    def measure(self, variant: Mapping[str, Any]) -> Mapping[str, str]:
+        """The row of a variant; what was taken while the board was busy is taken again."""
+        with board_lock(self.configs["lock"]):
+            for attempt in range(1, _ATTEMPTS + 1):
+                with watched(self._core, self.configs["busy_cores"]) as state:
+                    outcome = self._run(variant, "--warmup", "1", *self._repeats)
+                if not state.doubt:
+                    break
+                time.sleep(_PAUSE_S if attempt < _ATTEMPTS else 0)
+            row = _judged(outcome, self.configs["limit_s"])
+            if state.doubt and row["Status"] == "correct":
+                row = {"Valid Output": "YES", "Status": "board", "Reason": state.doubt}
+            events = self._events(variant) if row["Status"] == "correct" else {}
+        name, sha256 = _key(variant)
+        return {
+            **{parameter: str(variant[parameter]) for parameter in self.configs["parameters"]},
+            **row,
+            **{event: f"{value:.0f}" for event, value in events.items()},
+            "Timestamp": datetime.datetime.now().isoformat(sep=" ", timespec="seconds"),
+            "ELF Name": name,
+            "Total Time (s)": f"{outcome.took_s:.6f}",
+            "ELF SHA256": sha256,
+        }
+
+    @property
+    def _core(self) -> int:
+        core: int | None = self.configs["core"]
+        return max(os.sched_getaffinity(0)) if core is None else core
+
+    @property
+    def _repeats(self) -> tuple[str, str]:
+        return ("--repeats", str(self.configs["repeats"]))
+
+    def _command(self, variant: Mapping[str, Any], *options: str) -> list[str]:
+        files = [str(self.root / variant[name]) for name in ("elf_path", "test_data_path")]
+        grid = ",".join(map(str, variant["grid"]))
+        return [*self.configs["wrapper"], *files, "--grid", grid, *options]
+
+    def _run(self, variant: Mapping[str, Any], *options: str) -> Outcome:
+        command = self._command(variant, *options)
+        try:
+            return run_alone(command, self.configs["limit_s"], self._core)
+        except OSError as error:
+            return Outcome(127, "", f"{shlex.quote(command[0])}: {error.strerror}", 0.0, 0)
+
+    def _events(self, variant: Mapping[str, Any]) -> dict[str, float]:
+        """Events of one run of the grid: counted, and for the second cache sampled."""
+        events: dict[str, float] = {}
+        for group in self.counting.groups:
+            counts = [self._counted(variant, group, repeats) for repeats in ("0", "1")]
+            of_one_run = counts_of_one_run(*map(parse_stat_csv, counts))
+            events.update({self.counting.names[event]: n for event, n in of_one_run.items()})
+        counted = {name: events[name] for name in COUNTED if name in events}
+        return {**counted, **self._recorded(variant)}
+
+    def _counted(self, variant: Mapping[str, Any], group: Sequence[str], repeats: str) -> str:
+        command = self._command(variant, "--repeats", repeats)
+        perf = ["perf", "stat", "-x", ";", "-e", ",".join(group), "--", *command]
+        outcome = run_alone(perf, self.configs["limit_s"], self._core)
+        return outcome.stderr if outcome.status == 0 else ""
+
+    def _recorded(self, variant: Mapping[str, Any]) -> dict[str, float]:
+        """By symbol, since what surrounds the kernel uses the second cache as well."""
+        known = {
+            name: event_argument(event)
+            for name, event in self.configs["events"].items()
+            if name not in self.counting.refused
+        }
+        wanted = {name: known[name] for name in RECORDED if name in known}
+        if self.counting.problem or _LEADER not in known or not wanted:
+            return {}
+        paths = {name: self.root / variant[f"perf_{name}_path"] for name in ("data", "report")}
+        paths["data"].parent.mkdir(parents=True, exist_ok=True)
+        periods = record_events(
+            self._command(variant, *self._repeats),
+            known[_LEADER],
+            wanted,
+            self.configs["symbols"],
+            data=paths["data"],
+            report=paths["report"],
+            limit_s=self.configs["limit_s"],
+            core=self._core,
+        )
+        runs = 1 + int(self.configs["repeats"])  # the check runs the grid as well
+        return {name: period / runs for name, period in periods.items()}
+
+
+def _judged(outcome: Outcome, limit_s: float) -> dict[str, str]:
+    """The columns that say how a run went; a time only where the outputs were checked."""
+    launcher = parse_launcher_output(outcome.stdout)
+    status, reason = _status(outcome, launcher, limit_s)
+    row = {"Valid Output": "YES" if launcher.output_ok else "NO", "Status": status}
+    row["Reason"] = reason
+    if launcher.max_abs_error is not None:
+        row["Max Abs Error"] = repr(launcher.max_abs_error)
+    if status == "correct":
+        row["Kernel Time (s)"] = f"{statistics.median(launcher.times_s):.9f}"
+        row["Kernel Times (s)"] = " ".join(f"{time_s:.9f}" for time_s in launcher.times_s)
+    return row
+
+
+def _status(outcome: Outcome, launcher: LauncherReport, limit_s: float) -> tuple[str, str]:
+    """Status and reason, as boards over SSH give them."""
+    status = outcome.status
+    if status is None:
+        return "timeout", f"it did not finish within {limit_s:g} s"
+    if launcher.kernel is None or status in (ExitStatus.USAGE, ExitStatus.WRONG_MACHINE):
+        return "board", _last_line(outcome)
+    if status == ExitStatus.WRONG_OUTPUT and launcher.output_ok is False:
+        return "wrong", launcher.mismatch
+    if status == ExitStatus.OK and launcher.output_ok and launcher.times_s:
+        left = outcome.left_behind
+        return (
+            ("runtime", f"it left {left} processes, which were ended") if left else ("correct", "")
+        )
+    return _crashed(outcome, status)
+
+
+def _crashed(outcome: Outcome, status: int) -> tuple[str, str]:
+    if status == ExitStatus.ASSERTION:
+        return "runtime", _last_line(outcome)
+    if status >= 0:
+        return "runtime", f"it ended with status {status}"
+    name = signal.Signals(-status).name
+    if name == "SIGXFSZ":
+        return "runtime", "it printed more than 1 MiB"
+    return ("runtime" if name in _OWN_SIGNALS else "board"), f"it was ended by {name}"
+
+
+def _last_line(outcome: Outcome) -> str:
+    lines = outcome.stderr.strip().splitlines()
+    return lines[-1] if lines else f"the program ended with status {outcome.status} and no message"

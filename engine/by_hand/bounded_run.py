@@ -1,0 +1,143 @@
+"""Runs a program on a board reached by hand: alone, within limits, and leaving nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import resource
+import secrets
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+__all__ = ["OUTPUT_LIMIT_BYTES", "Outcome", "board_lock", "run_alone"]
+
+OUTPUT_LIMIT_BYTES = 1 << 20
+
+_MARK = "TRITON_RVV_RUN"
+_SWEEPS = 50
+_SWEEP_PAUSE_S = 0.02
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a program ended.
+
+    Args:
+        status: its exit status, minus the signal that ended it, or None where its time was up.
+        stdout, stderr: what it printed, up to the limit.
+        took_s: seconds from its start to its end.
+        left_behind: how many processes it had left running, which were ended.
+    """
+
+    status: int | None
+    stdout: str
+    stderr: str
+    took_s: float
+    left_behind: int
+
+
+@contextlib.contextmanager
+def board_lock(path: str) -> Iterator[None]:
+    """Keep every other tuner off the board; says so where it has to wait for one."""
+    mask = os.umask(0)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CREAT, 0o666)
+    finally:
+        os.umask(mask)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"waiting for whoever holds {path}", flush=True)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def run_alone(
+    command: Sequence[str],
+    limit_s: float,
+    core: int | None = None,
+    file_bytes: int = OUTPUT_LIMIT_BYTES,
+) -> Outcome:
+    """Run a program with an empty environment and no input; everything of it ends with it.
+
+    Args:
+        command: the program and its arguments.
+        limit_s: seconds after which it is killed.
+        core: the processor to run on, None for any.
+        file_bytes: what it may write to a file, its output included.
+
+    Raises:
+        OSError: where it cannot be started.
+    """
+    mark = secrets.token_hex(8)
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", _MARK: mark}
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        start_s = time.monotonic()
+        process = subprocess.Popen(
+            list(command),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+        )
+        status: int | None = None
+        try:
+            _limit(process.pid, file_bytes, core)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                status = process.wait(limit_s)
+        finally:
+            took_s = time.monotonic() - start_s
+            left_behind = _sweep(mark, process.pid)
+            process.wait()
+        texts = [_contents(file) for file in (out, err)]
+    return Outcome(status, texts[0], texts[1], took_s, left_behind)
+
+
+def _limit(pid: int, file_bytes: int, core: int | None) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
+        if core is not None:
+            os.sched_setaffinity(pid, {core})
+
+
+def _contents(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(OUTPUT_LIMIT_BYTES).decode(errors="replace")
+
+
+def _sweep(mark: str, leader: int) -> int:
+    """Kill what carries the mark until nothing does; how many there were besides the leader."""
+    first = _marked(mark)
+    left = first
+    for _ in range(_SWEEPS):
+        if not left:
+            break
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(_SWEEP_PAUSE_S)
+        left = _marked(mark)
+    return len([pid for pid in first if pid != leader])
+
+
+def _marked(mark: str) -> list[int]:
+    """Processes with the mark in their environment, which children inherit; the dead have none."""
+    found = []
+    wanted = f"{_MARK}={mark}".encode()
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if wanted in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+    return found

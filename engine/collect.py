@@ -1,0 +1,134 @@
+"""Take results back that were measured by hand: python -m engine.collect DIR."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from engine.cli import EXIT_FOUND, EXIT_NOTHING_VALID, ArgumentParser, run_command
+from engine.errors import UserError
+from rvv_runner.devices import known_board
+
+if TYPE_CHECKING:
+    from engine.search import Search
+    from rvv_runner.measurement import Status
+
+__all__ = ["main"]
+
+_PROG = "engine.collect"
+_DESCRIPTION = "Takes what run_perf.py measured on a board back into the study."
+_EPILOG = "Exit status: 0 with results, 1 without any, 2 for a mistake."
+_OUTCOMES = ("correct", "wrong", "runtime", "timeout")  # others say nothing of a configuration
+
+
+def main(argv: Sequence[str] | None) -> int:
+    """Run the command; the exit status.
+
+    Raises:
+        UserError, BoardError: for a folder that cannot be taken back.
+    """
+    return EXIT_FOUND if _collect(_parse(argv)) else EXIT_NOTHING_VALID
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    parser.add_argument("folder", metavar="DIR", type=Path, help="what engine.build made")
+    return parser.parse_args(argv)
+
+
+def _collect(arguments: argparse.Namespace) -> bool:
+    """Store the rows in the study; whether there were any to be taken."""
+    from engine.by_hand.perf_table import read_rows
+    from engine.results.units import time_text
+
+    run = arguments.folder / "run"
+    search, board = _open_search(arguments.folder)
+    configs = json.loads((run / "configs.json").read_text(encoding="utf-8"))
+    variants = {
+        (Path(variant["elf_path"]).name, variant["sha256"]): variant
+        for variant in configs["variants"]
+    }
+    try:
+        rows = read_rows(run / configs["perf_files"]["stat"])
+    except ValueError as error:
+        raise UserError(f"{error}: copy the folder perf from the board again") from error
+    what: Counter[str] = Counter()
+    for row in rows:
+        variant = variants.get((row["ELF Name"], row["ELF SHA256"]))
+        if variant is None:
+            what["of executables that are not in this folder"] += 1
+            continue
+        config = {name: variant[name] for name in configs["parameters"]}
+        what[_take(search, config, row, board)] += 1
+    for outcome, count in what.items():
+        print(f"{count} {outcome}")
+    best = search.best()
+    if best is not None:
+        print(f"best of the study: {time_text(best[1])}: {best[0]}")
+    return bool(what)
+
+
+def _open_search(folder: Path) -> tuple[Search, str]:
+    """The study that the folder was built for, and the name of the board."""
+    # Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
+    from engine.by_hand.study_file import read_study_file
+    from engine.search import Search
+    from engine.study import open_study
+    from engine.tuning import identity_of
+    from kernels.registry import load_kernel, make_problem
+    from search_spaces.registry import space_for
+
+    kept = read_study_file(folder)
+    problem = make_problem(load_kernel(kept.kernel), kept.shape, kept.dtype)
+    info = known_board(kept.board).info(kept.board)
+    identity = identity_of(problem, info, kept.sampler)
+    if dict(identity.made_with) != dict(kept.made_with):
+        raise UserError(
+            f"the executables in {folder} were made with another compiler, kernel or kind of "
+            "board than there is now, so their times cannot be compared: build the folder anew"
+        )
+    space = space_for(problem, info)
+    stored = open_study(kept.storage, identity, space, kept.study)
+    return Search(space, kept.sampler, trials=stored), kept.board
+
+
+def _take(search: Search, config: Mapping[str, object], row: Mapping[str, str], board: str) -> str:
+    """Tell the study of a row; what became of it, in words."""
+    status = row["Status"]
+    times_s = [float(time_s) for time_s in row["Kernel Times (s)"].split()]
+    checked = row["Valid Output"] == "YES" and all(0 < time_s < math.inf for time_s in times_s)
+    if status not in _OUTCOMES or (status == "correct" and not (times_s and checked)):
+        return f"not taken, since the board was at fault or the output not checked ({status})"
+    if not search.take(config):
+        return "that the study knows already"
+    search.tell(
+        config,
+        float(row["Kernel Time (s)"]) if status == "correct" else None,
+        status=cast("Status", status),
+        attributes=_attributes(row, times_s, board),
+    )
+    return f"taken: {status}"
+
+
+def _attributes(row: Mapping[str, str], times_s: Sequence[float], board: str) -> dict[str, object]:
+    """What is stored with a trial besides its time; a counter that is empty is absent."""
+    from engine.by_hand.perf_table import COUNTED, RECORDED
+
+    attributes: dict[str, object] = {
+        "board": f"{board} (by hand)",
+        "elf_sha256": row["ELF SHA256"],
+        "times_s": list(times_s),
+        "counters": {name: float(row[name]) for name in (*COUNTED, *RECORDED) if row[name]},
+        "reason": row["Reason"],
+        "max_abs_error": float(row["Max Abs Error"]) if row["Max Abs Error"] else None,
+    }
+    return {name: value for name, value in attributes.items() if value not in ("", None, {}, [])}
+
+
+if __name__ == "__main__":
+    run_command(main, _PROG)

@@ -1,0 +1,69 @@
+"""Finds out which events a board can count, and which of them at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rvv_runner.perf import event_argument, parse_stat_csv, without_modifiers
+
+__all__ = ["Counting", "find_groups"]
+
+
+@dataclass(frozen=True)
+class Counting:
+    """The events that are counted on a board.
+
+    Args:
+        groups: events as perf takes them; those of a group are counted at the same time.
+        names: the board file's name of each event, by perf's name without modifiers.
+        refused: names of the events that the board cannot count.
+        problem: what perf said where it does not work at all, or "".
+    """
+
+    groups: tuple[tuple[str, ...], ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    refused: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def find_groups(count: Callable[[Sequence[str]], str], events: Mapping[str, int | str]) -> Counting:
+    """Try every event, then put them into as few groups as the board's counters allow.
+
+    Args:
+        count: runs `perf stat -x ";"` with these events on some short program; what it printed.
+        events: what perf calls each event, by name.
+    """
+    problem = _problem(count)
+    if problem:
+        return Counting(refused=tuple(events), problem=problem)
+    arguments = {name: event_argument(event) for name, event in events.items()}
+    names = {without_modifiers(argument): name for name, argument in arguments.items()}
+    if events and _fit(count, list(arguments.values())):
+        return Counting((tuple(arguments.values()),), names)
+    refused = []
+    groups: list[list[str]] = []
+    for name, argument in arguments.items():
+        if not _fit(count, [argument]):
+            refused.append(name)
+        elif groups and _fit(count, [*groups[-1], argument]):
+            groups[-1].append(argument)
+        else:
+            groups.append([argument])
+    return Counting(tuple(map(tuple, groups)), names, tuple(refused))
+
+
+def _problem(count: Callable[[Sequence[str]], str]) -> str:
+    """What keeps this user from counting anything, by an event that every Linux has."""
+    output = count(["task-clock"])
+    if parse_stat_csv(output):
+        return ""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return lines[0] if lines else "perf counts nothing and says nothing"
+
+
+def _fit(count: Callable[[Sequence[str]], str], events: Sequence[str]) -> bool:
+    """Whether all of the events are counted, all of the time, when asked for together."""
+    counts = parse_stat_csv(count(events))
+    asked = [counts.get(without_modifiers(event)) for event in events]
+    return all(one is not None and one.is_whole for one in asked)

@@ -1,0 +1,125 @@
+"""A pool of boards: one at fault is taken out, its job goes to another, it comes back when well."""
+
+from __future__ import annotations
+
+import functools
+import io
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from fakes import FakeBoard
+
+from engine.board_pool import BoardPool, BoardSource
+from engine.events import BoardBack, BoardEvent, BoardNote, BoardTakenOut
+from engine.progress import LineProgress, LiveProgress
+from rvv_runner.board import BoardError
+from rvv_runner.measurement import Artifact
+
+pytestmark = [pytest.mark.usefixtures("ray_for_tests"), pytest.mark.timeout(60)]
+
+OUT_OF_ORDER = "the fake board is out of order: mend it"
+
+
+def artifact(time_ms: int) -> Artifact:
+    values = {"time_ms": time_ms}
+    return Artifact(Path("kernel.elf"), "0" * 64, Path("data"), (1, 1, 1), 256, values)
+
+
+@contextmanager
+def pool_of(patience_s: float = 60.0, **boards: FakeBoard) -> Iterator[BoardPool]:
+    sources = [
+        BoardSource(name, functools.partial(FakeBoard, **vars(board)))
+        for name, board in boards.items()
+    ]
+    pool = BoardPool(sources, patience_s)
+    try:
+        yield pool
+    finally:
+        pool.close()
+
+
+def wait_for(pool: BoardPool, wanted: Callable[[BoardEvent], bool]) -> list[BoardEvent]:
+    """The pool's events up to the wanted one."""
+    events: list[BoardEvent] = []
+    deadline_s = time.monotonic() + 30
+    while not any(map(wanted, events)):
+        assert time.monotonic() < deadline_s, events
+        events += pool.take_events()
+        time.sleep(0.02)
+    return events
+
+
+def test_a_faulty_boards_job_goes_to_another_and_it_comes_back_when_well(tmp_path: Path) -> None:
+    switch = tmp_path / "gone"
+    log = tmp_path / "log"
+    with pool_of(a=FakeBoard(log, gone=switch), b=FakeBoard()) as pool:
+        pool.wait_open()
+        while not all(record.measured for record in pool.records()):
+            assert pool.measure(artifact(5), 1, 10).status == "correct"
+        before_of_a, before_of_b = (record.measured for record in pool.records())
+        switch.touch()
+        measured = [pool.measure(artifact(n), 1, 10) for n in (1, 2, 4)]
+        assert [measurement.status for measurement in measured] == ["correct"] * 3
+        [taken_out] = [event for event in pool.take_events() if isinstance(event, BoardTakenOut)]
+        assert taken_out == BoardTakenOut("a", "the fake board says board")
+        time.sleep(1.0)
+        assert not any(isinstance(event, BoardBack) for event in pool.take_events())
+        switch.unlink()
+        before = log.read_text().count("measure ")
+        wait_for(pool, lambda event: event == BoardBack("a"))
+        assert log.read_text().count("measure ") == before + 1  # its check measures
+        of_a, of_b = pool.records()
+    assert (of_a.board, of_a.measured, of_a.faults) == ("a", before_of_a, 1)
+    assert (of_b.board, of_b.measured, of_b.faults) == ("b", before_of_b + 3, 0)
+
+
+def test_a_board_that_cannot_be_opened_is_left_out_with_its_reason() -> None:
+    with pool_of(a=FakeBoard(opens=False), b=FakeBoard(notes=("it has no perf",))) as pool:
+        pool.wait_open()
+        assert pool.measure(artifact(3), 1, 10).status == "correct"
+        events = wait_for(pool, lambda event: isinstance(event, BoardTakenOut))
+    assert sorted(map(str, events)) == sorted(
+        map(str, [BoardTakenOut("a", OUT_OF_ORDER), BoardNote("b", "it has no perf")])
+    )
+
+
+def test_a_run_without_any_board_ends_with_every_reason(tmp_path: Path) -> None:
+    switch = tmp_path / "gone"
+    with pool_of(0.5, a=FakeBoard(gone=switch), b=FakeBoard(opens=False)) as pool:
+        pool.wait_open()
+        switch.touch()
+        with pytest.raises(BoardError, match=f"^no board is left: a: .*; b: {OUT_OF_ORDER}$"):
+            pool.measure(artifact(3), 1, 10)
+
+
+def test_what_becomes_of_boards_is_a_line_each_and_said_on_a_terminal() -> None:
+    events = [
+        BoardNote("a", "times only,\nno counters"),
+        BoardTakenOut("a", "it is\ttaken"),
+        BoardBack("a"),
+    ]
+    lines, terminal = io.StringIO(), io.StringIO()
+    progress, live = LineProgress(lines), LiveProgress(terminal)
+    for event in events:
+        progress(event)
+        live(event)
+    assert lines.getvalue().splitlines() == [
+        "board=a\tevent=note\treason=times only, no counters",
+        "board=a\tevent=out\treason=it is taken",
+        "board=a\tevent=back",
+    ]
+    assert "the board a was taken out: it is" in terminal.getvalue()
+    assert "the board a is back" in terminal.getvalue()
+
+
+def test_a_job_waits_for_the_only_board_to_come_back(tmp_path: Path) -> None:
+    switch = tmp_path / "gone"
+    with pool_of(a=FakeBoard(gone=switch)) as pool:
+        pool.wait_open()
+        switch.touch()
+        threading.Timer(1.5, switch.unlink).start()
+        assert pool.measure(artifact(3), 1, 10).status == "correct"
