@@ -17,6 +17,7 @@ from typing import Protocol
 
 from engine.samplers import SAMPLERS
 from engine.search import Search
+from engine.suggestions import History
 from search_spaces.config import Config, ParameterValue
 from search_spaces.space import SearchSpace
 
@@ -32,8 +33,11 @@ class RecordedSpace(Protocol):
 class Optimiser:
     """What the tool drives: a search over the recorded configurations."""
 
-    def __init__(self, space: RecordedSpace, sampler: str, seed: int) -> None:
-        self._search = Search(SearchSpace.from_configs(space.valid_configs()), sampler, seed)
+    def __init__(
+        self, space: RecordedSpace, sampler: str, seed: int, history: History = ()
+    ) -> None:
+        configs = SearchSpace.from_configs(space.valid_configs())
+        self._search = Search(configs, sampler, seed, history=history)
 
     def ask(self) -> Config | None:
         return self._search.ask()
@@ -55,7 +59,9 @@ def main() -> int:
     parser.add_argument("score_py", type=Path, help="the tool that replays and scores")
     parser.add_argument("spaces", type=Path, help="folder of recorded spaces")
     parser.add_argument(
-        "--samplers", default="auto,gp,tpe,ga,random", help="names, with commas between"
+        "--samplers",
+        default="auto,gp,tpe,ga,random",
+        help="names, with commas between; module:factory is another optimiser that the tool knows",
     )
     parser.add_argument("--budget", type=int, default=100, help="configurations to try")
     parser.add_argument("--seeds", type=int, default=5, help="runs on each space")
@@ -70,7 +76,8 @@ def _score(sampler: str, arguments: argparse.Namespace) -> bool:
     here = Path(__file__).resolve()
     paths = [str(here.parent), str(here.parents[1]), os.environ.get("PYTHONPATH", "")]
     command = [sys.executable, "-B", arguments.score_py, "--blind"]
-    command += ["--optimiser", f"{here.stem}:{sampler}", "--spaces", arguments.spaces]
+    optimiser = sampler if ":" in sampler else f"{here.stem}:{sampler}"
+    command += ["--optimiser", optimiser, "--spaces", arguments.spaces]
     command += ["--budget", str(arguments.budget), "--seeds", str(arguments.seeds)]
     command += ["--jobs", str(arguments.jobs)]
     result = subprocess.run(

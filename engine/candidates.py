@@ -3,43 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from optuna.distributions import BaseDistribution, CategoricalDistribution
 
 from engine.errors import UserError
 from engine.gaussian_process import Levels
-from search_spaces.config import Config
+from search_spaces.config import Config, ParameterValue
+from search_spaces.enumeration import Census, broken, take_census
 from search_spaces.space import Parameter, SearchSpace
 
 __all__ = ["Candidates"]
-
-
-# Combinations that are listed one by one, in half a minute or so at the most. Of a space with more,
-# so many are drawn, and the valid ones of these are the candidates, the same in every process.
-_MAX_LISTED = 1_000_000
-_DRAWN = 100_000
 
 
 class Candidates:
     """Every valid configuration of a space, numbered from 0 in the space's own order.
 
     A configuration is kept as its ranks: for each parameter the position of its value among the
-    parameter's values. Nothing here changes after construction. Of a space with more than a million
-    combinations these are a random sample of the valid ones, with the default among them.
+    parameter's values. Nothing here changes after construction. Of a space that is too large to be
+    listed these are a random sample of the valid ones, with the default among them.
 
     Attributes:
         space: where they come from.
         ranks: shape (candidates, parameters), the ranks.
-        points: shape (candidates, coordinates), where distances are taken: a numeric parameter is
+        census: how many there are, and what each rule took.
+        doubts: shape (candidates,), how many soft rules each breaks.
+        points: shape (candidates, coordinates), where distances are taken: an ordered parameter is
             its rank scaled to 0..1, any other has one coordinate a value, so that two different
             values are always 1 apart.
         levels: the values of the parameters that have more than one, with squared differences as
             between points.
-        distributions: the parameters as Optuna's samplers see them.
 
     Raises:
         UserError: where no configuration is valid; it says how many each rule removed.
@@ -47,43 +41,46 @@ class Candidates:
 
     def __init__(self, space: SearchSpace) -> None:
         self.space = space
-        # Categorical, though most values are ordered: told of impossible combinations, Optuna's TPE
-        # finds its way better over categories than over ranks.
-        self.distributions: dict[str, BaseDistribution] = {
-            parameter.name: CategoricalDistribution(parameter.values)
-            for parameter in space.parameters
-        }
         self._positions: list[dict[object, int]] = [
             {value: rank for rank, value in enumerate(parameter.values)}
             for parameter in space.parameters
         ]
-        rows = [self._ranks_of(config) for config in _considered(space)]
-        if not rows:
-            raise UserError(_why_empty(space))
-        self.ranks = np.array(rows, dtype=np.int64).reshape(len(rows), len(space.parameters))
+        self.census = take_census(space)
+        self.ranks = self._with_default(self.census.ranks)
+        if len(self.ranks) == 0:
+            raise UserError(_why_empty(space, self.census))
+        self.doubts = broken(space.guesses, space, self.ranks)
         self.points = self._points_of(self.ranks)
         self._varied = [c for c, p in enumerate(space.parameters) if len(p.values) > 1]
         self.levels = _levels([space.parameters[column] for column in self._varied])
-        self._index = {tuple(row): number for number, row in enumerate(rows)}
 
     def __len__(self) -> int:
         return len(self.ranks)
 
     def config(self, number: int) -> Config:
         """The configuration with this number."""
-        ranks = self.ranks[number]
-        return Config(
-            {
-                parameter.name: parameter.values[rank]
-                for parameter, rank in zip(self.space.parameters, ranks, strict=True)
-            }
-        )
+        return self.space.config_of(self.ranks[number].tolist())
 
     def number(self, config: Mapping[str, object]) -> int | None:
         """The number of a configuration, or None where it is not a valid one of this space."""
         if not self.is_combination(config):
             return None
-        return self._index.get(tuple(self._ranks_of(config)))
+        place, found = self._place(self._ranks_of(config))
+        return place if found else None
+
+    def counterpart(self, config: Mapping[str, ParameterValue]) -> int | None:
+        """The candidate that corresponds to a configuration of a sister space, or None.
+
+        A parameter that has a single value here takes it, and a number that is no value here the
+        nearest one by its ratio; the result has to be valid here.
+        """
+        values: dict[str, ParameterValue] = {}
+        for parameter in self.space.parameters:
+            value = _counterpart(parameter, config.get(parameter.name))
+            if value is None:
+                return None
+            values[parameter.name] = value
+        return self.number(values)
 
     def is_combination(self, config: Mapping[str, object]) -> bool:
         """Whether each parameter of the space, and nothing else, has one of its values."""
@@ -113,6 +110,26 @@ class Candidates:
         np.put_along_axis(rows, columns, 1.0, axis=1)
         return rows
 
+    def _place(self, row: Sequence[int]) -> tuple[int, bool]:
+        """Where in the order of the candidates a row of ranks is or would be, and whether it is."""
+        low, high = 0, len(self.ranks)
+        for column, rank in enumerate(row):
+            ranks = self.ranks[low:high, column]
+            low, high = low + np.searchsorted(ranks, (rank, rank + 1))
+        return int(low), bool(low < high)
+
+    def _with_default(self, ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The same rows, and the default's where a sample left it out."""
+        default = self.space.default
+        self.ranks = ranks
+        if default is None or self.census.is_complete or not self.is_combination(default):
+            return ranks
+        row = self._ranks_of(default)
+        place, found = self._place(row)
+        if found or self.space.violation(default) is not None:
+            return ranks
+        return np.insert(ranks, place, row, axis=0)
+
     def _points_of(self, ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Coordinates of rows of ranks, shape (rows, coordinates)."""
         blocks = [
@@ -128,10 +145,26 @@ class Candidates:
         ]
 
 
+def _counterpart(parameter: Parameter, value: ParameterValue | None) -> ParameterValue | None:
+    """The parameter's value that corresponds to one of a sister parameter, or None."""
+    if len(parameter.values) == 1:
+        return parameter.values[0]
+    if value in parameter.values:
+        return value
+    numbers = [number for number in parameter.values if _is_positive_number(number)]
+    if value is None or not _is_positive_number(value) or len(numbers) < len(parameter.values):
+        return None
+    return min(numbers, key=lambda number: abs(math.log(float(number) / float(value))))
+
+
+def _is_positive_number(value: ParameterValue) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+
+
 def _coordinates(parameter: Parameter, ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """Coordinates of one parameter's ranks, shape (ranks, coordinates)."""
     count = len(parameter.values)
-    if all(isinstance(value, int | float) for value in parameter.values):
+    if parameter.is_ordered:
         return (ranks / max(count - 1, 1)).reshape(-1, 1)
     one_hot: npt.NDArray[np.float64] = np.eye(count)[ranks] / np.sqrt(2)
     return one_hot
@@ -149,42 +182,13 @@ def _levels(parameters: list[Parameter]) -> Levels:
     return Levels(squares, np.repeat(np.arange(len(counts)), counts))
 
 
-def _considered(space: SearchSpace) -> Iterable[Config]:
-    """The valid configurations, or those of a sample where there are too many combinations."""
-    if space.members is not None or _combinations(space) <= _MAX_LISTED:
-        return space.valid_configs()
-    first = [] if space.default is None else [space.default]
-    drawn = dict.fromkeys([*first, *_sample(space)])
-    return (config for config in drawn if space.violation(config) is None)
-
-
-def _combinations(space: SearchSpace) -> int:
-    return math.prod(len(parameter.values) for parameter in space.parameters)
-
-
-def _sample(space: SearchSpace) -> Iterable[Config]:
-    """Combinations drawn at random, allowed or not; they may repeat."""
-    rng = np.random.default_rng(0)
-    counts = [len(parameter.values) for parameter in space.parameters]
-    for ranks in rng.integers(counts, size=(_DRAWN, len(counts))).tolist():
-        chosen = zip(space.parameters, ranks, strict=True)
-        yield Config({parameter.name: parameter.values[rank] for parameter, rank in chosen})
-
-
-def _why_empty(space: SearchSpace) -> str:
+def _why_empty(space: SearchSpace, census: Census) -> str:
     """One sentence that says how many combinations each rule removed from an empty space."""
-    removed: Counter[str] = Counter()
-    listed = space.members is not None or _combinations(space) <= _MAX_LISTED
-    for config in space.combinations() if listed else _sample(space):
-        rule = space.violation(config)
-        if rule is not None:
-            removed[rule.name] += 1
-    reasons = {rule.name: rule.reason for rule in space.rules}
-    each = "; ".join(
-        f"{name} removed {count}" + (f" ({reasons[name]})" if name in reasons else "")
-        for name, count in removed.most_common()
-    )
+    reasons = {rule.name: rule.reason for rule in space.constraints}
+    most_first = sorted(census.removed.items(), key=lambda pair: -pair[1])
+    each = "; ".join(f"{name} removed {count} ({reasons[name]})" for name, count in most_first)
+    about = "" if census.is_complete else "about "
     return (
-        f"no configuration of the search space is valid: of {sum(removed.values())} combinations "
-        f"{each}: change the shape, or relax a rule"
+        f"no configuration of the search space is valid: of {about}{census.combinations} "
+        f"combinations {each}: change the shape, or relax a rule"
     )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
 from engine.errors import UserError, nearest
-from kernels.registry import kernel_names
+from kernels.registry import is_kernel_file, kernel_names
 from rvv_runner.board import BoardError
 from rvv_runner.devices import DEFAULT_DEVICE, board_names, check_device_name
 from search_spaces.config import Config, ParameterValue
@@ -20,12 +20,17 @@ __all__ = [
     "EXIT_MISTAKE",
     "EXIT_NOTHING_VALID",
     "ArgumentParser",
+    "add_device_argument",
+    "add_kernel_arguments",
     "add_problem_arguments",
     "complete_config",
     "config_type",
     "device_name",
+    "device_names",
     "host_and_port",
+    "kernel_name",
     "one_of",
+    "percentage",
     "positive_number",
     "positive_whole_number",
     "run_command",
@@ -79,35 +84,64 @@ def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> No
     sys.exit(status)
 
 
-def add_problem_arguments(parser: ArgumentParser) -> None:
-    """The arguments that say what is run and where."""
+def add_problem_arguments(
+    parser: ArgumentParser, *, kernel_optional: bool = False, several_shapes: bool = False
+) -> None:
+    """The arguments that say what is run, and how results are printed."""
+    add_kernel_arguments(parser, optional=kernel_optional, several_shapes=several_shapes)
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object on stdout, and nothing else"
+    )
+
+
+def add_kernel_arguments(
+    parser: ArgumentParser, *, optional: bool = False, several_shapes: bool = False
+) -> None:
+    """The arguments that say what is run.
+
+    The kernel is None where it is optional and not given; the shape is a list where there may be
+    several.
+    """
+    again = "; given again, another study begins with what the last one found"
     parser.add_argument(
         "kernel",
         metavar="KERNEL",
-        type=one_of("kernel", kernel_names),
-        help=f"one of {', '.join(kernel_names())}",
+        nargs="?" if optional else None,
+        type=kernel_name,
+        help=f"one of {', '.join(kernel_names())}, or the path of a Python file",
     )
     parser.add_argument(
         "--shape",
         metavar="M=256,...",
         type=shape_type,
-        default={},
-        help="sizes of the problem; those not given keep the kernel's default",
+        action="append" if several_shapes else "store",
+        default=[] if several_shapes else {},
+        help="sizes of the problem; those not given keep the kernel's default"
+        f"{again if several_shapes else ''}",
     )
     parser.add_argument(
         "--dtype", metavar="TYPE", help="element type, such as f32 (default: the kernel's first)"
     )
+
+
+def add_device_argument(parser: ArgumentParser, *, several: bool = False) -> None:
+    """The argument that says where it is run; a tuple of names where there may be several."""
     parser.add_argument(
         "--device",
-        metavar="NAME",
-        type=device_name,
+        metavar="NAME,..." if several else "NAME",
+        type=device_names if several else device_name,
         default=DEFAULT_DEVICE,
-        help=f"the board: one of {', '.join(board_names())}, ssh://USER@HOST, or the path of a "
-        "board file (default: %(default)s)",
+        help=f"the board{'s' if several else ''}: one of {', '.join(board_names())}, "
+        f"ssh://USER@HOST, or the path of a board file"
+        f"{'; several with commas between them' if several else ''} (default: %(default)s)",
     )
-    parser.add_argument(
-        "--json", action="store_true", help="print one JSON object on stdout, and nothing else"
-    )
+
+
+def kernel_name(text: str) -> str:
+    """The name of a kernel or the path of a file with one, for argparse."""
+    if is_kernel_file(text):
+        return text
+    return one_of("kernel", kernel_names)(text)
 
 
 def shape_type(text: str) -> dict[str, int]:
@@ -158,6 +192,15 @@ def device_name(text: str) -> str:
     return text
 
 
+def device_names(text: str) -> tuple[str, ...]:
+    """The names of one or more devices with commas between them, for argparse.
+
+    Raises:
+        BoardError: for one that means nothing.
+    """
+    return tuple(device_name(name.strip()) for name in text.split(","))
+
+
 def host_and_port(text: str) -> str:
     """An address as HOST:PORT, for argparse."""
     if not re.fullmatch(r"[^:/\s]+:\d{1,5}", text) or int(text.rpartition(":")[2]) > 65535:
@@ -188,6 +231,17 @@ def positive_number(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
     return value
+
+
+def percentage(text: str) -> float:
+    """A number of percent from 0, as a fraction, for argparse: "5" is 0.05."""
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a number of percent")
+    return value / 100
 
 
 def one_of(what: str, names: Callable[[], list[str]]) -> Callable[[str], str]:

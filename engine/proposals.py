@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +12,13 @@ import optuna
 from optuna.trial import TrialState, create_trial
 
 from engine.candidates import Candidates
-from engine.samplers import SamplerFactory
+from engine.encoding import Encoding
+from engine.samplers import Sampler
 from engine.situation import Situation
 from search_spaces.config import Config, ParameterValue
 from search_spaces.space import Rule
 
-__all__ = ["Proposals", "Violation"]
+__all__ = ["Proposal", "Proposals", "Violation"]
 
 # How often a sampler may answer with something forbidden or tried before the free candidate
 # nearest to its last answer is taken instead.
@@ -40,6 +42,21 @@ class Violation:
     rule: Rule
 
 
+@dataclass(frozen=True)
+class Proposal:
+    """What a sampler proposes.
+
+    Args:
+        number: of a free candidate.
+        notes: what the sampler noted with its trial, to find it there again; JSON values only.
+        violations: what it wanted before and a rule forbids.
+    """
+
+    number: int
+    notes: Mapping[str, object]
+    violations: tuple[Violation, ...]
+
+
 class Proposals:
     """Teaches a sampler and asks it, one proposal at a time.
 
@@ -50,13 +67,15 @@ class Proposals:
 
     Args:
         candidates: the valid configurations.
-        factory: makes the sampler.
+        sampler: what proposes.
         seed: of the whole study.
     """
 
-    def __init__(self, candidates: Candidates, factory: SamplerFactory, seed: int) -> None:
+    def __init__(self, candidates: Candidates, sampler: Sampler, seed: int) -> None:
         self._candidates = candidates
-        self._factory = factory
+        self._sampler = sampler
+        self._encoding = Encoding(candidates.space, ranks=sampler.sees_ranks)
+        self._distributions = self._encoding.distributions
         self._seed = seed
         self._free = np.ones(len(candidates), dtype=bool)
         self._study = optuna.create_study(storage=None)
@@ -71,27 +90,36 @@ class Proposals:
         """For each candidate whether it may still be proposed."""
         return self._free
 
-    def propose(self) -> tuple[int, list[Violation]]:
+    def situation(self) -> Situation:
+        """What a proposal would be made from now."""
+        rng = np.random.default_rng((self._seed, self._takings))
+        taken = tuple(self._trial_numbers)
+        return Situation(self._candidates, self._free, taken, self._times_s, rng, self._seed)
+
+    def propose(self) -> Proposal:
         """A free candidate, and what had to be taught on the way to it.
 
         At least one candidate has to be free. The candidate stays free until `take`.
         """
-        violations = []
-        rng = np.random.default_rng((self._seed, self._takings))
-        self._study.sampler = self._factory(
-            Situation(self._candidates, self._free, tuple(self._trial_numbers), self._times_s, rng)
-        )
+        violations: list[Violation] = []
+        self._study.sampler = self._sampler.make(self.situation())
         for _ in range(_MAX_ATTEMPTS):
-            trial = self._study.ask(self._candidates.distributions)
-            self._study.tell(trial, state=TrialState.FAIL)
-            wanted = Config(trial.params)
+            wanted, notes = self._ask()
             number = self._candidates.number(wanted)
             if number is None:
                 violations += self._forbid(wanted)
             elif self._free[number]:
-                return number, violations
+                return Proposal(number, notes, tuple(violations))
         distances = np.where(self._free, self._candidates.distances(wanted), np.inf)
-        return int(distances.argmin()), violations
+        return Proposal(int(distances.argmin()), notes, tuple(violations))
+
+    def _ask(self) -> tuple[Config, Mapping[str, object]]:
+        """What the sampler wants, valid or not, and what it noted with the trial."""
+        trial = self._study.ask(self._distributions)
+        notes = self._study.get_trials(deepcopy=False)[trial.number].system_attrs
+        with suppress(RuntimeError):  # A sampler that has seen everything may stop its study.
+            self._study.tell(trial, state=TrialState.FAIL)
+        return self._encoding.decode(trial.params), notes
 
     def _forbid(self, config: Config) -> list[Violation]:
         """Teach a violation, unless enough have been taught."""
@@ -108,11 +136,12 @@ class Proposals:
         self._violations += 1
         self._add(config, TrialState.PRUNED)
 
-    def take(self, number: int) -> None:
-        """A candidate is being tried."""
+    def take(self, number: int, notes: Mapping[str, object]) -> None:
+        """A candidate is being tried; with the notes of its proposal."""
         self._free[number] = False
         self._takings += 1
-        self._trial_numbers[number] = self._add(self._candidates.config(number), TrialState.RUNNING)
+        config = self._candidates.config(number)
+        self._trial_numbers[number] = self._add(config, TrialState.RUNNING, notes)
 
     def finish(self, number: int, seconds: float | None) -> None:
         """A candidate that was taken took so long, or failed."""
@@ -128,10 +157,18 @@ class Proposals:
         self._free[number] = True
         self._study.tell(self._trial_numbers.pop(number), state=TrialState.FAIL)
 
-    def _add(self, config: Mapping[str, ParameterValue], state: TrialState) -> int:
+    def _add(
+        self,
+        config: Mapping[str, ParameterValue],
+        state: TrialState,
+        notes: Mapping[str, object] | None = None,
+    ) -> int:
         """Add a trial to the sampler's study; its number there."""
         trial = create_trial(
-            state=state, params=dict(config), distributions=self._candidates.distributions
+            state=state,
+            params=self._encoding.encode(config),
+            distributions=self._distributions,
+            system_attrs=dict(notes or {}),
         )
         self._study.add_trial(trial)
         return len(self._study.get_trials(deepcopy=False)) - 1

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, TPESampler
 
+from engine.encoding import Encoding
 from engine.errors import UserError, nearest
+from engine.evolution_strategy import evolution_strategy
+from engine.optuna_samplers import imported_sampler, sees_ranks
 from engine.situation import Situation
 from engine.spread import farthest, spread
 from engine.surrogate import SurrogateSearch
 from search_spaces.config import ParameterValue
 
-__all__ = ["SAMPLERS", "SamplerFactory", "sampler_named"]
+__all__ = ["SAMPLERS", "Sampler", "SamplerFactory", "sampler_named"]
 
 # Trials that spread over the space before a model or a population takes over. Few, since budgets
 # are 50 to 200; one for each parameter or so is what a first model needs.
@@ -38,6 +42,19 @@ Combination = Mapping[str, ParameterValue]
 SamplerFactory = Callable[[Situation], BaseSampler]
 
 
+@dataclass(frozen=True)
+class Sampler:
+    """What proposes.
+
+    Args:
+        make: makes one of Optuna's samplers for one proposal.
+        sees_ranks: whether ordered parameters are numbers to it, as of `Encoding`.
+    """
+
+    make: SamplerFactory
+    sees_ranks: bool = False
+
+
 class _Joint(BaseSampler):
     """An Optuna sampler that takes all parameters at once from a function of the situation."""
 
@@ -47,7 +64,7 @@ class _Joint(BaseSampler):
 
     def infer_relative_search_space(self, *_: object) -> dict[str, BaseDistribution]:
         """All parameters."""
-        return self._situation.candidates.distributions
+        return Encoding(self._situation.candidates.space).distributions
 
     def sample_relative(self, *_: object) -> dict[str, Any]:
         """What the function says; it may be a combination that a rule forbids."""
@@ -102,12 +119,24 @@ def _mutated(
     return values[int(rng.integers(len(values)))]
 
 
-def _tpe(situation: Situation) -> BaseSampler:
+class _TPE(TPESampler):
     """Optuna's tree-structured Parzen estimator, over all parameters together.
 
     Its constant liar, on by default, keeps proposals apart while earlier ones are being measured.
     """
-    return TPESampler(seed=int(situation.rng.integers(2**32)), n_startup_trials=1)
+
+    def __init__(self, situation: Situation) -> None:
+        super().__init__(seed=int(situation.rng.integers(2**32)), n_startup_trials=1)
+        parameters = Encoding(situation.candidates.space).distributions
+        self._varied = {name: of for name, of in sorted(parameters.items()) if not of.single()}
+
+    def infer_relative_search_space(self, *_: object) -> dict[str, BaseDistribution]:
+        """All parameters that vary; to find that out from all trials takes longer than the rest."""
+        return self._varied
+
+
+def _tpe(situation: Situation) -> BaseSampler:
+    return _TPE(situation)
 
 
 def _combined_by(choose: Callable[[Situation], Combination]) -> SamplerFactory:
@@ -145,18 +174,21 @@ SAMPLERS: Mapping[str, Callable[[], SamplerFactory]] = {
     "auto": lambda: _taking_turns(_chosen_by(SurrogateSearch()), _tpe),
     "gp": lambda: _chosen_by(SurrogateSearch()),
     "tpe": lambda: _after_spread(_tpe),
+    "cmaes": lambda: _chosen_by(evolution_strategy),
     "ga": lambda: _after_spread(_combined_by(_genetic)),
     "grid": lambda: _chosen_by(_grid),
     "random": lambda: _chosen_by(_random),
 }
 
 
-def sampler_named(name: str) -> SamplerFactory:
-    """The sampler with this name, made anew.
+def sampler_named(name: str) -> Sampler:
+    """The sampler with this name of ours, or the dotted name of a class, made anew.
 
     Raises:
         UserError: where there is none; it names the nearest.
     """
+    if "." in name:
+        return Sampler(imported_sampler(name), sees_ranks(name))
     if name not in SAMPLERS:
-        raise UserError(f"there is no sampler {name}: {nearest(name, SAMPLERS)}")
-    return SAMPLERS[name]()
+        raise UserError(f"there is no sampler named {name}: {nearest(name, SAMPLERS)}")
+    return Sampler(SAMPLERS[name]())

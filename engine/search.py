@@ -5,16 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import overload
 
 from engine.candidates import Candidates
+from engine.comparison import Comparison
 from engine.proposals import Proposals
 from engine.samplers import sampler_named
+from engine.suggestions import History, next_suggestion, suggestions
+from engine.surrogate import SurrogateSearch
 from engine.trials import StoredTrial, StoredTrials
 from rvv_runner.measurement import Status
 from search_spaces.config import Config
+from search_spaces.enumeration import Census
 from search_spaces.space import SearchSpace
 
 __all__ = ["Search"]
+
+_COMPARISON = "comparison"  # name of the study's attribute
 
 
 class Search:
@@ -27,9 +34,13 @@ class Search:
 
     Args:
         space: what may be tried.
-        sampler: a name of `engine.samplers.SAMPLERS`.
+        sampler: a name of `engine.samplers.SAMPLERS`, or the dotted name of a class of samplers
+            made for Optuna.
         seed: of the sampler.
         trials: the study to go on with, one in memory where there is none.
+        history: what was measured elsewhere (another shape, board or compiler): configurations with
+            times in seconds that can be compared with each other, or None for a failure. Its best
+            are tried early, for as long as they keep ahead; its times are never results here.
 
     Raises:
         UserError: for an unknown sampler, and for a space without a valid configuration.
@@ -42,12 +53,15 @@ class Search:
         sampler: str = "auto",
         seed: int = 0,
         trials: StoredTrials | None = None,
+        history: History = (),
     ) -> None:
-        factory = sampler_named(sampler)
+        proposer = sampler_named(sampler)
         self._space = space
         self._candidates = Candidates(space)
         self._default = self._number_of_default()
-        self._proposals = Proposals(self._candidates, factory, seed)
+        self._suggestions = suggestions(self._candidates, history)
+        self._proposals = Proposals(self._candidates, proposer, seed)
+        self._forecast = SurrogateSearch()
         self._stored = StoredTrials.in_memory() if trials is None else trials
         # The trial that holds each candidate which is being tried or has been.
         self._holders: dict[int, int] = {}
@@ -67,6 +81,11 @@ class Search:
         return len(self._candidates)
 
     @property
+    def census(self) -> Census:
+        """What the space holds, and what each rule took out of it."""
+        return self._candidates.census
+
+    @property
     def tried(self) -> int:
         """How many distinct configurations of the space have an outcome of their own."""
         return len(self._finished)
@@ -78,21 +97,37 @@ class Search:
             return None
         return self._finished[self._default].time_s
 
-    def ask(self) -> Config | None:
-        """What to try next, or None where every valid configuration is tried or being tried."""
-        while True:
-            self._catch_up()
-            if not self._proposals.free.any():
-                return None
-            candidate = self._next_candidate()
-            config = self._candidates.config(candidate)
-            trial_number = self._stored.start(config, self._space)
-            self._catch_up()
-            if self._holders[candidate] == trial_number:
-                self._open[candidate] = trial_number
-                return config
-            reason = {"reason": "another process began the same configuration first"}
-            self._stored.finish(trial_number, None, "board", reason)
+    @overload
+    def ask(self) -> Config | None: ...
+
+    @overload
+    def ask(self, count: int) -> list[Config]: ...
+
+    def ask(self, count: int | None = None) -> Config | list[Config] | None:
+        """What to try next.
+
+        Args:
+            count: where given, so many configurations, to be tried at once, as a list.
+
+        Returns:
+            Where every valid configuration is tried or being tried, None, or a shorter list.
+        """
+        if count is None:
+            return self._ask_one()
+        asked = (self._ask_one() for _ in range(count))
+        return [config for config in asked if config is not None]
+
+    def take(self, config: Mapping[str, object]) -> bool:
+        """Open a configuration that was not asked for, to be told like any other.
+
+        Returns:
+            False where it is no valid configuration, or is tried or being tried.
+        """
+        self._catch_up()
+        candidate = self._candidates.number(config)
+        if candidate is None or not self._proposals.free[candidate]:
+            return False
+        return self._begin(candidate, {})
 
     def tell(
         self,
@@ -139,9 +174,54 @@ class Search:
         ]
         return min(timed, key=lambda pair: pair[1], default=None)
 
+    @property
+    def comparison(self) -> Comparison | None:
+        """What measuring the leaders again showed; None before that, and once more was tried."""
+        stored = self._stored.attribute(_COMPARISON)
+        if not isinstance(stored, Mapping) or stored["tried"] != self.tried:
+            return None
+        return Comparison.from_json(stored)
+
+    def keep_comparison(self, comparison: Comparison) -> None:
+        """Store what measuring the leaders again showed."""
+        value = {**comparison.to_json(), "tried": self.tried}
+        self._stored.set_attribute(_COMPARISON, value)
+
+    def expected_gain(self) -> float | None:
+        """By which part of itself the best time may be expected to fall with the next trial.
+
+        It is a model's word for it, whichever sampler proposes: 0.01 is one percent. None while
+        there is too little to learn from, 0.0 where nothing is left to try.
+        """
+        self._catch_up()
+        if not self._proposals.free.any():
+            return 0.0
+        return self._forecast.expected_gain(self._proposals.situation())
+
     def trials(self) -> list[StoredTrial]:
         """Every configuration tried, with its outcome, in the order of asking."""
         return sorted(self._finished.values(), key=lambda trial: trial.number)
+
+    def _ask_one(self) -> Config | None:
+        while True:
+            self._catch_up()
+            if not self._proposals.free.any():
+                return None
+            candidate, notes = self._next_candidate()
+            if self._begin(candidate, notes):
+                return self._candidates.config(candidate)
+
+    def _begin(self, candidate: int, notes: Mapping[str, object]) -> bool:
+        """Open a candidate; whether no other process was quicker."""
+        config = self._candidates.config(candidate)
+        trial_number = self._stored.start(config, self._space, notes)
+        self._catch_up()
+        if self._holders[candidate] == trial_number:
+            self._open[candidate] = trial_number
+            return True
+        reason = {"reason": "another process began the same configuration first"}
+        self._stored.finish(trial_number, None, "board", reason)
+        return False
 
     def _number_of_default(self) -> int | None:
         default = self._space.default
@@ -154,15 +234,22 @@ class Search:
             raise ValueError(f"the default {default} is not in the search space: {why}")
         return number
 
-    def _next_candidate(self) -> int:
-        """A free candidate; violations that the sampler met on the way are recorded."""
+    def _next_candidate(self) -> tuple[int, Mapping[str, object]]:
+        """A free candidate with its sampler's notes; violations met on the way are recorded."""
         if self._default is not None and self._proposals.free[self._default]:
-            return self._default
-        candidate, violations = self._proposals.propose()
-        for violation in violations:
+            return self._default, {}
+        suggestion = next_suggestion(self._suggestions, self._holders, self._times_s())
+        if suggestion is not None:
+            return suggestion, {}
+        proposal = self._proposals.propose()
+        for violation in proposal.violations:
             number = self._stored.forbid(violation.config, violation.rule, self._space)
             self._own_violations.add(number)
-        return candidate
+        return proposal.number, proposal.notes
+
+    def _times_s(self) -> dict[int, float | None]:
+        """Times of the candidates that have an outcome, by their number."""
+        return {candidate: trial.time_s for candidate, trial in self._finished.items()}
 
     def _catch_up(self) -> None:
         """Learn from every trial that is new or has ended, whoever made it."""
@@ -178,7 +265,7 @@ class Search:
             return  # A rule forbade it once, and no longer does.
         if candidate not in self._holders:
             self._holders[candidate] = trial.number
-            self._proposals.take(candidate)
+            self._proposals.take(candidate, trial.sampler_notes)
         if self._holders[candidate] != trial.number or trial.status is None:
             return
         if trial.status == "board":

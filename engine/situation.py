@@ -23,7 +23,8 @@ class Situation:
         taken: those that are being tried or have been, in the order of asking.
         times_s: outcome of those that have one: the time in seconds, or None for a failure. What
             is taken and not here is being tried now.
-        rng: the source of chance.
+        rng: the source of chance of this proposal.
+        seed: of the whole study.
     """
 
     candidates: Candidates
@@ -31,6 +32,7 @@ class Situation:
     taken: Sequence[int]
     times_s: Mapping[int, float | None]
     rng: np.random.Generator
+    seed: int = 0
 
     def quickest(self, count: int) -> list[int]:
         """The candidates with the shortest times, the quickest first; `count` at most."""

@@ -17,9 +17,12 @@ _SPREAD_DRAWS = 10
 def spread(situation: Situation) -> int:
     """Of a few free candidates, the one farthest from all that were taken before.
 
-    This is Mitchell's best-candidate sampling (SIGGRAPH 1991) over the valid configurations.
+    Those that fewest soft rules doubt come first. This is Mitchell's best-candidate sampling
+    (SIGGRAPH 1991) over the valid configurations.
     """
     free = np.flatnonzero(situation.free)
+    doubts = situation.candidates.doubts[free]
+    free = free[doubts == doubts.min()]
     drawn = situation.rng.choice(free, size=min(_SPREAD_DRAWS, len(free)), replace=False)
     return farthest(situation, drawn)
 

@@ -24,7 +24,15 @@ from engine.journal import CrashSafeJournal
 from engine.trials import StoredTrials
 from search_spaces.space import SearchSpace
 
-__all__ = ["DEFAULT_STORAGE", "FORMAT_VERSION", "StudyIdentity", "artifacts_dir", "open_study"]
+__all__ = [
+    "DEFAULT_STORAGE",
+    "FORMAT_VERSION",
+    "StudyIdentity",
+    "artifacts_dir",
+    "open_study",
+    "read_studies",
+    "storage_file",
+]
 
 # One file for all studies, so that one optuna-dashboard shows them side by side.
 DEFAULT_STORAGE = "studies/tuner.journal"
@@ -123,6 +131,34 @@ def open_study(
     return trials
 
 
+def read_studies(storage: str) -> list[StoredTrials]:
+    """Every study of this format in a storage, to be read; nothing is made where there is none.
+
+    Raises:
+        UserError: where the storage cannot be opened.
+    """
+    file = storage_file(storage)
+    if file is not None and not file.exists():
+        return []
+    with _as_user_error(storage):
+        with _alone_in(storage):
+            opened = _open_storage(storage)
+        return [
+            StoredTrials(
+                optuna.load_study(storage=opened, study_name=study.study_name),
+                opened,
+                artifacts_dir(storage),
+            )
+            for study in opened.get_all_studies()
+            if study.user_attrs.get("format_version") == FORMAT_VERSION
+        ]
+
+
+def storage_file(storage: str) -> Path | None:
+    """The file that holds a storage; None for a database on a server or in memory."""
+    return _sqlite_file(storage) if _is_url(storage) else Path(storage)
+
+
 def _open_storage(storage: str) -> BaseStorage:
     if storage.startswith("redis"):
         with warnings.catch_warnings():
@@ -157,7 +193,7 @@ def _is_url(storage: str) -> bool:
 
 def artifacts_dir(storage: str) -> Path:
     """Next to the storage's file; next to the default storage for a database on a server."""
-    path = _sqlite_file(storage) if _is_url(storage) else Path(storage)
+    path = storage_file(storage)
     return (path or Path(DEFAULT_STORAGE)).parent / _ARTIFACTS_DIR
 
 

@@ -38,6 +38,10 @@ _REFIT_PARTS = 20
 # on the scale of logarithms: how bad the bad ones are says nothing about the good ones.
 _TAIL_WIDTH = 1.0
 
+# A configuration that a soft rule doubts is expected to be slower by so many standard deviations of
+# the targets for each such rule: enough to come later, little enough to be outweighed by trials.
+_DOUBT = 0.5
+
 # Gains are compared to so many decimals, so that sums in another order do not change a choice.
 _GAIN_DECIMALS = 6
 
@@ -63,17 +67,35 @@ class SurrogateSearch:
             gain = self._log_gain(situation, choice)
         return int(choice[gain.round(_GAIN_DECIMALS).argmax()])
 
+    def expected_gain(self, situation: Situation) -> float | None:
+        """By which part of itself the best time is expected to fall with the next trial.
+
+        It is the highest expected improvement of a free candidate: of the logarithm of the time,
+        which for a small one is a part of the time. None while there is too little to learn from.
+        """
+        if len(situation.times_s) < _SPREAD_TRIALS or not situation.quickest(1):
+            return None
+        choice = _worth_a_look(situation)
+        with self._threads.limit(limits=1, user_api="blas"):
+            gain = self._log_gain(situation, choice)
+        numbers = _learnt_from(situation.taken, situation.times_s, _MAX_ROWS)
+        unit = _held_back([situation.times_s[number] for number in numbers]).std()
+        return float(np.exp(gain.max()) * unit)
+
     def _log_gain(self, situation: Situation, choice: Numbers) -> Floats:
         """Logarithm of the expected improvement of candidates.
 
         What is being tried now is taken to turn out as expected. This is the kriging believer of
         Ginsbourger, Le Riche and Carraro, "Kriging is well-suited to parallelize optimization"
-        (2010): the expectation stays, and nothing is gained there any more.
+        (2010): the expectation stays, and nothing is gained there any more. What soft rules doubt
+        is expected to be slower until it is seen.
         """
         candidates = situation.candidates
+        doubts = _DOUBT * candidates.doubts
         hyperparameters = self._hyperparameters(situation)
         numbers = _learnt_from(situation.taken, situation.times_s, _MAX_ROWS)
-        values = targets([situation.times_s[number] for number in numbers])
+        known = targets([situation.times_s[number] for number in numbers])
+        values = known - doubts[numbers]
         rows = candidates.indicators(numbers)
         process = GaussianProcess(candidates.levels, rows, values, hyperparameters)
         being_tried = [number for number in situation.taken if number not in situation.times_s]
@@ -83,7 +105,7 @@ class SurrogateSearch:
             rows, believed = np.concatenate([rows, pending]), np.concatenate([values, expected])
             process = GaussianProcess(candidates.levels, rows, believed, hyperparameters)
         mean, deviation = process.predict(candidates.indicators(choice.tolist()))
-        return log_expected_improvement(mean, deviation, float(values.min()))
+        return log_expected_improvement(mean + doubts[choice], deviation, float(known.min()))
 
     def _hyperparameters(self, situation: Situation) -> Hyperparameters:
         """Fitted to the outcomes of a number of first trials that grows in steps."""
@@ -93,6 +115,7 @@ class SurrogateSearch:
         if self._fitted is None or self._fitted[0] != numbers:
             candidates = situation.candidates
             values = targets([situation.times_s[number] for number in numbers])
+            values = values - _DOUBT * candidates.doubts[numbers]
             rows = candidates.indicators(numbers)
             self._fitted = numbers, fit(candidates.levels, rows, values)
         return self._fitted[1]
@@ -106,16 +129,23 @@ def targets(times_s: Sequence[float | None]) -> Floats:
     Args:
         times_s: times in seconds, all positive; None for a failure.
     """
+    values = _held_back(times_s)
+    if len(set(values.tolist())) <= 1:
+        return np.zeros(len(values))
+    standardised: Floats = (values - values.mean()) / values.std()
+    return standardised
+
+
+def _held_back(times_s: Sequence[float | None]) -> Floats:
+    """Logarithms of the times, those that are far above the median cut off; zeros without any."""
     logarithms = np.log([np.nan if seconds is None else seconds for seconds in times_s])
     known = logarithms[~np.isnan(logarithms)]
     if len(known) == 0:
         return np.zeros(len(logarithms))
     best, median, worst = np.quantile(known, (0, 0.5, 1))
     limit = min(median + _TAIL_WIDTH * (median - best), worst) if median > best else worst
-    values = np.where(np.isnan(logarithms), limit, np.minimum(logarithms, limit))
-    deviation = values.std()
-    centred: Floats = values - values.mean()
-    return centred / deviation if deviation > 0 else np.zeros(len(values))
+    held_back: Floats = np.where(np.isnan(logarithms), limit, np.minimum(logarithms, limit))
+    return held_back
 
 
 def _learnt_from(

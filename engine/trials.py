@@ -54,6 +54,18 @@ class StoredTrial:
     attributes: Mapping[str, object] = field(default_factory=dict)
 
     @property
+    def times_s(self) -> tuple[float, ...]:
+        """Its timed runs in seconds, in the order of running; empty where none are stored."""
+        stored = self.attributes.get("times_s")
+        return tuple(map(float, stored)) if isinstance(stored, list | tuple) else ()
+
+    @property
+    def sampler_notes(self) -> Mapping[str, object]:
+        """What the sampler that proposed it noted."""
+        notes = self.attributes.get("sampler_notes")
+        return notes if isinstance(notes, Mapping) else {}
+
+    @property
     def was_started(self) -> bool:
         """Whether somebody set out to measure it."""
         return "owner" in self.attributes
@@ -93,9 +105,35 @@ class StoredTrials:
         """The study's name in its storage."""
         return self._study.study_name
 
+    def attribute(self, name: str) -> object:
+        """What `set_attribute` stored with the study under this name, or None."""
+        return self._study.user_attrs.get(name)
+
+    def set_attribute(self, name: str, value: object) -> None:
+        """Store a JSON value with the study."""
+        self._study.set_user_attr(name, value)
+
     def names_in_storage(self) -> list[str]:
         """Names of all studies that are stored in the same place, sorted."""
         return sorted(study.study_name for study in self._storage.get_all_studies())
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever tried in the study."""
+        return self._storage.get_n_trials(self._study_id) == 0
+
+    def other_studies(self) -> list[tuple[str, Mapping[str, object]]]:
+        """Name and attributes of every other study that is stored in the same place."""
+        return [
+            (study.study_name, study.user_attrs)
+            for study in self._storage.get_all_studies()
+            if study.study_name != self.study_name
+        ]
+
+    def trials_of(self, study_name: str) -> list[StoredTrial]:
+        """All trials of a study that is stored in the same place."""
+        study_id = self._storage.get_study_id_from_name(study_name)
+        return [_stored_trial(t) for t in self._storage.get_all_trials(study_id, deepcopy=False)]
 
     def changes(self) -> Iterator[StoredTrial]:
         """Trials that are new or have come to an end since the last call, in order of number."""
@@ -112,9 +150,18 @@ class StoredTrials:
         attributes = {"status": "constraint", "constraint": rule.name, "reason": rule.reason}
         return self._add(config, space, TrialState.PRUNED, attributes)
 
-    def start(self, config: Config, space: SearchSpace) -> int:
-        """Record that this process tries a configuration; the trial's number."""
-        return self._add(config, space, TrialState.RUNNING, {"owner": self._owner.to_json()})
+    def start(self, config: Config, space: SearchSpace, notes: Mapping[str, object]) -> int:
+        """Record that this process tries a configuration; the trial's number.
+
+        Args:
+            config: the configuration.
+            space: what it is from.
+            notes: the sampler's, JSON values only.
+        """
+        attributes: dict[str, object] = {"owner": self._owner.to_json()}
+        if notes:
+            attributes["sampler_notes"] = dict(notes)
+        return self._add(config, space, TrialState.RUNNING, attributes)
 
     def finish(
         self,

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from engine.cli import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
+    add_device_argument,
     add_problem_arguments,
     host_and_port,
-    one_of,
     positive_number,
     positive_whole_number,
     run_command,
     whole_number,
 )
+from engine.errors import UserError
+from rvv_runner.board import BoardError
+from rvv_runner.devices import boards_by_kind
 
 if TYPE_CHECKING:
-    from engine.tuning import TuningRequest
+    from engine.tuning import TuningRequest, TuningResult
 
-__all__ = ["main"]
+__all__ = ["add_search_arguments", "add_work_arguments", "main", "request_from"]
 
 _PROG = "engine.tune"
 _DESCRIPTION = "Looks for the quickest configuration of a kernel on a board."
+_DEFAULT_TRIALS = 50
 _EPILOG = (
     "The same command again goes on with its study up to the number of trials. Exit status: 0 with "
     "a winner, 1 where no configuration was valid, 2 for a mistake in the command."
@@ -41,11 +46,34 @@ def main(argv: Sequence[str] | None) -> int:
         UserError, BoardError: for a mistake in the arguments or a board that cannot be used.
     """
     arguments = _parse(argv)
-    return EXIT_FOUND if _tune(arguments) else EXIT_NOTHING_VALID
+    if arguments.missing:
+        return EXIT_FOUND if _tune_missing(arguments) else EXIT_NOTHING_VALID
+    if arguments.kernel is None:
+        raise UserError(f"KERNEL is missing: see `python -m {_PROG} --help`")
+    found = all(result.summary.winner is not None for result in _tune(arguments))
+    return EXIT_FOUND if found else EXIT_NOTHING_VALID
 
 
-def _tune(arguments: argparse.Namespace) -> bool:
-    """Tune and print what was found; whether that was anything."""
+def _tune_missing(arguments: argparse.Namespace) -> bool:
+    """Tune what ran untuned; whether nothing is left of that."""
+    from engine.missing import Missing, work_off
+
+    given = (arguments.kernel, arguments.shape, arguments.dtype, arguments.study)
+    if any(given):
+        raise UserError("--missing says what is tuned: leave KERNEL, --shape, --dtype, --study out")
+
+    def tune_one(entry: Missing) -> bool | None:
+        of_entry = {**vars(entry), "shape": [dict(entry.shape)], "device": (entry.device,)}
+        (result,) = _tune(argparse.Namespace(**{**vars(arguments), **of_entry}))
+        if result.ended.reason == "interrupted":
+            return None
+        return result.summary.winner is not None
+
+    return work_off(tune_one)
+
+
+def _tune(arguments: argparse.Namespace) -> list[TuningResult]:
+    """Tune each shape on each kind of board and print what was found."""
     # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
     from engine.progress import progress_on
     from engine.results.json import json_text, study_record
@@ -53,40 +81,95 @@ def _tune(arguments: argparse.Namespace) -> bool:
     from engine.tuning import tune
 
     quiet_stdout = arguments.json or sys.stdout.isatty()
-    progress = progress_on(sys.stderr if quiet_stdout else sys.stdout)
-    result = tune(_request(arguments), [progress])
-    if arguments.json:
-        print(json_text(study_record(result)))
-    else:
-        print_result(result, sys.stdout)
-    return result.summary.winner is not None
+    results: list[TuningResult] = []
+    failures: list[BoardError] = []
+    shapes = arguments.shape or [{}]
+    for devices, shape in itertools.product(_groups(arguments), shapes):
+        progress = progress_on(sys.stderr if quiet_stdout else sys.stdout)
+        try:
+            results.append(tune(request_from(arguments, devices, shape), [progress]))
+        except BoardError as error:  # of this kind; the others may do better
+            failures.append(error)
+            continue
+        if not arguments.json:
+            print_result(results[-1], sys.stdout)
+        if results[-1].ended.reason == "interrupted":
+            break
+    if arguments.json and results:
+        records = [study_record(result) for result in results]
+        one = len(shapes) == 1 and not arguments.mixed
+        print(json_text(records[0] if one else {"results": records}))
+    if failures:
+        raise failures[0]
+    return results
+
+
+def _groups(arguments: argparse.Namespace) -> list[Sequence[str]]:
+    """The names of the boards of each study.
+
+    Raises:
+        UserError: for boards of several kinds where one study was asked for.
+        BoardError: for boards that cannot be used.
+    """
+    if arguments.mixed and arguments.study is not None:
+        raise UserError("--mixed makes a study for each kind of board: leave --study out")
+    if len(arguments.shape) > 1 and arguments.study is not None:
+        raise UserError("there is a study for each --shape: leave --study out")
+    if len(arguments.device) == 1:
+        return [arguments.device]
+    kinds = boards_by_kind(arguments.device)
+    if len(kinds) > 1 and not arguments.mixed:
+        listed = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items())
+        raise UserError(
+            f"the boards are of different kinds ({listed}), whose times cannot be compared: "
+            "name boards of one kind, or add --mixed for a result for each kind"
+        )
+    return list(kinds.values())
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
-    add_problem_arguments(parser)
-    _add_search_arguments(parser)
+    add_problem_arguments(parser, kernel_optional=True, several_shapes=True)
+    add_device_argument(parser, several=True)
+    parser.add_argument(
+        "--missing",
+        action="store_true",
+        help="tune what ran untuned, as studies/missing.yaml lists it, in place of a KERNEL",
+    )
+    parser.add_argument(
+        "--mixed",
+        action="store_true",
+        help="with boards of different kinds: one study and one result for each kind",
+    )
+    add_search_arguments(parser)
     _add_study_arguments(parser)
-    _add_work_arguments(parser)
+    add_work_arguments(parser)
     return parser.parse_args(argv)
 
 
-def _add_search_arguments(parser: ArgumentParser) -> None:
+def add_search_arguments(parser: ArgumentParser) -> None:
+    """The arguments that say how configurations are proposed, and how many."""
     add = parser.add_argument
     add(
         "--sampler",
         metavar="NAME",
-        type=one_of("sampler", _sampler_names),
+        type=_sampler_name,
         default="auto",
-        help="how configurations are proposed: auto, gp, tpe, ga, grid or random "
-        "(default: %(default)s)",
+        help="how configurations are proposed: auto, gp, tpe, cmaes, ga, grid, random, or the "
+        "dotted name of a class such as optuna.samplers.NSGAIISampler (default: %(default)s)",
     )
     add(
         "--trials",
         metavar="N",
         type=positive_whole_number,
-        default=50,
-        help="configurations to try in the study, earlier runs included (default: %(default)s)",
+        help="configurations to try in the study, earlier runs included (default: "
+        f"{_DEFAULT_TRIALS}, and with --until converged as many as it takes)",
+    )
+    add(
+        "--until",
+        choices=("converged",),
+        help="stop once a model expects little more, before --trials and --timeout if it comes to "
+        "that",
     )
     add(
         "--timeout",
@@ -111,9 +194,16 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
         help="a journal file or one of Optuna's URLs (default: studies/tuner.journal)",
     )
     add("--study", metavar="NAME", help="name of the study (default: made from the problem)")
+    add(
+        "--no-history",
+        action="store_false",
+        dest="use_history",
+        help="do not begin with what the nearest earlier study of the kernel found quick",
+    )
 
 
-def _add_work_arguments(parser: ArgumentParser) -> None:
+def add_work_arguments(parser: ArgumentParser) -> None:
+    """The arguments that say where builds are made, and how many at once."""
     add = parser.add_argument
     add(
         "--jobs",
@@ -130,28 +220,39 @@ def _add_work_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def _sampler_names() -> list[str]:
-    from engine.samplers import SAMPLERS
+def _sampler_name(text: str) -> str:
+    """The name of a sampler, for argparse.
 
-    return sorted(SAMPLERS)
+    Raises:
+        UserError: for one that means nothing.
+    """
+    from engine.samplers import sampler_named
+
+    sampler_named(text)
+    return text
 
 
-def _request(arguments: argparse.Namespace) -> TuningRequest:
+def request_from(
+    arguments: argparse.Namespace, devices: Sequence[str], shape: Mapping[str, int]
+) -> TuningRequest:
+    """What these arguments ask for, of one shape on boards of one kind."""
     from engine.tuning import TuningRequest
 
     return TuningRequest(
         kernel=arguments.kernel,
-        shape=arguments.shape,
+        shape=shape,
         dtype=arguments.dtype,
-        device=arguments.device,
+        devices=devices,
         sampler=arguments.sampler,
-        trials=arguments.trials,
+        trials=arguments.trials or (None if arguments.until else _DEFAULT_TRIALS),
         timeout_s=arguments.timeout,
         storage=arguments.storage,
         study=arguments.study,
         jobs=arguments.jobs,
         ray_address=arguments.ray_address,
         seed=arguments.seed,
+        until_converged=arguments.until is not None,
+        use_history=arguments.use_history,
     )
 
 

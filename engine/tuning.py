@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from types import FrameType
 
 from engine.artifacts import ARTIFACT_FOLDER, digest
 from engine.events import Listener, RunEnded
+from engine.history import history_of
 from engine.loop import Budget, TuningLoop
 from engine.results.summary import Summary, summarise
 from engine.search import Search
@@ -21,13 +21,12 @@ from engine.study import DEFAULT_STORAGE, StudyIdentity, open_study
 from engine.toolchain import toolchain_versions
 from engine.workbench import boards_at_once, workbench
 from kernels.registry import load_kernel, make_problem
-from kernels.spec import Problem
+from kernels.spec import OWN_OUTPUTS, Outputs, Problem
 from rvv_runner.board import BoardInfo
 from rvv_runner.devices import load_board
 from search_spaces.registry import space_for
-from search_spaces.space import SearchSpace
 
-__all__ = ["TuningRequest", "TuningResult", "identity_of", "tune"]
+__all__ = ["TuningRequest", "TuningResult", "identity_of", "made_with", "tune"]
 
 _STATUS_AT_SECOND_SIGNAL = 130  # what a shell reports for a process that Ctrl-C ended
 _SHOW_CURSOR = b"\x1b[?25h"  # the live progress line hides it
@@ -41,29 +40,38 @@ class TuningRequest:
         kernel: registered name.
         shape: sizes that differ from the kernel's default.
         dtype: element type, None for the kernel's first.
-        device: name of the board.
+        devices: names of boards of one kind.
         sampler: name of the sampler.
-        trials: distinct configurations to try in the study, earlier runs included.
+        trials: distinct configurations to try in the study, earlier runs included; None for all.
         timeout_s: start nothing new after so many seconds; None for no limit.
         storage: a journal file or an Optuna URL; None for the default.
         study: name of the study; None for one made from the problem.
         jobs: builds at once.
         ray_address: of a Ray cluster to build on; None for this machine.
         seed: of the sampler.
+        until_converged: stop once little more may be expected.
+        use_history: begin with what an earlier study of the kernel found quick.
+        repeats: timed runs of a measurement where the board does not repeat itself to the bit; None
+            for ten.
+        outputs: what is asked of the kernel's outputs.
     """
 
     kernel: str
     shape: Mapping[str, int]
     dtype: str | None
-    device: str
+    devices: Sequence[str]
     sampler: str
-    trials: int
+    trials: int | None
     timeout_s: float | None
     storage: str | None
     study: str | None
     jobs: int
     ray_address: str | None
     seed: int
+    until_converged: bool = False
+    use_history: bool = True
+    repeats: int | None = None
+    outputs: Outputs = OWN_OUTPUTS
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,7 @@ class TuningResult:
     Args:
         problem, device, sampler: what was tuned, where and how.
         storage, study: where the trials are.
+        history: name of the study whose quickest were tried early, None where there was none.
         other_studies: names of those in the storage that are about the same, and were made with
             another compiler, board model or kernel source.
         builds: folder of the ELFs and what they were made from.
@@ -87,6 +96,7 @@ class TuningResult:
     sampler: str
     storage: str
     study: str
+    history: str | None
     other_studies: tuple[str, ...]
     builds: Path
     space_size: int
@@ -102,29 +112,36 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
         UserError: for names and sizes that do not exist, and a storage that cannot be used.
         BoardError: where the board cannot be used.
     """
-    problem = make_problem(load_kernel(request.kernel), request.shape, request.dtype)
-    info = load_board(request.device).info
+    problem = make_problem(
+        load_kernel(request.kernel), request.shape, request.dtype, request.outputs
+    )
+    info = load_board(request.devices[0]).info
     space = space_for(problem, info)
     storage = request.storage or DEFAULT_STORAGE
     identity = identity_of(problem, info, request.sampler)
     stored = open_study(storage, identity, space, request.study)
-    search = Search(space, request.sampler, request.seed, stored)
-    if search.tried >= request.trials:
+    past = history_of(stored, identity) if request.use_history else None
+    search = Search(
+        space, request.sampler, request.seed, stored, history=past.trials if past else ()
+    )
+    trials = search.size if request.trials is None else request.trials
+    if search.tried >= trials and (info.deterministic or search.comparison is not None):
         ended = RunEnded("trials", search.tried, measured=0, wall_s=0.0)
     else:
-        ended = _run(request, listeners, problem=problem, info=info, search=search)
+        ended = _run(request, listeners, problem=problem, info=info, search=search, trials=trials)
     return TuningResult(
         problem=problem,
-        device=info.name,
+        device=info.study_device,
         sampler=request.sampler,
         storage=storage,
         study=stored.study_name,
+        history=past.name if past else None,
         other_studies=tuple(filter(identity.is_made_otherwise, stored.names_in_storage())),
         builds=ARTIFACT_FOLDER,
         space_size=search.size,
-        forbidden=_forbidden(space),
+        forbidden=search.census.removed,
         ended=ended,
-        summary=summarise(search.trials(), space.default),
+        summary=summarise(search.trials(), space.default, search.comparison),
     )
 
 
@@ -134,14 +151,27 @@ def identity_of(problem: Problem, info: BoardInfo, sampler: str) -> StudyIdentit
         kernel=problem.spec.name,
         shape=problem.shape,
         dtype=problem.dtype,
-        device=info.name,
+        device=info.study_device,
         sampler=sampler,
-        made_with={
-            "board model": info.kind,
-            "compiler": digest(sorted(toolchain_versions().items())),
-            "kernel source": problem.spec.kernel.cache_key[:16],
-        },
+        made_with=made_with(problem.spec.source_digest, info, problem.outputs),
     )
+
+
+def made_with(source: str, info: BoardInfo, outputs: Outputs) -> dict[str, str]:
+    """What decides a kernel's times besides its problem, by what people call it.
+
+    Args:
+        source: digest of the kernel's source.
+        info: of the board.
+        outputs: what is asked of the outputs.
+    """
+    asked = str(outputs)
+    return {
+        "board model": info.kind,
+        "compiler": digest(sorted(toolchain_versions().items())),
+        "kernel source": source,
+        **({"choice of outputs": asked} if asked else {}),
+    }
 
 
 def _run(
@@ -151,26 +181,27 @@ def _run(
     problem: Problem,
     info: BoardInfo,
     search: Search,
+    trials: int,
 ) -> RunEnded:
-    boards = boards_at_once(info)
+    devices = [name for name in request.devices for _ in range(boards_at_once(info))]
     # Signals are handled until Ray has ended, and only from when it has begun: it sets its own.
     with (
         contextlib.ExitStack() as signals,
         workbench(
             problem,
-            request.device,
+            devices,
             info,
             jobs=request.jobs,
-            boards=boards,
             ray_address=request.ray_address,
+            repeats=request.repeats,
         ) as bench,
     ):
         loop = TuningLoop(
             search,
             bench.builders,
             bench.boards,
-            budget=Budget(request.trials, request.timeout_s),
-            in_flight=boards + request.jobs,
+            budget=Budget(trials, request.timeout_s, request.until_converged),
+            in_flight=len(devices) + request.jobs,
             repeats=bench.repeats,
             estimated=info.estimated,
             listeners=listeners,
@@ -197,9 +228,3 @@ def _stopped_by_signals(loop: TuningLoop) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _forbidden(space: SearchSpace) -> dict[str, int]:
-    """How many combinations of values each rule takes out; the first rule broken counts."""
-    violations = (space.violation(config) for config in space.combinations())
-    return dict(Counter(rule.name for rule in violations if rule is not None))

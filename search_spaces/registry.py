@@ -20,6 +20,8 @@ def space_for(problem: Problem, board: BoardInfo) -> SearchSpace:
     Raises:
         UserError: where there is no file for the kernel.
     """
+    if problem.spec.space is not None:
+        return problem.spec.space(problem, board)
     name = problem.spec.name
     if not (Path(__file__).parent / f"{name}.py").exists():
         raise UserError(

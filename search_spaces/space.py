@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from search_spaces.config import Config, ParameterValue
 
-__all__ = ["Parameter", "Rule", "SearchSpace"]
+__all__ = ["HasKwargs", "Parameter", "Rule", "SearchSpace"]
 
 
 @dataclass(frozen=True)
 class Parameter:
     """One tuned parameter and the values it may take, in ascending or listed order.
+
+    Args:
+        name: the kernel's name of it.
+        values: numbers, truth values or names.
+        ordered: whether neighbouring values may be expected to do alike, as sizes do and names do
+            not; None for what the values look like: numbers are ordered.
+        only_if: where given, the parameter has an effect only in configurations for which this
+            holds; in all others just its first value is tried.
 
     Raises:
         ValueError: where there is no value, or one stands twice.
@@ -21,6 +30,8 @@ class Parameter:
 
     name: str
     values: tuple[ParameterValue, ...]
+    ordered: bool | None = None
+    only_if: Callable[[Config], bool] | None = None
 
     def __post_init__(self) -> None:
         if not self.values:
@@ -28,20 +39,42 @@ class Parameter:
         if len(set(self.values)) != len(self.values):
             raise ValueError(f"parameter {self.name} lists a value twice: {self.values}")
 
+    @property
+    def is_ordered(self) -> bool:
+        """Whether neighbouring values may be expected to do alike."""
+        if self.ordered is not None:
+            return self.ordered
+        return all(isinstance(value, int | float) for value in self.values)
+
 
 @dataclass(frozen=True)
 class Rule:
-    """A named reason why some configurations are not worth building.
+    """A named reason why some configurations are not worth building, or seldom are.
 
     Args:
         name: short, in kebab case; stored with the trial that broke the rule.
         reason: one sentence for the user.
-        allows: true where the configuration may be tried.
+        allows: true where the configuration may be tried. It reads the configuration, and nothing
+            that changes.
+        spares: this one may be tried whatever the rule says of it.
+        soft: a guess and no ban: what the rule does not allow is tried later, and may win.
     """
 
     name: str
     reason: str
     allows: Callable[[Config], bool]
+    spares: Config | None = None
+    soft: bool = False
+
+    def forbids(self, config: Config) -> bool:
+        """Whether the configuration breaks the rule and is not spared."""
+        return config != self.spares and not self.allows(config)
+
+
+class HasKwargs(Protocol):
+    """What `triton.Config` is: an object that keeps the values of a kernel's parameters."""
+
+    kwargs: Mapping[str, ParameterValue]
 
 
 @dataclass(frozen=True)
@@ -50,7 +83,7 @@ class SearchSpace:
 
     Args:
         parameters: the tuned parameters.
-        rules: all have to allow a configuration.
+        rules: all that are not soft have to allow a configuration.
         default: what a user would run without tuning; tried first.
         members: where given, only these combinations exist (a space read from a table).
     """
@@ -61,13 +94,18 @@ class SearchSpace:
     members: frozenset[Config] | None = None
 
     @classmethod
-    def from_configs(cls, configs: Iterable[Mapping[str, ParameterValue]]) -> SearchSpace:
+    def from_configs(
+        cls, configs: Iterable[Mapping[str, ParameterValue] | HasKwargs]
+    ) -> SearchSpace:
         """The space that holds just the configurations of a table; repeated rows count once.
+
+        Args:
+            configs: mappings from parameter name to value, or objects such as `triton.Config`.
 
         Raises:
             ValueError: where the table is empty or its rows name different parameters.
         """
-        rows = list(dict.fromkeys(Config(row) for row in configs))
+        rows = list(dict.fromkeys(map(_row, configs)))
         if not rows:
             raise ValueError("the table of configurations is empty: give at least one")
         names = list(rows[0])
@@ -81,7 +119,35 @@ class SearchSpace:
         """The first rule that `config` breaks, or None where it may be tried."""
         if self.members is not None and config not in self.members:
             return _NOT_IN_TABLE
-        return next((rule for rule in self.rules if not rule.allows(config)), None)
+        return next((rule for rule in self.constraints if rule.forbids(config)), None)
+
+    @property
+    def constraints(self) -> tuple[Rule, ...]:
+        """Every rule that is no guess, those that conditional parameters make first."""
+        conditional = (_only_if(parameter) for parameter in self.parameters)
+        made = (rule for rule in conditional if rule is not None)
+        return (*made, *(rule for rule in self.rules if not rule.soft))
+
+    @property
+    def guesses(self) -> tuple[Rule, ...]:
+        """The soft rules."""
+        return tuple(rule for rule in self.rules if rule.soft)
+
+    def parameter(self, name: str) -> Parameter:
+        """The parameter of that name.
+
+        Raises:
+            KeyError: where there is none.
+        """
+        for parameter in self.parameters:
+            if parameter.name == name:
+                return parameter
+        raise KeyError(name)
+
+    def config_of(self, ranks: Sequence[int]) -> Config:
+        """The combination of the values at these places, one for each parameter."""
+        chosen = zip(self.parameters, ranks, strict=True)
+        return Config({parameter.name: parameter.values[rank] for parameter, rank in chosen})
 
     def combinations(self) -> Iterator[Config]:
         """Every combination of values, allowed or not, in a fixed order."""
@@ -107,6 +173,22 @@ class SearchSpace:
 
 
 _NOT_IN_TABLE = Rule("not-in-table", "the table of configurations does not list it", lambda _: True)
+
+
+def _row(row: Mapping[str, ParameterValue] | HasKwargs) -> Config:
+    return Config(row if isinstance(row, Mapping) else row.kwargs)
+
+
+def _only_if(parameter: Parameter) -> Rule | None:
+    """What a conditional parameter forbids, or None for any other."""
+    condition, first, name = parameter.only_if, parameter.values[0], parameter.name
+    if condition is None:
+        return None
+    return Rule(
+        f"{name.lower().replace('_', '-')}-has-an-effect",
+        f"{name} has no effect here, so it stays {first}",
+        lambda config: config[name] == first or condition(config),
+    )
 
 
 def _distinct(values: Iterable[ParameterValue]) -> tuple[ParameterValue, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from engine.results.summary import Summary, counters_of
 from engine.trials import StoredTrial
@@ -41,11 +42,13 @@ def study_record(result: TuningResult) -> dict[str, object]:
         "sampler": result.sampler,
         "storage": result.storage,
         "study": result.study,
+        "history": result.history,
         "builds": str(result.builds),
         "ended": ended.reason,
         "tried": ended.tried,
         "measured_in_this_run": ended.measured,
         "wall_s": ended.wall_s,
+        "boards": [asdict(record) for record in ended.boards],
         "space_size": result.space_size,
         "estimated": summary.estimated,
         "winner": None if winner is None else trial_record(winner, summary),
@@ -60,6 +63,7 @@ def study_record(result: TuningResult) -> dict[str, object]:
             }
             for change in summary.changes
         ],
+        "comparison": None if summary.comparison is None else summary.comparison.to_json(),
         "statuses": dict(summary.statuses),
         "first_reasons": dict(summary.first_reasons),
         "forbidden_by_rule": dict(result.forbidden),

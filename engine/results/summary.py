@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from engine.comparison import Comparison
 from engine.trials import StoredTrial
 from search_spaces.config import Config
 
@@ -40,11 +41,14 @@ class Summary:
     """The outcome of a study, over every run of it.
 
     Args:
-        best: the quickest correct trials, five at most, the quickest first.
+        best: the quickest correct trials, five at most, the quickest first; where the leaders were
+            measured again, in the order that this showed.
         default: the trial of the default configuration, None where it was not measured.
         changes: counters in which the winner differs most from the default, most first.
         statuses: number of tried configurations by status.
         first_reasons: for each status but "correct", what went wrong the first time, and with what.
+        comparison: what measuring the leaders again showed; None where that was not done, as on a
+            board that repeats itself to the bit.
     """
 
     best: tuple[StoredTrial, ...]
@@ -52,6 +56,7 @@ class Summary:
     changes: tuple[CounterChange, ...]
     statuses: Mapping[str, int]
     first_reasons: Mapping[str, str]
+    comparison: Comparison | None = None
 
     @property
     def winner(self) -> StoredTrial | None:
@@ -70,10 +75,18 @@ class Summary:
         return self.default.time_s / trial.time_s
 
 
-def summarise(trials: Sequence[StoredTrial], default: Config | None) -> Summary:
-    """The summary of a study's finished trials."""
+def summarise(
+    trials: Sequence[StoredTrial], default: Config | None, comparison: Comparison | None = None
+) -> Summary:
+    """The summary of a study's finished trials, and of the comparison of the leaders if any."""
+    places = {
+        c.config: place for place, c in enumerate(comparison.contenders if comparison else ())
+    }
     correct = [trial for trial in trials if trial.status == "correct" and trial.time_s is not None]
-    best = tuple(sorted(correct, key=lambda trial: (trial.time_s, trial.number))[:_BEST])
+    correct.sort(
+        key=lambda trial: (places.get(trial.config, len(places)), trial.time_s, trial.number)
+    )
+    best = tuple(correct[:_BEST])
     of_default = next((trial for trial in correct if trial.config == default), None)
     return Summary(
         best=best,
@@ -81,6 +94,7 @@ def summarise(trials: Sequence[StoredTrial], default: Config | None) -> Summary:
         changes=_changes(best[0], of_default) if best and of_default else (),
         statuses=Counter(str(trial.status) for trial in trials),
         first_reasons=_first_reasons(trials),
+        comparison=comparison,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from engine.events import BoardRecord
+from engine.results.leaders import leader_lines, leaders_table, noise_sentence
 from engine.results.summary import Summary, counters_of
 from engine.results.units import count_text, short_config, speedup_text, time_text
 from engine.study import artifacts_dir
@@ -25,6 +27,7 @@ CYCLES = "u_mode_cycle"
 _END = {
     "trials": "",
     "exhausted": "; there are no more valid configurations",
+    "converged": "; little more is to be expected",
     "timeout": "; the time was up",
     "interrupted": "; stopped early, and the same command goes on from here",
     "failed": "; ended by an error, and the same command goes on from here",
@@ -44,6 +47,7 @@ def _places(result: TuningResult) -> dict[str, str]:
     """Where everything was written, by what it is."""
     places = {
         "study": result.study,
+        **({} if result.history is None else {"began_with_the_best_of": result.history}),
         **_other_studies(result),
         "storage": result.storage,
         "builds": str(result.builds / result.problem.spec.name),
@@ -75,8 +79,13 @@ def _print_tables(result: TuningResult, console: Console) -> None:
         console.print(_best_table(summary))
     else:
         console.print("No configuration was valid.")
+    if summary.comparison is not None:
+        console.print(leaders_table(summary.comparison))
+        console.print(noise_sentence(summary.comparison), highlight=False)
     if summary.changes:
         console.print(_changes_table(summary))
+    if len(result.ended.boards) > 1 or any(record.faults for record in result.ended.boards):
+        console.print(_boards_table(result.ended.boards))
     console.print(f"tried: {_counts(summary.statuses)}{_END[result.ended.reason]}", highlight=False)
     for status, reason in summary.first_reasons.items():
         console.print(f"first {status}: {escape(reason)}", soft_wrap=True, highlight=False)
@@ -109,6 +118,17 @@ def _best_table(summary: Summary) -> Table:
     return table
 
 
+def _boards_table(records: Sequence[BoardRecord]) -> Table:
+    table = Table(title="What each board did", box=SIMPLE)
+    table.add_column("board")
+    for heading in ("measured", "faults", "busy"):
+        table.add_column(heading, justify="right")
+    for record in records:
+        busy = f"{record.busy_s:.0f} s"
+        table.add_row(escape(record.board), str(record.measured), str(record.faults), busy)
+    return table
+
+
 def _changes_table(summary: Summary) -> Table:
     title = "Where the winner differs most from the default"
     table = Table(title=title, box=SIMPLE)
@@ -138,10 +158,16 @@ def _lines(result: TuningResult) -> list[str]:
         if speedup is not None:
             fields.append(f"speedup={speedup:.3f}")
         lines.append("\t".join([*fields, f"config={trial.config}"]))
+    lines += [] if summary.comparison is None else leader_lines(summary.comparison)
     lines += [
         f"counter={change.name}\tdefault={change.default:.0f}\twinner={change.winner:.0f}"
         f"\tratio={change.ratio:.3f}"
         for change in summary.changes
+    ]
+    lines += [
+        f"board={record.board}\tmeasured={record.measured}\tfaults={record.faults}"
+        f"\tbusy_s={record.busy_s:.3f}"
+        for record in result.ended.boards
     ]
     lines += [f"status={status}\tcount={count}" for status, count in summary.statuses.items()]
     lines += [

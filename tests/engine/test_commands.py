@@ -40,6 +40,17 @@ MISTAKES = [
     ),
     ("tune", "matmul --shape M=1,M=2", "--shape: M is given twice"),
     ("tune", "matmul --dtype f33", "matmul does not take fp33: did you mean fp32?"),
+    (
+        "tune",
+        "matmul --shape M=1 --shape M=2 --study mine",
+        "there is a study for each --shape: leave --study out",
+    ),
+    (
+        "tune",
+        "matmul --sampler optuna.samplers.GridSampler",
+        "the sampler optuna.samplers.GridSampler needs search_space, which cannot be given here: "
+        "choose one whose arguments all have defaults",
+    ),
     ("tune", "matmul --trials 0", "--trials: 0 is not a whole number above 0"),
     ("tune", "matmul --trials ten", "--trials: ten is not a whole number above 0"),
     ("tune", "matmul --timeout -1", "--timeout: -1 is not a number above 0"),
@@ -49,12 +60,12 @@ MISTAKES = [
     (
         "tune",
         "matmul --trails 5",
-        "there is no argument --trails: did you mean --trials or --storage?",
+        "there is no argument --trails: did you mean --trials or --until or --storage?",
     ),
     (
         "tune",
         "matmul --tri 5",
-        "there is no argument --tri: did you mean --trials or --timeout or --storage?",
+        "there is no argument --tri: did you mean --trials or --until or --timeout?",
     ),
     ("tune", "matmul --ray-address here", "--ray-address: here is not HOST:PORT"),
     (

@@ -1,0 +1,97 @@
+"""Measures every valid configuration of a kernel: python benchmarks/record_space.py KERNEL.
+
+It takes a second or so for each on each core, goes on where it was stopped, and writes the table
+that `bench_optimum.py` replays to `benchmarks/recorded`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from engine.cli import shape_type
+from engine.progress import progress_on
+from engine.study import DEFAULT_STORAGE, open_study
+from engine.trials import StoredTrials
+from engine.tuning import TuningRequest, identity_of, tune
+from kernels.registry import load_kernel, make_problem
+from rvv_runner.devices import load_board
+from search_spaces.config import Config
+from search_spaces.registry import space_for
+
+__all__ = ["main", "table_of"]
+
+RECORDED = Path(__file__).parent / "recorded"
+
+
+def table_of(stored: StoredTrials, default: Config) -> dict[str, object]:
+    """What is known of a study, with a row for each configuration: its values, then its time.
+
+    Times are in seconds, None for a failure.
+
+    Args:
+        stored: every configuration has been tried.
+        default: what would be run without tuning.
+    """
+    about = ("kernel", "shape", "dtype", "device", "made_with")
+    tried = [
+        trial for trial in stored.changes() if trial.status not in (None, "constraint", "board")
+    ]
+    names = list(tried[0].config)
+    rows = [[*(trial.config[name] for name in names), trial.time_s] for trial in tried]
+    described = {name: stored.attribute(name) for name in about}
+    described["default"] = dict(default)
+    return {**described, "parameters": names, "rows": sorted(rows, key=lambda row: row[:-1])}
+
+
+def write(table: dict[str, object], name: str) -> Path:
+    """One row a line, so that a table that is recorded again shows what changed."""
+    head = {key: value for key, value in table.items() if key != "rows"}
+    rows = table["rows"]
+    assert isinstance(rows, list)
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    path = RECORDED / f"{name}.json"
+    path.write_text(f'{json.dumps(head)[:-1]}, "rows": [\n{lines}\n]}}\n')
+    return path
+
+
+def main() -> int:
+    """Record a space."""
+    parser = argparse.ArgumentParser(description="Measures every configuration of a kernel.")
+    parser.add_argument("kernel")
+    parser.add_argument("--shape", type=shape_type, default={})
+    parser.add_argument("--device", default="emulated")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    arguments = parser.parse_args()
+    request = TuningRequest(
+        kernel=arguments.kernel,
+        shape=arguments.shape,
+        dtype=None,
+        devices=(arguments.device,),
+        sampler="random",
+        trials=None,
+        timeout_s=None,
+        storage=DEFAULT_STORAGE,
+        study=None,
+        jobs=arguments.jobs,
+        ray_address=None,
+        seed=0,
+        use_history=False,
+    )
+    result = tune(request, [progress_on(sys.stderr)])
+    if result.ended.reason != "exhausted":
+        print(f"ended early ({result.ended.reason}): the same command goes on", file=sys.stderr)
+        return 1
+    problem = make_problem(load_kernel(arguments.kernel), arguments.shape, None)
+    info = load_board(arguments.device).info
+    identity = identity_of(problem, info, "random")
+    stored = open_study(DEFAULT_STORAGE, identity, space_for(problem, info))
+    print(write(table_of(stored, problem.default_config), problem.name))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

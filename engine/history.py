@@ -1,0 +1,98 @@
+"""What earlier studies of the same kernel found: where a new study begins to look."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.study import FORMAT_VERSION, StudyIdentity
+from engine.trials import StoredTrials
+from search_spaces.config import Config
+
+__all__ = ["PastStudy", "history_of"]
+
+_HISTORY = "history"  # name of the study's attribute
+
+# Correct trials that a study has to have before its best says anything, and how many of the
+# quickest are kept: the space may not hold all of them at another shape.
+_FEWEST_TRIALS = 5
+_KEPT_TRIALS = 20
+
+# How far away a study is, in doublings of one dimension of the problem. By judgement: on another
+# board most of what decides a block's size differs, with another compiler little does.
+_ANOTHER_DTYPE = 1.0
+_ANOTHER_DEVICE = 3.0
+_MADE_OTHERWISE = 0.25
+
+
+@dataclass(frozen=True)
+class PastStudy:
+    """The quickest trials of a study, as suggestions to another one.
+
+    Its times were taken at another shape, on another board or with another compiler; they order
+    its configurations and are never results of the study that begins with them.
+
+    Args:
+        name: of the study they are from.
+        trials: configurations and their times in seconds, the quickest first.
+    """
+
+    name: str
+    trials: tuple[tuple[Config, float], ...]
+
+    def to_json(self) -> dict[str, object]:
+        """JSON values only."""
+        return {"study": self.name, "trials": [[dict(c), time_s] for c, time_s in self.trials]}
+
+
+def history_of(stored: StoredTrials, identity: StudyIdentity) -> PastStudy | None:
+    """What a study began with: the nearest study in its storage at that time, or None.
+
+    It is looked for when a study begins, and stored with it, so that a study that is gone on with
+    stays what it was.
+    """
+    known = stored.attribute(_HISTORY)
+    if known is None and not stored.is_empty:
+        return None  # It began without one.
+    if known is None:
+        nearest = _nearest(stored, identity)
+        known = {} if nearest is None else nearest.to_json()
+        stored.set_attribute(_HISTORY, known)
+    match known:
+        case {"study": str(name), "trials": list(rows)}:
+            return PastStudy(name, tuple((Config(config), time_s) for config, time_s in rows))
+    return None
+
+
+def _nearest(stored: StoredTrials, identity: StudyIdentity) -> PastStudy | None:
+    """The nearest study with enough trials; among equally near ones the one with most."""
+    found: list[tuple[float, int, PastStudy]] = []
+    for name, attributes in stored.other_studies():
+        distance = _distance(identity, attributes)
+        if distance is None:
+            continue
+        timed = [(t.config, t.time_s) for t in stored.trials_of(name) if t.time_s is not None]
+        if len(timed) >= _FEWEST_TRIALS:
+            timed.sort(key=lambda pair: pair[1])
+            found.append((distance, -len(timed), PastStudy(name, tuple(timed[:_KEPT_TRIALS]))))
+    return min(found, key=lambda entry: entry[:2])[2] if found else None
+
+
+def _distance(identity: StudyIdentity, attributes: Mapping[str, object]) -> float | None:
+    """How far a study with these attributes is away, or None where it is of no use."""
+    shape = attributes.get("shape")
+    if (
+        attributes.get("format_version") != FORMAT_VERSION
+        or attributes.get("kernel") != identity.kernel
+        or not isinstance(shape, Mapping)
+        or set(shape) != set(identity.shape)
+    ):
+        return None
+    doublings = sum(abs(math.log2(size / shape[name])) for name, size in identity.shape.items())
+    return (
+        doublings
+        + _ANOTHER_DTYPE * (attributes.get("dtype") != identity.dtype)
+        + _ANOTHER_DEVICE * (attributes.get("device") != identity.device)
+        + _MADE_OTHERWISE * (attributes.get("made_with") != dict(identity.made_with))
+    )

@@ -1,0 +1,146 @@
+"""When repeating a measurement stops paying: a configuration that is plainly slower is let go."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from rvv_runner.measurement import Measurement
+
+__all__ = ["Race", "noise_of"]
+
+# Timed runs of one job on a board. What differs from job to job (where memory lies, what else the
+# board does) is noise too, and jobs of many runs would hide it.
+_RUNS_A_JOB = 2
+
+# Any but the first configuration gets this part of the first one's runs at most. What cannot be
+# told from the best by then meets it once more when the leaders are compared.
+_PART = 0.5
+
+# A configuration is let go where it is slower than the best by so many standard errors. That may
+# be wrong once in 160 times; it costs repetitions of a configuration that is no better anyway.
+_STANDARD_ERRORS = 2.5
+
+# The standard error of a median is so many times that of a mean (normal errors; with heavy tails
+# it is less).
+_MEDIAN_ERROR = math.sqrt(math.pi / 2)
+
+# The median of the difference of two normal values, in their standard deviations.
+_MEDIAN_DIFFERENCE = 0.6745 * math.sqrt(2)
+
+
+class Race:
+    """Measures a configuration as often as it takes to see whether it can be the best.
+
+    The first configuration, from which the board's noise is learnt, gets all timed runs, two a job;
+    any other gets one job, and more where it cannot be told from the best so far. Where the runs of
+    a configuration are the same to the bit, the board repeats itself and more would tell nothing.
+    Methods may be called from any thread.
+
+    Args:
+        most: timed runs of the first configuration; one where the board is known to repeat itself.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._known: list[Sequence[float]] = []
+
+    def learn(self, times_s: Sequence[float]) -> None:
+        """Timed runs of one configuration, in seconds; none where it failed."""
+        if times_s:
+            with self._lock:
+                self._known.append(tuple(times_s))
+
+    def measure(self, run: Callable[[int], Measurement]) -> Measurement:
+        """All timed runs of one configuration as one measurement.
+
+        The counters are those of the first runs.
+
+        Args:
+            run: measures the configuration with so many timed runs.
+        """
+        measurement: Measurement | None = None
+        for total in self._totals():
+            done = 0 if measurement is None else len(measurement.times_s)
+            more = run(total - done)
+            if more.status != "correct":
+                return more
+            measurement = more if measurement is None else _joined(measurement, more)
+            if self._is_settled(measurement.times_s):
+                break
+        assert measurement is not None
+        return measurement
+
+    def _totals(self) -> Iterable[int]:
+        """Timed runs after each job."""
+        with self._lock:
+            most = self._most if not self._known else math.ceil(self._most * _PART)
+        return [*range(_RUNS_A_JOB, most, _RUNS_A_JOB), max(most, min(_RUNS_A_JOB, self._most))]
+
+    def _is_settled(self, times_s: Sequence[float]) -> bool:
+        if _are_the_same(times_s):
+            return True
+        with self._lock:
+            known = list(self._known)
+        best = min(known, key=statistics.median, default=None)
+        if best is None:
+            return False
+        noise = noise_of(map(_by_job, [*known, times_s]))
+        return _is_plainly_slower(_by_job(times_s), _by_job(best), noise)
+
+
+def _is_plainly_slower(jobs_s: Sequence[float], best_s: Sequence[float], noise: float) -> bool:
+    """Whether one configuration's median is above another's by more than noise explains.
+
+    Args:
+        jobs_s, best_s: times of their jobs in seconds.
+        noise: of one job, as `noise_of` gives it.
+    """
+    error = noise * _MEDIAN_ERROR * math.sqrt(1 / len(jobs_s) + 1 / len(best_s))
+    gap = math.log(statistics.median(jobs_s) / statistics.median(best_s))
+    return gap > _STANDARD_ERRORS * error
+
+
+def _by_job(times_s: Sequence[float]) -> list[float]:
+    """The median time of each job, from the timed runs of all of them."""
+    starts = range(0, len(times_s), _RUNS_A_JOB)
+    return [statistics.median(times_s[start : start + _RUNS_A_JOB]) for start in starts]
+
+
+def noise_of(series: Iterable[Sequence[float]]) -> float:
+    """Standard deviation of the logarithm of one time: 0.02 is noise of two percent.
+
+    It comes from the median difference of neighbouring times of one configuration, so that neither
+    a few wild ones nor a slow drift of the board count.
+
+    Args:
+        series: for each configuration its times in seconds, in the order of running.
+
+    Returns:
+        The noise, 0.0 where no configuration was timed twice.
+    """
+    differences = [
+        abs(math.log(later / earlier))
+        for times_s in series
+        for earlier, later in itertools.pairwise(times_s)
+    ]
+    return statistics.median(differences) / _MEDIAN_DIFFERENCE if differences else 0.0
+
+
+def _are_the_same(times_s: Sequence[float]) -> bool:
+    return len(times_s) > 1 and len(set(times_s)) == 1
+
+
+def _joined(first: Measurement, more: Measurement) -> Measurement:
+    errors = [m.max_abs_error for m in (first, more) if m.max_abs_error is not None]
+    return replace(
+        first,
+        times_s=first.times_s + more.times_s,
+        max_abs_error=max(errors, default=None),
+        conditions={**first.conditions, **more.conditions},
+    )

@@ -1,0 +1,62 @@
+"""The leaders measured again in turns: who won, and who cannot be told from the winner."""
+
+from __future__ import annotations
+
+from rich.box import SIMPLE
+from rich.table import Table
+
+from engine.comparison import Comparison, Contender
+from engine.results.units import short_config, time_text
+
+__all__ = ["leader_lines", "leaders_table", "noise_sentence"]
+
+
+def leaders_table(comparison: Comparison) -> Table:
+    """Each leader's time and by how much it is slower than the winner, with intervals."""
+    table = Table(title="The leaders measured again in turns", box=SIMPLE)
+    table.add_column("configuration", no_wrap=True)
+    interval = f"{comparison.confidence:.0%} interval"
+    for heading in ("time", interval, "slower by", interval):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for contender in comparison.contenders:
+        is_winner = contender is comparison.winner
+        table.add_row(
+            short_config(contender.config),
+            time_text(contender.time_s),
+            f"{time_text(contender.low_s)} to {time_text(contender.high_s)}",
+            "" if is_winner else f"{contender.slower:.1%}",
+            "" if is_winner else f"{contender.slower_low:.1%} to {contender.slower_high:.1%}",
+            "winner" if is_winner else _verdict(contender),
+        )
+    return table
+
+
+def noise_sentence(comparison: Comparison) -> str:
+    """What one run is worth on this board."""
+    return f"noise of one run on this board: {comparison.noise:.1%}"
+
+
+def leader_lines(comparison: Comparison) -> list[str]:
+    """A line for each leader, of key=value fields with tabs between, then one with the noise."""
+    lines = [
+        "\t".join(
+            (
+                f"leader={place}",
+                f"time_s={c.time_s:.9f}",
+                f"low_s={c.low_s:.9f}",
+                f"high_s={c.high_s:.9f}",
+                f"slower={c.slower:.4f}",
+                f"slower_low={c.slower_low:.4f}",
+                f"slower_high={c.slower_high:.4f}",
+                f"told_apart={'yes' if c.is_told_apart else 'no'}",
+                f"config={c.config}",
+            )
+        )
+        for place, c in enumerate(comparison.contenders, start=1)
+    ]
+    return [*lines, f"noise={comparison.noise:.4f}"]
+
+
+def _verdict(contender: Contender) -> str:
+    return "slower" if contender.is_told_apart else "cannot be told from the winner"

@@ -1,0 +1,130 @@
+"""What may be tried: python -m engine.space KERNEL [--shape M=256,...] [--samples 5]."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.cli import (
+    EXIT_FOUND,
+    EXIT_NOTHING_VALID,
+    ArgumentParser,
+    add_device_argument,
+    add_problem_arguments,
+    positive_whole_number,
+    run_command,
+    whole_number,
+)
+from search_spaces.config import Config
+from search_spaces.enumeration import Census, broken, take_census
+from search_spaces.space import Rule, SearchSpace
+
+__all__ = ["main"]
+
+_PROG = "engine.space"
+_DESCRIPTION = "Says how large a kernel's search space is and what each rule takes out of it."
+_EPILOG = "Exit status: 0 where something may be tried, 1 where nothing may, 2 for a mistake."
+
+
+def main(argv: Sequence[str] | None) -> int:
+    """Run the command; the exit status.
+
+    Raises:
+        UserError, BoardError: for a mistake in the arguments or a board that cannot be asked.
+    """
+    arguments = _parse(argv)
+    record = _record(arguments)
+    if arguments.json:
+        from engine.results.json import json_text
+
+        print(json_text(record))
+    else:
+        print("\n".join(_lines(record)))
+    return EXIT_FOUND if record["valid"] else EXIT_NOTHING_VALID
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    add_problem_arguments(parser)
+    add_device_argument(parser)
+    parser.add_argument(
+        "--samples",
+        metavar="N",
+        type=positive_whole_number,
+        default=5,
+        help="configurations to print (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=whole_number,
+        default=0,
+        help="of the samples (default: %(default)s)",
+    )
+    return parser.parse_args(argv)
+
+
+def _record(arguments: argparse.Namespace) -> dict[str, Any]:
+    # Triton takes seconds to import: --help and mistyped names do not wait for it.
+    from kernels.registry import load_kernel, make_problem
+    from rvv_runner.devices import load_board
+    from search_spaces.registry import space_for
+
+    problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
+    space = space_for(problem, load_board(arguments.device).info)
+    census = take_census(space)
+    return {
+        "kernel": problem.spec.name,
+        "shape": dict(problem.shape),
+        "dtype": problem.dtype,
+        "combinations": census.combinations,
+        "valid": census.valid,
+        "exact": census.is_complete,
+        "parameters": {parameter.name: list(parameter.values) for parameter in space.parameters},
+        "default": None if space.default is None else dict(space.default),
+        "rules": [_rule(rule, census.removed.get(rule.name, 0)) for rule in space.constraints],
+        "soft_rules": [
+            _rule(rule, int(broken([rule], space, census.ranks).sum())) for rule in space.guesses
+        ],
+        "samples": [dict(config) for config in _samples(space, census, arguments)],
+    }
+
+
+def _rule(rule: Rule, count: int) -> dict[str, object]:
+    """A rule, and how many combinations it takes or, where it is soft, how many it doubts."""
+    return {"rule": rule.name, "count": count, "reason": rule.reason}
+
+
+def _samples(space: SearchSpace, census: Census, arguments: argparse.Namespace) -> list[Config]:
+    count = min(arguments.samples, len(census.ranks))
+    rng = np.random.default_rng(arguments.seed)
+    rows = np.sort(rng.choice(len(census.ranks), size=count, replace=False))
+    return [space.config_of(census.ranks[row].tolist()) for row in rows]
+
+
+def _lines(record: Mapping[str, Any]) -> list[str]:
+    """A line for each thing, of key=value fields with tabs between."""
+    exact = "yes" if record["exact"] else "no"
+    lines = [f"combinations={record['combinations']}\tvalid={record['valid']}\texact={exact}"]
+    lines += [
+        f"parameter={name}\tvalues={','.join(map(str, values))}"
+        for name, values in record["parameters"].items()
+    ]
+    if record["default"] is not None:
+        lines.append(f"default={Config(record['default'])}")
+    lines += [
+        f"rule={rule['rule']}\tremoved={rule['count']}\treason={rule['reason']}"
+        for rule in record["rules"]
+    ]
+    lines += [
+        f"soft_rule={rule['rule']}\tdoubts={rule['count']}\treason={rule['reason']}"
+        for rule in record["soft_rules"]
+    ]
+    return [*lines, *(f"sample={Config(sample)}" for sample in record["samples"])]
+
+
+if __name__ == "__main__":
+    run_command(main, _PROG)

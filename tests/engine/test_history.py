@@ -1,0 +1,129 @@
+"""What earlier studies are worth to a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from search_helpers import IDENTITY, SPACE, run, time_of
+
+from engine.history import history_of
+from engine.samplers import SAMPLERS
+from engine.search import Search
+from engine.study import StudyIdentity, open_study
+from search_spaces.config import Config
+from search_spaces.space import Parameter, SearchSpace
+
+pytestmark = pytest.mark.timeout(60)
+
+ORDER = sorted(SPACE.valid_configs(), key=time_of)
+GOOD = [(config, 7 * time_of(config)) for config in ORDER]  # as on a slower board
+MISLEADING = [(config, 1 / time_of(config)) for config in ORDER]
+
+
+def tell(search: Search, count: int) -> list[Config]:
+    return list(run(search, search.tried + count))
+
+
+@pytest.mark.parametrize("sampler", sorted(SAMPLERS))
+def test_the_best_of_the_history_come_early(sampler: str) -> None:
+    search = Search(SPACE, sampler, history=reversed(GOOD))
+    asked = tell(search, 6)
+    assert asked[0] == SPACE.default
+    assert [time_of(config) for config in asked[1:]] == [time_of(config) for config in ORDER[:5]]
+    assert search.best() == (ORDER[0], time_of(ORDER[0]))
+
+
+def test_a_misleading_history_costs_one_trial() -> None:
+    asked = tell(Search(SPACE, "auto", 3, history=MISLEADING), 30)
+    worst = ORDER[:-6:-1]
+    assert [config in worst for config in asked[:7]] == [0, 1, 0, 0, 0, 0, 0]
+    assert len(set(asked)) == 30
+
+
+def test_a_history_of_failures_and_strangers_is_none() -> None:
+    failed = [(config, None) for config in ORDER]
+    strangers = [({"ROWS": 4}, 1.0), ({**SPACE.default, "ORDER": "spiral"}, 1.0)]
+    cold = tell(Search(SPACE, "auto"), 12)
+    assert tell(Search(SPACE, "auto", history=[*failed, *strangers]), 12) == cold
+
+
+def test_values_that_do_not_exist_here_become_the_nearest() -> None:
+    space = SearchSpace((Parameter("M", (1, 4, 16)), Parameter("N", (512,)), Parameter("X", "ab")))
+    history = [({"M": 64, "N": 128, "X": "b"}, 1.0), ({"M": 3, "N": 9, "X": "a"}, 2.0)]
+    search = Search(space, "random", 5, history=history)
+    assert search.ask() != {"M": 16, "N": 512, "X": "b"}
+    assert search.ask() == {"M": 16, "N": 512, "X": "b"}
+
+
+def study(
+    storage: Path, *, trials: int, shape: Mapping[str, int] | None = None, **changes: object
+) -> tuple[StudyIdentity, Search]:
+    """A study of this problem with so many trials."""
+    identity = replace(IDENTITY, shape=shape or IDENTITY.shape, **changes)
+    search = Search(SPACE, "random", 1, open_study(str(storage), identity, SPACE))
+    tell(search, trials)
+    return identity, search
+
+
+def nearest_of(storage: Path, **changes: object) -> str | None:
+    identity = replace(IDENTITY, **changes)
+    past = history_of(open_study(str(storage), identity, SPACE), identity)
+    return None if past is None else past.name
+
+
+def test_the_nearest_study_of_the_kernel_is_the_history(tmp_path: Path) -> None:
+    storage = tmp_path / "j.journal"
+    near, search = study(storage, shape={"M": 64, "N": 64}, trials=30)
+    study(storage, shape={"M": 1024, "N": 512}, trials=40)
+    study(storage, shape={"M": 64, "N": 33}, trials=4)
+    study(storage, kernel="softmax", trials=30)
+    study(storage, shape={"M": 64}, trials=30)
+    opened = open_study(str(storage), IDENTITY, SPACE)
+    past = history_of(opened, IDENTITY)
+    assert past is not None
+    assert past.name == near.name
+    best = search.best()
+    assert best is not None
+    assert past.trials[0] == best
+    assert len(past.trials) == 20
+
+
+@pytest.mark.parametrize(
+    "nearer",
+    [
+        {"made_with": {"compiler": "another"}},
+        {"dtype": "fp16"},
+        {"shape": {"M": 128, "N": 64}},
+    ],
+)
+def test_another_board_is_farther_than(nearer: Mapping[str, object], tmp_path: Path) -> None:
+    storage = tmp_path / "j.journal"
+    study(storage, device="laptop", trials=40)
+    expected, _ = study(storage, trials=10, **nearer)
+    assert nearest_of(storage) == expected.name
+
+
+def test_a_study_keeps_the_history_it_began_with(tmp_path: Path) -> None:
+    storage = tmp_path / "j.journal"
+    first, _ = study(storage, shape={"M": 256, "N": 32}, trials=20)
+    assert nearest_of(storage) == first.name
+    study(storage, shape={"M": 64, "N": 64}, trials=20)
+    assert nearest_of(storage) == first.name
+
+
+def test_a_study_that_began_without_a_history_stays_without(tmp_path: Path) -> None:
+    storage = tmp_path / "j.journal"
+    study(storage, trials=3)
+    study(storage, shape={"M": 64, "N": 64}, trials=20)
+    assert nearest_of(storage) is None
+    assert nearest_of(tmp_path / "empty.journal") is None
+
+
+def test_the_default_is_no_suggestion() -> None:
+    """It comes first anyway, so a suggestion is what comes second."""
+    assert SPACE.default is not None
+    history = [(SPACE.default, 1.0), (ORDER[2], 2.0)]
+    assert tell(Search(SPACE, "random", history=history), 2) == [SPACE.default, ORDER[2]]

@@ -1,0 +1,78 @@
+"""The loop on a board that does not repeat itself: fewer runs, and leaders compared at the end."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import pytest
+from fakes import FakeBoard, FakeBuilder
+from search_helpers import IDENTITY
+
+from engine.board_pool import BoardPool, BoardSource
+from engine.builders import BuilderPool
+from engine.loop import Budget, TuningLoop
+from engine.results.leaders import leader_lines
+from engine.results.summary import summarise
+from engine.search import Search
+from engine.study import open_study
+from search_spaces.config import Config
+from search_spaces.space import Parameter, SearchSpace
+
+pytestmark = [pytest.mark.usefixtures("ray_for_tests"), pytest.mark.timeout(90)]
+
+SPACE = SearchSpace(
+    (Parameter("time_ms", (10, 11, 20, 30, 40, 50, 60)),), default=Config({"time_ms": 30})
+)
+
+
+def run(storage: Path, board: FakeBoard, trials: int = 7) -> Search:
+    search = Search(SPACE, "random", 0, open_study(str(storage), IDENTITY, SPACE))
+    loop = TuningLoop(
+        search,
+        BuilderPool(functools.partial(FakeBuilder), jobs=1, limit_s=5),
+        BoardPool([BoardSource("fake", functools.partial(FakeBoard, **vars(board)))] * 2),
+        budget=Budget(trials),
+        in_flight=2,
+        repeats=10,
+    )
+    loop.run()
+    return search
+
+
+def test_the_winner_is_found_with_few_runs_and_kept(tmp_path: Path) -> None:
+    storage, log = tmp_path / "j.journal", tmp_path / "log"
+    search = run(storage, FakeBoard(log, noise=0.005))
+    comparison = search.comparison
+    assert comparison is not None
+    assert comparison.winner.config == {"time_ms": 10}
+    assert comparison.winner.low_s < 0.010 < comparison.winner.high_s * 1.002
+    assert comparison.noise == pytest.approx(0.005, rel=0.7)
+    runs = {trial.config["time_ms"]: len(trial.times_s) for trial in search.trials()}
+    assert runs[30] == 10
+    assert runs[60] == 2
+    summary = summarise(search.trials(), SPACE.default, comparison)
+    assert summary.winner is not None
+    assert summary.winner.config == comparison.winner.config
+    assert f"leader=1\ttime_s={comparison.winner.time_s:.9f}" in leader_lines(comparison)[0]
+    measured = log.read_text()
+    again = run(storage, FakeBoard(log, noise=0.005))
+    assert again.comparison == comparison
+    assert log.read_text().count("measured") == measured.count("measured")
+
+
+def test_more_trials_are_compared_again(tmp_path: Path) -> None:
+    storage = tmp_path / "j.journal"
+    assert run(storage, FakeBoard(noise=0.005), trials=3).comparison is not None
+    search = Search(SPACE, "random", 0, open_study(str(storage), IDENTITY, SPACE))
+    config = search.ask()
+    assert config is not None
+    search.tell(config, 1.0)
+    assert search.comparison is None
+
+
+def test_a_board_that_repeats_itself_is_not_asked_again(tmp_path: Path) -> None:
+    search = run(tmp_path / "j.journal", FakeBoard())
+    assert search.comparison is None
+    runs = {trial.config["time_ms"]: len(trial.times_s) for trial in search.trials()}
+    assert runs == dict.fromkeys((10, 11, 20, 30, 40, 50, 60), 2)
