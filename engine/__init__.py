@@ -1,1 +1,24 @@
-"""The tuning engine: asks a search, builds, measures and tells."""
+"""Tunes Triton kernels: proposes configurations, builds them, measures them, learns; and serves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.tuned_kernel import tuned
+    from engine.winner_lookup import lookup
+
+__all__ = ["lookup", "tuned"]
+
+
+def __getattr__(name: str) -> object:
+    # Triton and Optuna take seconds to import: the commands' --help does not wait for them.
+    if name == "lookup":
+        from engine.winner_lookup import lookup
+
+        return lookup
+    if name == "tuned":
+        from engine.tuned_kernel import tuned
+
+        return tuned
+    raise AttributeError(f"module {__name__} has no attribute {name}")

@@ -42,7 +42,7 @@ class ArtifactStore:
 
     A build's folder appears whole, by a rename, or not at all:
 
-        root/<kernel>/<values>-<key>/<kernel>_kernel.{ttir,llir,s,o,elf}, build.json
+        root/<kernel>/<values>-<key>/<kernel>_kernel.{ttir,llir,o,elf}, build.json
         root/data/<kernel>-<digest>.data
 
     Args:

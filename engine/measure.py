@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 
 from engine.cli import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
+    add_device_argument,
     add_problem_arguments,
     complete_config,
     config_type,
@@ -38,6 +40,7 @@ def main(argv: Sequence[str] | None) -> int:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
     add_problem_arguments(parser)
+    add_device_argument(parser)
     parser.add_argument(
         "--config",
         metavar="NAME=VALUE,...",
@@ -51,6 +54,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 def _measure(arguments: argparse.Namespace) -> dict[str, object]:
     # Ray and Triton take seconds to import: --help and mistyped names do not wait for them.
     from engine.artifacts import BuildFailure
+    from engine.progress import progress_on
     from engine.workbench import workbench
     from kernels.registry import load_kernel, make_problem
     from rvv_runner.devices import load_board
@@ -59,12 +63,15 @@ def _measure(arguments: argparse.Namespace) -> dict[str, object]:
     problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
     config = complete_config(arguments.config, problem.default_config, problem.spec.name)
     info = load_board(arguments.device).info
-    with workbench(problem, arguments.device, info, jobs=1, boards=1) as bench:
+    with workbench(problem, [arguments.device], info, jobs=1) as bench:
         built = bench.builders.build(config)
         if isinstance(built, BuildFailure):
             measurement, elf = Measurement(status="compile", reason=built.reason), None
         else:
             measurement, elf = bench.boards.measure(built, bench.repeats, _LIMIT_S), built
+        tell = progress_on(sys.stderr)
+        for event in bench.boards.take_events():
+            tell(event)
     return {
         "kernel": problem.spec.name,
         "shape": dict(problem.shape),

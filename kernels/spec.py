@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from rvv_runner.board import BoardInfo
     from search_spaces.space import SearchSpace
 
-__all__ = ["OWN_OUTPUTS", "Constants", "Grid", "KernelSpec", "Outputs", "Problem", "source_digest"]
+__all__ = ["OWN_OUTPUTS", "Constants", "Grid", "KernelSpec", "Outputs", "Problem"]
 
 Grid = tuple[int, int, int]
 Constants = Mapping[str, ParameterValue]
@@ -102,15 +101,10 @@ class KernelSpec:
     @property
     def source_digest(self) -> str:
         """Changes with the kernel's source, and then times cannot be compared any more."""
+        # Triton takes a while to import, and whoever has a kernel has done so.
+        from engine.kernel_source import source_digest
+
         return source_digest(self.kernel, self.launch_source)
-
-
-def source_digest(kernel: Any, launch_source: str = "") -> str:
-    """Of the source of a `@triton.jit` function and of what else decides how long it runs."""
-    key = str(kernel.cache_key)
-    if not launch_source:
-        return key[:16]
-    return hashlib.sha256(f"{key}\0{launch_source}".encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,163 @@
+"""Check what the power-of-two key costs: python -m engine.check_key KERNEL --shape M=24,... ..."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engine.cli import (
+    EXIT_FOUND,
+    EXIT_NOTHING_VALID,
+    ArgumentParser,
+    add_device_argument,
+    add_kernel_arguments,
+    percentage,
+    run_command,
+)
+from engine.errors import UserError
+from engine.tune import add_search_arguments, add_work_arguments, request_from
+
+if TYPE_CHECKING:
+    from engine.tuning import TuningResult
+    from engine.winners import KeyCost
+    from kernels.spec import Problem
+
+__all__ = ["main"]
+
+_PROG = "engine.check_key"
+_DESCRIPTION = (
+    "Tunes each shape and its sizes rounded up to powers of two, and measures the second winner at "
+    "the first shape: what using it there costs."
+)
+_EPILOG = (
+    "engine.lookup reads the outcome in the studies. Exit status: 0 where no shape costs more than "
+    "the limit, 1 where one does, 2 for a mistake in the command."
+)
+
+
+def main(argv: Sequence[str] | None) -> int:
+    """Run the command; the exit status.
+
+    Raises:
+        UserError, BoardError: for a mistake in the arguments or a board that cannot be used.
+    """
+    arguments = _parse(argv)
+    costs, complete = _check(arguments)
+    for cost in costs:
+        print(cost)
+    if not complete:
+        print("not every shape could be checked")
+        return EXIT_NOTHING_VALID
+    worst, limit = max(cost.cost for cost in costs), arguments.limit
+    verdict = "may be used" if worst <= limit else "costs too much"
+    print(f"worst {worst:.1%}, limit {limit:.1%}: the power-of-two key {verdict}")
+    return EXIT_FOUND if worst <= limit else EXIT_NOTHING_VALID
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    add_kernel_arguments(parser, several_shapes=True)
+    add_device_argument(parser)
+    add_search_arguments(parser)
+    add = parser.add_argument
+    add(
+        "--limit",
+        metavar="PERCENT",
+        type=percentage,
+        default="5",
+        help="what the key may cost (default: %(default)s)",
+    )
+    add(
+        "--storage",
+        metavar="URL",
+        help="of the studies: a journal file or one of Optuna's URLs "
+        "(default: studies/tuner.journal)",
+    )
+    add_work_arguments(parser)
+    parser.set_defaults(study=None, use_history=True)
+    return parser.parse_args(argv)
+
+
+def _check(arguments: argparse.Namespace) -> tuple[list[KeyCost], bool]:
+    """What the key costs at each shape, and whether it is known for all of them."""
+    # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
+    from engine.jobs.shapes import tune_each
+    from engine.ray_workers import ray_session
+    from engine.tuning import made_with
+    from engine.winners import key_costs, stored_winners
+    from rvv_runner.devices import load_board
+
+    problems = _problems(arguments)
+    keys = {_key(problem).name: _key(problem) for problem in problems}
+    with ray_session(arguments.jobs, arguments.ray_address):
+        # The keys first: each shape then begins with what was quick there.
+        requests = [
+            request_from(arguments, (arguments.device,), problem.shape)
+            for problem in (*keys.values(), *problems)
+        ]
+        results = {result.problem.name: result for result in tune_each(requests)}
+        for problem in problems:
+            at_key, here = results.get(_key(problem).name), results.get(problem.name)
+            if at_key is not None and here is not None:
+                _measure_winner_of(at_key, here, arguments)
+    if len(results) < len(requests):
+        return [], False
+    first = next(iter(results.values()))
+    winners = [
+        winner
+        for winner in stored_winners(first.storage)
+        if (winner.kernel, winner.dtype, winner.device)
+        == (first.problem.spec.name, first.problem.dtype, first.device)
+    ]
+    wanted = [dict(problem.shape) for problem in problems]
+    info = load_board(arguments.device).info
+    made = made_with(first.problem.spec.source_digest, info, first.problem.outputs)
+    costs = [cost for cost in key_costs(winners, made) if dict(cost.shape) in wanted]
+    return costs, len(costs) == len(problems)
+
+
+def _problems(arguments: argparse.Namespace) -> list[Problem]:
+    """The problem of each shape, none of which is its own key."""
+    from engine.winners import FEWEST_TRIALS, shape_text
+    from kernels.registry import load_kernel, make_problem
+
+    if not arguments.shape:
+        raise UserError("nothing to check: give --shape, once for each shape")
+    if arguments.trials is not None and arguments.trials < FEWEST_TRIALS:
+        raise UserError(
+            f"--trials {arguments.trials} says too little about what is best: "
+            f"give at least {FEWEST_TRIALS}"
+        )
+    spec = load_kernel(arguments.kernel)
+    problems = [make_problem(spec, shape, arguments.dtype) for shape in arguments.shape]
+    for problem in problems:
+        if _key(problem) == problem:
+            raise UserError(
+                f"the sizes {shape_text(problem.shape)} are powers of two: "
+                "give a shape that has to be rounded up"
+            )
+    return problems
+
+
+def _key(problem: Problem) -> Problem:
+    """The problem with its sizes rounded up to powers of two."""
+    from engine.winners import key_of
+    from kernels.registry import make_problem
+
+    return make_problem(problem.spec, key_of(problem.shape), problem.dtype)
+
+
+def _measure_winner_of(
+    at_key: TuningResult, here: TuningResult, arguments: argparse.Namespace
+) -> None:
+    """Measure the winner of one study in another, unless that has been done."""
+    from engine.jobs.config_checks import add_to_study
+
+    winner = at_key.summary.winner
+    if winner is not None and here.summary.winner is not None:
+        add_to_study(here, winner.config, arguments.device, arguments.ray_address)
+
+
+if __name__ == "__main__":
+    run_command(main, _PROG)

@@ -1,0 +1,110 @@
+"""Look a stored winner up: python -m engine.find KERNEL [--shape M=256,...] [--device NAME]"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engine.cli import (
+    EXIT_FOUND,
+    EXIT_NOTHING_VALID,
+    ArgumentParser,
+    add_device_argument,
+    add_problem_arguments,
+    percentage,
+    run_command,
+)
+
+if TYPE_CHECKING:
+    from engine.winner_lookup import Found
+
+__all__ = ["main"]
+
+_PROG = "engine.find"
+_DESCRIPTION = "Says which stored winner serves a shape, why, and how far away it was tuned."
+_EPILOG = "Exit status: 0 where something serves, 1 where nothing does, 2 for a mistake."
+
+
+def main(argv: Sequence[str] | None) -> int:
+    """Run the command; the exit status.
+
+    Raises:
+        UserError, BoardError: for a mistake in the arguments or an unreadable storage.
+    """
+    arguments = _parse(argv)
+    # Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
+    from engine.results.json import json_text
+    from engine.study import DEFAULT_STORAGE
+    from engine.winner_lookup import NotTunedError, lookup
+
+    try:
+        found = lookup(
+            arguments.kernel,
+            dtype=arguments.dtype,
+            device=arguments.device,
+            storage=arguments.storage or DEFAULT_STORAGE,
+            max_key_cost=arguments.max_key_cost,
+            **arguments.shape,
+        )
+    except NotTunedError as error:
+        print(error)
+        return EXIT_NOTHING_VALID
+    print(json_text(_record(found)) if arguments.json else _report(found))
+    return EXIT_FOUND
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    add_problem_arguments(parser)
+    add_device_argument(parser)
+    parser.add_argument(
+        "--storage",
+        metavar="URL",
+        help="of the studies: a journal file or one of Optuna's URLs "
+        "(default: studies/tuner.journal)",
+    )
+    parser.add_argument(
+        "--max-key-cost",
+        metavar="PERCENT",
+        type=percentage,
+        default="5",
+        help="use the power-of-two key only where it costs no more (default: %(default)s)",
+    )
+    return parser.parse_args(argv)
+
+
+def _report(found: Found) -> str:
+    return "\n".join([str(found), *(f"check: {cost}" for cost in found.key_costs)])
+
+
+def _record(found: Found) -> dict[str, object]:
+    winner = found.winner
+    return {
+        "config": dict(found.config),
+        "how": found.how,
+        "shape": dict(found.wanted.shape),
+        "tuned_shape": dict(winner.shape),
+        "distance_doublings": found.distance,
+        "made_with_another": list(found.differs),
+        "key_rejected": found.key_rejected or None,
+        "key_costs": [
+            {
+                "shape": dict(cost.shape),
+                "key": dict(cost.key),
+                "cost": cost.cost,
+                "trials": cost.trials,
+                "estimated": cost.estimated,
+            }
+            for cost in found.key_costs
+        ],
+        "tuned_time_s": winner.time_s,
+        "estimated": winner.estimated,
+        "device": winner.device,
+        "study": winner.study,
+        "elf_sha256": winner.elf_sha256,
+    }
+
+
+if __name__ == "__main__":
+    run_command(main, _PROG)

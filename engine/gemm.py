@@ -1,0 +1,202 @@
+"""Tune matrix products by size: python -m engine.gemm -m 16 -n 16 -k 16, or sizes from a file."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.cli import (
+    EXIT_FOUND,
+    EXIT_NOTHING_VALID,
+    ArgumentParser,
+    add_device_argument,
+    kernel_name,
+    positive_whole_number,
+    run_command,
+)
+from engine.errors import UserError
+from engine.tune import add_search_arguments, add_work_arguments, request_from
+
+if TYPE_CHECKING:
+    from engine.jobs.gemm_files import GemmEntry
+    from engine.tuning import TuningRequest, TuningResult
+    from kernels.spec import Problem
+
+__all__ = ["main"]
+
+_PROG = "engine.gemm"
+_DESCRIPTION = "Looks for the quickest configuration of matrix products C = A @ B."
+_EPILOG = (
+    "See docs/jobs.md. Exit status: 0 where every size has a winner, or passed the check, 1 where "
+    "one does not, 2 for a mistake in the command or a file."
+)
+_RESULTS = Path("tuning_results.yaml")
+
+
+def main(argv: Sequence[str] | None) -> int:
+    """Run the command; the exit status.
+
+    Raises:
+        UserError, BoardError: for a mistake in the arguments or a file, or an unusable board.
+    """
+    arguments = _parse(argv)
+    work = _check_results if arguments.compare_wo_tuning else _tune
+    return EXIT_FOUND if work(arguments) else EXIT_NOTHING_VALID
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    _add_size_arguments(parser)
+    _add_file_arguments(parser)
+    add_device_argument(parser)
+    add_search_arguments(parser)
+    parser.add_argument(
+        "--storage",
+        metavar="URL",
+        help="of the studies: a journal file or one of Optuna's URLs "
+        "(default: studies/tuner.journal)",
+    )
+    add_work_arguments(parser)
+    parser.set_defaults(study=None, use_history=True)
+    arguments = parser.parse_args(argv)
+    sizes = (arguments.m, arguments.n, arguments.k)
+    if arguments.gemm_size_file is None and None in sizes:
+        raise UserError("the sizes are missing: give -m, -n and -k, or --gemm_size_file")
+    if arguments.gemm_size_file is not None and any(sizes):
+        raise UserError("--gemm_size_file says the sizes: leave -m, -n and -k out")
+    if arguments.compare_wo_tuning and arguments.gemm_size_file is None:
+        raise UserError("--compare_wo_tuning checks a file of results: give it as --gemm_size_file")
+    return arguments
+
+
+def _add_size_arguments(parser: ArgumentParser) -> None:
+    add = parser.add_argument
+    for name, what in (("m", "rows of A and C"), ("n", "columns of B and C"), ("k", "of the sums")):
+        add(f"-{name}", metavar=name.upper(), type=positive_whole_number, help=what)
+    add("--gemm_size_file", metavar="YAML", type=Path, help="a list of sizes, or of results")
+    add(
+        "--kernel",
+        metavar="KERNEL",
+        type=kernel_name,
+        help="what multiplies, with sizes M, N and K (default: the file's, or matmul)",
+    )
+    add("--dtype", metavar="TYPE", help="element type (default: the file's, or the kernel's first)")
+
+
+def _add_file_arguments(parser: ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--tuning_results_file",
+        metavar="YAML",
+        type=Path,
+        default=_RESULTS,
+        help="where results are written (default: %(default)s)",
+    )
+    add("--compare", action="store_true", help="tell how far each winner is from the reference")
+    add(
+        "--compare_wo_tuning",
+        action="store_true",
+        help="tune nothing: check the results in --gemm_size_file",
+    )
+
+
+def _tune(arguments: argparse.Namespace) -> bool:
+    """Tune each size and write the results; whether each has a winner."""
+    # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
+    from engine.jobs.gemm_files import result_record, write_results
+    from engine.jobs.shapes import tune_each
+
+    requests = _requests(arguments)
+    records: list[dict[str, object]] = []
+    for result in tune_each(requests):
+        winner = result.summary.winner
+        if winner is None:
+            print(_nothing_valid(result), flush=True)
+            continue
+        records.append(result_record(result, winner))
+        write_results(arguments.tuning_results_file, records)
+        print(_line(records[-1], result), flush=True)
+        if arguments.compare:
+            print(f"  checked: largest error {records[-1].get('max_abs_error')}", flush=True)
+    if records:
+        print(f"results: {arguments.tuning_results_file}")
+    return len(records) == len(requests)
+
+
+def _requests(arguments: argparse.Namespace) -> list[TuningRequest]:
+    """A request for each size, all of which are known to be sound."""
+    from engine.jobs.gemm_files import gemm_problem
+
+    if arguments.gemm_size_file is None:
+        shape = {name.upper(): getattr(arguments, name) for name in "mnk"}
+        problems = [gemm_problem(arguments.kernel or "matmul", shape, arguments.dtype)]
+    else:
+        problems = [entry.problem for entry in _entries(arguments)]
+    return [_request(arguments, problem) for problem in problems]
+
+
+def _request(arguments: argparse.Namespace, problem: Problem) -> TuningRequest:
+    of_size = {"kernel": problem.spec.load_name, "dtype": problem.dtype}
+    named = argparse.Namespace(**{**vars(arguments), **of_size})
+    return request_from(named, (arguments.device,), problem.shape)
+
+
+def _entries(arguments: argparse.Namespace) -> list[GemmEntry]:
+    from engine.jobs.gemm_files import read_sizes
+
+    return read_sizes(arguments.gemm_size_file, arguments.kernel, arguments.dtype)
+
+
+def _line(record: dict[str, object], result: TuningResult) -> str:
+    """One size's result for people."""
+    from engine.results.units import short_config, time_text
+
+    winner = result.summary.winner
+    assert winner is not None
+    estimated = " (estimated)" if record["estimated"] else ""
+    figures = [f"{time_text(winner.time_s or 0.0)}{estimated}"]
+    if "tflops" in record:
+        figures.append(f"{record['tflops']} TFLOP/s")
+    figures.append(f"{record['gb_per_s']} GB/s")
+    if "speedup" in record:
+        figures.append(f"{record['speedup']}x the default")
+    return f"{_size_text(result)}: {', '.join(figures)}: {short_config(winner.config)}"
+
+
+def _nothing_valid(result: TuningResult) -> str:
+    reasons = "; ".join(f"{what}: {why}" for what, why in result.summary.first_reasons.items())
+    return f"{_size_text(result)}: no configuration was valid ({reasons or 'none was tried'})"
+
+
+def _size_text(result: TuningResult) -> str:
+    from engine.winners import shape_text
+
+    return shape_text(result.problem.shape)
+
+
+def _check_results(arguments: argparse.Namespace) -> bool:
+    """Run each result's configuration once and compare it with the reference; whether all pass."""
+    from engine.jobs.config_checks import check_configs
+
+    entries = _entries(arguments)
+    for entry in entries:
+        if entry.config is None:
+            entry.entry.fail("M", "this size has no configuration: tune it first")
+    wanted = [(entry.problem, entry.config) for entry in entries if entry.config is not None]
+    passed = True
+    for problem, measurement in check_configs(wanted, arguments.device, arguments.ray_address):
+        sizes = ",".join(f"{name}={size}" for name, size in problem.shape.items())
+        verdict = (
+            f"largest error {measurement.max_abs_error:g}"
+            if (measurement.max_abs_error is not None)
+            else measurement.reason
+        )
+        print(f"{sizes}: {measurement.status}: {verdict}", flush=True)
+        passed = passed and measurement.status == "correct"
+    return passed
+
+
+if __name__ == "__main__":
+    run_command(main, _PROG)

@@ -1,0 +1,85 @@
+"""Given configurations built, run and compared with the reference, whatever a search would try."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from engine.artifacts import BuildFailure
+from engine.errors import UserError
+from engine.outcome import Outcome
+from engine.ray_workers import ray_session
+from engine.study import open_study
+from engine.tuning import TuningResult, identity_of
+from engine.workbench import Workbench, workbench
+from kernels.spec import Problem
+from rvv_runner.devices import load_board
+from rvv_runner.measurement import Measurement
+from search_spaces.config import Config
+from search_spaces.registry import space_for
+
+__all__ = ["add_to_study", "check_configs"]
+
+# Seconds that one configuration may run: nothing is known of it yet.
+_LIMIT_S = 600.0
+
+_WITHOUT_OUTCOME = (None, "constraint", "board")
+
+
+def check_configs(
+    configs: Sequence[tuple[Problem, Config]], device: str, ray_address: str | None = None
+) -> Iterator[tuple[Problem, Measurement]]:
+    """Measure each configuration with one timed run.
+
+    Args:
+        configs: problems with the configuration to run.
+        device: name of the board.
+        ray_address: of a Ray cluster to build on; None for this machine.
+
+    Raises:
+        BoardError, UserError: where the board or the cluster cannot be used.
+    """
+    info = load_board(device).info
+    with ray_session(1, ray_address):
+        for problem, config in configs:
+            with workbench(
+                problem, [device], info, jobs=1, ray_address=ray_address, repeats=1
+            ) as bench:
+                yield problem, _measure(bench, config)
+
+
+def add_to_study(
+    result: TuningResult, config: Config, device: str, ray_address: str | None = None
+) -> None:
+    """Measure a configuration as one more trial of a study, unless it has an outcome there.
+
+    Args:
+        result: of the study.
+        config: may be one that a rule forbids there.
+        device, ray_address: as `check_configs` takes them.
+
+    Raises:
+        UserError: for a value that the study's space does not have.
+        BoardError: where the board cannot be used.
+    """
+    problem, info = result.problem, load_board(device).info
+    space = space_for(problem, info)
+    identity = identity_of(problem, info, result.sampler)
+    stored = open_study(result.storage, identity, space, result.study)
+    if any(t.config == config and t.status not in _WITHOUT_OUTCOME for t in stored.changes()):
+        return
+    try:
+        number = stored.start(config, space, {})
+    except ValueError as error:
+        raise UserError(f"{config} is not of the space of {problem.name}: {error}") from error
+    with workbench(problem, [device], info, jobs=1, ray_address=ray_address) as bench:
+        measurement = _measure(bench, config)
+    time_s = measurement.time_s if measurement.status == "correct" else None
+    stored.finish(number, time_s, measurement.status, Outcome(measurement).attributes())
+
+
+def _measure(bench: Workbench, config: Config) -> Measurement:
+    """Build and measure one configuration; a build that fails is a measurement too."""
+    built = bench.builders.build(config)
+    if isinstance(built, BuildFailure):
+        return Measurement(status="compile", reason=built.reason)
+    return bench.boards.measure(built, bench.repeats, _LIMIT_S)

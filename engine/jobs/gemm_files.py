@@ -1,0 +1,184 @@
+"""Files of matrix sizes and of tuning results: YAML lists with a product M x N x K an entry."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from engine.errors import UserError
+from engine.jobs.document import Entry, read_list
+from engine.results.rates import gigabytes_per_s, teraflops
+from engine.trials import StoredTrial
+from engine.tuning import TuningResult
+from kernels.registry import load_kernel, make_problem
+from kernels.spec import OWN_OUTPUTS, Outputs, Problem
+from search_spaces.config import Config
+
+__all__ = [
+    "SIZE_NAMES",
+    "GemmEntry",
+    "gemm_problem",
+    "read_sizes",
+    "result_record",
+    "write_results",
+]
+
+SIZE_NAMES = ("M", "N", "K")
+
+_LAYOUTS = ("rowMajorA", "rowMajorB")
+_FIGURES = (
+    "device",
+    "time_us",
+    "runs",
+    "estimated",
+    "tflops",
+    "gb_per_s",
+    "speedup",
+    "tried",
+    "max_abs_error",
+    "elf_sha256",
+)
+
+
+@dataclass(frozen=True)
+class GemmEntry:
+    """One product of a file.
+
+    Args:
+        problem: kernel, sizes and element type.
+        config: the tuned configuration, None in a file of sizes alone.
+        entry: where it stands.
+    """
+
+    problem: Problem
+    config: Config | None
+    entry: Entry
+
+
+def read_sizes(path: Path, kernel: str | None = None, dtype: str | None = None) -> list[GemmEntry]:
+    """The products of a file of sizes, or of results.
+
+    Args:
+        path: of the file.
+        kernel, dtype: in place of what the entries name; None for that, or else for the product
+            `matmul` in the kernel's first element type.
+
+    Raises:
+        UserError: for a file that is neither, with file, line and key.
+    """
+    return [_gemm_entry(entry, kernel, dtype) for entry in read_list(path, "matrix product")]
+
+
+def gemm_problem(
+    kernel: str,
+    shape: Mapping[str, int],
+    dtype: str | None,
+    outputs: Outputs = OWN_OUTPUTS,
+) -> Problem:
+    """A kernel with the dimensions M, N and K, and no others, at one size.
+
+    Raises:
+        UserError: for any other kernel, and as `kernels.registry.make_problem`.
+    """
+    spec = load_kernel(kernel)
+    if set(spec.default_shape) != set(SIZE_NAMES):
+        raise UserError(
+            f"{spec.name} has the dimensions {', '.join(spec.default_shape)} and not M, N and K: "
+            "tune it with engine.tune"
+        )
+    return make_problem(spec, shape, dtype, outputs)
+
+
+def _gemm_entry(entry: Entry, kernel: str | None, dtype: str | None) -> GemmEntry:
+    shape = {name: entry.whole(name) for name in SIZE_NAMES if name in entry.keys}
+    kernel = kernel or entry.text("kernel", "matmul")
+    dtype = dtype or (entry.text("dtype") if "dtype" in entry.keys else None)
+    problem = _problem(entry, kernel, shape, dtype)
+    parameters = tuple(problem.default_config)
+    entry.only((*SIZE_NAMES, *_LAYOUTS, "kernel", "dtype", *parameters, *_FIGURES))
+    for name in SIZE_NAMES:
+        entry.whole(name)  # there are no default sizes here
+    for name in _LAYOUTS:
+        if entry.text(name, "T") != "T":
+            entry.fail(name, f"{name} is {entry.text(name)}: only row-major matrices (T) are tuned")
+    return GemmEntry(problem, _config(entry, parameters), entry)
+
+
+def _problem(entry: Entry, kernel: str, shape: Mapping[str, int], dtype: str | None) -> Problem:
+    at_kernel = "kernel" if "kernel" in entry.keys else "M"
+    for key, tried in ((at_kernel, None), ("dtype", dtype)):
+        try:
+            problem = gemm_problem(kernel, shape, tried)
+        except UserError as error:
+            entry.fail(key, str(error))
+    return problem
+
+
+def _config(entry: Entry, parameters: Sequence[str]) -> Config | None:
+    given = [name for name in parameters if name in entry.keys]
+    if not given:
+        return None
+    return Config({name: entry.whole(name) for name in parameters})
+
+
+def result_record(result: TuningResult, winner: StoredTrial) -> dict[str, object]:
+    """What a file of results says of one product; figures that are not known are left out.
+
+    `time_us` is the median of `runs` timed runs, `tflops` 10^12 operations a second, and `gb_per_s`
+    10^9 bytes of A, B and C a second, each counted once.
+    """
+    problem, time_s = result.problem, winner.time_s
+    assert time_s is not None
+    flops = teraflops(problem, time_s)
+    speedup = result.summary.speedup(winner)
+    record = {
+        **problem.shape,
+        "rowMajorA": "T",
+        "rowMajorB": "T",
+        "kernel": problem.spec.name,
+        "dtype": problem.dtype,
+        "device": result.device,
+        **winner.config,
+        "time_us": _rounded(time_s * 1e6),
+        "runs": len(winner.times_s),
+        "estimated": bool(winner.attributes.get("estimated")),
+        "tflops": None if flops is None else _rounded(flops),
+        "gb_per_s": _rounded(gigabytes_per_s(problem, time_s)),
+        "speedup": None if speedup is None else _rounded(speedup),
+        "tried": sum(result.summary.statuses.values()),
+        "max_abs_error": winner.attributes.get("max_abs_error"),
+        "elf_sha256": winner.attributes.get("elf_sha256"),
+    }
+    return {name: value for name, value in record.items() if value is not None}
+
+
+def write_results(path: Path, records: Sequence[Mapping[str, object]]) -> None:
+    """Write a file of results, an entry a line; it appears whole or not at all.
+
+    Raises:
+        UserError: where it cannot be written.
+    """
+    text = yaml.safe_dump(
+        [dict(record) for record in records],
+        default_flow_style=None,
+        sort_keys=False,
+        width=float("inf"),
+    )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+            file.write(text)
+        written = Path(file.name)
+        written.chmod(0o644)
+        written.replace(path)
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _rounded(value: float) -> float:
+    """Six digits: more than any of these figures means."""
+    return float(f"{value:.6g}")

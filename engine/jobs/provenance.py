@@ -1,0 +1,47 @@
+"""Beside a file of configurations: what measured them, with what they were built, and how fast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from engine.errors import UserError
+from engine.jobs.gemm_files import result_record
+from engine.results.json import json_text
+from engine.toolchain import toolchain_versions
+from engine.tuning import TuningResult
+from rvv_runner.board import BoardInfo
+
+__all__ = ["write_provenance"]
+
+
+def write_provenance(path: Path, info: BoardInfo, results: Sequence[TuningResult]) -> Path:
+    """Write NAME.provenance.json beside NAME.json; its path.
+
+    Args:
+        path: of the file of configurations.
+        info: the board.
+        results: what was tuned; those without a winner are left out.
+
+    Raises:
+        UserError: where it cannot be written.
+    """
+    records = [
+        {"study": result.study, **result_record(result, result.summary.winner)}
+        for result in results
+        if result.summary.winner is not None
+    ]
+    outputs = [asdict(result.problem.outputs) for result in results][:1]
+    described = {
+        "board": asdict(info),
+        "tools": toolchain_versions(),
+        "asked_of_outputs": outputs[0] if outputs else None,
+        "shapes": records,
+    }
+    written = path.with_suffix(".provenance.json")
+    try:
+        written.write_text(json_text(described) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{written} cannot be written: {error.strerror}") from error
+    return written

@@ -1,0 +1,98 @@
+"""A list of batch sizes, N and K to tune, as a YAML file: studies/*.yaml."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import UserError
+from engine.jobs.document import Entry, read_document
+from engine.jobs.gemm_files import gemm_problem
+from kernels.spec import OWN_OUTPUTS, Outputs, Problem
+
+__all__ = ["ShapeGroup", "ShapeList", "read_shape_list"]
+
+_KEYS = ("kernel", "tag", "dtype", "output_dtype", "atol", "rtol", "num_iters", "shapes")
+_GROUP_KEYS = ("batch_sizes", "N", "K")
+
+
+@dataclass(frozen=True)
+class ShapeGroup:
+    """One weight matrix and the numbers of rows that are multiplied with it.
+
+    Args:
+        problems: one for each batch size, by ascending M.
+        n, k: columns of the weights, and their rows.
+    """
+
+    problems: tuple[Problem, ...]
+    n: int
+    k: int
+
+    def tag(self, tag: str) -> str:
+        """What its file is called: "A8W8_BLOCKSCALE-N=1024-K=1024"."""
+        return f"{tag}-N={self.n}-K={self.k}"
+
+
+@dataclass(frozen=True)
+class ShapeList:
+    """What a job tunes.
+
+    Args:
+        path: of the file.
+        tag: begins the names of its results.
+        groups: of shapes.
+        num_iters: timed runs of a configuration, None for the program's own number.
+    """
+
+    path: Path
+    tag: str
+    groups: tuple[ShapeGroup, ...]
+    num_iters: int | None
+
+    @property
+    def outputs(self) -> Outputs:
+        """What is asked of every output."""
+        return self.groups[0].problems[0].outputs
+
+
+def read_shape_list(path: Path) -> ShapeList:
+    """The job that a file defines; docs/jobs.md says what stands in it.
+
+    Raises:
+        UserError: for a file that is none, with file, line and key.
+    """
+    document = read_document(path, "list of shapes").only(_KEYS)
+    tag = document.text("tag")
+    if not re.fullmatch(r"[\w.+-]+", tag):
+        document.fail("tag", f"tag is {tag}, and becomes part of file names: use letters and _")
+    groups = [
+        _group(document, entry.only(_GROUP_KEYS)) for entry in document.entries("shapes", "shape")
+    ]
+    for place, group in enumerate(groups):
+        if any((group.n, group.k) == (other.n, other.k) for other in groups[:place]):
+            document.fail("shapes", f"N={group.n}, K={group.k} is listed twice: join its lists")
+    num_iters = document.whole("num_iters") if "num_iters" in document.keys else None
+    return ShapeList(path, tag, tuple(groups), num_iters)
+
+
+def _group(document: Entry, entry: Entry) -> ShapeGroup:
+    n, k = entry.whole("N"), entry.whole("K")
+    batch_sizes = sorted(set(entry.wholes("batch_sizes")))
+    return ShapeGroup(tuple(_problem(document, m, n, k) for m in batch_sizes), n, k)
+
+
+def _problem(document: Entry, m: int, n: int, k: int) -> Problem:
+    kernel = document.text("kernel")
+    dtype, output_dtype = (
+        document.text(key) if key in document.keys else None for key in ("dtype", "output_dtype")
+    )
+    outputs = Outputs(output_dtype, document.number("atol"), document.number("rtol"))
+    steps = (("kernel", None, OWN_OUTPUTS), ("dtype", dtype, OWN_OUTPUTS))
+    for key, tried_dtype, tried_outputs in (*steps, ("output_dtype", dtype, outputs)):
+        try:
+            problem = gemm_problem(kernel, {"M": m, "N": n, "K": k}, tried_dtype, tried_outputs)
+        except UserError as error:
+            document.fail(key, str(error))
+    return problem

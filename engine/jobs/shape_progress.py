@@ -1,0 +1,96 @@
+"""Progress of a job over several shapes: a bar for each on a terminal, lines elsewhere."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TextIO
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from engine.events import Event, Listener, RunStarted, TrialFinished
+from engine.progress import LineProgress
+from engine.results.units import speedup_text, time_text
+
+__all__ = ["ShapeProgress"]
+
+
+class ShapeProgress:
+    """A bar for each shape, which stays when the shape is done; a context manager.
+
+    Where the stream is no terminal, a line `shape=NAME` comes before the lines of its trials.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._bars: Progress | None = None
+        self._bar: _Bar | None = None
+        if stream.isatty():
+            self._bars = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=20),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                TimeRemainingColumn(compact=True),
+                TextColumn("{task.fields[best]}"),
+                console=Console(file=stream),
+            )
+
+    def __enter__(self) -> ShapeProgress:
+        if self._bars is not None:
+            self._bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+    def begin(self, name: str) -> Listener:
+        """What listens to the run of the shape called `name`."""
+        if self._bars is None:
+            print(f"shape={name}", file=self._stream, flush=True)
+            return LineProgress(self._stream)
+        self._bar = _Bar(self._bars, name)
+        return self._bar
+
+    def end(self, tried: int) -> None:
+        """The shape that was begun last is done, be it that its study was complete before."""
+        if self._bar is not None:
+            self._bar.fill(tried)
+
+
+class _Bar:
+    """The bar of one shape."""
+
+    def __init__(self, bars: Progress, name: str) -> None:
+        self._bars = bars
+        self._task = bars.add_task(name, total=None, best="")
+        self._estimated = ""
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            self._estimated = " (estimated)" if event.estimated else ""
+        if not isinstance(event, RunStarted | TrialFinished):
+            return
+        standing = event.standing
+        best = ""
+        if standing.best is not None:
+            time = f"{time_text(standing.best[1])}{self._estimated}"
+            best = f"best {time}, {speedup_text(standing.speedup)} the default"
+        self._bars.update(self._task, completed=standing.tried, total=standing.trials, best=best)
+
+    def fill(self, tried: int) -> None:
+        """Nothing more is tried."""
+        self._bars.update(self._task, completed=tried, total=tried)

@@ -1,0 +1,156 @@
+"""Tune a list of shapes: python -m engine.tune_list studies/LIST.yaml"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.cli import (
+    EXIT_FOUND,
+    EXIT_NOTHING_VALID,
+    ArgumentParser,
+    add_device_argument,
+    run_command,
+)
+from engine.tune import add_search_arguments, add_work_arguments, request_from
+
+if TYPE_CHECKING:
+    from engine.jobs.shape_list import ShapeGroup, ShapeList
+    from engine.results.gemm_json import Buckets
+    from engine.tuning import TuningRequest, TuningResult
+    from kernels.spec import Problem
+    from rvv_runner.board import BoardInfo
+
+__all__ = ["main"]
+
+_PROG = "engine.tune_list"
+_DESCRIPTION = "Tunes a list of batch sizes, N and K, and writes a file that kernels read."
+_EPILOG = (
+    "See docs/jobs.md. Exit status: 0 where every shape has a winner, 1 where one has none, 2 for "
+    "a mistake in the command or the file."
+)
+_FOLDER = Path("studies", "configs")
+
+
+def main(argv: Sequence[str] | None) -> int:
+    """Run the command; the exit status.
+
+    Raises:
+        UserError, BoardError: for a mistake in the arguments or the file, or an unusable board.
+    """
+    arguments = _parse(argv)
+    return EXIT_FOUND if _tune_list(arguments) else EXIT_NOTHING_VALID
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    add = parser.add_argument
+    add("file", metavar="YAML", type=Path, help="the list of shapes")
+    add(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=_FOLDER,
+        help="where {device}-GEMM-{tag}.json is written (default: %(default)s)",
+    )
+    add_device_argument(parser)
+    add_search_arguments(parser)
+    add(
+        "--storage",
+        metavar="URL",
+        help="of the studies: a journal file or one of Optuna's URLs "
+        "(default: studies/tuner.journal)",
+    )
+    add_work_arguments(parser)
+    parser.set_defaults(study=None, use_history=True)
+    return parser.parse_args(argv)
+
+
+def _tune_list(arguments: argparse.Namespace) -> bool:
+    """Tune every group and write its file, then the default; whether each shape has a winner."""
+    # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
+    from engine.jobs.shape_list import read_shape_list
+    from engine.ray_workers import ray_session
+    from engine.results.gemm_json import commonest, write_gemm_json
+    from rvv_runner.devices import load_board
+
+    job = read_shape_list(arguments.file)
+    info = load_board(arguments.device).info
+    print(f"Architecture: {info.study_device} ({info.cpu}, vectors of {info.vlen_bits} bits)")
+    print(f"Total test configurations: {len(job.groups)}", flush=True)
+    files: list[Buckets] = []
+    complete = True
+    with ray_session(arguments.jobs, arguments.ray_address):
+        for group in job.groups:
+            results = _tune_group(arguments, job, group)
+            files += _write_group(arguments.out, info, group.tag(job.tag), results)
+            complete = complete and all(r.summary.winner is not None for r in results)
+            if any(result.ended.reason == "interrupted" for result in results):
+                return False
+    if files:
+        default = write_gemm_json(arguments.out, info.study_device, job.tag, commonest(files))
+        print(f"default: {default}")
+    return complete
+
+
+def _tune_group(
+    arguments: argparse.Namespace, job: ShapeList, group: ShapeGroup
+) -> list[TuningResult]:
+    """What came of each batch size, up to one that the user stopped."""
+    from engine.jobs.shapes import tune_each
+
+    tag = group.tag(job.tag)
+    print(f"\nRunning {tag}...", flush=True)
+    start_s = time.monotonic()
+    results = []
+    for result in tune_each([_request(arguments, job, problem) for problem in group.problems]):
+        print(_line(result), flush=True)
+        results.append(result)
+    print(f"Tuning for {tag} took {time.monotonic() - start_s:.2f} seconds", flush=True)
+    return results
+
+
+def _request(arguments: argparse.Namespace, job: ShapeList, problem: Problem) -> TuningRequest:
+    named = {"kernel": problem.spec.load_name, "dtype": problem.dtype}
+    named_arguments = argparse.Namespace(**{**vars(arguments), **named})
+    request = request_from(named_arguments, (arguments.device,), problem.shape)
+    return dataclasses.replace(request, repeats=job.num_iters, outputs=job.outputs)
+
+
+def _line(result: TuningResult) -> str:
+    """One batch size's result for people."""
+    from engine.results.units import short_config, time_text
+
+    space = f"M={result.problem.shape['M']}: search space size {result.space_size}"
+    winner = result.summary.winner
+    if winner is None:
+        return f"{space}, no configuration was valid"
+    estimated = " (estimated)" if result.summary.estimated else ""
+    best = time_text(winner.time_s or 0.0)
+    return f"{space}, best {best}{estimated}: {short_config(winner.config)}"
+
+
+def _write_group(
+    folder: Path, info: BoardInfo, tag: str, results: Sequence[TuningResult]
+) -> list[Buckets]:
+    """Write the group's file and what it was made from; its contents, where there are any."""
+    from engine.jobs.provenance import write_provenance
+    from engine.results.gemm_json import buckets, write_gemm_json
+
+    winners = {result.problem.shape["M"]: result.summary.winner for result in results}
+    configs = {m: winner.config for m, winner in winners.items() if winner is not None}
+    if not configs:
+        return []
+    found = buckets(configs)
+    path = write_gemm_json(folder, info.study_device, tag, found)
+    write_provenance(path, info, results)
+    print(f"results: {path}", flush=True)
+    return [found]
+
+
+if __name__ == "__main__":
+    run_command(main, _PROG)
