@@ -143,23 +143,28 @@ warm_caches() {
     key=$({
         cat constraints.txt launchers/*.[ch] rvv_runner/emulated/*.[ch]
         ls -lL "$(command -v qemu-riscv64)"
-        echo "${CC:-cc} ${ZIG_GLOBAL_CACHE_DIR:-}"
+        echo "${CC:-cc} ${ZIG_GLOBAL_CACHE_DIR:-} $purpose"
     } | cksum | tr ' ' -)
     [ ! -e "$cache/set-up-$key" ] || return 0
-    say "building the C library for RISC-V and the emulated board (about a minute the first time)"
-    "$python" - <<'PYTHON' || exit 1
+    say "building the C library and the emulated board (a minute or two the first time)"
+    PURPOSE=$purpose "$python" - <<'PYTHON' || exit 1
+import os
 import sys
 
 from launchers.objects import launcher_object
 from rvv_runner.board import BoardError
 from rvv_runner.devices import DEFAULT_DEVICE, load_board
+from triton_rvv.host_target import host_target
 from triton_rvv.link import LinkError, warm_up
-from triton_rvv.target import Target
+from triton_rvv.target import RVVTarget
 from triton_rvv.zig import ZigError
 
+# The device host builds its own when it is first used; tests are not to wait for it.
+targets = [RVVTarget(), host_target()] if os.environ["PURPOSE"] == "test" else [RVVTarget()]
 try:
-    warm_up()
-    launcher_object(Target())
+    for target in targets:
+        warm_up(target.backend)
+        launcher_object(target)
     board = load_board(DEFAULT_DEVICE)
     board.open()
     board.close()
