@@ -15,7 +15,12 @@ from engine.errors import UserError
 from kernels.registry import load_kernel, make_problem
 
 MISTAKES = [
-    ("tune", "matmull", "there is no kernel named matmull: did you mean matmul?"),
+    (
+        "tune",
+        "matmull",
+        "there is no kernel named matmull: "
+        "did you mean matmul or split_k_matmul or batched_matmul?",
+    ),
     ("tune", "", "KERNEL is missing: see `python -m engine.tune --help`"),
     ("tune", "matmul --sampler tpa", "there is no sampler named tpa: did you mean tpe?"),
     (
@@ -39,7 +44,7 @@ MISTAKES = [
         "--shape: 'M' is not NAME=VALUE: write it like M=256,N=512",
     ),
     ("tune", "matmul --shape M=1,M=2", "--shape: M is given twice"),
-    ("tune", "matmul --dtype f33", "matmul does not take fp33: did you mean fp32?"),
+    ("tune", "matmul --dtype f33", "matmul does not take fp33: did you mean fp32 or fp16?"),
     (
         "tune",
         "matmul --shape M=1 --shape M=2 --study mine",
