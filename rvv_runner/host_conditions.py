@@ -6,7 +6,7 @@ import resource
 import time
 from pathlib import Path
 
-from rvv_runner.ssh.conditions import describe_conditions, doubt
+from rvv_runner.conditions import describe_conditions, doubt
 
 __all__ = ["HostWatch"]
 

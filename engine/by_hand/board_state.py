@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from rvv_runner.ssh.conditions import doubt
+from rvv_runner.conditions import doubt
 
 __all__ = ["State", "watched"]
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import launchers.output
+import rvv_runner.conditions
 import rvv_runner.perf
 import rvv_runner.perf_groups
-import rvv_runner.ssh.conditions
 from engine.assembly import assembly_file
 from engine.by_hand import board_side, board_state, bounded_run, perf_table, recording
 from engine.errors import UserError
@@ -38,7 +38,7 @@ _PARTS = (
     recording,
     rvv_runner.perf,
     rvv_runner.perf_groups,
-    rvv_runner.ssh.conditions,
+    rvv_runner.conditions,
 )
 _SCRIPTS = Path(__file__).parent
 

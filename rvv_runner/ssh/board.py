@@ -11,10 +11,10 @@ from pathlib import Path
 
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.board_file import BoardFile
+from rvv_runner.conditions import doubt
 from rvv_runner.measurement import Artifact, Measurement
 from rvv_runner.perf_groups import Counting
 from rvv_runner.ssh.cache import CannotShip, RemoteCache, RemotePlace
-from rvv_runner.ssh.conditions import doubt
 from rvv_runner.ssh.counting import count_events, find_countable
 from rvv_runner.ssh.errors import LinkLost, NotAnswering, RemoteFileError
 from rvv_runner.ssh.facts import BoardFacts, ask_facts

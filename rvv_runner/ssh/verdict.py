@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from launchers.output import ExitStatus, parse_launcher_output
 from rvv_runner.board import BoardInfo
+from rvv_runner.conditions import describe_conditions
 from rvv_runner.measurement import Measurement, Status
-from rvv_runner.ssh.conditions import describe_conditions
 from rvv_runner.ssh.report import JobReport
 
 __all__ = ["failed", "judge"]

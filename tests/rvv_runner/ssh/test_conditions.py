@@ -11,7 +11,7 @@ import pytest
 from ssh_cases import SCALE, TIMEOUT_S, doubled
 
 from rvv_runner import BoardError
-from rvv_runner.ssh.conditions import describe_conditions, doubt
+from rvv_runner.conditions import describe_conditions, doubt
 
 IDLE = "cpu  100 0 100 5000 0 0 0 0 0 0"
 
