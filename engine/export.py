@@ -1,0 +1,80 @@
+"""Write studies as tables for other programs: python -m engine.export [--out DIR]"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.cli import EXIT_FOUND, EXIT_NOTHING_VALID, ArgumentParser, percentage, run_command
+
+__all__ = ["main"]
+
+_PROG = "engine.export"
+_DESCRIPTION = (
+    "Writes DIR/STUDY/trials.csv, with every trial's configuration, time and counters, and "
+    "DIR/STUDY/high_correlations.csv, the counters that go with the time."
+)
+_EPILOG = "Exit status: 0 where something was written, 1 where there was nothing, 2 for a mistake."
+
+
+def main(argv: Sequence[str] | None) -> int:
+    """Run the command; the exit status.
+
+    Raises:
+        UserError: for a mistake in the arguments or an unreadable storage.
+    """
+    arguments = _parse(argv)
+    # Optuna and pandas take seconds to import: --help does not wait for them.
+    from engine.errors import UserError, nearest
+    from engine.results.trials_table import correlations, trials_table
+    from engine.study import DEFAULT_STORAGE, read_studies
+
+    studies = {
+        stored.study_name: stored for stored in read_studies(arguments.storage or DEFAULT_STORAGE)
+    }
+    if arguments.study is not None and arguments.study not in studies:
+        if not studies:
+            raise UserError("the storage holds no study: tune something first, or give --storage")
+        raise UserError(f"there is no study {arguments.study}: {nearest(arguments.study, studies)}")
+    chosen = [arguments.study] if arguments.study is not None else list(studies)
+    written = 0
+    for name in chosen:
+        table = trials_table(list(studies[name].changes()))
+        if table.empty:
+            continue
+        folder = arguments.out / name.replace("/", "_")
+        folder.mkdir(parents=True, exist_ok=True)
+        table.to_csv(folder / "trials.csv", index=False)
+        related = correlations(table)
+        high = related[related["correlation"].abs() > arguments.above]
+        high.to_csv(folder / "high_correlations.csv", index=False)
+        found = f"{len(high)} of {len(related)} counters go with the time"
+        print(f"{folder}: {len(table)} trials, {found}")
+        written += 1
+    return EXIT_FOUND if written else EXIT_NOTHING_VALID
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    parser.add_argument("--storage", metavar="URL", help="of the studies, as engine.tune takes it")
+    parser.add_argument("--study", metavar="NAME", help="only this one (default: all)")
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=Path("studies/exports"),
+        help="where the tables go (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--above",
+        metavar="PERCENT",
+        type=percentage,
+        default="70",
+        help="Pearson's correlation, or minus it, that counts as high (default: %(default)s)",
+    )
+    return parser.parse_args(argv)
+
+
+if __name__ == "__main__":
+    run_command(main, _PROG)

@@ -1,0 +1,60 @@
+"""The trials of a study as a table, and which counters go with the run time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas
+
+from engine.results.summary import counters_of
+from engine.trials import StoredTrial
+
+__all__ = ["correlations", "trials_table"]
+
+# So few points lie on a line by chance.
+_FEWEST_TRIALS = 5
+
+
+def trials_table(trials: Sequence[StoredTrial]) -> pandas.DataFrame:
+    """One row a trial that was measured: number, status, time in seconds, parameters, counters.
+
+    What a trial does not have stays empty. Counters come last, with names that begin with
+    "counter.", so that none is taken for a parameter.
+    """
+    rows = []
+    for trial in trials:
+        if trial.status in (None, "board", "constraint"):
+            continue
+        counters = {f"counter.{name}": value for name, value in counters_of(trial).items()}
+        about = {name: trial.attributes.get(name) for name in ("board", "reason")}
+        row = {"number": trial.number, "status": trial.status, "time_s": trial.time_s}
+        rows.append({**row, **about, **trial.config, **counters})
+    table = pandas.DataFrame(rows)
+    counted = [name for name in table.columns if name.startswith("counter.")]
+    return table[[name for name in table.columns if name not in counted] + counted]
+
+
+def correlations(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Pearson's correlation of each counter with the run time, the strongest first.
+
+    Only correct trials count that have both. A counter that never changes, or that fewer than
+    five trials have, has no correlation and is left out.
+
+    Args:
+        table: from `trials_table`.
+
+    Returns:
+        The columns event, correlation and trials.
+    """
+    rows = []
+    timed = table[table["time_s"].notna()] if "time_s" in table else table
+    for name in timed.columns:
+        if not name.startswith("counter."):
+            continue
+        both = timed[["time_s", name]].dropna().astype(float)
+        if len(both) < _FEWEST_TRIALS or both[name].nunique() == 1 or both["time_s"].nunique() == 1:
+            continue
+        correlation = float(both["time_s"].corr(both[name]))
+        rows.append((name.removeprefix("counter."), correlation, len(both)))
+    rows.sort(key=lambda row: -abs(row[1]))
+    return pandas.DataFrame(rows, columns=["event", "correlation", "trials"])
