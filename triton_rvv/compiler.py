@@ -29,7 +29,8 @@ class RVVOptions:
     debug: bool = False
     sanitize_overflow: bool = False
     enable_fp_fusion: bool = True
-    allowed_dot_input_precisions: tuple[str, ...] = ("ieee",)
+    # All are computed as "ieee", which is the most precise.
+    allowed_dot_input_precisions: tuple[str, ...] = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6")
     default_dot_input_precision: str = "ieee"
     supported_fp8_dtypes: tuple[str, ...] = ("fp8e5", "fp8e4nv")
     deprecated_fp8_dot_operand_dtypes: tuple[str, ...] = ()

@@ -173,12 +173,14 @@ def gather_kernel(x_ptr, i_ptr, out_ptr, AXIS: tl.constexpr, M: tl.constexpr, N:
     tl.store(out_ptr + places, tl.gather(x * 2, index, AXIS))
 
 
-@pytest.mark.parametrize("shapes", [((8, 32), (8, 16), 1), ((16, 32), (4, 32), 0)], ids=str)
-def test_gather(run, shapes):
-    shape, result, axis = shapes
+@pytest.mark.parametrize(
+    ("shape", "result", "axis", "dtype"),
+    [((8, 32), (8, 16), 1, np.int32), ((256, 4), (64, 4), 0, np.uint8)],
+)
+def test_gather(run, shape, result, axis, dtype):
     random = np.random.default_rng(5)
     x = random.standard_normal(shape).astype(np.float32)
-    index = random.integers(0, shape[axis], result).astype(np.int32)
+    index = random.integers(0, shape[axis], result).astype(dtype)
     sizes = dict(zip("MNPQ", (*shape, *result), strict=True))
     out = Expected(np.take_along_axis(x * 2, index, axis))
     run(gather_kernel, x_ptr=x, i_ptr=index, out_ptr=out, AXIS=axis, **sizes)

@@ -264,11 +264,11 @@ def batched_dot_kernel(
 ):
     batch = tl.arange(0, B)[:, None, None]
     rows, columns = tl.arange(0, M)[None, :, None], tl.arange(0, N)[None, None, :]
-    a = tl.load(a_ptr + (batch * M + rows) * K + tl.arange(0, K)[None, None, :])
     b = tl.load(b_ptr + (batch * K + tl.arange(0, K)[None, :, None]) * N + columns)
     total = tl.zeros((B, M, N), tl.float32)
     for _ in range(2):
-        total = tl.dot(a, b, total)
+        a = tl.load(a_ptr + (batch * M + rows) * K + tl.arange(0, K)[None, None, :])
+        total = tl.dot(a, b, total, input_precision="tf32x3")
     tl.store(out_ptr + (batch * M + rows) * N + columns, total)
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.attributes import DenseAttribute
-from triton_rvv.lowering import math
+from triton_rvv.lowering import math, sinks
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.casts import CASTS, cast
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.small_floats import computed_wide
 from triton_rvv.lowering.tensors import Buffer, Elementwise, Splat, Tensor
-from triton_rvv.lowering.values import Val, float_constant, integer, type_suffix, vector_type
+from triton_rvv.lowering.values import Val, float_constant, integer
 from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.ttir import Operation
 from triton_rvv.types import ScalarType, TensorType
@@ -21,15 +22,14 @@ __all__ = [
     "CMPI_PREDICATES",
     "EMITTERS",
     "HANDLERS",
-    "Emit",
-    "call_intrinsic",
     "combine",
     "elementwise",
     "emitter",
-    "intrinsic",
 ]
 
-Emit = Callable[[Builder, Sequence[Val]], Val]
+# Recipes are evaluated by recursion, of which Python allows so much; `tl.static_range` makes long
+# chains of them.
+DEEPEST = 64
 
 # The order of MLIR's enumerations.
 CMPI_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
@@ -43,10 +43,6 @@ _INSTRUCTIONS = {
     "arith.addi": ("add", 1),
     "arith.subi": ("sub", 1),
     "arith.muli": ("mul", 1),
-    "arith.divsi": ("sdiv", 8),
-    "arith.divui": ("udiv", 8),
-    "arith.remsi": ("srem", 8),
-    "arith.remui": ("urem", 8),
     "arith.andi": ("and", 1),
     "arith.ori": ("or", 1),
     "arith.xori": ("xor", 1),
@@ -80,7 +76,11 @@ def combine(context: Context, operation: Operation, emit: Emit, cost: int = 1) -
         context.bind(result, emit(context.builder, scalars))
         return
     tensors = [_as_tensor(operand, result.type) for operand in operands]
-    context.bind(result, Elementwise(result.type, emit, tensors, cost))
+    recipe = Elementwise(result.type, emit, tensors, cost)
+    context.bind(result, recipe)
+    if recipe.depth > DEEPEST:
+        sinks.prepare(context, [recipe])
+        sinks.materialise(context, recipe)
 
 
 def _as_tensor(operand: Tensor | Val, like: TensorType) -> Tensor:
@@ -99,14 +99,8 @@ def elementwise(emit: Emit, cost: int = 1) -> Handler:
     return handler
 
 
-def intrinsic(name: str) -> Emit:
-    """Writes a call of an LLVM intrinsic that is overloaded on its only type."""
-    return lambda builder, operands: call_intrinsic(builder, name, operands)
-
-
-def call_intrinsic(builder: Builder, name: str, operands: Sequence[Val]) -> Val:
-    """Call an LLVM intrinsic that is overloaded on the type of its operands."""
-    return builder.call(operands[0].type, f"{name}.{type_suffix(operands[0])}", operands)
+def _intrinsic(name: str) -> Emit:
+    return lambda builder, operands: builder.intrinsic(name, operands)
 
 
 def _binary(instruction: str) -> Emit:
@@ -117,13 +111,7 @@ def _binary(instruction: str) -> Emit:
 
 def _float_comparison(operation: Operation) -> Emit:
     predicate = _CMPF_PREDICATES[operation.integer("predicate")]
-
-    def emit(builder: Builder, operands: Sequence[Val]) -> Val:
-        left, right = operands
-        type_ = vector_type("i1", left.width)
-        return builder.emit(type_, f"fcmp {predicate} {left.type} {left.ref}, {right.ref}")
-
-    return computed_wide(operation, emit)
+    return computed_wide(operation, lambda builder, values: builder.compare(predicate, *values))
 
 
 def _integer_comparison(operation: Operation) -> Emit:
@@ -178,7 +166,7 @@ EMITTERS: dict[str, tuple[Emit, int]] = {
     "arith.select": (_select, 1),
     "arith.negf": (_negate, 1),
     **{name: (_binary(text), cost) for name, (text, cost) in _INSTRUCTIONS.items()},
-    **{name: (intrinsic(llvm_name), 1) for name, llvm_name in _INTRINSICS.items()},
+    **{name: (_intrinsic(llvm_name), 1) for name, llvm_name in _INTRINSICS.items()},
     **math.EMITTERS,
 }
 

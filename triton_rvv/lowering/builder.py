@@ -8,15 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-from triton_rvv.lowering.values import (
-    Val,
-    folded,
-    integer,
-    resized,
-    vector_type,
-)
+from triton_rvv.lowering.values import Val, folded, integer, resized, type_suffix, vector_type
 
 __all__ = ["Builder", "Snapshot", "Variable"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +22,6 @@ class Snapshot:
     lines: int
     allocas: int
     block: str
-
-
-T = TypeVar("T")
 
 
 class Builder:
@@ -97,9 +90,9 @@ class Builder:
         return self.binary("and", self.splat(left, width), self.splat(right, width))
 
     def compare(self, predicate: str, left: Val, right: Val) -> Val:
-        """An integer comparison, lane by lane."""
-        type_ = vector_type("i1", left.width)
-        return self.emit(type_, f"icmp {predicate} {left.type} {left.ref}, {right.ref}")
+        """A comparison of integers, addresses or floats, lane by lane."""
+        name = "icmp" if left.element[0] in "ip" else "fcmp"
+        return self.emit(vector_type("i1", left.width), f"{name} {predicate} {left}, {right.ref}")
 
     def select(self, condition: Val, then: Val, otherwise: Val) -> Val:
         """`then` where the condition holds; a scalar condition chooses whole vectors."""
@@ -124,6 +117,10 @@ class Builder:
         """Call a function or intrinsic, which is declared by its arguments' types."""
         self.declarations.add(f"declare {type_} @{name}({', '.join(a.type for a in arguments)})")
         return self.emit(type_, f"call {type_} @{name}({', '.join(map(str, arguments))})")
+
+    def intrinsic(self, name: str, operands: Sequence[Val]) -> Val:
+        """Call an LLVM intrinsic that is overloaded on its only type."""
+        return self.call(operands[0].type, f"{name}.{type_suffix(operands[0])}", operands)
 
     def call_void(self, name: str, arguments: Sequence[Val]) -> None:
         """Call a function that returns nothing."""
@@ -210,6 +207,17 @@ class Builder:
         """Read a scalar or a vector of neighbours."""
         kind = "load volatile" if self._fixes_loads else "load"
         return self.emit(type_, f"{kind} {type_}, {pointer}, align {align}")
+
+    def gather(self, element: str, addresses: Val, align: int) -> Val:
+        """Read a scalar, or what lies at each address of a vector."""
+        if addresses.width == 1:
+            return self.load(element, addresses, align)
+        type_ = vector_type(element, addresses.width)
+        suffix = f"{type_suffix(Val(type_, ''))}.{type_suffix(addresses)}"
+        aligned = Val(f"{addresses.type} align {align}", addresses.ref)
+        everywhere = self.splat(Val("i1", "true"), addresses.width)
+        name, anything = f"llvm.masked.gather.{suffix}", Val(type_, "poison")
+        return self.call(type_, name, [aligned, everywhere, anything])
 
     @contextmanager
     def fixed_loads(self) -> Iterator[None]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.math.lanes import Emit, Lanes
+from triton_rvv.lowering.math.rounding import nearest_integer, to_unsigned_64
 from triton_rvv.lowering.small_floats import (
     double_toward_zero,
     narrow,
     narrow_from_double,
     widen,
 )
-from triton_rvv.lowering.values import Val, float_constant, integer, type_suffix, vector_type
+from triton_rvv.lowering.values import Val
 from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.ttir import Operation
 from triton_rvv.types import ScalarType, element_type
@@ -30,8 +30,6 @@ CASTS = {
     "arith.truncf": "",
     "tt.fp_to_fp": "",
 }
-
-Emit = Callable[[Builder, Sequence[Val]], Val]
 
 # The order of Triton's enumeration.
 _TOWARD_ZERO = 0
@@ -73,7 +71,7 @@ def _resize(
             value = builder.cast("fpext", value, "float")
         return narrow(builder, value, small, toward_zero)
     if toward_zero and target.bits < source.bits:
-        return double_toward_zero(builder, value)[0]
+        return double_toward_zero(builder, value)
     if source.bits == target.bits:
         return value
     return builder.cast("fpext" if source.bits < target.bits else "fptrunc", value, target.llvm)
@@ -97,43 +95,24 @@ def _to_integer(
     """A float cut off at the point."""
     if source.name in SMALL_FLOATS:
         value = widen(builder, value, SMALL_FLOATS[source.name])
+    x = Lanes(builder, value)
     if name == "fptoui" and target.llvm == "i64":
-        return _to_unsigned_64(builder, value)
-    return _cut_off(builder, name, value, target.llvm)
+        return to_unsigned_64(x, lambda half: _cut_off("fptosi", half, "i64")).value
+    return _cut_off(name, x, target.llvm).value
 
 
-def _cut_off(builder: Builder, name: str, value: Val, element: str) -> Val:
+def _cut_off(name: str, x: Lanes, element: str) -> Lanes:
     """A float32 or float64 cut off at the point.
 
     QEMU 7.2 aborts at the vector instruction for it. Vectors are therefore rounded to the nearest
     integer, and corrected by one where that is further from zero than the value.
     """
+    value = x.value
     if value.width == 1:
-        return builder.cast(name, value, element)
-    wide = name == "fptoui" or element == "i64" or value.element == "double"
-    type_ = vector_type("i64" if wide else "i32", value.width)
-    suffix = f"{type_suffix(Val(type_, ''))}.{type_suffix(value)}"
-    nearest = builder.call(type_, f"llvm.lrint.{suffix}", [value])
-    back = builder.cast("sitofp", nearest, value.element)
-    zero = builder.splat(float_constant(value.element, 0.0), value.width)
-
-    def holds(predicate: str, left: Val, right: Val) -> Val:
-        truth = vector_type("i1", value.width)
-        return builder.emit(truth, f"fcmp {predicate} {left}, {right.ref}")
-
-    too_high = builder.binary("and", holds("ogt", value, zero), holds("ogt", back, value))
-    too_low = builder.binary("and", holds("olt", value, zero), holds("olt", back, value))
-    down = builder.cast("sext", too_high, nearest.element)
-    up = builder.cast("zext", too_low, nearest.element)
-    exact = builder.add(builder.add(nearest, down), up)
-    return builder.resize(exact, element)
-
-
-def _to_unsigned_64(builder: Builder, value: Val) -> Val:
-    """The same to 64 bits without a sign: the upper half is moved down and its top bit put back."""
-    half = builder.splat(float_constant(value.element, 2.0**63), value.width)
-    large = builder.emit(vector_type("i1", value.width), f"fcmp oge {value}, {half.ref}")
-    lower = builder.emit(value.type, f"fsub {value}, {half.ref}")
-    rest = _cut_off(builder, "fptosi", builder.select(large, lower, value), "i64")
-    top = builder.splat(integer(-(1 << 63)), value.width)
-    return builder.select(large, builder.binary("xor", rest, top), rest)
+        return x.of(x.builder.cast(name, value, element))
+    is_wide = name == "fptoui" or element == "i64" or value.element == "double"
+    whole = nearest_integer(x, "i64" if is_wide else "i32")
+    back = whole.to(value.element)
+    too_high = ((x > 0.0) & (back > x)).to(whole.value.element)
+    too_low = ((x < 0.0) & (back < x)).to(whole.value.element, signed=False)
+    return (whole + too_high + too_low).to(element)

@@ -15,8 +15,6 @@ from triton_rvv.types import PointerType, ScalarType, TensorType
 
 __all__ = ["Combination"]
 
-# All lanes go both ways at a condition, so that these must not meet a zero where they are not used.
-_DIVISIONS = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui")
 _TRUE = Val("i1", "true")
 
 
@@ -58,11 +56,10 @@ class Combination:
         takes_both = set(first.operands) == set(self._blocks[0].arguments)
         return first.name if is_known and takes_both else ""
 
-    def emit(self, builder: Builder, *groups: Sequence[Val]) -> list[Val]:
-        """Write the region's operations on scalars or on vectors of one width.
+    def emit(self, *groups: Sequence[Val]) -> list[Val]:
+        """Write the region's operations on scalars or on vectors of one width, without a branch.
 
         Args:
-            builder: writes the code; nothing written branches.
             groups: the region's arguments in order, for example the elements so far and those to
                 add.
 
@@ -143,7 +140,7 @@ class _Copy:
                 self._outer.line,
             )
         else:
-            self._lane_by_lane(operation, active)
+            self._lane_by_lane(operation)
 
     def _if(self, operation: Operation, active: Val) -> None:
         condition = self._value(operation.operands[0])
@@ -156,29 +153,18 @@ class _Copy:
         for result, *values in zip(operation.results, *sides, strict=True):
             self._bind(result, self._builder.select(condition, *values))
 
-    def _lane_by_lane(self, operation: Operation, active: Val) -> None:
+    def _lane_by_lane(self, operation: Operation) -> None:
         attributes = operation.attributes
         if operation.name == "arith.constant":
             attributes = {"value": self._constant(operation)}
         operands = [self._copy(operand) for operand in operation.operands]
-        if operation.name in _DIVISIONS and active.ref != "true":
-            operands[1] = self._safe_divisor(operation.operands[1], active)
         results = [self._define(result) for result in operation.results]
         line = operation.line
         copy = Operation(operation.name, operands, results, attributes, [], [], line)
         self._context.lower_operation(copy)
         for result in operation.results:
             # Written down here, so that the code is in the region's own order.
-            self._value(result)
-
-    def _safe_divisor(self, original: Value, active: Val) -> Value:
-        """The divisor where a lane is active, and 1 elsewhere."""
-        divisor = self._value(original)
-        one = self._builder.splat(integer(1, divisor.element), self._width)
-        copy = Value(original.name, self._copy(original).type, 1)
-        assert isinstance(copy.type, TensorType)
-        self._context.bind(copy, _Lanes(copy.type, self._builder.select(active, divisor, one)))
-        return copy
+            self._bind(result, self._value(result))
 
     def _bind(self, original: Value, value: Val) -> None:
         copy = self._define(original)

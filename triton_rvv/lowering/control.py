@@ -138,7 +138,7 @@ class _ShapeOfOffsetsChangedError(Exception):
         self.slot = slot
 
 
-def _slot(context: Context, initial: Lowered, as_array: bool, line: str) -> Slot:
+def _slot(context: Context, initial: Lowered, as_array: bool) -> Slot:
     """The kind of slot that suits a loop's initial value."""
     if isinstance(initial, Val):
         return _ScalarSlot(context, initial.type)
@@ -182,9 +182,7 @@ def _for(context: Context, operation: Operation) -> None:
     while True:
         snapshot = context.snapshot()
         initial = [context.lowered(value) for value in operation.operands[3:]]
-        slots = [
-            _slot(context, *pair, operation.line) for pair in zip(initial, as_array, strict=True)
-        ]
+        slots = [_slot(context, *pair) for pair in zip(initial, as_array, strict=True)]
         try:
             _loop(context, operation, slots, initial)
         except _ShapeOfOffsetsChangedError as change:

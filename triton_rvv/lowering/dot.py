@@ -13,15 +13,16 @@ from dataclasses import dataclass, replace
 
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering import sinks
-from triton_rvv.lowering.arith import Emit
 from triton_rvv.lowering.builder import Variable
 from triton_rvv.lowering.casts import conversion
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.registry import Handler, block_type
-from triton_rvv.lowering.tensors import Buffer, Elementwise, Plane, Point, Tensor
+from triton_rvv.lowering.tensors import Buffer, Elementwise, Point, Tensor
 from triton_rvv.lowering.tile import PackedRows, Rows, RowsInPlace, Tile
 from triton_rvv.lowering.values import Val, integer
+from triton_rvv.lowering.views import Plane
 from triton_rvv.ttir import Operation
 from triton_rvv.types import PointerType, ScalarType, TensorType
 
@@ -62,7 +63,7 @@ def _dot(context: Context, operation: Operation) -> None:
     sum_type = _sum_type(operation, operands[2].element)
     result = _destination(context, operation, operands[2])
     left, right, start = (_converted(tensor, sum_type) for tensor in operands)
-    in_place = isinstance(left, Load) and left.uses == 1 and left in context.pending_loads
+    in_place = _is_matrix_in_memory(context, left)
     sinks.prepare(context, [left, right, start])
     b = sinks.materialise(context, right)
     product = _Product(
@@ -82,6 +83,12 @@ def _dot(context: Context, operation: Operation) -> None:
     else:
         packed()
     context.bind(operation.result, result)
+
+
+def _is_matrix_in_memory(context: Context, tensor: Tensor) -> bool:
+    """Whether nobody has loaded the matrix yet, and nobody else will."""
+    is_own = tensor.uses == 1 and tensor in context.pending_loads
+    return is_own and isinstance(tensor, Load) and len(tensor.shape) == 2
 
 
 def _sum_type(operation: Operation, result: ScalarType | PointerType) -> ScalarType:

@@ -33,7 +33,7 @@ from triton_rvv.lowering.unsupported import REFUSALS
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.source_lines import SourceLines
 from triton_rvv.target import RVVTarget, Target
-from triton_rvv.ttir import Operation
+from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import ScalarType, TensorType
 
 __all__ = ["ENTRY", "argument_types", "kernel_name", "lower_module"]
@@ -101,24 +101,21 @@ def lower_module(
     function = _kernel(module)
     grid = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
     handlers = {**REFUSALS, **HANDLERS}
-    context = Context(
-        target,
-        handlers,
-        grid[:3],
-        grid[3:],
-        Aliases(function),
-        _functions(module),
-        source_lines,
-    )
+    aliases, functions = Aliases(function), _functions(module)
+    context = Context(target, handlers, grid[:3], grid[3:], aliases, functions, source_lines)
     blocks = function.regions[0].blocks
     arguments = blocks[0].arguments
-    for argument, slot in zip(arguments, slots or range(len(arguments)), strict=True):
-        assert not isinstance(argument.type, TensorType)
-        builder = context.builder
-        address = builder.element_pointer("i64", Val("ptr", "%args"), integer(slot))
-        context.bind(argument, builder.load(argument.type.llvm, address, 8))
+    _load_arguments(context, arguments, slots or range(len(arguments)))
     calls.lower_body(context, blocks)
     return _module_text(kernel_name(module), context.builder, target, source_lines)
+
+
+def _load_arguments(context: Context, arguments: Sequence[Value], slots: Sequence[int]) -> None:
+    builder = context.builder
+    for argument, slot in zip(arguments, slots, strict=True):
+        assert not isinstance(argument.type, TensorType)
+        address = builder.element_pointer("i64", Val("ptr", "%args"), integer(slot))
+        context.bind(argument, builder.load(argument.type.llvm, address, 8))
 
 
 def kernel_name(module: Operation) -> str:

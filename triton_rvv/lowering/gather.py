@@ -9,7 +9,7 @@ from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.tensors import Buffer, Point, Tensor, memory_type
-from triton_rvv.lowering.values import Val, integer, type_suffix, vector_type
+from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType
 
@@ -19,7 +19,7 @@ __all__ = ["HANDLERS"]
 class _Gathered(Tensor):
     """result[.., i, ..] = source[.., positions[.., i, ..], ..] along one dimension.
 
-    A position outside of the source reads its last or its first element, and no other memory.
+    Positions have no sign. One outside of the source reads its last element, and no other memory.
 
     Args:
         type_: the positions' shape and the source's element type.
@@ -49,25 +49,14 @@ class _Gathered(Tensor):
         element, size_bytes = memory_type(self.element), self.element.size_bytes
         first = self._source.address(builder, [integer(0)] * len(shape))
         addresses = builder.element_pointer(element, first, offset)
-        if width == 1:
-            value = builder.load(element, addresses, size_bytes)
-        else:
-            value = self._gather(builder, addresses, vector_type(element, width))
+        value = builder.gather(element, addresses, size_bytes)
         return builder.cast("trunc", value, "i1") if self.element.bits == 1 else value
 
     def _inside(self, builder: Builder, positions: Val, size: int) -> Val:
         """Positions with 64 bits and within the dimension."""
-        wide = builder.resize(positions, "i64")
-        for name, limit in (("llvm.smin", size - 1), ("llvm.smax", 0)):
-            bound = builder.splat(integer(limit), wide.width)
-            wide = builder.call(wide.type, f"{name}.{type_suffix(wide)}", [wide, bound])
-        return wide
-
-    def _gather(self, builder: Builder, addresses: Val, type_: str) -> Val:
-        everywhere = builder.splat(Val("i1", "true"), addresses.width)
-        name = f"llvm.masked.gather.{type_suffix(Val(type_, ''))}.{type_suffix(addresses)}"
-        aligned = Val(f"{addresses.type} align {self.element.size_bytes}", addresses.ref)
-        return builder.call(type_, name, [aligned, everywhere, Val(type_, "poison")])
+        wide = builder.resize(positions, "i64", signed=False)
+        last = builder.splat(integer(size - 1), wide.width)
+        return builder.intrinsic("llvm.umin", [wide, last])
 
 
 def _gather(context: Context, operation: Operation) -> None:

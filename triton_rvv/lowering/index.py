@@ -15,6 +15,7 @@ from triton_rvv.lowering.affine import (
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask, Term
+from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.tensors import Elementwise, Splat, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer
@@ -108,14 +109,14 @@ def _remainder(
     if part.tables or part.stride is None or part.stride.constant != 1:
         return None
     builder, n, size = context.builder, right.base, left.shape[axis]
-    start = builder.binary("srem", left.base, n)
+    emit, cost = arith.EMITTERS[operation.name]
+    start = emit(builder, [left.base, n])
     room = builder.binary("sub", n, integer(size, n.type))
     linear = builder.conjunction(
         builder.compare("sge", left.base, integer(0, n.type)), builder.compare("sle", start, room)
     )
     flat = TensorType((size,), left.element)
     values = context.buffer(flat)
-    emit, cost = arith.EMITTERS[operation.name]
     row = Elementwise(flat, emit, [Affine(flat, left.base, [part]), Splat(flat, n)], cost)
     builder.branches(linear, lambda: None, lambda: sinks.copy(context, row, values))
     components = [NO_COMPONENT] * len(left.shape)
@@ -177,7 +178,7 @@ def _add_pointer(context: Context, operation: Operation) -> None:
     context.bind(result, Affine(type_, base, components, addresses.extra))
 
 
-def _mover(element: str) -> arith.Emit:
+def _mover(element: str) -> Emit:
     def emit(builder: Builder, values: Sequence[Val]) -> Val:
         return builder.element_pointer(element, values[0], builder.resize(values[1], "i64"))
 

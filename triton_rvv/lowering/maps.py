@@ -36,7 +36,7 @@ class _Mapped(Tensor):
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         arguments = [operand.at(builder, point) for operand in self.operands]
-        return self._function.emit(builder, arguments)[self._number]
+        return self._function.emit(arguments)[self._number]
 
 
 def _map(context: Context, operation: Operation) -> None:

@@ -18,7 +18,7 @@ from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.tensors import Buffer, Elementwise, Point, Splat, Tensor, memory_type
-from triton_rvv.lowering.values import Val, integer, type_suffix, vector_type
+from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.views import Broadcast
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType
@@ -57,11 +57,7 @@ class _Permuted(Tensor):
         element = memory_type(self.element)
         steps = builder.mul(builder.iota("i64", width), builder.splat(integer(stride), width))
         addresses = builder.element_pointer(element, first, steps)
-        type_ = vector_type(element, width)
-        everywhere = builder.splat(Val("i1", "true"), width)
-        name = f"llvm.masked.gather.{type_suffix(Val(type_, ''))}.{type_suffix(addresses)}"
-        aligned = Val(f"{addresses.type} align {self.element.size_bytes}", addresses.ref)
-        value = builder.call(type_, name, [aligned, everywhere, Val(type_, "poison")])
+        value = builder.gather(element, addresses, self.element.size_bytes)
         return builder.cast("trunc", value, "i1") if self.element.bits == 1 else value
 
 

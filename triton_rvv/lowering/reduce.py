@@ -96,18 +96,8 @@ def _within_runs(
     """
     builder, kept = context.builder, results[0].shape
     width = sinks.spanning_width(context, sources)
-    size, inner = sizes
-
-    def halved(point: Point) -> list[Val]:
-        values, count = [source.at(builder, point) for source in sources], size
-        while count > 1:
-            count //= 2
-            lanes = range(values[0].width)
-            low = [lane for lane in lanes if lane // inner % (2 * count) < count]
-            high = [lane + count * inner for lane in low]
-            halves = [[builder.chosen(value, half) for value in values] for half in (low, high)]
-            values = combination.emit(builder, *halves)
-        return values
+    size, _ = sizes
+    halved = functools.partial(_halved, builder, sources, combination, sizes)
 
     def walk(path: Path) -> None:
         for points in sinks.spanning_points(context, sources, width, path, unrolled=False):
@@ -121,6 +111,25 @@ def _within_runs(
                     result.write(builder, place, value)
 
     sinks.guarded(context, sources, walk)
+
+
+def _halved(
+    builder: Builder,
+    sources: Sequence[Tensor],
+    combination: Combination,
+    sizes: tuple[int, int],
+    point: Point,
+) -> list[Val]:
+    """One run, its halves along the reduced dimension combined until one element is left."""
+    values, (count, inner) = [source.at(builder, point) for source in sources], sizes
+    while count > 1:
+        count //= 2
+        lanes = range(values[0].width)
+        low = [lane for lane in lanes if lane // inner % (2 * count) < count]
+        high = [lane + count * inner for lane in low]
+        halves = [[builder.chosen(value, half) for value in values] for half in (low, high)]
+        values = combination.emit(*halves)
+    return values
 
 
 def _along_rows(
@@ -251,7 +260,7 @@ class _Totals:
         for first in range(0, len(values), runs):
             total: Sequence[Val] = values[first]
             for other in values[first + 1 : first + runs]:
-                total = self._combination.emit(self._builder, total, other)
+                total = self._combination.emit(total, other)
             if across_lanes:
                 total = _across_lanes(self._builder, self._combination, total)
             rows.append(total)
@@ -267,7 +276,7 @@ class _Totals:
 
     def _combine(self, variables: Sequence[Variable], values: Sequence[Val]) -> list[Val]:
         so_far = [variable.read() for variable in variables]
-        return self._combination.emit(self._builder, so_far, values)
+        return self._combination.emit(so_far, values)
 
 
 def _across_lanes(
@@ -284,7 +293,7 @@ def _across_lanes(
         width //= 2
         low = [builder.lanes(value, 0, width) for value in values]
         high = [builder.lanes(value, width, width) for value in values]
-        values = combination.emit(builder, low, high)
+        values = combination.emit(low, high)
     return values
 
 

@@ -136,7 +136,7 @@ class _Scan:
     ) -> list[Val]:
         values = values_at(point)
         before = [self._builder.splat(variable.read(), point.width) for variable in total]
-        return self._combination.emit(self._builder, before, values)
+        return self._combination.emit(before, values)
 
     def _elements(self, point: Point) -> list[Val]:
         return [source.at(self._builder, point) for source in self._sources]
@@ -146,7 +146,7 @@ class _Scan:
         values, distance = self._elements(point), 1
         while distance < self._width:
             before = [self._moved(value, distance) for value in values]
-            combined = self._combination.emit(self._builder, before, values)
+            combined = self._combination.emit(before, values)
             has_none = self._without_predecessor(distance)
             values = [
                 self._builder.select(has_none, *pair) for pair in zip(values, combined, strict=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.values import Val, integer, vector_type
@@ -22,7 +22,6 @@ __all__ = [
     "Buffer",
     "Elementwise",
     "Path",
-    "Plane",
     "Point",
     "Splat",
     "Tensor",
@@ -85,6 +84,7 @@ class Tensor(ABC):
         type: shape and element type.
         operands: the recipes it is made from.
         cost: roughly the arithmetic instructions to compute one element again.
+        depth: how many recipes are nested in one another from here down to arrays.
         uses: how many operands in the kernel are this block.
         region: the loop or branch that it was made in.
         settled: the array with the elements, once they have been computed for good.
@@ -95,6 +95,7 @@ class Tensor(ABC):
         self.type = type_
         self.operands = tuple(operands)
         self.cost: int = cost + sum(operand.cost for operand in operands)
+        self.depth: int = 1 + max((0 if o.settled else o.depth for o in operands), default=0)
         self.uses = 0
         self.region = 0
         self.settled: Buffer | None = None
@@ -241,18 +242,6 @@ class Elementwise(Tensor):
     @property
     def own_spans_rows(self) -> bool:
         return True
-
-
-class Plane(Tensor):
-    """The part of the operand at one position of its first dimension."""
-
-    def __init__(self, operand: Tensor, position: Val) -> None:
-        super().__init__(TensorType(operand.shape[1:], operand.element), [operand])
-        self._position = position
-
-    def evaluate(self, builder: Builder, point: Point) -> Val:
-        inside = replace(point, index=(self._position, *point.index), number=None)
-        return self.operands[0].at(builder, inside)
 
 
 class Buffer(Tensor):

@@ -13,7 +13,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from triton_rvv.lowering.arith import call_intrinsic
 from triton_rvv.lowering.builder import Builder, Variable
 from triton_rvv.lowering.tensors import Buffer, memory_type
 from triton_rvv.lowering.values import Val, integer, vector_type
@@ -211,4 +210,4 @@ class Tile:
 def _multiplied_and_added(builder: Builder, left: Val, right: Val, total: Val) -> Val:
     if total.element.startswith("i"):
         return builder.add(total, builder.mul(left, right))
-    return call_intrinsic(builder, "llvm.fma", (left, right, total))
+    return builder.intrinsic("llvm.fma", (left, right, total))

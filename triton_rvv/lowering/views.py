@@ -11,7 +11,7 @@ from triton_rvv.lowering.tensors import Point, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.types import TensorType
 
-__all__ = ["Broadcast", "ExpandDims", "Reshaped", "coordinates_of", "places_of_lanes"]
+__all__ = ["Broadcast", "ExpandDims", "Plane", "Reshaped", "coordinates_of", "places_of_lanes"]
 
 
 class ExpandDims(Tensor):
@@ -65,6 +65,18 @@ class Broadcast(Tensor):
                 ]
             inner *= size
         return repeated
+
+
+class Plane(Tensor):
+    """The part of the operand at one position of its first dimension."""
+
+    def __init__(self, operand: Tensor, position: Val) -> None:
+        super().__init__(TensorType(operand.shape[1:], operand.element), [operand])
+        self._position = position
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        inside = replace(point, index=(self._position, *point.index), number=None)
+        return self.operands[0].at(builder, inside)
 
 
 class Reshaped(Tensor):

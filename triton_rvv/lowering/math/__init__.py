@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable
 
 from triton_rvv.lowering.math import power, rounding
-from triton_rvv.lowering.math.integers import absolute_integer
+from triton_rvv.lowering.math.integers import absolute_integer, division
 from triton_rvv.lowering.math.lanes import Emit, Lanes, absolute, emitter, fma, high_product, sqrt
 from triton_rvv.lowering.math.libdevice import FLOAT_FUNCTIONS, extern
 from triton_rvv.lowering.math.libm import CALL_COST, float_or_libm, libm_function
@@ -23,6 +23,10 @@ _SHARED = ("cos", "erf", "exp", "exp2", "log", "log2", "sin")
 
 # Operations that their names tell all about.
 EMITTERS: dict[str, tuple[Emit, int]] = {
+    "arith.divsi": (emitter(division("sdiv")), 8),
+    "arith.divui": (emitter(division("udiv")), 8),
+    "arith.remsi": (emitter(division("srem")), 8),
+    "arith.remui": (emitter(division("urem")), 8),
     "arith.remf": (float_or_libm(libm_function("fmodf"), "fmod"), CALL_COST),
     "math.absf": (emitter(absolute), 1),
     "math.absi": (emitter(absolute_integer), 2),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from triton_rvv.lowering.math.lanes import Lanes, call, high_product, where
 from triton_rvv.lowering.values import type_suffix
 
 __all__ = [
     "absolute_integer",
     "count_leading_zeros",
+    "division",
     "find_first_set",
     "high_product_signed",
     "mean",
@@ -26,6 +29,25 @@ __all__ = [
 def absolute_integer(x: Lanes) -> Lanes:
     """|x|; the smallest number stays itself."""
     return where(x < 0, -x, x)
+
+
+def division(instruction: str) -> Callable[[Lanes, Lanes], Lanes]:
+    """A quotient or a remainder by one of LLVM's instructions, defined for all numbers.
+
+    Lanes that a mask leaves out often hold the divisor 0, at which some processors trap and from
+    which LLVM would conclude that the mask is true. Dividing by 0 is dividing by 1 here; so is
+    dividing the smallest number by -1, which gives the quotient that wraps and the remainder 0.
+    """
+
+    def divided(x: Lanes, y: Lanes) -> Lanes:
+        by_one = y.equals(0)
+        if instruction.startswith("s"):
+            bits = int(x.value.element[1:])
+            by_one = by_one | (y.equals(-1) & x.equals(-(1 << (bits - 1))))
+        divisor = where(by_one, 1, y)
+        return x.of(x.builder.binary(instruction, x.value, divisor.value))
+
+    return divided
 
 
 def high_product_signed(x: Lanes, y: Lanes) -> Lanes:

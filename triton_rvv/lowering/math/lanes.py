@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.values import Val, float_constant, integer, type_suffix, vector_type
+from triton_rvv.lowering.values import Val, float_constant, integer, vector_type
 
 __all__ = [
     "Emit",
@@ -29,7 +29,8 @@ __all__ = [
 
 Emit = Callable[[Builder, Sequence[Val]], Val]
 
-_BITS_TYPES = {"half": "i16", "float": "i32", "double": "i64"}
+_FLOAT_TYPES = {"i16": "half", "i32": "float", "i64": "double"}
+_BITS_TYPES = {float_: bits for bits, float_ in _FLOAT_TYPES.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,9 +102,8 @@ class Lanes:
         return self.of(self.builder.cast("bitcast", self.value, _BITS_TYPES[self.value.element]))
 
     def as_float(self) -> Lanes:
-        """The float of 32 or 64 bits that an integer represents."""
-        element = {"i32": "float", "i64": "double"}[self.value.element]
-        return self.of(self.builder.cast("bitcast", self.value, element))
+        """The float that an integer represents."""
+        return self.of(self.builder.cast("bitcast", self.value, _FLOAT_TYPES[self.value.element]))
 
     # -- comparisons ---------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class Lanes:
     # -- conversions ---------------------------------------------------------------------------
 
     def to(self, element: str, signed: bool = True) -> Lanes:
-        """The same numbers as float or double, or as integers of another width.
+        """The same numbers as floats, or as integers, of another width.
 
         A float does not become an integer: QEMU 7.2 aborts at the instruction.
         """
@@ -144,8 +144,9 @@ class Lanes:
             return self.of(self.builder.cast("sitofp" if signed else "uitofp", self.value, element))
         if not self.is_float:
             return self.of(self.builder.resize(self.value, element, signed))
-        name = "fpext" if element == "double" else "fptrunc"
-        return self.of(self.builder.cast(name, self.value, element))
+        by_width = list(_BITS_TYPES)
+        is_wider = by_width.index(element) > by_width.index(self.value.element)
+        return self.of(self.builder.cast("fpext" if is_wider else "fptrunc", self.value, element))
 
     # -- inside --------------------------------------------------------------------------------
 
@@ -178,11 +179,8 @@ class Lanes:
         return self.of(self.builder.binary(name, self.value, self.constant(other).value))
 
     def _compare(self, of_floats: str, of_integers: str, other: Lanes | float) -> Lanes:
-        right = self.constant(other).value
-        if not self.is_float:
-            return self.of(self.builder.compare(of_integers, self.value, right))
-        type_ = vector_type("i1", self.value.width)
-        return self.of(self.builder.emit(type_, f"fcmp {of_floats} {self.value}, {right.ref}"))
+        predicate = of_floats if self.is_float else of_integers
+        return self.of(self.builder.compare(predicate, self.value, self.constant(other).value))
 
 
 # -- functions -----------------------------------------------------------------------------------
@@ -199,9 +197,7 @@ def where(condition: Lanes, then: Lanes | float, otherwise: Lanes | float) -> La
 def call(name: str, *operands: Lanes) -> Lanes:
     """An LLVM intrinsic that is overloaded on the type of its operands."""
     first = operands[0]
-    symbol = f"{name}.{type_suffix(first.value)}"
-    values = [operand.value for operand in operands]
-    return first.of(first.builder.call(first.value.type, symbol, values))
+    return first.of(first.builder.intrinsic(name, [operand.value for operand in operands]))
 
 
 def fma(a: Lanes, b: Lanes | float, c: Lanes | float) -> Lanes:
@@ -252,15 +248,9 @@ def high_product(a: Lanes, b: Lanes, signed: bool = False) -> Lanes:
 
 def looked_up(array: Val, place: Lanes, element: str) -> Lanes:
     """What an array holds `place` bytes from its start on, which is not negative."""
-    builder, width = place.builder, place.value.width
+    builder = place.builder
     addresses = builder.element_pointer("i8", array, place.to("i64", signed=False).value)
-    if width == 1:
-        return place.of(builder.load(element, addresses, 4))
-    type_ = vector_type(element, width)
-    everywhere = builder.splat(Val("i1", "true"), width)
-    name = f"llvm.masked.gather.{type_suffix(Val(type_, ''))}.{type_suffix(addresses)}"
-    aligned = Val(f"{addresses.type} align 4", addresses.ref)
-    return place.of(builder.call(type_, name, [aligned, everywhere, Val(type_, "poison")]))
+    return place.of(builder.gather(element, addresses, 4))
 
 
 def emitter(function: Callable[..., Lanes]) -> Emit:

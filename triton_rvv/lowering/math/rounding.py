@@ -18,10 +18,12 @@ __all__ = [
     "is_infinite",
     "is_nan",
     "is_negative",
+    "nearest_integer",
     "positive_difference",
     "round_half_away",
     "saturate",
     "to_integer",
+    "to_unsigned_64",
     "trunc",
     "upper_word",
 ]
@@ -64,16 +66,26 @@ ROUNDINGS: dict[str, Callable[[Lanes], Lanes]] = {
 def to_integer(whole: Lanes, element: str, signed: bool) -> Lanes:
     """A whole number that fits as an integer."""
     if signed:
-        return _nearest(whole, element)
+        return nearest_integer(whole, element)
     if element == "i32":
-        return _nearest(whole, "i64").to("i32")
-    # The upper half of the numbers is moved down, and its top bit put back.
-    large = whole >= 2.0**63
-    lower = _nearest(where(large, whole - 2.0**63, whole), "i64")
-    return where(large, lower ^ (1 << 63), lower)
+        return nearest_integer(whole, "i64").to("i32")
+    return to_unsigned_64(whole, lambda half: nearest_integer(half, "i64"))
 
 
-def _nearest(x: Lanes, element: str) -> Lanes:
+def to_unsigned_64(x: Lanes, to_signed: Callable[[Lanes], Lanes]) -> Lanes:
+    """A number as an i64 without a sign: the upper half is moved down and its top bit put back.
+
+    Args:
+        x: not negative.
+        to_signed: makes an i64 of a number below 2**63.
+    """
+    large = x >= 2.0**63
+    rest = to_signed(where(large, x - 2.0**63, x))
+    return where(large, rest ^ (1 << 63), rest)
+
+
+def nearest_integer(x: Lanes, element: str) -> Lanes:
+    """The integer nearest to a number that is not too large for it, ties to even."""
     type_ = vector_type(element, x.value.width)
     suffix = type_suffix(x.constant(0.0).value)
     integers = f"{element}" if x.value.width == 1 else f"v{x.value.width}{element}"
