@@ -70,6 +70,8 @@ def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
     Raises:
         UserError: where the cluster cannot be reached.
     """
+    if address is not None:
+        _check_answers(address)
     if ray.is_initialized():  # by whoever runs several studies one after another
         yield
         return
@@ -104,7 +106,7 @@ def _start(cpus: int, folder: Path) -> None:
     )
 
 
-def _join(address: str) -> None:
+def _check_answers(address: str) -> None:
     host, _, port = address.rpartition(":")
     try:
         # Ray itself would try for two minutes before it says that nobody is there.
@@ -114,6 +116,9 @@ def _join(address: str) -> None:
             f"no Ray cluster answers at {address}: "
             "start one with `ray start --head`, or leave --ray-address out"
         ) from error
+
+
+def _join(address: str) -> None:
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except (ConnectionError, RuntimeError) as error:
