@@ -61,7 +61,7 @@ class BuilderPool:
 
         Raises:
             PoolClosed: where the pool is closed before the build is done.
-            UserError: where a worker cannot be started.
+            UserError: where a worker cannot be started, and for a mistake in a user's own file.
         """
         for _ in range(_ATTEMPTS):
             with self._workers.lend() as worker:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.artifacts import ArtifactStore, BuildFailure, digest, write_provenance
+from engine.errors import UserError
 from engine.toolchain import toolchain_versions
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import OWN_OUTPUTS, Outputs
@@ -77,15 +78,21 @@ class KernelBuilder:
         self._tools = toolchain_versions()
 
     def build(self, config: Config) -> Artifact | BuildFailure:
-        """The ELF of `config`: from the store, or built and put there."""
+        """The ELF of `config`: from the store, or built and put there.
+
+        Raises:
+            UserError: for a mistake in a user's own file, which every configuration would meet.
+        """
         # Measurements on this very machine wait for builds, and builds for them.
         on_host = self._target.backend == "host"
         try:
             with building() if on_host else contextlib.nullcontext():
                 return self._build(config)
+        except UserError:
+            raise
         except (CompileError, LinkError) as error:
             return BuildFailure(str(error))
-        except Exception as error:  # neither the compiler nor the kernel's file may end the study
+        except Exception as error:  # a bug in the compiler costs one configuration, not the study
             return self._unexpected(config, error)
 
     def _build(self, config: Config) -> Artifact | BuildFailure:

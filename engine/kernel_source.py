@@ -24,7 +24,7 @@ def source_digest(kernel: Any, launch_source: str = "") -> str:
     Args:
         kernel: a `@triton.jit` function. Those that it calls and the constants that it reads count
             too; Triton's library does not, since the compiler's version says what it is.
-        launch_source: source of what else decides how long a run takes.
+        launch_source: source of what else decides how long a run takes, and whether it is right.
     """
     parts: set[str] = set()
     _collect(kernel, parts)

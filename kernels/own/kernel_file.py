@@ -60,8 +60,11 @@ class KernelFile:
         return function if callable(function) else None
 
     def launch_source(self) -> str:
-        """The functions that decide what is run; the list of configurations may grow."""
-        functions = (self.optional("arguments"), self.optional("grid"))
+        """The functions that decide what is run, and what of it is right.
+
+        The list of configurations may grow, so it is not among them.
+        """
+        functions = map(self.optional, ("arguments", "grid", "reference"))
         return "".join(inspect.getsource(function) for function in functions if function)
 
     def configurations(self, known: Mapping[str, Any]) -> list[Config]:

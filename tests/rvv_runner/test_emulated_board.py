@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import stat
-import time
 from pathlib import Path
 
 import numpy as np
@@ -58,63 +57,6 @@ def test_other_vector_lengths_run_with_the_same_costs(build_kernel, vlen_bits):
     assert board.measure(artifact, 1, TIMEOUT_S).status == "correct"
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "reason"),
-    [
-        (SCALE.replace("2;", "3;"), "wrong", "v[1] is 3 and should be 2"),
-        ("__builtin_trap();", "runtime", "it was ended by SIGILL"),
-        ("*(volatile int *)8 = 1;", "runtime", "it was ended by SIGSEGV"),
-        ("abort();", "runtime", "it was ended by SIGABRT"),
-        ("exit(7);", "runtime", "it ended with status 7"),
-        (
-            'triton_rvv_assertion_failed("k.py:3: assertion failed: n", 1, 0, 0);',
-            "runtime",
-            "k.py:3: assertion failed: n in program (1, 0, 0)",
-        ),
-        ("_Exit(0);", "runtime", "it ended with status 0"),
-        ('for (;;) puts("and again and again");', "runtime", "it printed more than 1 MiB"),
-    ],
-)
-def test_a_bad_kernel_gets_its_status_and_reason(board, build_kernel, body, status, reason):
-    measurement = board.measure(build_kernel(body, _doubled()), 1, TIMEOUT_S)
-    assert (measurement.status, measurement.reason) == (status, reason)
-    assert measurement.times_s == ()
-    assert measurement.counters == {}
-
-
-def test_a_kernel_that_hangs_is_ended_in_time(board, build_kernel):
-    artifact = build_kernel('for (;;) __asm__ volatile("");', _doubled(), grid=(7919, 1, 1))
-    start_s = time.monotonic()
-    measurement = board.measure(artifact, 1, 1.0)
-    assert (measurement.status, measurement.reason) == ("timeout", "it did not finish within 1 s")
-    assert time.monotonic() - start_s < 4
-    assert not _processes_mentioning("7919,1,1")
-
-
-def test_faults_of_the_board_are_not_the_kernels(board, build_kernel):
-    artifact = build_kernel(SCALE, _doubled(), vlen_bits=512)
-    other_length = board.measure(artifact, 1, TIMEOUT_S)
-    assert other_length.status == "board"
-    assert "512 bits" in other_length.reason
-    artifact.data_path.write_bytes(b"not a data file")
-    unreadable = type(artifact)(artifact.elf_path, "", artifact.data_path, (1, 1, 1), 512)
-    assert board.measure(unreadable, 1, TIMEOUT_S).status == "board"
-
-
-def test_a_launcher_that_finds_another_vlen_is_the_boards_fault(board, build_kernel):
-    artifact = build_kernel(SCALE, _doubled(), vlen_bits=512)
-    claimed = type(artifact)(artifact.elf_path, "", artifact.data_path, (1, 1, 1), 256)
-    measurement = board.measure(claimed, 1, TIMEOUT_S)
-    assert measurement.status == "board"
-    assert "have 256 bits and the kernel was built for 512" in measurement.reason
-
-
-def test_measuring_needs_an_open_board(build_kernel):
-    board = EmulatedBoard(read_board_file("x60"))
-    with pytest.raises(RuntimeError, match="not open"):
-        board.measure(build_kernel(SCALE, _doubled()), 1, TIMEOUT_S)
-
-
 def _script(folder: Path, name: str, text: str) -> None:
     path = folder / name
     path.write_text(f"#!/bin/sh\n{text}\n")
@@ -158,16 +100,3 @@ def test_a_qemu_with_another_interface_is_refused(monkeypatch, tmp_path, script,
         EmulatedBoard(read_board_file("x60")).open()
     assert "install QEMU 7.2" in str(refusal.value)
     assert "\n" not in str(refusal.value)
-
-
-def _processes_mentioning(text: str) -> list[str]:
-    """Command lines of running processes that hold `text`."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            line = path.read_text(errors="replace")
-        except OSError:
-            continue
-        if text in line:
-            found.append(line)
-    return found
