@@ -260,6 +260,7 @@ class TuningLoop:
                 time_s,
                 status=measurement.status,
                 attributes=outcome.attributes(),
+                note=outcome.note() if leads or time_s is None else "",
                 files=outcome.texts() if leads else (),
             )
         self._emit(TrialFinished(config, measurement, outcome.artifact, self._standing()))

@@ -35,6 +35,20 @@ class Outcome:
         paths = (assembly_file(elf_path), elf_path.with_suffix(".llir"))
         return [path for path in paths if path is not None and path.is_file()]
 
+    def note(self) -> str:
+        """Markdown for optuna-dashboard: what happened, how to run it again, and the counters."""
+        measurement = self.measurement
+        parts = [f"**{measurement.status}** {measurement.reason}".strip()]
+        if measurement.time_s is not None:
+            estimated = " (estimated)" if measurement.estimated else ""
+            parts.append(f"{measurement.time_s:.6g} s{estimated} on {measurement.board}")
+        if self.artifact is not None:
+            parts.append(f"```sh\n{self.artifact.command}\n```")
+        if measurement.counters:
+            rows = [f"| {name} | {value:g} |" for name, value in measurement.counters.items()]
+            parts.append("\n".join(["| event | count |", "|---|---|", *rows]))
+        return "\n\n".join(parts)
+
     def attributes(self) -> dict[str, object]:
         """What is stored with a trial besides its time; JSON values only."""
         measurement, artifact = self.measurement, self.artifact

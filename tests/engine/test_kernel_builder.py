@@ -11,8 +11,10 @@ from triton.backends.compiler import GPUTarget
 
 from engine import artifacts as artifacts_module
 from engine import kernel_builder as build_module
+from engine import new
 from engine.artifacts import ArtifactStore, BuildFailure
 from engine.assembly import assembly_file
+from engine.errors import UserError
 from engine.kernel_builder import BuildRequest, KernelBuilder
 from engine.toolchain import toolchain_versions
 from launchers.arguments import Argument
@@ -137,6 +139,18 @@ def test_arguments_that_cannot_be_made_are_a_reason(
     failure = kernel_builder.build(CONFIG)
     assert isinstance(failure, BuildFailure)
     assert "MemoryError (Unable to allocate 22.4 GiB)" in failure.reason
+
+
+def test_a_mistake_in_a_users_file_is_not_the_fault_of_a_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    new.main(["mine"])
+    path = tmp_path / "mine.py"
+    path.write_text(path.read_text().replace("return (triton.cdiv", "return (triton.cdvi"))
+    request = BuildRequest(str(path), {}, "fp32", RVVTarget(), ArtifactStore(tmp_path))
+    with pytest.raises(UserError, match=r"mine\.py:\d+ fails in grid: AttributeError: .*cdvi"):
+        KernelBuilder(request).build(Config({"BLOCK_SIZE": 1024}))
 
 
 def test_a_fault_of_the_compiler_is_a_reason_with_its_traceback(

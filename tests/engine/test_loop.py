@@ -14,6 +14,8 @@ import optuna
 import pytest
 from fakes import FakeBoard, FakeBuilder
 from optuna.artifacts import get_all_artifact_meta
+from optuna.trial import Trial
+from optuna_dashboard import get_note
 from search_helpers import IDENTITY
 
 from engine import loop as loop_module
@@ -174,7 +176,7 @@ def test_candidates_get_ten_times_as_long_as_the_default_took_in_every_run(
     assert limits_s(6) == of_others_s[:2]
 
 
-def test_trials_that_led_the_study_keep_their_assembly_and_ir(tmp_path: Path) -> None:
+def test_trials_that_led_the_study_keep_their_assembly_and_a_note(tmp_path: Path) -> None:
     for suffix in (".s", ".llir"):
         (tmp_path / f"kernel{suffix}").write_text(suffix)
     storage = tmp_path / "t.journal"
@@ -190,10 +192,14 @@ def test_trials_that_led_the_study_keep_their_assembly_and_ir(tmp_path: Path) ->
     stored = optuna.storages.JournalStorage(
         optuna.storages.journal.JournalFileBackend(str(storage))
     )
+    study = optuna.load_study(study_name=IDENTITY.name, storage=stored)
     kept = {
         trial.number: {meta.filename for meta in get_all_artifact_meta(trial, storage=stored)}
-        for trial in optuna.load_study(study_name=IDENTITY.name, storage=stored).trials
+        for trial in study.trials
     }
+    notes = {trial.number: get_note(Trial(study, trial._trial_id)) for trial in study.trials}
+    assert {number for number, note in notes.items() if note.startswith("**correct**")} == set(led)
+    assert all("kernel.elf" in notes[number] for number in led)
     assert {number for number, names in kept.items() if names} == set(led)
     assert all(kept[number] == {"kernel.s", "kernel.llir"} for number in led)
     assert 1 < len(led) < 12

@@ -263,7 +263,7 @@ def test_a_file_may_say_it_with_a_spec(problem_of, tmp_path):
 
 
 def test_what_makes_earlier_times_worthless(problem_of):
-    """More configurations do not; other arguments or another grid do."""
+    """More configurations do not; other arguments, another grid or another reference do."""
     digest = problem_of(TWICE).spec.source_digest
     last = 'triton.Config({"BLOCK": 64, "PLUS": True})'
     more = TWICE.replace(last, f"{last}, triton.Config({{'BLOCK': 8, 'PLUS': False}})")
@@ -272,6 +272,9 @@ def test_what_makes_earlier_times_worthless(problem_of):
     assert problem_of(TWICE.replace("torch.randn", "torch.rand")).spec.source_digest != digest
     assert problem_of(TWICE.replace('"BLOCK"]), 1', '"BLOCK"]), 1, 1')).spec.source_digest != digest
     assert problem_of(TWICE.replace("2 * x", "x + x")).spec.source_digest != digest
+    checked = TWICE + "def reference(x_ptr):\n    return {'out_ptr': 2 * x_ptr}\n"
+    wrong = problem_of(checked).spec.source_digest
+    assert problem_of(checked.replace("2 * x_ptr", "3 * x_ptr")).spec.source_digest != wrong
 
 
 def test_a_file_may_import_its_neighbours(problem_of, tmp_path):
