@@ -101,10 +101,15 @@ def _text(record: Mapping[str, object], as_json: bool) -> str:
 
 def _readable(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}={item}" for name, item in value.items()) or "-"
+        return ", ".join(f"{name}={_plain(item)}" for name, item in value.items()) or "-"
     if isinstance(value, list | tuple):
         return ", ".join(str(item) for item in value) or "-"
     return "-" if value in (None, "") else str(value)
+
+
+def _plain(value: object) -> str:
+    """Whole numbers without a point: counters are floats, as some are estimates."""
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 if __name__ == "__main__":

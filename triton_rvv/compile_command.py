@@ -98,7 +98,9 @@ def _find_kernel(file: Path, name: str) -> Any:
 
 
 def _load(file: Path) -> Any:
-    if not file.is_file() or file.suffix != ".py":
+    if not file.is_file():
+        raise Mistake(f"there is no file {file}: give the path of the kernel's source")
+    if file.suffix != ".py":
         raise Mistake(f"{file} is not a Python file: give the path of the kernel's source")
     spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec is not None

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from engine import measure
+
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
@@ -47,3 +49,9 @@ def test_one_configuration_is_one_json_object(
         assert record["max_abs_error"] == 0
         elf = Path(record["elf_path"]).read_bytes()
         assert record["elf_sha256"] == hashlib.sha256(elf).hexdigest()
+
+
+def test_counters_are_written_out() -> None:
+    record = {"counters": {"instructions": 123456789.0, "u_mode_cycle": 64476.8}, "reason": ""}
+    text = measure._text(record, as_json=False)
+    assert text == "counters: instructions=123456789, u_mode_cycle=64476.8\nreason: -"

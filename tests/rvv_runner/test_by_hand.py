@@ -198,6 +198,18 @@ def test_a_bad_executable_gets_its_status_and_no_time(
     assert {row["Kernel Time (s)"] for row in rows} == {""}
 
 
+def test_where_the_board_was_at_fault_it_is_measured_again(board: Board) -> None:
+    path = board.folder / "configs.json"
+    text = path.read_text()
+    refused = ["qemu-riscv64", "-cpu", "rv64,?=1"]
+    path.write_text(json.dumps({**board.configs(), "wrapper": refused}))
+    for statuses in (["board"] * 3, ["board"] * 3 + ["correct"] * 3):
+        ran = board.run()
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        assert [row["Status"] for row in board.rows()] == statuses
+        path.write_text(text)
+
+
 def test_a_file_that_did_not_arrive_whole_is_not_run(board: Board) -> None:
     elf = board.folder / board.configs()["variants"][1]["elf_path"]
     elf.write_bytes(elf.read_bytes()[:-1])
