@@ -122,7 +122,7 @@ def test_a_mistake_is_one_sentence(file, capsys, changes, sentence):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (None, "is not a Python file: give the path of the kernel's source"),
+        (None, "there is no file"),
         ("import nothing_like_it", "cannot be imported (ModuleNotFoundError: No module named"),
         ("x = 1", "has no kernel scale_kernel: it has none at all"),
     ],
