@@ -10,9 +10,9 @@ from engine.ray_workers import Blueprint, WorkerDied, WorkerPool, WorkerTimeout
 from rvv_runner.measurement import Artifact
 from search_spaces.config import Config
 
-__all__ = ["Builder", "BuilderPool"]
+__all__ = ["BUILD_LIMIT_S", "Builder", "BuilderPool"]
 
-_BUILD_LIMIT_S = 60.0
+BUILD_LIMIT_S = 60.0
 _ATTEMPTS = 2  # a worker may die of something else than the build it was given
 
 
@@ -50,7 +50,7 @@ class BuilderPool:
     """
 
     def __init__(
-        self, make_builder: Callable[[], Builder], jobs: int, limit_s: float = _BUILD_LIMIT_S
+        self, make_builder: Callable[[], Builder], jobs: int, limit_s: float = BUILD_LIMIT_S
     ) -> None:
         self._limit_s = limit_s
         blueprint = Blueprint(_BuilderWorker, (make_builder,))

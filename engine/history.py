@@ -89,9 +89,11 @@ def _distance(identity: StudyIdentity, attributes: Mapping[str, object]) -> floa
         or set(shape) != set(identity.shape)
     ):
         return None
-    doublings = sum(abs(math.log2(size / shape[name])) for name, size in identity.shape.items())
+    doublings = sum(
+        abs(math.log2(size / shape[name])) for own in identity.shapes for name, size in own.items()
+    )
     return (
-        doublings
+        doublings / len(identity.shapes)
         + _ANOTHER_DTYPE * (attributes.get("dtype") != identity.dtype)
         + _ANOTHER_DEVICE * (attributes.get("device") != identity.device)
         + _MADE_OTHERWISE * (attributes.get("made_with") != dict(identity.made_with))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from engine.artifacts import BuildFailure
 from engine.assembly import assembly_file
+from engine.together import JointArtifact, JointMeasurement
 from rvv_runner.measurement import Artifact, Measurement
 
 __all__ = ["Outcome", "failed_build"]
@@ -31,8 +32,10 @@ class Outcome:
         """Assembly and IR, which optuna-dashboard shows with the trials that led the study."""
         if self.artifact is None:
             return []
-        elf_path = self.artifact.elf_path
-        paths = (assembly_file(elf_path), elf_path.with_suffix(".llir"))
+        built = self.artifact
+        every = built.parts.values() if isinstance(built, JointArtifact) else [built]
+        elf_paths = [artifact.elf_path for artifact in every]
+        paths = [path for elf in elf_paths for path in (assembly_file(elf), _llvm_ir(elf))]
         return [path for path in paths if path is not None and path.is_file()]
 
     def note(self) -> str:
@@ -42,6 +45,7 @@ class Outcome:
         if measurement.time_s is not None:
             estimated = " (estimated)" if measurement.estimated else ""
             parts.append(f"{measurement.time_s:.6g} s{estimated} on {measurement.board}")
+        parts += [f"{time_s:.6g} s at {shape}" for shape, time_s in self._times_s().items()]
         if self.artifact is not None:
             parts.append(f"```sh\n{self.artifact.command}\n```")
         if measurement.counters:
@@ -62,12 +66,36 @@ class Outcome:
             "conditions": dict(measurement.conditions),
             "wall_s": self.wall_s,
         }
-        if artifact is not None:
+        if isinstance(artifact, JointArtifact):
+            attributes["run_command"] = artifact.command
+            attributes["shapes"] = self._at_each_shape(artifact)
+        elif artifact is not None:
             attributes["elf_sha256"] = artifact.sha256
             attributes["elf_path"] = str(artifact.elf_path)
             attributes["run_command"] = artifact.command
             attributes["build_stages_s"] = artifact.provenance.get("stages_s")
         return {name: value for name, value in attributes.items() if value not in ("", None, {})}
+
+    def _at_each_shape(self, artifact: JointArtifact) -> dict[str, object]:
+        """What is stored of each shape that was measured."""
+        parts = self.measurement.parts if isinstance(self.measurement, JointMeasurement) else {}
+        return {
+            shape: {
+                "status": part.status,
+                "time_s": part.time_s,
+                **Outcome(part, artifact.parts[shape]).attributes(),
+            }
+            for shape, part in parts.items()
+        }
+
+    def _times_s(self) -> dict[str, float]:
+        """The time at each shape, where there are several."""
+        parts = self.measurement.parts if isinstance(self.measurement, JointMeasurement) else {}
+        return {shape: part.time_s for shape, part in parts.items() if part.time_s is not None}
+
+
+def _llvm_ir(elf_path: Path) -> Path:
+    return elf_path.with_suffix(".llir")
 
 
 def failed_build(failure: BuildFailure) -> Outcome:

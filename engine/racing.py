@@ -7,7 +7,6 @@ import math
 import statistics
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 from rvv_runner.measurement import Measurement
 
@@ -70,7 +69,7 @@ class Race:
             more = run(total - done)
             if more.status != "correct":
                 return more
-            measurement = more if measurement is None else _joined(measurement, more)
+            measurement = more if measurement is None else measurement.plus(more)
             if self._is_settled(measurement.times_s):
                 break
         assert measurement is not None
@@ -134,13 +133,3 @@ def noise_of(series: Iterable[Sequence[float]]) -> float:
 
 def _are_the_same(times_s: Sequence[float]) -> bool:
     return len(times_s) > 1 and len(set(times_s)) == 1
-
-
-def _joined(first: Measurement, more: Measurement) -> Measurement:
-    errors = [m.max_abs_error for m in (first, more) if m.max_abs_error is not None]
-    return replace(
-        first,
-        times_s=first.times_s + more.times_s,
-        max_abs_error=max(errors, default=None),
-        conditions={**first.conditions, **more.conditions},
-    )

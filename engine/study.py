@@ -22,6 +22,7 @@ from sqlalchemy.engine import make_url
 from engine.errors import UserError
 from engine.journal import CrashSafeJournal
 from engine.trials import StoredTrials
+from kernels.spec import shape_text
 from search_spaces.space import SearchSpace
 
 __all__ = [
@@ -56,6 +57,7 @@ class StudyIdentity:
             measured serves another as well.
         made_with: what else decides the times, by what people call it ("board model", "compiler");
             short texts that change where it does.
+        more_shapes: other shapes, where the study is about one configuration for all of them.
     """
 
     kernel: str
@@ -64,6 +66,12 @@ class StudyIdentity:
     device: str
     sampler: str
     made_with: Mapping[str, str]
+    more_shapes: tuple[Mapping[str, int], ...] = ()
+
+    @property
+    def shapes(self) -> tuple[Mapping[str, int], ...]:
+        """Every shape that it is about."""
+        return (self.shape, *self.more_shapes)
 
     @property
     def name(self) -> str:
@@ -83,15 +91,23 @@ class StudyIdentity:
 
     @property
     def _stem(self) -> str:
-        sizes = (f"{name}{size}" for name, size in self.shape.items())
+        sizes = [f"{name}{size}" for name, size in self.shape.items()]
+        if self.more_shapes:  # all their sizes would make a name too long for a file
+            shapes = json.dumps([dict(shape) for shape in self.shapes])
+            digest = hashlib.sha256(shapes.encode()).hexdigest()[:8]
+            sizes = [str(len(self.shapes)), "shapes", digest]
         return "-".join((self.kernel, *sizes, self.dtype, self.device, self.sampler))
 
     def attributes(self) -> dict[str, object]:
-        """What is stored with the study, and has to be the same to go on with it."""
+        """What is stored with the study, and has to be the same to go on with it.
+
+        Of several shapes it is a list, which is how a reader sees that times are of all of them.
+        """
+        shapes = [dict(shape) for shape in self.shapes]
         return {
             "format_version": FORMAT_VERSION,
             "kernel": self.kernel,
-            "shape": dict(self.shape),
+            "shape": shapes if self.more_shapes else shapes[0],
             "dtype": self.dtype,
             "device": self.device,
             "made_with": dict(self.made_with),
@@ -257,9 +273,9 @@ def _made_otherwise(name: str, stored: Mapping[str, str], current: Mapping[str, 
 
 def _spelt(value: object) -> str:
     """A value as the user would have written it: "M=256,N=512"."""
-    if isinstance(value, Mapping):
-        return ",".join(f"{name}={size}" for name, size in value.items())
-    return str(value)
+    if isinstance(value, list):
+        return " and ".join(map(_spelt, value))
+    return shape_text(value) if isinstance(value, Mapping) else str(value)
 
 
 def _fingerprint(space: SearchSpace) -> str:

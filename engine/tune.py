@@ -59,8 +59,10 @@ def _tune_missing(arguments: argparse.Namespace) -> bool:
     from engine.missing import Missing, work_off
 
     given = (arguments.kernel, arguments.shape, arguments.dtype, arguments.study)
-    if any(given):
-        raise UserError("--missing says what is tuned: leave KERNEL, --shape, --dtype, --study out")
+    if any(given) or arguments.together:
+        raise UserError(
+            "--missing says what is tuned: leave KERNEL, --shape, --together, --dtype, --study out"
+        )
 
     def tune_one(entry: Missing) -> bool | None:
         of_entry = {**vars(entry), "shape": [dict(entry.shape)], "device": (entry.device,)}
@@ -83,11 +85,11 @@ def _tune(arguments: argparse.Namespace) -> list[TuningResult]:
     quiet_stdout = arguments.json or sys.stdout.isatty()
     results: list[TuningResult] = []
     failures: list[BoardError] = []
-    shapes = arguments.shape or [{}]
-    for devices, shape in itertools.product(_groups(arguments), shapes):
+    studies = _shapes_of_studies(arguments)
+    for devices, shapes in itertools.product(_groups(arguments), studies):
         progress = progress_on(sys.stderr if quiet_stdout else sys.stdout)
         try:
-            results.append(tune(request_from(arguments, devices, shape), [progress]))
+            results.append(tune(request_from(arguments, devices, *shapes), [progress]))
         except BoardError as error:  # of this kind; the others may do better
             failures.append(error)
             continue
@@ -97,11 +99,25 @@ def _tune(arguments: argparse.Namespace) -> list[TuningResult]:
             break
     if arguments.json and results:
         records = [study_record(result) for result in results]
-        one = len(shapes) == 1 and not arguments.mixed
+        one = len(studies) == 1 and not arguments.mixed
         print(json_text(records[0] if one else {"results": records}))
     if failures:
         raise failures[0]
     return results
+
+
+def _shapes_of_studies(arguments: argparse.Namespace) -> list[list[Mapping[str, int]]]:
+    """The shapes of each study.
+
+    Raises:
+        UserError: for one shape where one study of several was asked for.
+    """
+    shapes = arguments.shape or [{}]
+    if not arguments.together:
+        return [[shape] for shape in shapes]
+    if len(shapes) == 1:
+        raise UserError("--together is for several shapes: give --shape at least twice")
+    return [shapes]
 
 
 def _groups(arguments: argparse.Namespace) -> list[Sequence[str]]:
@@ -113,8 +129,8 @@ def _groups(arguments: argparse.Namespace) -> list[Sequence[str]]:
     """
     if arguments.mixed and arguments.study is not None:
         raise UserError("--mixed makes a study for each kind of board: leave --study out")
-    if len(arguments.shape) > 1 and arguments.study is not None:
-        raise UserError("there is a study for each --shape: leave --study out")
+    if len(arguments.shape) > 1 and not arguments.together and arguments.study is not None:
+        raise UserError("there is a study for each --shape: leave --study out, or add --together")
     if len(arguments.device) == 1:
         return [arguments.device]
     kinds = boards_by_kind(arguments.device)
@@ -140,6 +156,12 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "--mixed",
         action="store_true",
         help="with boards of different kinds: one study and one result for each kind",
+    )
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="with several --shape: one study, for the configuration with the least geometric mean "
+        "of the times at all of them",
     )
     add_search_arguments(parser)
     _add_study_arguments(parser)
@@ -233,9 +255,12 @@ def _sampler_name(text: str) -> str:
 
 
 def request_from(
-    arguments: argparse.Namespace, devices: Sequence[str], shape: Mapping[str, int]
+    arguments: argparse.Namespace,
+    devices: Sequence[str],
+    shape: Mapping[str, int],
+    *more_shapes: Mapping[str, int],
 ) -> TuningRequest:
-    """What these arguments ask for, of one shape on boards of one kind."""
+    """What these arguments ask for, of one study on boards of one kind."""
     from engine.tuning import TuningRequest
 
     return TuningRequest(
@@ -253,6 +278,7 @@ def request_from(
         seed=arguments.seed,
         until_converged=arguments.until is not None,
         use_history=arguments.use_history,
+        more_shapes=more_shapes,
     )
 
 

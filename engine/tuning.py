@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from engine.artifacts import ARTIFACT_FOLDER, digest
+from engine.errors import UserError
 from engine.events import Listener, RunEnded
 from engine.history import history_of
 from engine.loop import Budget, TuningLoop
@@ -21,10 +23,12 @@ from engine.study import DEFAULT_STORAGE, StudyIdentity, open_study
 from engine.toolchain import toolchain_versions
 from engine.workbench import boards_at_once, workbench
 from kernels.registry import load_kernel, make_problem
-from kernels.spec import OWN_OUTPUTS, Outputs, Problem
+from kernels.spec import OWN_OUTPUTS, Outputs, Problem, shape_text
 from rvv_runner.board import BoardInfo
 from rvv_runner.devices import load_board
 from search_spaces.registry import space_for
+from search_spaces.space import SearchSpace
+from search_spaces.together import joint_space
 
 __all__ = ["TuningRequest", "TuningResult", "identity_of", "made_with", "tune"]
 
@@ -54,6 +58,8 @@ class TuningRequest:
         repeats: timed runs of a measurement where the board does not repeat itself to the bit; None
             for ten.
         outputs: what is asked of the kernel's outputs.
+        more_shapes: other shapes, where one configuration is to serve all of them: its time is the
+            geometric mean of its times at each.
     """
 
     kernel: str
@@ -72,6 +78,7 @@ class TuningRequest:
     use_history: bool = True
     repeats: int | None = None
     outputs: Outputs = OWN_OUTPUTS
+    more_shapes: tuple[Mapping[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,6 +96,7 @@ class TuningResult:
         forbidden: number of combinations that each rule takes out of the space.
         ended: how this run ended.
         summary: of all runs of the study.
+        more_problems: the kernel at the other shapes of a study of several.
     """
 
     problem: Problem
@@ -103,6 +111,7 @@ class TuningResult:
     forbidden: Mapping[str, int]
     ended: RunEnded
     summary: Summary
+    more_problems: tuple[Problem, ...] = ()
 
 
 def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
@@ -112,13 +121,11 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
         UserError: for names and sizes that do not exist, and a storage that cannot be used.
         BoardError: where the board cannot be used.
     """
-    problem = make_problem(
-        load_kernel(request.kernel), request.shape, request.dtype, request.outputs
-    )
+    problem, *more_problems = problems = _problems(request)
     info = load_board(request.devices[0]).info
-    space = space_for(problem, info)
+    space = _space_for(problems, info)
     storage = request.storage or DEFAULT_STORAGE
-    identity = identity_of(problem, info, request.sampler)
+    identity = identity_of(problem, info, request.sampler, more_problems)
     stored = open_study(storage, identity, space, request.study)
     past = history_of(stored, identity) if request.use_history else None
     search = Search(
@@ -128,7 +135,7 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
     if search.tried >= trials and (info.deterministic or search.comparison is not None):
         ended = RunEnded("trials", search.tried, measured=0, wall_s=0.0)
     else:
-        ended = _run(request, listeners, problem=problem, info=info, search=search, trials=trials)
+        ended = _run(request, listeners, problems=problems, info=info, search=search, trials=trials)
     return TuningResult(
         problem=problem,
         device=info.study_device,
@@ -142,11 +149,40 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
         forbidden=search.census.removed,
         ended=ended,
         summary=summarise(search.trials(), space.default, search.comparison),
+        more_problems=tuple(more_problems),
     )
 
 
-def identity_of(problem: Problem, info: BoardInfo, sampler: str) -> StudyIdentity:
-    """What the study of a problem on a board is about, as the code stands now."""
+def _problems(request: TuningRequest) -> list[Problem]:
+    """The kernel at each shape, in an order that does not depend on the order of asking."""
+    spec = load_kernel(request.kernel)
+    problems = [
+        make_problem(spec, shape, request.dtype, request.outputs)
+        for shape in (request.shape, *request.more_shapes)
+    ]
+    problems.sort(key=lambda problem: tuple(problem.shape.values()))
+    for problem, following in itertools.pairwise(problems):
+        if problem.shape == following.shape:
+            raise UserError(f"the shape {shape_text(problem.shape)} is given twice: give it once")
+    return problems
+
+
+def _space_for(problems: Sequence[Problem], info: BoardInfo) -> SearchSpace:
+    spaces = {shape_text(problem.shape): space_for(problem, info) for problem in problems}
+    return joint_space(spaces) if len(spaces) > 1 else next(iter(spaces.values()))
+
+
+def identity_of(
+    problem: Problem, info: BoardInfo, sampler: str, more_problems: Sequence[Problem] = ()
+) -> StudyIdentity:
+    """What the study of a problem on a board is about, as the code stands now.
+
+    Args:
+        problem: the kernel at its shape, or at the first of them.
+        info: of the board.
+        sampler: its name.
+        more_problems: the kernel at the other shapes of a study of several.
+    """
     return StudyIdentity(
         kernel=problem.spec.name,
         shape=problem.shape,
@@ -154,6 +190,7 @@ def identity_of(problem: Problem, info: BoardInfo, sampler: str) -> StudyIdentit
         device=info.study_device,
         sampler=sampler,
         made_with=made_with(problem.spec.source_digest, info, problem.outputs),
+        more_shapes=tuple(other.shape for other in more_problems),
     )
 
 
@@ -178,7 +215,7 @@ def _run(
     request: TuningRequest,
     listeners: Sequence[Listener],
     *,
-    problem: Problem,
+    problems: Sequence[Problem],
     info: BoardInfo,
     search: Search,
     trials: int,
@@ -188,12 +225,13 @@ def _run(
     with (
         contextlib.ExitStack() as signals,
         workbench(
-            problem,
+            problems[0],
             devices,
             info,
             jobs=request.jobs,
             ray_address=request.ray_address,
             repeats=request.repeats,
+            more_problems=problems[1:],
         ) as bench,
     ):
         loop = TuningLoop(

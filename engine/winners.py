@@ -10,6 +10,7 @@ from engine.comparison import Comparison
 from engine.results.summary import summarise
 from engine.study import DEFAULT_STORAGE, read_studies
 from engine.trials import StoredTrial, StoredTrials
+from kernels.spec import shape_text
 from search_spaces.config import Config
 from search_spaces.rules import next_power_of_two
 
@@ -144,11 +145,6 @@ def key_costs(winners: list[Winner], made_with: Mapping[str, str]) -> tuple[KeyC
 def distance(one: Shape, other: Shape) -> float:
     """How far apart two shapes of the same dimensions are, in doublings of one size."""
     return sum(abs(math.log2(size / other[name])) for name, size in one.items())
-
-
-def shape_text(shape: Shape) -> str:
-    """A shape as the user would write it: "M=256,N=512"."""
-    return ",".join(f"{name}={size}" for name, size in shape.items())
 
 
 def _winner(stored: StoredTrials) -> Winner | None:

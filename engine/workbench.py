@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.artifacts import ARTIFACT_FOLDER, ArtifactStore
 from engine.board_pool import BoardPool, BoardSource
-from engine.builders import BuilderPool
+from engine.builders import BUILD_LIMIT_S, Builder, BuilderPool
 from engine.kernel_builder import BuildRequest, KernelBuilder
 from engine.ray_workers import ray_session
-from kernels.spec import Problem
-from rvv_runner.board import BoardInfo
+from engine.together import JointBoard, JointBuilder
+from kernels.spec import Problem, shape_text
+from rvv_runner.board import Board, BoardInfo
 from rvv_runner.devices import load_board
 
 __all__ = ["Workbench", "boards_at_once", "cores", "workbench"]
@@ -59,6 +60,7 @@ def workbench(
     jobs: int,
     ray_address: str | None = None,
     repeats: int | None = None,
+    more_problems: Sequence[Problem] = (),
 ) -> Iterator[Workbench]:
     """Builders and boards, which are closed at the end of the block.
 
@@ -70,20 +72,23 @@ def workbench(
         ray_address: of a Ray cluster to build on; None for this machine.
         repeats: timed runs of a measurement where the board does not repeat itself to the bit;
             None for ten.
+        more_problems: the kernel at other shapes, for which each configuration is built and
+            measured as well.
 
     Raises:
         UserError: where the Ray cluster does not answer.
         BoardError: where no board can be used.
     """
-    store = ArtifactStore(ARTIFACT_FOLDER.resolve())
-    request = BuildRequest(
-        problem.spec.load_name, problem.shape, problem.dtype, info.target, store, problem.outputs
-    )
+    make_builder: Callable[[], Builder] = _builder_of(problem, info)
+    load: Callable[[str], Board] = load_board
+    if more_problems:
+        problems = (problem, *more_problems)
+        each = {shape_text(one.shape): _builder_of(one, info) for one in problems}
+        make_builder, load = functools.partial(JointBuilder, each), _load_joint_board
+    build_limit_s = BUILD_LIMIT_S * (1 + len(more_problems))
     with ray_session(jobs, ray_address):
-        builders = BuilderPool(functools.partial(KernelBuilder, request), jobs)
-        pool = BoardPool(
-            [BoardSource(name, functools.partial(load_board, name)) for name in devices]
-        )
+        builders = BuilderPool(make_builder, jobs, build_limit_s)
+        pool = BoardPool([BoardSource(name, functools.partial(load, name)) for name in devices])
         try:
             pool.wait_open()
             runs = 1 if info.deterministic else repeats or _REPEATS
@@ -91,3 +96,16 @@ def workbench(
         finally:
             builders.close()
             pool.close()
+
+
+def _builder_of(problem: Problem, info: BoardInfo) -> Callable[[], Builder]:
+    """Makes the builder of a problem, in any process."""
+    store = ArtifactStore(ARTIFACT_FOLDER.resolve())
+    request = BuildRequest(
+        problem.spec.load_name, problem.shape, problem.dtype, info.target, store, problem.outputs
+    )
+    return functools.partial(KernelBuilder, request)
+
+
+def _load_joint_board(name: str) -> Board:
+    return JointBoard(load_board(name))

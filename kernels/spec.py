@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rvv_runner.board import BoardInfo
     from search_spaces.space import SearchSpace
 
-__all__ = ["OWN_OUTPUTS", "Constants", "Grid", "KernelSpec", "Outputs", "Problem"]
+__all__ = ["OWN_OUTPUTS", "Constants", "Grid", "KernelSpec", "Outputs", "Problem", "shape_text"]
 
 Grid = tuple[int, int, int]
 Constants = Mapping[str, ParameterValue]
@@ -106,6 +106,11 @@ class KernelSpec:
         from engine.kernel_source import source_digest
 
         return source_digest(self.kernel, self.launch_source)
+
+
+def shape_text(shape: Mapping[str, int]) -> str:
+    """A shape as the user would write it: "M=256,N=512"."""
+    return ",".join(f"{name}={size}" for name, size in shape.items())
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -70,6 +70,16 @@ class Measurement:
     def time_s(self) -> float | None:
         """The median kernel time in seconds, or None where nothing was timed."""
         return statistics.median(self.times_s) if self.times_s else None
+
+    def plus(self, more: Measurement) -> Measurement:
+        """This and later runs of the same artifact as one; the counters are this one's."""
+        errors = [m.max_abs_error for m in (self, more) if m.max_abs_error is not None]
+        return replace(
+            self,
+            times_s=self.times_s + more.times_s,
+            max_abs_error=max(errors, default=None),
+            conditions={**self.conditions, **more.conditions},
+        )
 
 
 def _relative(path: Path) -> str:

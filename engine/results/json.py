@@ -7,9 +7,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict
 
+from engine.results.shapes import ShapeTimes
 from engine.results.summary import Summary, counters_of
 from engine.trials import StoredTrial
 from engine.tuning import TuningResult
+from kernels.spec import shape_text
 
 __all__ = ["json_text", "json_value", "study_record"]
 
@@ -36,7 +38,7 @@ def study_record(result: TuningResult) -> dict[str, object]:
     winner = summary.winner
     return {
         "kernel": result.problem.spec.name,
-        "shape": dict(result.problem.shape),
+        **_shapes(result),
         "dtype": result.problem.dtype,
         "device": result.device,
         "sampler": result.sampler,
@@ -70,6 +72,27 @@ def study_record(result: TuningResult) -> dict[str, object]:
     }
 
 
+def _shapes(result: TuningResult) -> dict[str, object]:
+    """The shape, or every shape with what the winner brings and costs there."""
+    if not result.more_problems:
+        return {"shape": dict(result.problem.shape)}
+    shapes = [problem.shape for problem in (result.problem, *result.more_problems)]
+    times = result.summary.shapes
+    return {"shapes": [{"shape": dict(s), **_times(times.get(shape_text(s)))} for s in shapes]}
+
+
+def _times(times: ShapeTimes | None) -> dict[str, object]:
+    if times is None:
+        return {}
+    return {
+        "winner_s": times.winner_s,
+        "default_s": times.default_s,
+        "speedup_over_default": times.speedup,
+        "quickest_tried_s": times.quickest_s,
+        "slower_than_quickest": times.cost,
+    }
+
+
 def trial_record(trial: StoredTrial, summary: Summary) -> dict[str, object]:
     """One correct trial, with the ELF that was measured."""
     return {
@@ -82,4 +105,5 @@ def trial_record(trial: StoredTrial, summary: Summary) -> dict[str, object]:
         "elf_path": trial.attributes.get("elf_path"),
         "elf_sha256": trial.attributes.get("elf_sha256"),
         "run_command": trial.attributes.get("run_command"),
+        **({"shapes": trial.attributes["shapes"]} if "shapes" in trial.attributes else {}),
     }

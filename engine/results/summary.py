@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.comparison import Comparison
+from engine.results.shapes import ShapeTimes, times_at_shapes
 from engine.trials import StoredTrial
 from search_spaces.config import Config
 
@@ -49,6 +50,8 @@ class Summary:
         first_reasons: for each status but "correct", what went wrong the first time, and with what.
         comparison: what measuring the leaders again showed; None where that was not done, as on a
             board that repeats itself to the bit.
+        shapes: in a study of several shapes, the winner's times at each; their geometric means are
+            the times of all trials.
     """
 
     best: tuple[StoredTrial, ...]
@@ -57,6 +60,7 @@ class Summary:
     statuses: Mapping[str, int]
     first_reasons: Mapping[str, str]
     comparison: Comparison | None = None
+    shapes: Mapping[str, ShapeTimes] = field(default_factory=dict)
 
     @property
     def winner(self) -> StoredTrial | None:
@@ -95,6 +99,7 @@ def summarise(
         statuses=Counter(str(trial.status) for trial in trials),
         first_reasons=_first_reasons(trials),
         comparison=comparison,
+        shapes=times_at_shapes(correct, best[0], of_default) if best else {},
     )
 
 

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from engine.events import BoardRecord
 from engine.results.leaders import leader_lines, leaders_table, noise_sentence
+from engine.results.shapes import shape_lines, shapes_table
 from engine.results.summary import Summary, counters_of
 from engine.results.units import count_text, short_config, speedup_text, time_text
 from engine.study import artifacts_dir
@@ -79,6 +80,8 @@ def _print_tables(result: TuningResult, console: Console) -> None:
         console.print(_best_table(summary))
     else:
         console.print("No configuration was valid.")
+    if summary.shapes:
+        console.print(shapes_table(summary.shapes, estimated=summary.estimated))
     if summary.comparison is not None:
         console.print(leaders_table(summary.comparison))
         console.print(noise_sentence(summary.comparison), highlight=False)
@@ -101,7 +104,8 @@ def _best_table(summary: Summary) -> Table:
     table = Table(title=f"The best of {sum(summary.statuses.values())} configurations", box=SIMPLE)
     table.add_column("")
     table.add_column("configuration", no_wrap=True)
-    for heading in (f"time{label}", f"cycles{label}", "speed-up"):
+    time = "mean time" if summary.shapes else "time"
+    for heading in (f"{time}{label}", f"cycles{label}", "speed-up"):
         table.add_column(heading, justify="right")
     rows = list(summary.best)
     if summary.default is not None and summary.default not in rows:
@@ -158,6 +162,7 @@ def _lines(result: TuningResult) -> list[str]:
         if speedup is not None:
             fields.append(f"speedup={speedup:.3f}")
         lines.append("\t".join([*fields, f"config={trial.config}"]))
+    lines += shape_lines(summary.shapes)
     lines += [] if summary.comparison is None else leader_lines(summary.comparison)
     lines += [
         f"counter={change.name}\tdefault={change.default:.0f}\twinner={change.winner:.0f}"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pandas
 
+from engine.results.shapes import times_at
 from engine.results.summary import counters_of
 from engine.trials import StoredTrial
 
@@ -18,8 +19,9 @@ _FEWEST_TRIALS = 5
 def trials_table(trials: Sequence[StoredTrial]) -> pandas.DataFrame:
     """One row a trial that was measured: number, status, time in seconds, parameters, counters.
 
-    What a trial does not have stays empty. Counters come last, with names that begin with
-    "counter.", so that none is taken for a parameter.
+    In a study of several shapes the time is the geometric mean, and the time at each has a column
+    of its own. What a trial does not have stays empty. Counters come last, with names that begin
+    with "counter.", so that none is taken for a parameter.
     """
     rows = []
     for trial in trials:
@@ -28,7 +30,8 @@ def trials_table(trials: Sequence[StoredTrial]) -> pandas.DataFrame:
         counters = {f"counter.{name}": value for name, value in counters_of(trial).items()}
         about = {name: trial.attributes.get(name) for name in ("board", "reason")}
         row = {"number": trial.number, "status": trial.status, "time_s": trial.time_s}
-        rows.append({**row, **about, **trial.config, **counters})
+        at_shapes = {f"time_s at {shape}": time_s for shape, time_s in times_at(trial).items()}
+        rows.append({**row, **at_shapes, **about, **trial.config, **counters})
     table = pandas.DataFrame(rows)
     counted = [name for name in table.columns if name.startswith("counter.")]
     return table[[name for name in table.columns if name not in counted] + counted]
