@@ -48,7 +48,17 @@ MISTAKES = [
     (
         "tune",
         "matmul --shape M=1 --shape M=2 --study mine",
-        "there is a study for each --shape: leave --study out",
+        "there is a study for each --shape: leave --study out, or add --together",
+    ),
+    (
+        "tune",
+        "matmul --shape M=1 --together",
+        "--together is for several shapes: give --shape at least twice",
+    ),
+    (
+        "tune",
+        "matmul --shape M=64 --shape M=64,N=512 --together",
+        "the shape M=64,N=512,K=256 is given twice: give it once",
     ),
     (
         "tune",
