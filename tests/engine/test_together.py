@@ -159,12 +159,13 @@ def test_no_reader_takes_the_study_for_one_of_a_single_shape(tmp_path: Path) -> 
 
 def test_it_begins_with_the_study_that_is_near_all_its_shapes(tmp_path: Path) -> None:
     storage = str(tmp_path / "j.journal")
-    far, near = {"M": 64, "N": 8}, {"M": 64, "N": 32}
-    for shape in (far, near):
+    near_one, near_all = {"M": 64, "N": 16}, {"M": 256, "N": 32}
+    for shape in (near_one, near_all):
         tune(storage, replace(IDENTITY, shape=shape))
-    past = history_of(open_study(storage, JOINT, SPACE), JOINT)
+    wide = replace(IDENTITY, more_shapes=({"M": 1024, "N": 32},))
+    past = history_of(open_study(storage, wide, SPACE), wide)
     assert past is not None
-    assert past.name == replace(IDENTITY, shape=near).name
+    assert past.name == replace(IDENTITY, shape=near_all).name
     assert past.trials[0][1] == min(map(time_of, [config for config, _ in past.trials]))
 
 
