@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 from scipy.optimize import minimize
 
-__all__ = ["GaussianProcess", "Hyperparameters", "Levels", "fit"]
+__all__ = ["GaussianProcess", "Hyperparameters", "Inputs", "Levels", "fit"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,6 +31,14 @@ _NOISE_PRIOR = (float(np.log(1e-2)), 1.5)
 _LENGTH_SCALE_BOUNDS = (-4.0, 5.0)
 _VARIANCE_BOUNDS = (-6.0, 4.0)
 _NOISE_BOUNDS = (-10.0, 2.0)
+
+# Of the part that depends on what a source model expects, by judgement: the sum of an offset, a
+# line and a Matern-5/2 kernel takes in that the source is right, is of no use or is wrong. All in
+# units of standardised targets.
+_OFFSET_DEVIATION = 1.0
+_SLOPE_DEVIATION = 0.7
+_CURVE_DEVIATION = 1.0
+_CURVE_LENGTH = 1.0
 
 # The second start of the fit, against the prior's means: shorter length scales and less noise.
 _SHORTER = -1.0
@@ -71,6 +79,23 @@ class Levels:
 
 
 @dataclass(frozen=True)
+class Inputs:
+    """Configurations, as the kernel compares them.
+
+    Args:
+        rows: shape (rows, levels), 1 for each level that a configuration has and 0 elsewhere.
+        expected: shape (rows,), what a source model expects of each in standardised targets; None
+            without one.
+    """
+
+    rows: Floats
+    expected: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True)
 class Hyperparameters:
     """What the kernel is made of.
 
@@ -98,42 +123,48 @@ class GaussianProcess:
 
     The kernel is a sum of two: a Matern-5/2 kernel over all parameters together, and the mean of
     such kernels over each parameter alone (Duvenaud, Nickisch and Rasmussen, "Additive Gaussian
-    processes", 2011), which learns from few trials what each value is worth. The other formulae are
-    those of Rasmussen and Williams, "Gaussian processes for machine learning" (2006), section 2.2.
+    processes", 2011), which learns from few trials what each value is worth. Where a source model
+    expects something, a third part says how that tells on the targets. The other formulae are those
+    of Rasmussen and Williams, "Gaussian processes for machine learning" (2006), section 2.2.
 
     Args:
         levels: of the space.
-        rows: shape (rows, levels), 1 for each level that a configuration has and 0 elsewhere.
+        inputs: of the trials.
         targets: shape (rows,), standardised.
         hyperparameters: of the kernel.
     """
 
     def __init__(
-        self, levels: Levels, rows: Floats, targets: Floats, hyperparameters: Hyperparameters
+        self, levels: Levels, inputs: Inputs, targets: Floats, hyperparameters: Hyperparameters
     ) -> None:
         self._kernel = _Kernel(levels, hyperparameters)
-        self._rows = rows
-        covariance = self._kernel(rows, rows).total
-        covariance[np.diag_indices(len(rows))] += hyperparameters.noise_variance + _JITTER
+        self._inputs = inputs
+        covariance = self._kernel(inputs.rows, inputs.rows).total + _by_source(inputs, inputs)
+        covariance[np.diag_indices(len(inputs))] += hyperparameters.noise_variance + _JITTER
         self._factor: Floats = cholesky(covariance, lower=True, check_finite=False)
         self._weights: Floats = cho_solve((self._factor, True), targets, check_finite=False)
         self._variance = hyperparameters.joint_variance + hyperparameters.additive_variance
 
-    def predict(self, rows: Floats) -> tuple[Floats, Floats]:
-        """Mean and standard deviation of the function at rows of shape (rows, levels)."""
-        cross = self._kernel(rows, self._rows).total
+    def predict(self, inputs: Inputs) -> tuple[Floats, Floats]:
+        """Mean and standard deviation of the function at other configurations."""
+        cross = self._kernel(inputs.rows, self._inputs.rows).total
+        cross += _by_source(inputs, self._inputs)
         explained = solve_triangular(self._factor, cross.T, lower=True, check_finite=False)
-        variance = self._variance - np.einsum("ij,ij->j", explained, explained)
+        variance = (
+            self._variance
+            + _variance_by_source(inputs)
+            - np.einsum("ij,ij->j", explained, explained)
+        )
         return cross @ self._weights, np.sqrt(np.maximum(variance, _JITTER**2))
 
 
-def fit(levels: Levels, rows: Floats, targets: Floats) -> Hyperparameters:
+def fit(levels: Levels, inputs: Inputs, targets: Floats) -> Hyperparameters:
     """The most probable hyperparameters: likelihood times prior, from two fixed starts.
 
     Args:
-        levels, rows, targets: as of `GaussianProcess`.
+        levels, inputs, targets: as of `GaussianProcess`.
     """
-    posterior = Posterior(levels, rows, targets)
+    posterior = Posterior(levels, inputs, targets)
     other_bounds = [_VARIANCE_BOUNDS, _VARIANCE_BOUNDS, _NOISE_BOUNDS]
     results = [
         minimize(
@@ -155,12 +186,13 @@ class Posterior:
     Called with a vector of logarithms, in the order of the fields of `Hyperparameters`.
 
     Args:
-        levels, rows, targets: as of `GaussianProcess`.
+        levels, inputs, targets: as of `GaussianProcess`.
     """
 
-    def __init__(self, levels: Levels, rows: Floats, targets: Floats) -> None:
+    def __init__(self, levels: Levels, inputs: Inputs, targets: Floats) -> None:
         self._levels = levels
-        self._rows = rows
+        self._rows = inputs.rows
+        self._by_source = _by_source(inputs, inputs)
         self._targets = targets
         count = levels.parameters
         scale_prior = (_LENGTH_SCALE_PRIOR[0] + np.log(max(count, 1)) / 2, _LENGTH_SCALE_PRIOR[1])
@@ -180,7 +212,8 @@ class Posterior:
         noise_variance = np.exp(logarithms[-1])
         identity = np.eye(len(self._rows))
         try:
-            factor = cholesky(parts.total + (noise_variance + _JITTER) * identity, lower=True)
+            covariance = parts.total + self._by_source + (noise_variance + _JITTER) * identity
+            factor = cholesky(covariance, lower=True)
         except LinAlgError:
             return np.inf, np.zeros_like(logarithms)
         weights = cho_solve((factor, True), self._targets)
@@ -249,6 +282,25 @@ class _Kernel:
         by_joint = (rows.T @ (slope * joint) @ rows) * self._squares
         by_additive = (rows.T @ slope @ rows) * self._share * _matern_slope(self._alone)
         return self._levels.sums(by_joint + by_additive * self._alone**2)
+
+
+def _by_source(inputs: Inputs, others: Inputs) -> Floats | float:
+    """The part of the covariance that comes from what a source model expects."""
+    if inputs.expected is None or others.expected is None:
+        return 0.0
+    distance = np.abs(inputs.expected[:, None] - others.expected) / _CURVE_LENGTH
+    line = _SLOPE_DEVIATION**2 * np.outer(inputs.expected, others.expected)
+    result: Floats = _OFFSET_DEVIATION**2 + line + _CURVE_DEVIATION**2 * _matern(distance)
+    return result
+
+
+def _variance_by_source(inputs: Inputs) -> Floats | float:
+    """The diagonal of the same for one set of inputs."""
+    if inputs.expected is None:
+        return 0.0
+    line = _SLOPE_DEVIATION**2 * inputs.expected**2
+    result: Floats = _OFFSET_DEVIATION**2 + line + _CURVE_DEVIATION**2
+    return result
 
 
 def _matern(distance: Floats) -> Floats:

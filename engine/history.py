@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from engine.study import FORMAT_VERSION, StudyIdentity
-from engine.trials import StoredTrials
+from engine.trials import StoredTrial, StoredTrials
 from search_spaces.config import Config
 
 __all__ = ["PastStudy", "history_of"]
 
 _HISTORY = "history"  # name of the study's attribute
 
-# Correct trials that a study has to have before its best says anything, and how many of the
-# quickest are kept: the space may not hold all of them at another shape.
+# Correct trials that a study has to have before its best says anything, and how many trials are
+# kept with the new study: the quickest half, and the latest others.
 _FEWEST_TRIALS = 5
-_KEPT_TRIALS = 20
+_KEPT_TRIALS = 200
 
 # How far away a study is, in doublings of one dimension of the problem. By judgement: on another
 # board most of what decides a block's size differs, with another compiler little does.
@@ -28,18 +28,18 @@ _MADE_OTHERWISE = 0.25
 
 @dataclass(frozen=True)
 class PastStudy:
-    """The quickest trials of a study, as suggestions to another one.
+    """Trials of a study, as what another one begins with.
 
     Its times were taken at another shape, on another board or with another compiler; they order
     its configurations and are never results of the study that begins with them.
 
     Args:
         name: of the study they are from.
-        trials: configurations and their times in seconds, the quickest first.
+        trials: configurations and their times in seconds, the quickest first; None for a failure.
     """
 
     name: str
-    trials: tuple[tuple[Config, float], ...]
+    trials: tuple[tuple[Config, float | None], ...]
 
     def to_json(self) -> dict[str, object]:
         """JSON values only."""
@@ -72,11 +72,21 @@ def _nearest(stored: StoredTrials, identity: StudyIdentity) -> PastStudy | None:
         distance = _distance(identity, attributes)
         if distance is None:
             continue
-        timed = [(t.config, t.time_s) for t in stored.trials_of(name) if t.time_s is not None]
-        if len(timed) >= _FEWEST_TRIALS:
-            timed.sort(key=lambda pair: pair[1])
-            found.append((distance, -len(timed), PastStudy(name, tuple(timed[:_KEPT_TRIALS]))))
+        trials = stored.trials_of(name)
+        correct = sum(trial.time_s is not None for trial in trials)
+        if correct >= _FEWEST_TRIALS:
+            found.append((distance, -correct, PastStudy(name, _kept(trials))))
     return min(found, key=lambda entry: entry[:2])[2] if found else None
+
+
+def _kept(trials: Iterable[StoredTrial]) -> tuple[tuple[Config, float | None], ...]:
+    """Those with an outcome of their configuration's own, the quickest first and failures last."""
+    settled = [trial for trial in trials if trial.status not in (None, "board", "constraint")]
+    settled.sort(key=lambda trial: (trial.time_s is None, trial.time_s or 0.0, trial.number))
+    quickest, others = settled[: _KEPT_TRIALS // 2], settled[_KEPT_TRIALS // 2 :]
+    latest = sorted(trial.number for trial in others)[-(_KEPT_TRIALS // 2) :]
+    kept = [*quickest, *(trial for trial in others if trial.number in latest)]
+    return tuple((trial.config, trial.time_s) for trial in kept)
 
 
 def _distance(identity: StudyIdentity, attributes: Mapping[str, object]) -> float | None:

@@ -15,6 +15,7 @@ from engine.candidates import Candidates
 from engine.encoding import Encoding
 from engine.samplers import Sampler
 from engine.situation import Situation
+from engine.source_model import SourceModel
 from search_spaces.config import Config, ParameterValue
 from search_spaces.space import Rule
 
@@ -69,14 +70,22 @@ class Proposals:
         candidates: the valid configurations.
         sampler: what proposes.
         seed: of the whole study.
+        source: what a history leads to expect, None without one.
     """
 
-    def __init__(self, candidates: Candidates, sampler: Sampler, seed: int) -> None:
+    def __init__(
+        self,
+        candidates: Candidates,
+        sampler: Sampler,
+        seed: int,
+        source: SourceModel | None = None,
+    ) -> None:
         self._candidates = candidates
         self._sampler = sampler
         self._encoding = Encoding(candidates.space, ranks=sampler.sees_ranks)
         self._distributions = self._encoding.distributions
         self._seed = seed
+        self._source = source
         self._free = np.ones(len(candidates), dtype=bool)
         self._study = optuna.create_study(storage=None)
         # The trial of each candidate that was taken, in the order of taking.
@@ -94,7 +103,9 @@ class Proposals:
         """What a proposal would be made from now."""
         rng = np.random.default_rng((self._seed, self._takings))
         taken = tuple(self._trial_numbers)
-        return Situation(self._candidates, self._free, taken, self._times_s, rng, self._seed)
+        return Situation(
+            self._candidates, self._free, taken, self._times_s, rng, self._seed, self._source
+        )
 
     def propose(self) -> Proposal:
         """A free candidate, and what had to be taught on the way to it.

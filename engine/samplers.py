@@ -38,6 +38,12 @@ _TURNS = 3
 # tried.
 _TURNS_END = 300
 
+# With a history that TPE knows nothing of, it has no turn before so many trials.
+_TURNS_START_WITH_SOURCE = 25
+
+# What makes something of a history as a whole; the others only try its quickest.
+_WITH_SOURCE = ("auto", "gp")
+
 Combination = Mapping[str, ParameterValue]
 SamplerFactory = Callable[[Situation], BaseSampler]
 
@@ -49,10 +55,12 @@ class Sampler:
     Args:
         make: makes one of Optuna's samplers for one proposal.
         sees_ranks: whether ordered parameters are numbers to it, as of `Encoding`.
+        sees_source: whether it asks what a history leads to expect.
     """
 
     make: SamplerFactory
     sees_ranks: bool = False
+    sees_source: bool = False
 
 
 class _Joint(BaseSampler):
@@ -162,7 +170,8 @@ def _taking_turns(often: SamplerFactory, seldom: SamplerFactory) -> SamplerFacto
 
     def make(situation: Situation) -> BaseSampler:
         tried = len(situation.taken)
-        gives_way = tried < _TURNS_END and tried % _TURNS == _TURNS - 1
+        start = 0 if situation.source is None else _TURNS_START_WITH_SOURCE
+        gives_way = start <= tried < _TURNS_END and tried % _TURNS == _TURNS - 1
         return seldom(situation) if gives_way else often(situation)
 
     return make
@@ -191,4 +200,4 @@ def sampler_named(name: str) -> Sampler:
         return Sampler(imported_sampler(name), sees_ranks(name))
     if name not in SAMPLERS:
         raise UserError(f"there is no sampler named {name}: {nearest(name, SAMPLERS)}")
-    return Sampler(SAMPLERS[name]())
+    return Sampler(SAMPLERS[name](), sees_source=name in _WITH_SOURCE)

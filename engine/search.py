@@ -11,7 +11,8 @@ from engine.candidates import Candidates
 from engine.comparison import Comparison
 from engine.proposals import Proposals
 from engine.samplers import sampler_named
-from engine.suggestions import History, next_suggestion, suggestions
+from engine.source_model import source_model
+from engine.suggestions import History, Suggestions
 from engine.surrogate import SurrogateSearch
 from engine.trials import StoredTrial, StoredTrials
 from rvv_runner.measurement import Status
@@ -40,7 +41,8 @@ class Search:
         trials: the study to go on with, one in memory where there is none.
         history: what was measured elsewhere (another shape, board or compiler): configurations with
             times in seconds that can be compared with each other, or None for a failure. Its best
-            are tried early, for as long as they keep ahead; its times are never results here.
+            are tried early, and samplers with a model learn from all of it; its times are never
+            results here.
 
     Raises:
         UserError: for an unknown sampler, and for a space without a valid configuration.
@@ -59,8 +61,10 @@ class Search:
         self._space = space
         self._candidates = Candidates(space)
         self._default = self._number_of_default()
-        self._suggestions = suggestions(self._candidates, history)
-        self._proposals = Proposals(self._candidates, proposer, seed)
+        known = list(history)
+        source = source_model(self._candidates, known) if proposer.sees_source else None
+        self._suggestions = Suggestions(self._candidates, known, has_model=source is not None)
+        self._proposals = Proposals(self._candidates, proposer, seed, source)
         self._forecast = SurrogateSearch()
         self._stored = StoredTrials.in_memory() if trials is None else trials
         # The trial that holds each candidate which is being tried or has been.
@@ -238,7 +242,7 @@ class Search:
         """A free candidate with its sampler's notes; violations met on the way are recorded."""
         if self._default is not None and self._proposals.free[self._default]:
             return self._default, {}
-        suggestion = next_suggestion(self._suggestions, self._holders, self._times_s())
+        suggestion = self._suggestions.next(self._holders, self._times_s())
         if suggestion is not None:
             return suggestion, {}
         proposal = self._proposals.propose()

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.candidates import Candidates
+from engine.source_model import SourceModel
 
 __all__ = ["Situation"]
 
@@ -25,6 +26,7 @@ class Situation:
             is taken and not here is being tried now.
         rng: the source of chance of this proposal.
         seed: of the whole study.
+        source: what a history leads to expect, None without one.
     """
 
     candidates: Candidates
@@ -33,6 +35,7 @@ class Situation:
     times_s: Mapping[int, float | None]
     rng: np.random.Generator
     seed: int = 0
+    source: SourceModel | None = None
 
     def quickest(self, count: int) -> list[int]:
         """The candidates with the shortest times, the quickest first; `count` at most."""

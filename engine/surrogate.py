@@ -9,17 +9,25 @@ import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
 from engine.acquisition import log_expected_improvement
-from engine.gaussian_process import GaussianProcess, Hyperparameters, fit
+from engine.gaussian_process import GaussianProcess, Hyperparameters, Inputs, fit
 from engine.situation import Situation
 from engine.spread import spread
+from engine.targets import Scale, scaled, targets
 
-__all__ = ["SurrogateSearch", "targets"]
+__all__ = ["SurrogateSearch"]
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
 # Trials that spread over the space before the model takes over: few, since it is of use at once.
 _SPREAD_TRIALS = 5
+
+# With a history to expect something from: the default and what was quickest there.
+_TRIALS_WITH_SOURCE = 2
+
+# How much slower a configuration is expected to be, in standard deviations of the targets, for each
+# by which it was slower elsewhere; what the trials say soon outweighs it.
+_TRUST = 1.0
 
 # Free candidates whose expected improvement is computed: a random sample of so many, and all that
 # differ in one parameter from one of the quickest so far.
@@ -33,10 +41,6 @@ _MAX_FITTED_ROWS = 150
 
 # Hyperparameters are fitted again each time the trials have grown by one part in so many.
 _REFIT_PARTS = 20
-
-# A time is told to the model up to so many times as far above the median as the best is below it,
-# on the scale of logarithms: how bad the bad ones are says nothing about the good ones.
-_TAIL_WIDTH = 1.0
 
 # A configuration that a soft rule doubts is expected to be slower by so many standard deviations of
 # the targets for each such rule: enough to come later, little enough to be outweighed by trials.
@@ -60,7 +64,7 @@ class SurrogateSearch:
 
     def __call__(self, situation: Situation) -> int:
         """The number of a free candidate."""
-        if len(situation.taken) < _SPREAD_TRIALS or not situation.quickest(1):
+        if len(situation.taken) < _first_trials(situation) or not situation.quickest(1):
             return spread(situation)
         choice = _worth_a_look(situation)
         with self._threads.limit(limits=1, user_api="blas"):
@@ -79,8 +83,8 @@ class SurrogateSearch:
         with self._threads.limit(limits=1, user_api="blas"):
             gain = self._log_gain(situation, choice)
         numbers = _learnt_from(situation.taken, situation.times_s, _MAX_ROWS)
-        unit = _held_back([situation.times_s[number] for number in numbers]).std()
-        return float(np.exp(gain.max()) * unit)
+        _, scale = scaled([situation.times_s[n] for n in numbers], _scale_elsewhere(situation))
+        return float(np.exp(gain.max()) * scale.deviation)
 
     def _log_gain(self, situation: Situation, choice: Numbers) -> Floats:
         """Logarithm of the expected improvement of candidates.
@@ -90,22 +94,21 @@ class SurrogateSearch:
         (2010): the expectation stays, and nothing is gained there any more. What soft rules doubt
         is expected to be slower until it is seen.
         """
-        candidates = situation.candidates
-        doubts = _DOUBT * candidates.doubts
+        levels = situation.candidates.levels
+        prior = _prior_mean(situation)
         hyperparameters = self._hyperparameters(situation)
         numbers = _learnt_from(situation.taken, situation.times_s, _MAX_ROWS)
-        known = targets([situation.times_s[number] for number in numbers])
-        values = known - doubts[numbers]
-        rows = candidates.indicators(numbers)
-        process = GaussianProcess(candidates.levels, rows, values, hyperparameters)
+        known = _targets(situation, numbers)
+        values = known - prior[numbers]
+        process = GaussianProcess(levels, _inputs(situation, numbers), values, hyperparameters)
         being_tried = [number for number in situation.taken if number not in situation.times_s]
         if being_tried:
-            pending = candidates.indicators(being_tried)
-            expected, _ = process.predict(pending)
-            rows, believed = np.concatenate([rows, pending]), np.concatenate([values, expected])
-            process = GaussianProcess(candidates.levels, rows, believed, hyperparameters)
-        mean, deviation = process.predict(candidates.indicators(choice.tolist()))
-        return log_expected_improvement(mean + doubts[choice], deviation, float(known.min()))
+            expected, _ = process.predict(_inputs(situation, being_tried))
+            believed = np.concatenate([values, expected])
+            inputs = _inputs(situation, numbers + being_tried)
+            process = GaussianProcess(levels, inputs, believed, hyperparameters)
+        mean, deviation = process.predict(_inputs(situation, choice.tolist()))
+        return log_expected_improvement(mean + prior[choice], deviation, float(known.min()))
 
     def _hyperparameters(self, situation: Situation) -> Hyperparameters:
         """Fitted to the outcomes of a number of first trials that grows in steps."""
@@ -113,39 +116,37 @@ class SurrogateSearch:
         first = situation.taken[: len(situation.taken) // step * step]
         numbers = _learnt_from(first, situation.times_s, _MAX_FITTED_ROWS)
         if self._fitted is None or self._fitted[0] != numbers:
-            candidates = situation.candidates
-            values = targets([situation.times_s[number] for number in numbers])
-            values = values - _DOUBT * candidates.doubts[numbers]
-            rows = candidates.indicators(numbers)
-            self._fitted = numbers, fit(candidates.levels, rows, values)
+            values = _targets(situation, numbers) - _prior_mean(situation)[numbers]
+            inputs = _inputs(situation, numbers)
+            self._fitted = numbers, fit(situation.candidates.levels, inputs, values)
         return self._fitted[1]
 
 
-def targets(times_s: Sequence[float | None]) -> Floats:
-    """What the model learns: logarithms of the times, standardised, the slow ones held back.
-
-    A failure counts as the slowest. Where all times are the same, and where all failed, zeros.
-
-    Args:
-        times_s: times in seconds, all positive; None for a failure.
-    """
-    values = _held_back(times_s)
-    if len(set(values.tolist())) <= 1:
-        return np.zeros(len(values))
-    standardised: Floats = (values - values.mean()) / values.std()
-    return standardised
+def _first_trials(situation: Situation) -> int:
+    """Trials before the model takes over."""
+    return _SPREAD_TRIALS if situation.source is None else _TRIALS_WITH_SOURCE
 
 
-def _held_back(times_s: Sequence[float | None]) -> Floats:
-    """Logarithms of the times, those that are far above the median cut off; zeros without any."""
-    logarithms = np.log([np.nan if seconds is None else seconds for seconds in times_s])
-    known = logarithms[~np.isnan(logarithms)]
-    if len(known) == 0:
-        return np.zeros(len(logarithms))
-    best, median, worst = np.quantile(known, (0, 0.5, 1))
-    limit = min(median + _TAIL_WIDTH * (median - best), worst) if median > best else worst
-    held_back: Floats = np.where(np.isnan(logarithms), limit, np.minimum(logarithms, limit))
-    return held_back
+def _prior_mean(situation: Situation) -> Floats:
+    """What is expected of each candidate before anything is tried, in standardised targets."""
+    doubted = _DOUBT * situation.candidates.doubts.astype(np.float64)
+    return doubted if situation.source is None else doubted + _TRUST * situation.source.expected
+
+
+def _inputs(situation: Situation, numbers: list[int]) -> Inputs:
+    """Candidates as the model compares them."""
+    rows = situation.candidates.indicators(numbers)
+    source = situation.source
+    return Inputs(rows, None if source is None else source.expected[numbers])
+
+
+def _targets(situation: Situation, numbers: list[int]) -> Floats:
+    """What the model learns of candidates that have an outcome."""
+    return targets([situation.times_s[n] for n in numbers], _scale_elsewhere(situation))
+
+
+def _scale_elsewhere(situation: Situation) -> Scale | None:
+    return None if situation.source is None else situation.source.scale
 
 
 def _learnt_from(

@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from search_helpers import IDENTITY, SPACE, run, time_of
 
+from engine.candidates import Candidates
 from engine.history import history_of
 from engine.samplers import SAMPLERS
 from engine.search import Search
+from engine.source_model import source_model
 from engine.study import StudyIdentity, open_study
+from engine.suggestions import History
 from search_spaces.config import Config
 from search_spaces.space import Parameter, SearchSpace
 
@@ -28,19 +32,56 @@ def tell(search: Search, count: int) -> list[Config]:
 
 
 @pytest.mark.parametrize("sampler", sorted(SAMPLERS))
-def test_the_best_of_the_history_come_early(sampler: str) -> None:
-    search = Search(SPACE, sampler, history=reversed(GOOD))
+def test_the_best_of_a_short_history_come_early(sampler: str) -> None:
+    search = Search(SPACE, sampler, history=reversed(GOOD[:19]))
     asked = tell(search, 6)
     assert asked[0] == SPACE.default
     assert [time_of(config) for config in asked[1:]] == [time_of(config) for config in ORDER[:5]]
     assert search.best() == (ORDER[0], time_of(ORDER[0]))
 
 
-def test_a_misleading_history_costs_one_trial() -> None:
-    asked = tell(Search(SPACE, "auto", 3, history=MISLEADING), 30)
+@pytest.mark.parametrize("sampler", ["auto", "gp"])
+def test_a_model_finds_what_the_history_only_points_at(sampler: str) -> None:
+    asked = tell(Search(SPACE, sampler, history=GOOD[12:]), 4)
+    assert asked[:2] == [SPACE.default, ORDER[12]]
+    assert ORDER[0] in asked[2:]
+
+
+@pytest.mark.parametrize(("sampler", "known"), [("auto", 96), ("auto", 19), ("tpe", 96)])
+def test_a_misleading_history_costs_one_trial(sampler: str, known: int) -> None:
+    """Of the first trials; later a model may try one of them to find out."""
+    asked = tell(Search(SPACE, sampler, 3, history=MISLEADING[-known:]), 30)
     worst = ORDER[:-6:-1]
     assert [config in worst for config in asked[:7]] == [0, 1, 0, 0, 0, 0, 0]
     assert len(set(asked)) == 30
+
+
+def test_what_a_history_leads_to_expect_does_not_depend_on_its_unit() -> None:
+    candidates = Candidates(SPACE)
+    here, slower = (source_model(candidates, [(c, k * time_of(c)) for c in ORDER]) for k in (1, 7))
+    assert here is not None
+    assert slower is not None
+    np.testing.assert_allclose(here.expected, slower.expected, atol=1e-6)
+    expected = [here.expected[candidates.number(config)] for config in ORDER]
+    assert expected[0] < min(expected[5:])
+
+
+def test_the_shortest_time_of_a_configuration_counts() -> None:
+    candidates = Candidates(SPACE)
+    twice = [*GOOD, *((config, None) for config in ORDER), *((c, 9 * t) for c, t in GOOD)]
+    once, again = source_model(candidates, GOOD), source_model(candidates, twice)
+    assert once is not None
+    assert again is not None
+    np.testing.assert_array_equal(once.expected, again.expected)
+
+
+@pytest.mark.parametrize(
+    "history",
+    [GOOD[:19], [(config, 1.0) for config in ORDER], [(config, None) for config in ORDER]],
+    ids=["short", "all-the-same", "failures"],
+)
+def test_a_history_without_much_to_tell_makes_no_model(history: History) -> None:
+    assert source_model(Candidates(SPACE), history) is None
 
 
 def test_a_history_of_failures_and_strangers_is_none() -> None:
@@ -88,7 +129,24 @@ def test_the_nearest_study_of_the_kernel_is_the_history(tmp_path: Path) -> None:
     best = search.best()
     assert best is not None
     assert past.trials[0] == best
-    assert len(past.trials) == 20
+    assert set(past.trials) == {(trial.config, trial.time_s) for trial in search.trials()}
+
+
+def test_of_a_long_study_the_quickest_and_the_latest_are_kept(tmp_path: Path) -> None:
+    columns = Parameter("COLUMNS", tuple(range(1, 301)))
+    space = SearchSpace((columns,))
+    storage = str(tmp_path / "j.journal")
+    identity = replace(IDENTITY, shape={"M": 64, "N": 64})
+    search = Search(space, "random", 1, open_study(storage, identity, space))
+    while (config := search.ask()) is not None:
+        search.tell(config, None if config["COLUMNS"] == 7 else float(config["COLUMNS"]))
+    past = history_of(open_study(storage, IDENTITY, SPACE), IDENTITY)
+    assert past is not None
+    assert len(past.trials) == 200
+    kept = [time_s for _, time_s in past.trials]
+    assert kept[:100] == [float(n) for n in range(1, 102) if n != 7]
+    latest = [t.time_s for t in search.trials() if t.time_s not in kept[:100]][-100:]
+    assert set(kept[100:]) == set(latest)
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,11 @@ from search_helpers import SPACE, run, time_of
 
 from engine.acquisition import log_expected_improvement
 from engine.candidates import Candidates
-from engine.gaussian_process import GaussianProcess, Hyperparameters, Posterior, fit
+from engine.gaussian_process import GaussianProcess, Hyperparameters, Inputs, Posterior, fit
 from engine.search import Search
 from engine.situation import Situation
-from engine.surrogate import SurrogateSearch, targets
+from engine.surrogate import SurrogateSearch
+from engine.targets import targets
 from search_spaces.space import Parameter, SearchSpace
 
 pytestmark = pytest.mark.timeout(60)
@@ -51,10 +52,36 @@ def _covariance(one: dict[str, object], other: dict[str, object]) -> float:
     return joint * matern(float(np.linalg.norm(apart / scales))) + additive * sum(alone) / 3
 
 
-def _dense(numbers: np.ndarray, others: np.ndarray) -> np.ndarray:
+def _by_source(one: float, other: float) -> float:
+    """The part that comes from what a source model expects of a pair."""
+    r = math.sqrt(5) * abs(one - other)
+    return 1 + 0.49 * one * other + (1 + r + r * r / 3) * math.exp(-r)
+
+
+def _inputs(numbers: np.ndarray, expected: np.ndarray | None) -> Inputs:
+    rows = MIXED.indicators(numbers.tolist())
+    return Inputs(rows, None if expected is None else expected[numbers])
+
+
+def _dense(
+    numbers: np.ndarray, others: np.ndarray, expected: np.ndarray | None = None
+) -> np.ndarray:
     return np.array(
-        [[_covariance(MIXED.config(a), MIXED.config(b)) for b in others] for a in numbers]
+        [
+            [
+                _covariance(MIXED.config(a), MIXED.config(b))
+                + (0.0 if expected is None else _by_source(expected[a], expected[b]))
+                for b in others
+            ]
+            for a in numbers
+        ]
     )
+
+
+EXPECTED = np.random.default_rng(7).normal(size=len(MIXED))
+with_and_without_source = pytest.mark.parametrize(
+    "expected", [None, EXPECTED], ids=["cold", "source"]
+)
 
 
 @pytest.fixture
@@ -63,47 +90,52 @@ def observed() -> tuple[np.ndarray, np.ndarray]:
     return rng.choice(len(MIXED), 20, replace=False), rng.normal(size=20)
 
 
+@with_and_without_source
 def test_predictions_are_those_of_the_dense_formula(
-    observed: tuple[np.ndarray, np.ndarray],
+    observed: tuple[np.ndarray, np.ndarray], expected: np.ndarray | None
 ) -> None:
     numbers, values = observed
     asked = np.arange(0, len(MIXED), 3)
     process = GaussianProcess(
         MIXED.levels,
-        MIXED.indicators(numbers.tolist()),
+        _inputs(numbers, expected),
         values,
         Hyperparameters.from_logarithms(LOGARITHMS),
     )
-    mean, deviation = process.predict(MIXED.indicators(asked.tolist()))
+    mean, deviation = process.predict(_inputs(asked, expected))
     inverse = np.linalg.inv(
-        _dense(numbers, numbers) + (math.exp(LOGARITHMS[-1]) + 1e-6) * np.eye(20)
+        _dense(numbers, numbers, expected) + (math.exp(LOGARITHMS[-1]) + 1e-6) * np.eye(20)
     )
-    cross = _dense(asked, numbers)
+    cross = _dense(asked, numbers, expected)
     np.testing.assert_allclose(mean, cross @ inverse @ values, rtol=1e-8, atol=1e-10)
-    variance = np.diag(_dense(asked, asked) - cross @ inverse @ cross.T)
+    variance = np.diag(_dense(asked, asked, expected) - cross @ inverse @ cross.T)
     np.testing.assert_allclose(deviation, np.sqrt(variance), rtol=1e-6)
 
 
-def test_the_posterior_is_likelihood_times_prior(observed: tuple[np.ndarray, np.ndarray]) -> None:
+@with_and_without_source
+def test_the_posterior_is_likelihood_times_prior(
+    observed: tuple[np.ndarray, np.ndarray], expected: np.ndarray | None
+) -> None:
     """Two vectors of hyperparameters compared, so that constants fall away."""
     numbers, values = observed
-    posterior = Posterior(MIXED.levels, MIXED.indicators(numbers.tolist()), values)
+    posterior = Posterior(MIXED.levels, _inputs(numbers, expected), values)
     middle, _ = posterior.starts()
     noise = (math.exp(LOGARITHMS[-1]) + 1e-6) * np.eye(20)
-    likelihood = stats.multivariate_normal(np.zeros(20), _dense(numbers, numbers) + noise)
+    likelihood = stats.multivariate_normal(np.zeros(20), _dense(numbers, numbers, expected) + noise)
     prior = stats.norm(middle, [1, 1, 1, 1, 1, 1.5]).logpdf(LOGARITHMS).sum()
     constant = (
         10 * math.log(2 * math.pi) - stats.norm(middle, [1, 1, 1, 1, 1, 1.5]).logpdf(middle).sum()
     )
-    expected = -likelihood.logpdf(values) - prior - constant
-    assert posterior(LOGARITHMS)[0] == pytest.approx(expected, rel=1e-9)
+    direct = -likelihood.logpdf(values) - prior - constant
+    assert posterior(LOGARITHMS)[0] == pytest.approx(direct, rel=1e-9)
 
 
+@with_and_without_source
 def test_the_gradient_is_that_of_finite_differences(
-    observed: tuple[np.ndarray, np.ndarray],
+    observed: tuple[np.ndarray, np.ndarray], expected: np.ndarray | None
 ) -> None:
     numbers, values = observed
-    posterior = Posterior(MIXED.levels, MIXED.indicators(numbers.tolist()), values)
+    posterior = Posterior(MIXED.levels, _inputs(numbers, expected), values)
     step = 1e-5
     numeric = [
         (posterior(LOGARITHMS + step * e)[0] - posterior(LOGARITHMS - step * e)[0]) / (2 * step)
@@ -115,9 +147,7 @@ def test_the_gradient_is_that_of_finite_differences(
 def test_a_fit_finds_which_parameter_matters() -> None:
     numbers = np.random.default_rng(1).choice(len(MIXED), 40, replace=False)
     values = np.array([math.sin(3 * MIXED.config(n)["STAGES"]) for n in numbers])
-    scales = fit(
-        MIXED.levels, MIXED.indicators(numbers.tolist()), values / values.std()
-    ).length_scales
+    scales = fit(MIXED.levels, _inputs(numbers, None), values / values.std()).length_scales
     assert scales[2] < 0.3 * min(scales[0], scales[1])
 
 
