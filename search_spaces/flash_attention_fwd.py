@@ -9,7 +9,7 @@ from search_spaces.blocks import parameters, pruned, row_rules, size_of
 from search_spaces.config import Config
 from search_spaces.space import SearchSpace
 
-__all__ = ["space"]
+__all__ = ["space", "working_set"]
 
 
 def space(problem: Problem, board: BoardInfo) -> SearchSpace:
@@ -24,12 +24,12 @@ def space(problem: Problem, board: BoardInfo) -> SearchSpace:
         board,
         rows={"BLOCK_SIZE_M": ("N_CTX", sizes["N_CTX"])},
         columns={"BLOCK_SIZE_N": ("N_CTX", sizes["N_CTX"])},
-        working_set=_working_set,
+        working_set=working_set,
     )
     return pruned(problem, tuned, pruning)
 
 
-def _working_set(config: Config) -> int:
+def working_set(config: Config) -> int:
     """Elements of the blocks of queries, keys, values, scores, weights and of the result."""
     queries, keys = size_of(config, "BLOCK_SIZE_M"), size_of(config, "BLOCK_SIZE_N")
     return 2 * (queries + keys) * size_of(config, "BLOCK_SIZE_DMODEL") + 2 * queries * keys

@@ -1,0 +1,134 @@
+"""Looks at a configuration that cost less than measuring it in full, for `bench_cheap_looks.py`."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import llvmlite.binding as llvm
+
+from engine.artifacts import ArtifactStore
+from engine.kernel_builder import BuildRequest, KernelBuilder
+from kernels.registry import load_kernel, make_problem
+from rvv_runner import Artifact, Board
+from search_spaces.blocks import elements_of, product_operands
+from search_spaces.config import Config
+from search_spaces.flash_attention_fwd import working_set
+from triton_rvv.codegen import target_machine
+
+__all__ = ["CASES", "NO_LOOK", "SMALLER", "Case", "Laboratory", "Look", "Trial"]
+
+LIMIT_S = 600.0
+NO_LOOK = "none"
+# What the names of looks at a smaller problem begin with.
+SMALLER = "time at"
+
+
+@dataclass(frozen=True)
+class Case:
+    """The dimensions that a smaller problem has less of; elements of a step's blocks and sums."""
+
+    dimensions: Sequence[str]
+    blocks: Callable[[Config], int]
+    sums: Callable[[Config], int]
+
+
+_TILE = ("BLOCK_SIZE_M", "BLOCK_SIZE_N")
+_HEADS = ("BLOCK_SIZE_M", "BLOCK_SIZE_DMODEL")
+CASES = {
+    "matmul": Case(("M", "N", "K"), product_operands, elements_of(*_TILE)),
+    "layernorm_fwd": Case(("M",), elements_of(*_TILE, copies=3), elements_of(*_TILE)),
+    "flash_attention_fwd": Case(("N_CTX",), working_set, elements_of(*_HEADS)),
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is seen, and the seconds that it takes to build and to run for it."""
+
+    value: float
+    build_s: float = 0.0
+    run_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A configuration in full, the value being its time in seconds, and every look by name."""
+
+    full: Look
+    looks: Mapping[str, Look]
+
+
+class Laboratory:
+    """Builds configurations of a kernel at its default shape, runs them and looks at them."""
+
+    def __init__(self, kernel: str, board: Board, folder: Path) -> None:
+        self._case, self._board, self._store = CASES[kernel], board, ArtifactStore(folder)
+        self.problem = make_problem(load_kernel(kernel), {}, None)
+        shape, dtype, target = self.problem.shape, self.problem.dtype, board.info.target
+        self._builder = KernelBuilder(BuildRequest(kernel, shape, dtype, target, self._store))
+        self._machine = target_machine(target)
+        self._machine.set_asm_verbosity(True)  # comments name loops and spills
+
+    def trial(self, config: Config) -> Trial | None:
+        """A configuration in full and by every look; None where one of them fails."""
+        start_s = time.perf_counter()
+        built = self._builder.build(config)
+        build_s = time.perf_counter() - start_s
+        if not isinstance(built, Artifact):
+            return None
+        llir = built.elf_path.with_suffix(".llir").read_text()
+        counts = counted(self._machine.emit_assembly(llvm.parse_assembly(llir)))
+        read_s = time.perf_counter() - start_s
+        looks = {
+            NO_LOOK: Look(0.0),
+            "elements of the blocks": Look(self._case.blocks(config)),
+            "bytes of the object": Look(built.elf_path.with_suffix(".o").stat().st_size, build_s),
+            **{name: Look(count, read_s) for name, count in counts.items()},
+        }
+        for part in (2, 4):
+            name = f"{SMALLER} 1/{part} of {', '.join(self._case.dimensions)}"
+            looks[name] = self._measured(self._smaller(built, config, part), build_s)
+        full = self._measured(built, build_s)
+        seen = (full, *looks.values())
+        return Trial(full, looks) if all(look.value < math.inf for look in seen) else None
+
+    def _smaller(self, built: Artifact, config: Config, part: int) -> Artifact:
+        """The same executable on a smaller problem, whose sizes it is only told when it runs."""
+        sizes = {name: self.problem.shape[name] // part for name in self._case.dimensions}
+        problem = make_problem(self.problem.spec, {**self.problem.shape, **sizes}, None)
+        data = self._store.data_file(problem.spec.name, problem.arguments(config))
+        return replace(built, data_path=data, grid=problem.spec.grid(problem, config))
+
+    def _measured(self, artifact: Artifact, build_s: float) -> Look:
+        start_s = time.perf_counter()
+        time_s = self._board.measure(artifact, 1, LIMIT_S).time_s
+        run_s = time.perf_counter() - start_s
+        return Look(math.inf if time_s is None else time_s, build_s, run_s)
+
+
+def counted(assembly: str) -> dict[str, int]:
+    """Instructions: all, vector ones, the largest innermost loop's, vector spills and reloads.
+
+    Args:
+        assembly: LLVM's, with the comments that name loops and spills.
+    """
+    names: list[str] = []
+    loops: Counter[tuple[int, str]] = Counter()
+    for block in re.split(r"^(?=\.LBB|# %bb)", assembly, flags=re.MULTILINE):
+        names += (found := re.findall(r"^\t([a-z][\w.]*)", block, flags=re.MULTILINE))
+        if head := re.match(r"\.L(BB\w+):(?:\s*#.*\n)*?.*Loop Header: Depth=(\d+)", block):
+            loops[int(head[2]), head[1]] += len(found)
+        elif inside := re.search(r"in Loop: Header=(BB\w+) Depth=(\d+)", block):
+            loops[int(inside[2]), inside[1]] += len(found)
+    return {
+        "instructions": len(names),
+        "vector instructions": sum(name.startswith("v") for name in names),
+        "innermost loop": max(((depth, n) for (depth, _), n in loops.items()), default=(0, 0))[1],
+        "vector spills and reloads": len(re.findall(r"vscale x \d+-byte Folded", assembly)),
+    }
