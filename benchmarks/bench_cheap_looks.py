@@ -32,14 +32,17 @@ from search_spaces.vector_guesses import fits_in_l1, fits_in_registers, short_co
 
 __all__ = ["main"]
 
-SEEDS = 10
-# A search may take this part of what all that was drawn takes in full. It runs so many to learn
-# which way a look points, and from then on one of so many proposals.
-BUDGET, LEARNT_FROM, SCREENED = 1 / 4, 3, 3
+SEEDS = 20
+# A search may take the seconds of so many configurations in full. It runs so many to learn which
+# way a look points, and from then on one of so many proposals.
+BUDGET, LEARNT_FROM, SCREENED = 8, 3, 3
 
-HEAD = """\
+LOOKS = """
 | look | correlation | best tenth kept | of a trial | of its run | above the best | builds free |
 |---|---|---|---|---|---|---|"""
+GUESSES = """
+| soft rule | doubts | their median time over that of the others |
+|---|---|---|"""
 
 Trials = Mapping[Config, Trial]
 
@@ -68,7 +71,7 @@ def lost(trials: Trials, look: str, seed: int, build_price: float) -> float:
     """
     search = Search(SearchSpace.from_configs(trials), seed=seed)
     fulls = [trial.full for trial in trials.values()]
-    left_s = BUDGET * sum(build_price * full.build_s + full.run_s for full in fulls)
+    left_s = BUDGET * statistics.mean(build_price * full.build_s + full.run_s for full in fulls)
     looked_at: set[Config] = set()
     values: list[float] = []
     times_s: list[float] = []
@@ -113,9 +116,10 @@ def print_looks(trials: Trials) -> None:
         look_s = small_s + sum(look.build_s for look in looks)
         shares = f"{look_s / full_s:.0%} | {small_s / run_s:.0%}"
         seen = f"{rho:.2f} | {sum(kept)} of {len(kept)} | {shares}"
+        ends = [[lost(trials, name, seed, price) for seed in range(SEEDS)] for price in (1, 0)]
         above = " | ".join(
-            f"{statistics.mean(lost(trials, name, seed, price) for seed in range(SEEDS)):.1%}"
-            for price in (1, 0)
+            f"{statistics.mean(parts):.0%} ± {statistics.stdev(parts) / math.sqrt(SEEDS):.0%}"
+            for parts in ends
         )
         print(f"| {name} | {'- | - | - | -' if name == NO_LOOK else seen} | {above} |")
 
@@ -129,12 +133,13 @@ def print_guesses(trials: Trials, case: Case, info: BoardInfo) -> None:
         short_code(lambda config: int(trials[config].looks["instructions"].value)),
     )
     for rule in guesses:
-        times_s: dict[bool, list[float]] = {True: [], False: []}
+        doubted: list[float] = []
+        others: list[float] = []
         for config, trial in trials.items():
-            times_s[rule.forbids(config)].append(trial.full.value)
-        medians_s = [statistics.median(times_s[doubted] or [math.nan]) for doubted in (True, False)]
-        ratio = medians_s[0] / medians_s[1]
-        print(f"| {rule.name} | {len(times_s[True])} of {len(trials)} | {ratio:.2f} |")
+            (doubted if rule.forbids(config) else others).append(trial.full.value)
+        both = doubted and others
+        ratio = f"{statistics.median(doubted) / statistics.median(others):.2f}" if both else "-"
+        print(f"| {rule.name} | {len(doubted)} of {len(trials)} | {ratio} |")
 
 
 def main() -> None:
@@ -154,9 +159,9 @@ def main() -> None:
             trials = measured(laboratory, drawn)
         failed = len(drawn) - len(trials)
         print(f"{laboratory.problem.name}: {len(drawn)} of {len(configs)}, {failed} failed")
-        print(HEAD)
+        print(LOOKS)
         print_looks(trials)
-        print("| soft rule | doubts | their median time over the others' |")
+        print(GUESSES)
         print_guesses(trials, CASES[kernel], board.info)
 
 
