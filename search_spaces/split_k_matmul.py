@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kernels.spec import Problem
 from rvv_runner.board import BoardInfo
-from search_spaces import rules
+from search_spaces import gemm_rules, rules
 from search_spaces.blocks import parameters, product_operands, product_rules, pruned, size_of
 from search_spaces.space import Rule, SearchSpace
 
@@ -12,8 +14,11 @@ __all__ = ["space"]
 
 
 def space(problem: Problem, board: BoardInfo) -> SearchSpace:
-    """Blocks as in a plain product, and SPLIT_K parts with a block of K each at least."""
-    k = problem.shape["K"]
+    """Blocks as in a plain product, and SPLIT_K parts with a block of K each at least.
+
+    Where tune_gemm rules splitting out, it is tried later: docs/spaces.md has what was measured.
+    """
+    m, n, k = (problem.shape[name] for name in "MNK")
     tuned = parameters(
         BLOCK_SIZE_M=rules.powers_of_two(1, 128),
         BLOCK_SIZE_N=rules.powers_of_two(4, 512),
@@ -26,4 +31,5 @@ def space(problem: Problem, board: BoardInfo) -> SearchSpace:
         lambda config: size_of(config, "SPLIT_K") <= -(-k // size_of(config, "BLOCK_SIZE_K")),
     )
     pruning = product_rules(problem, board, product_operands)
-    return pruned(problem, tuned, [*pruning, every_part_has_work])
+    seldom = replace(gemm_rules.split_k_only_where_needed(m, n, k), soft=True)
+    return pruned(problem, tuned, [*pruning, every_part_has_work, seldom])

@@ -170,3 +170,17 @@ def test_a_kernel_without_a_space_says_what_to_write() -> None:
     spec = replace(load_kernel("vector_add"), name="rope")
     with pytest.raises(UserError, match=r"write search_spaces/rope\.py"):
         space_for(make_problem(spec, {}), X60)
+
+
+@pytest.mark.parametrize(
+    ("shape", "doubted"), [({"M": 128, "N": 128, "K": 512}, True), ({}, False)]
+)
+def test_a_split_that_is_not_needed_is_doubted_and_not_forbidden(
+    shape: dict[str, int], doubted: bool
+) -> None:
+    space = space_for(make_problem(load_kernel("split_k_matmul"), shape, None), X60)
+    split = Config({"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 32, "BLOCK_SIZE_K": 16, "SPLIT_K": 2})
+    assert space.violation(split) is None
+    assert [rule.name for rule in space.guesses if rule.forbids(split)] == (
+        ["split-k-only-where-needed"] if doubted else []
+    )
