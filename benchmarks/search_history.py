@@ -2,8 +2,9 @@
 
 SCORE_PY is the tool that `search_quality.py` runs, and SPACES the folder of recorded spaces; both
 lie outside this project. Each space that has sisters (the same kernel and parameters, recorded on
-another device) is searched from cold, with a sister's trials as its history, and with a history
-that misleads: its own times upside down, so that its best are the worst there are.
+another device) is searched from cold; with a history from a sister, each sister in its turn: the
+trials of a study, its five best, or all of it; and with a history that misleads: its own times
+upside down, so that its best are the worst there are, or shuffled.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from search_spaces.space import SearchSpace
 
 __all__ = ["main"]
 
-BUDGETS = (25, 50, 100)
+BUDGETS = (25, 50)
 
 
 def history_of(record: Any, trials: int, seed: int) -> History:
@@ -40,13 +41,27 @@ def history_of(record: Any, trials: int, seed: int) -> History:
     return [(trial.config, trial.time_s) for trial in search.trials()]
 
 
+def table_of(record: Any) -> list[tuple[dict[str, Any], float | None]]:
+    """All of a recorded space."""
+    names = list(record.params)
+    return [(dict(zip(names, values, strict=True)), t) for values, t in record.table.items()]
+
+
+def five_best(record: Any) -> History:
+    """The quickest of a recorded space."""
+    return sorted((row for row in table_of(record) if row[1]), key=lambda row: row[1] or 0)[:5]
+
+
 def upside_down(record: Any) -> History:
     """A whole table with its times turned round."""
-    names = list(record.params)
-    return [
-        (dict(zip(names, values, strict=True)), None if seconds is None else 1 / seconds)
-        for values, seconds in record.table.items()
-    ]
+    return [(config, None if t is None else 1 / t) for config, t in table_of(record)]
+
+
+def shuffled(record: Any, seed: int) -> History:
+    """A whole table with its times in any order."""
+    configs, times_s = zip(*table_of(record), strict=True)
+    order = np.random.default_rng(seed).permutation(len(times_s))
+    return [(config, times_s[place]) for config, place in zip(configs, order, strict=True)]
 
 
 def scores(tool: Any, record: Any, histories: Sequence[History]) -> np.ndarray:
@@ -55,12 +70,29 @@ def scores(tool: Any, record: Any, histories: Sequence[History]) -> np.ndarray:
     def factory(history: History) -> Callable[[Any, int], Optimiser]:
         return lambda space, seed: Optimiser(space, "auto", seed, history)
 
+    apart = sum(map(ord, record.name)) % 1000  # spaces draw independently
     runs = [
-        tool.replay(record, factory(history), seed, max(BUDGETS), True)[:2]
+        tool.replay(record, factory(history), 1000 * seed + apart, max(BUDGETS), True)[:2]
         for seed, history in enumerate(histories)
     ]
     metrics = tool.metrics(record, runs, list(BUDGETS), "evals")
     return np.array([metrics[budget][0] for budget in BUDGETS])
+
+
+def histories(
+    record: Any, sisters: Sequence[Any], arguments: argparse.Namespace
+) -> dict[str, list[History]]:
+    """What each run begins with, by what it is; every sister in its turn."""
+    seeds = range(arguments.seeds)
+    turns = [(sisters[seed % len(sisters)], seed) for seed in seeds]
+    return {
+        "none": [() for _ in seeds],
+        "sister's study": [history_of(s, arguments.trials, 100 + seed) for s, seed in turns],
+        "sister's best": [five_best(sister) for sister, _ in turns],
+        "sister's all": [table_of(sister) for sister, _ in turns],
+        "upside down": [upside_down(record) for _ in seeds],
+        "shuffled": [shuffled(record, seed) for seed in seeds],
+    }
 
 
 def main() -> int:
@@ -68,28 +100,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Scores searches with a history.")
     parser.add_argument("score_py", type=Path, help="the tool that replays and scores")
     parser.add_argument("spaces", type=Path, help="folder of recorded spaces")
-    parser.add_argument("--seeds", type=int, default=5, help="runs on each space")
+    parser.add_argument("--seeds", type=int, default=12, help="runs on each space")
     parser.add_argument("--trials", type=int, default=100, help="of a study that is the history")
     arguments = parser.parse_args()
     tool = load(arguments.score_py)
     records = [tool.Record(path) for path in sorted(arguments.spaces.glob("*.json.gz"))]
-    seeds = range(arguments.seeds)
-    print("space            history     " + " ".join(f"P@{budget:<4}" for budget in BUDGETS))
-    table: dict[str, list[np.ndarray]] = {"none": [], "sister": [], "misleading": []}
+    print("space            history          " + " ".join(f"P@{budget:<4}" for budget in BUDGETS))
+    table: dict[str, list[np.ndarray]] = {}
     for record in records:
         sisters = [r for r in records if r is not record and r.params == record.params]
         if not sisters:
             continue
-        from_sisters = [
-            history_of(sisters[seed % len(sisters)], arguments.trials, 100 + seed) for seed in seeds
-        ]
-        histories = {
-            "none": [()] * len(seeds),
-            "sister": from_sisters,
-            "misleading": [upside_down(record)] * len(seeds),
-        }
-        for name, chosen in histories.items():
-            table[name].append(scores(tool, record, chosen))
+        for name, chosen in histories(record, sisters, arguments).items():
+            table.setdefault(name, []).append(scores(tool, record, chosen))
             print_line(record.name, name, table[name][-1])
     for name, rows in table.items():
         print_line("MEAN", name, np.mean(rows, axis=0))
@@ -98,7 +121,7 @@ def main() -> int:
 
 def print_line(space: str, history: str, row: np.ndarray) -> None:
     """One line of the table."""
-    print(f"{space:16} {history:11} " + " ".join(f"{score:6.3f}" for score in row), flush=True)
+    print(f"{space:16} {history:16} " + " ".join(f"{score:6.3f}" for score in row), flush=True)
 
 
 def load(path: Path) -> Any:
