@@ -19,6 +19,7 @@ from launchers.objects import launcher_object
 from rvv_runner.host_lock import building
 from rvv_runner.measurement import Artifact
 from search_spaces.config import Config
+from triton_rvv.codegen import code_bytes
 from triton_rvv.errors import CompileError
 from triton_rvv.link import LinkError, link_elf, warm_up
 from triton_rvv.pipeline import compile_kernel
@@ -140,6 +141,7 @@ class KernelBuilder:
                 "target": str(self._target),
                 "key": key,
                 "tools": self._tools,
+                "code_bytes": code_bytes(compiled.object),
                 "stages_s": {**compiled.stages_s, "link": time.perf_counter() - start_s},
             }
             write_provenance(folder, provenance)

@@ -74,6 +74,7 @@ class Outcome:
             attributes["elf_path"] = str(artifact.elf_path)
             attributes["run_command"] = artifact.command
             attributes["build_stages_s"] = artifact.provenance.get("stages_s")
+            attributes["code_bytes"] = artifact.provenance.get("code_bytes")
         return {name: value for name, value in attributes.items() if value not in ("", None, {})}
 
     def _at_each_shape(self, artifact: JointArtifact) -> dict[str, object]:

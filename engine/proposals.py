@@ -13,6 +13,7 @@ from optuna.trial import TrialState, create_trial
 
 from engine.candidates import Candidates
 from engine.encoding import Encoding
+from engine.pareto import Values, scalarised
 from engine.samplers import Sampler
 from engine.situation import Situation
 from engine.source_model import SourceModel
@@ -90,7 +91,7 @@ class Proposals:
         self._study = optuna.create_study(storage=None)
         # The trial of each candidate that was taken, in the order of taking.
         self._trial_numbers: dict[int, int] = {}
-        self._times_s: dict[int, float | None] = {}
+        self._outcomes: dict[int, Values | None] = {}
         self._takings = 0
         self._violations = 0
 
@@ -103,8 +104,9 @@ class Proposals:
         """What a proposal would be made from now."""
         rng = np.random.default_rng((self._seed, self._takings))
         taken = tuple(self._trial_numbers)
+        times_s = scalarised(self._outcomes, rng)
         return Situation(
-            self._candidates, self._free, taken, self._times_s, rng, self._seed, self._source
+            self._candidates, self._free, taken, times_s, rng, self._seed, self._source
         )
 
     def propose(self) -> Proposal:
@@ -154,14 +156,17 @@ class Proposals:
         config = self._candidates.config(number)
         self._trial_numbers[number] = self._add(config, TrialState.RUNNING, notes)
 
-    def finish(self, number: int, seconds: float | None) -> None:
-        """A candidate that was taken took so long, or failed."""
+    def finish(self, number: int, values: Values | None) -> None:
+        """A candidate that was taken has these objectives, or failed.
+
+        The sampler's study holds the first of them, the time.
+        """
         trial_number = self._trial_numbers[number]
-        if seconds is None:
+        if values is None:
             self._study.tell(trial_number, state=TrialState.PRUNED)
         else:
-            self._study.tell(trial_number, seconds)
-        self._times_s[number] = seconds
+            self._study.tell(trial_number, values[0])
+        self._outcomes[number] = values
 
     def release(self, number: int) -> None:
         """A candidate that was taken was not tried after all: it is free again."""

@@ -41,7 +41,8 @@ _TURNS_END = 300
 # With a history that TPE knows nothing of, it has no turn before so many trials.
 _TURNS_START_WITH_SOURCE = 25
 
-# What makes something of a history as a whole; the others only try its quickest.
+# What makes something of a history as a whole, where that is of times alone; the others only try
+# its quickest.
 _WITH_SOURCE = ("auto", "gp")
 
 Combination = Mapping[str, ParameterValue]
@@ -190,14 +191,31 @@ SAMPLERS: Mapping[str, Callable[[], SamplerFactory]] = {
 }
 
 
-def sampler_named(name: str) -> Sampler:
+# What goes with several objectives: these see nothing but the situation, where the objectives are
+# one number. TPE and samplers from elsewhere look at trials, which have the time alone.
+_SEVERAL_OBJECTIVES = ("auto", "gp", "cmaes", "ga", "grid", "random")
+
+
+def sampler_named(name: str, objectives: int = 1) -> Sampler:
     """The sampler with this name of ours, or the dotted name of a class, made anew.
 
+    Args:
+        name: with several objectives, `auto` is `gp` alone.
+        objectives: how many the study has.
+
     Raises:
-        UserError: where there is none; it names the nearest.
+        UserError: where there is none, which names the nearest, and where it is one that does not
+            go with several objectives.
     """
+    if objectives > 1:
+        if name not in _SEVERAL_OBJECTIVES:
+            raise UserError(
+                f"the sampler {name} looks at the time alone: with several objectives choose one "
+                f"of {', '.join(_SEVERAL_OBJECTIVES)}"
+            )
+        name = "gp" if name == "auto" else name
     if "." in name:
         return Sampler(imported_sampler(name), sees_ranks(name))
     if name not in SAMPLERS:
         raise UserError(f"there is no sampler named {name}: {nearest(name, SAMPLERS)}")
-    return Sampler(SAMPLERS[name](), sees_source=name in _WITH_SOURCE)
+    return Sampler(SAMPLERS[name](), sees_source=name in _WITH_SOURCE and objectives == 1)

@@ -38,14 +38,16 @@ class Search:
         sampler: a name of `engine.samplers.SAMPLERS`, or the dotted name of a class of samplers
             made for Optuna.
         seed: of the sampler.
-        trials: the study to go on with, one in memory where there is none.
+        trials: the study to go on with, one in memory where there is none. Where it has several
+            objectives, proposals look for all that none beats in every one of them.
         history: what was measured elsewhere (another shape, board or compiler): configurations with
             times in seconds that can be compared with each other, or None for a failure. Its best
             are tried early, and samplers with a model learn from all of it; its times are never
             results here.
 
     Raises:
-        UserError: for an unknown sampler, and for a space without a valid configuration.
+        UserError: for an unknown sampler or one that does not go with several objectives, and for
+            a space without a valid configuration.
         ValueError: where the space's default breaks a rule.
     """
 
@@ -57,7 +59,8 @@ class Search:
         trials: StoredTrials | None = None,
         history: History = (),
     ) -> None:
-        proposer = sampler_named(sampler)
+        self._stored = StoredTrials.in_memory() if trials is None else trials
+        proposer = sampler_named(sampler, len(self._stored.objectives))
         self._space = space
         self._candidates = Candidates(space)
         self._default = self._number_of_default()
@@ -66,7 +69,6 @@ class Search:
         self._suggestions = Suggestions(self._candidates, known, has_model=source is not None)
         self._proposals = Proposals(self._candidates, proposer, seed, source)
         self._forecast = SurrogateSearch()
-        self._stored = StoredTrials.in_memory() if trials is None else trials
         # The trial that holds each candidate which is being tried or has been.
         self._holders: dict[int, int] = {}
         self._finished: dict[int, StoredTrial] = {}
@@ -150,13 +152,14 @@ class Search:
             seconds: its time, or None where it failed.
             status: "correct" with a time; without one what went wrong, "runtime" where not given.
                 "board" gives the configuration back: it is proposed again and counts as not tried.
-            attributes: stored with the trial; JSON values only.
+            attributes: stored with the trial; JSON values only. With a time they have to hold every
+                objective of the study but the time, by its name.
             note: Markdown that optuna-dashboard shows with the trial.
             files: copied to the study's artifacts, where optuna-dashboard offers them.
 
         Raises:
             ValueError: for a configuration that is not open, a time that is not positive and
-                finite, or a status that does not fit the time.
+                finite, a status that does not fit the time, or an objective that is missing.
         """
         candidate = self._candidates.number(config)
         if candidate is None or candidate not in self._open:
@@ -166,6 +169,9 @@ class Search:
         status = status or ("runtime" if seconds is None else "correct")
         if (status == "correct") != (seconds is not None):
             raise ValueError(f"the status {status} does not go with the time {seconds}")
+        missing = [name for name in self._stored.objectives[1:] if not (attributes or {}).get(name)]
+        if missing and seconds is not None:
+            raise ValueError(f"{config} has a time and no {' and no '.join(missing)}")
         self._holders[candidate] = self._stored.finish(
             self._open.pop(candidate), seconds, status, attributes or {}, note=note, files=files
         )
@@ -278,6 +284,6 @@ class Search:
             del self._holders[candidate]
             self._proposals.release(candidate)
             return
-        self._proposals.finish(candidate, trial.time_s)
+        self._proposals.finish(candidate, trial.values or None)
         if trial.status != "constraint":
             self._finished[candidate] = trial

@@ -22,8 +22,9 @@ class Situation:
         candidates: the valid configurations.
         free: for each candidate whether it may still be proposed; at least one may.
         taken: those that are being tried or have been, in the order of asking.
-        times_s: outcome of those that have one: the time in seconds, or None for a failure. What
-            is taken and not here is being tried now.
+        times_s: outcome of those that have one: the time in seconds, or None for a failure; with
+            several objectives the number that `engine.pareto.scalarised` makes of them. What is
+            taken and not here is being tried now.
         rng: the source of chance of this proposal.
         seed: of the whole study.
         source: what a history leads to expect, None without one.

@@ -21,7 +21,8 @@ from sqlalchemy.engine import make_url
 
 from engine.errors import UserError
 from engine.journal import CrashSafeJournal
-from engine.trials import StoredTrials
+from engine.pareto import TIME_S
+from engine.trials import StoredTrials, make_study
 from kernels.spec import shape_text
 from search_spaces.space import SearchSpace
 
@@ -58,6 +59,7 @@ class StudyIdentity:
         made_with: what else decides the times, by what people call it ("board model", "compiler");
             short texts that change where it does.
         more_shapes: other shapes, where the study is about one configuration for all of them.
+        objectives: names of what is to be made small, the time first.
     """
 
     kernel: str
@@ -67,6 +69,7 @@ class StudyIdentity:
     sampler: str
     made_with: Mapping[str, str]
     more_shapes: tuple[Mapping[str, int], ...] = ()
+    objectives: tuple[str, ...] = (TIME_S,)
 
     @property
     def shapes(self) -> tuple[Mapping[str, int], ...]:
@@ -96,7 +99,8 @@ class StudyIdentity:
             shapes = json.dumps([dict(shape) for shape in self.shapes])
             digest = hashlib.sha256(shapes.encode()).hexdigest()[:8]
             sizes = [str(len(self.shapes)), "shapes", digest]
-        return "-".join((self.kernel, *sizes, self.dtype, self.device, self.sampler))
+        several = self.objectives if len(self.objectives) > 1 else ()
+        return "-".join((self.kernel, *sizes, self.dtype, self.device, self.sampler, *several))
 
     def attributes(self) -> dict[str, object]:
         """What is stored with the study, and has to be the same to go on with it.
@@ -135,9 +139,7 @@ def open_study(
             opened = _open_storage(storage)
         name = name or identity.name
         _check_is_ours(opened, name, identity)
-        study = optuna.create_study(
-            storage=opened, study_name=name, direction="minimize", load_if_exists=True
-        )
+        study = make_study(opened, name, identity.objectives)
         wanted = {**identity.attributes(), "space": _fingerprint(space)}
         for key, value in wanted.items():
             if study.user_attrs.get(key) != value:
@@ -242,6 +244,12 @@ def _check_is_ours(storage: BaseStorage, name: str, identity: StudyIdentity) -> 
     study = next((s for s in storage.get_all_studies() if s.study_name == name), None)
     if study is None:
         return
+    if len(study.directions) != len(identity.objectives):
+        raise UserError(
+            f"the study {name} has {len(study.directions)} objectives, not "
+            f"{len(identity.objectives)} ({', '.join(identity.objectives)}): "
+            "give --study a new name"
+        )
     stored = study.user_attrs
     if not stored and storage.get_n_trials(study._study_id) == 0:
         return  # Its maker was killed before it could write more.

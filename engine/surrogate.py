@@ -58,7 +58,7 @@ class SurrogateSearch:
     """
 
     def __init__(self) -> None:
-        self._fitted: tuple[Sequence[int], Hyperparameters] | None = None
+        self._fitted: tuple[tuple[list[int], list[float]], Hyperparameters] | None = None
         # The matrices are small: threads would wait for each other, and for builds and boards.
         self._threads = ThreadpoolController()
 
@@ -115,10 +115,11 @@ class SurrogateSearch:
         step = max(1, len(situation.taken) // _REFIT_PARTS)
         first = situation.taken[: len(situation.taken) // step * step]
         numbers = _learnt_from(first, situation.times_s, _MAX_FITTED_ROWS)
-        if self._fitted is None or self._fitted[0] != numbers:
-            values = _targets(situation, numbers) - _prior_mean(situation)[numbers]
+        values = _targets(situation, numbers) - _prior_mean(situation)[numbers]
+        learnt_from = numbers, values.tolist()  # with several objectives they differ each time
+        if self._fitted is None or self._fitted[0] != learnt_from:
             inputs = _inputs(situation, numbers)
-            self._fitted = numbers, fit(situation.candidates.levels, inputs, values)
+            self._fitted = learnt_from, fit(situation.candidates.levels, inputs, values)
         return self._fitted[1]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,18 +18,20 @@ from optuna.distributions import (
     FloatDistribution,
     IntDistribution,
 )
-from optuna.exceptions import UpdateFinishedTrialError
+from optuna.exceptions import ExperimentalWarning, UpdateFinishedTrialError
 from optuna.samplers import RandomSampler
 from optuna.storages import BaseStorage, InMemoryStorage
+from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 from optuna_dashboard import save_note
 
 from engine.owner import Owner
+from engine.pareto import CODE_BYTES, TIME_S, Values
 from rvv_runner.measurement import Status
 from search_spaces.config import Config
 from search_spaces.space import Parameter, Rule, SearchSpace
 
-__all__ = ["StoredTrial", "StoredTrials"]
+__all__ = ["StoredTrial", "StoredTrials", "make_study"]
 
 # Optuna reports every study and trial it makes; what the user should see is printed elsewhere.
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -43,8 +46,9 @@ class StoredTrial:
         config: what was tried; parameters may be missing where another program made the trial.
         status: None while it is being measured. "constraint" marks a combination that the sampler
             wanted and a rule forbids; "board" one that was given back without an outcome.
-        time_s: the objective, where the status is "correct".
+        time_s: its time, where the status is "correct".
         attributes: what was stored with it; JSON values only.
+        values: all objectives of the study, the time first; empty unless the status is "correct".
     """
 
     number: int
@@ -52,6 +56,13 @@ class StoredTrial:
     status: Status | None
     time_s: float | None = None
     attributes: Mapping[str, object] = field(default_factory=dict)
+    values: Values = ()
+
+    @property
+    def code_bytes(self) -> int | None:
+        """Size of the kernel's machine code; None where it is not known."""
+        stored = self.attributes.get(CODE_BYTES)
+        return stored if isinstance(stored, int) else None
 
     @property
     def times_s(self) -> tuple[float, ...]:
@@ -77,7 +88,7 @@ class StoredTrials:
     Several processes may work on one study: each sees the others' trials in `changes`.
 
     Args:
-        study: the study; its direction is "minimize".
+        study: the study; every direction of it is "minimize", and the first is the time's.
         storage: where it is stored.
         artifacts_dir: where the files that go with trials are kept.
     """
@@ -88,17 +99,22 @@ class StoredTrials:
         self._study = study
         self._storage = storage
         self._study_id = storage.get_study_id_from_name(study.study_name)
+        self._objectives = tuple(study.metric_names or (TIME_S,))
         self._artifacts_dir = artifacts_dir
         self._owner = Owner.this_process()
         self._unfinished: set[int] = set()
         self._seen = 0
 
     @classmethod
-    def in_memory(cls) -> StoredTrials:
+    def in_memory(cls, objectives: Sequence[str] = (TIME_S,)) -> StoredTrials:
         """An empty study that ends with the process."""
         storage = InMemoryStorage()
-        study = optuna.create_study(storage=storage)
-        return cls(study, storage, Path())
+        return cls(make_study(storage, None, objectives), storage, Path())
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """Names of what is to be made small, the time first."""
+        return self._objectives
 
     @property
     def study_name(self) -> str:
@@ -180,9 +196,9 @@ class StoredTrials:
 
         Args:
             number: what `start` gave.
-            time_s: the objective in seconds, for the status "correct".
+            time_s: in seconds, for the status "correct".
             status: what became of it.
-            attributes: stored with it; JSON values only.
+            attributes: stored with it, further objectives among them; JSON values only.
             note: Markdown that optuna-dashboard shows with the trial.
             files: copied to the artifacts, where optuna-dashboard offers them.
         """
@@ -193,7 +209,9 @@ class StoredTrials:
             save_note(Trial(self._study, trial_id), note)
         for file in files:
             self._keep(file, trial_id)
-        values = None if time_s is None else [time_s]
+        values = None
+        if time_s is not None:
+            values = [time_s, *(float(str(attributes[name])) for name in self._objectives[1:])]
         self._storage.set_trial_state_values(trial_id, _STATES[status], values)
         return self._storage.get_trial_number_from_id(trial_id)
 
@@ -265,6 +283,19 @@ class StoredTrials:
         )
 
 
+def make_study(storage: BaseStorage, name: str | None, objectives: Sequence[str]) -> optuna.Study:
+    """A study with these objectives: a new one, or the one that has this name."""
+    directions = [StudyDirection.MINIMIZE] * len(objectives)
+    study = optuna.create_study(
+        storage=storage, study_name=name, directions=directions, load_if_exists=True
+    )
+    if len(objectives) > 1 and study.metric_names is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExperimentalWarning)
+            study.set_metric_names(list(objectives))
+    return study
+
+
 _STATES: Mapping[Status, TrialState] = dict.fromkeys(get_args(Status), TrialState.FAIL) | {
     "correct": TrialState.COMPLETE,
     "constraint": TrialState.PRUNED,
@@ -279,6 +310,7 @@ def _stored_trial(trial: FrozenTrial) -> StoredTrial:
         status=status,
         time_s=trial.values[0] if status == "correct" else None,
         attributes=trial.user_attrs,
+        values=tuple(trial.values) if status == "correct" else (),
     )
 
 

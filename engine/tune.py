@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import itertools
 import os
 import sys
@@ -82,14 +83,16 @@ def _tune(arguments: argparse.Namespace) -> list[TuningResult]:
     from engine.results.table import print_result
     from engine.tuning import tune
 
+    objectives = _objectives(arguments)
     quiet_stdout = arguments.json or sys.stdout.isatty()
     results: list[TuningResult] = []
     failures: list[BoardError] = []
     studies = _shapes_of_studies(arguments)
     for devices, shapes in itertools.product(_groups(arguments), studies):
         progress = progress_on(sys.stderr if quiet_stdout else sys.stdout)
+        request = request_from(arguments, devices, *shapes)
         try:
-            results.append(tune(request_from(arguments, devices, *shapes), [progress]))
+            results.append(tune(dataclasses.replace(request, objectives=objectives), [progress]))
         except BoardError as error:  # of this kind; the others may do better
             failures.append(error)
             continue
@@ -118,6 +121,25 @@ def _shapes_of_studies(arguments: argparse.Namespace) -> list[list[Mapping[str, 
     if len(shapes) == 1:
         raise UserError("--together is for several shapes: give --shape at least twice")
     return [shapes]
+
+
+def _objectives(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The names of what is to be made small.
+
+    Raises:
+        UserError: for several of them with what looks at the time alone.
+    """
+    from engine.samplers import sampler_named
+
+    objectives = tuple(arguments.objective.split(","))
+    sampler_named(arguments.sampler, len(objectives))
+    if len(objectives) > 1 and arguments.until:
+        raise UserError(
+            f"--until {arguments.until} looks at the time alone: leave it out, or --objective"
+        )
+    if len(objectives) > 1 and arguments.together:
+        raise UserError("--together looks at the time alone: leave it out, or --objective")
+    return objectives
 
 
 def _groups(arguments: argparse.Namespace) -> list[Sequence[str]]:
@@ -216,6 +238,12 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
         help="a journal file or one of Optuna's URLs (default: studies/tuner.journal)",
     )
     add("--study", metavar="NAME", help="name of the study (default: made from the problem)")
+    add(
+        "--objective",
+        choices=("time_s", "time_s,code_bytes"),
+        default="time_s",
+        help="what is to be made small: the time, or time and code size (default: %(default)s)",
+    )
     add(
         "--no-history",
         action="store_false",

@@ -17,6 +17,7 @@ from engine.errors import UserError
 from engine.events import Listener, RunEnded
 from engine.history import history_of
 from engine.loop import Budget, TuningLoop
+from engine.pareto import TIME_S
 from engine.results.summary import Summary, summarise
 from engine.search import Search
 from engine.study import DEFAULT_STORAGE, StudyIdentity, open_study
@@ -60,6 +61,7 @@ class TuningRequest:
         outputs: what is asked of the kernel's outputs.
         more_shapes: other shapes, where one configuration is to serve all of them: its time is the
             geometric mean of its times at each.
+        objectives: names of what is to be made small, the time first.
     """
 
     kernel: str
@@ -79,6 +81,7 @@ class TuningRequest:
     repeats: int | None = None
     outputs: Outputs = OWN_OUTPUTS
     more_shapes: tuple[Mapping[str, int], ...] = ()
+    objectives: tuple[str, ...] = (TIME_S,)
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
     info = load_board(request.devices[0]).info
     space = _space_for(problems, info)
     storage = request.storage or DEFAULT_STORAGE
-    identity = identity_of(problem, info, request.sampler, more_problems)
+    identity = identity_of(problem, info, request.sampler, more_problems, request.objectives)
     stored = open_study(storage, identity, space, request.study)
     past = history_of(stored, identity) if request.use_history else None
     search = Search(
@@ -173,7 +176,11 @@ def _space_for(problems: Sequence[Problem], info: BoardInfo) -> SearchSpace:
 
 
 def identity_of(
-    problem: Problem, info: BoardInfo, sampler: str, more_problems: Sequence[Problem] = ()
+    problem: Problem,
+    info: BoardInfo,
+    sampler: str,
+    more_problems: Sequence[Problem] = (),
+    objectives: tuple[str, ...] = (TIME_S,),
 ) -> StudyIdentity:
     """What the study of a problem on a board is about, as the code stands now.
 
@@ -182,6 +189,7 @@ def identity_of(
         info: of the board.
         sampler: its name.
         more_problems: the kernel at the other shapes of a study of several.
+        objectives: what is to be made small.
     """
     return StudyIdentity(
         kernel=problem.spec.name,
@@ -191,6 +199,7 @@ def identity_of(
         sampler=sampler,
         made_with=made_with(problem.spec.source_digest, info, problem.outputs),
         more_shapes=tuple(other.shape for other in more_problems),
+        objectives=objectives,
     )
 
 

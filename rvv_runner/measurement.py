@@ -25,7 +25,7 @@ class Artifact:
         data_path: the arguments and expected outputs, as `launchers.data_file` writes them.
         grid: programs along x, y and z.
         vlen_bits: vector length the ELF was built for.
-        provenance: tool versions, key and times of the build; JSON values only.
+        provenance: tool versions, key, code size and times of the build; JSON values only.
     """
 
     elf_path: Path

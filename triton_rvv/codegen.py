@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 from triton_rvv.errors import CompileError
 from triton_rvv.target import Target
 
-__all__ = ["MachineCode", "assemble", "generate", "target_machine"]
+__all__ = ["MachineCode", "assemble", "code_bytes", "generate", "target_machine"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,12 @@ def generate(llir: str, target: Target) -> MachineCode:
         raise CompileError(f"LLVM does not accept the generated code: {error}") from error
     _clean_up(module, machine)
     return MachineCode(str(module), machine.emit_object(module))
+
+
+def code_bytes(compiled: bytes) -> int:
+    """Size of the instructions in an object file; constants do not count."""
+    sections = llvm.ObjectFileRef.from_data(compiled).sections()
+    return sum(section.size() for section in sections if section.is_text())
 
 
 def assemble(llir: str) -> str:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict
 
+from engine.results.front import over_default
 from engine.results.shapes import ShapeTimes
 from engine.results.summary import Summary, counters_of
 from engine.trials import StoredTrial
@@ -56,6 +57,7 @@ def study_record(result: TuningResult) -> dict[str, object]:
         "winner": None if winner is None else trial_record(winner, summary),
         "default": None if summary.default is None else trial_record(summary.default, summary),
         "best": [trial_record(trial, summary) for trial in summary.best],
+        "front": [_front_record(trial, summary) for trial in summary.front],
         "counter_changes": [
             {
                 "name": change.name,
@@ -106,4 +108,15 @@ def trial_record(trial: StoredTrial, summary: Summary) -> dict[str, object]:
         "elf_sha256": trial.attributes.get("elf_sha256"),
         "run_command": trial.attributes.get("run_command"),
         **({"shapes": trial.attributes["shapes"]} if "shapes" in trial.attributes else {}),
+    }
+
+
+def _front_record(trial: StoredTrial, summary: Summary) -> dict[str, object]:
+    """One trial of the front, with its objectives over the default's."""
+    time, code = over_default(trial, summary)
+    return {
+        **trial_record(trial, summary),
+        "code_bytes": trial.code_bytes,
+        "time_over_default": time,
+        "code_over_default": code,
     }

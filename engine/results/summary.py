@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.comparison import Comparison
+from engine.pareto import front
 from engine.results.shapes import ShapeTimes, times_at_shapes
 from engine.trials import StoredTrial
 from search_spaces.config import Config
@@ -52,6 +53,8 @@ class Summary:
             board that repeats itself to the bit.
         shapes: in a study of several shapes, the winner's times at each; their geometric means are
             the times of all trials.
+        front: in a study with several objectives the trials that no other beats in all of them, the
+            quickest first; empty in any other.
     """
 
     best: tuple[StoredTrial, ...]
@@ -61,6 +64,7 @@ class Summary:
     first_reasons: Mapping[str, str]
     comparison: Comparison | None = None
     shapes: Mapping[str, ShapeTimes] = field(default_factory=dict)
+    front: tuple[StoredTrial, ...] = ()
 
     @property
     def winner(self) -> StoredTrial | None:
@@ -100,7 +104,14 @@ def summarise(
         first_reasons=_first_reasons(trials),
         comparison=comparison,
         shapes=times_at_shapes(correct, best[0], of_default) if best else {},
+        front=_front(correct),
     )
+
+
+def _front(correct: Sequence[StoredTrial]) -> tuple[StoredTrial, ...]:
+    several = [trial for trial in correct if len(trial.values) > 1]
+    found = [several[place] for place in front([trial.values for trial in several])]
+    return tuple(sorted(found, key=lambda trial: (trial.values, trial.number)))
 
 
 def _first_reasons(trials: Sequence[StoredTrial]) -> dict[str, str]:

@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from engine.events import BoardRecord
+from engine.results.front import front_lines, front_table
 from engine.results.leaders import leader_lines, leaders_table, noise_sentence
 from engine.results.shapes import shape_lines, shapes_table
 from engine.results.summary import Summary, counters_of
@@ -82,6 +83,8 @@ def _print_tables(result: TuningResult, console: Console) -> None:
         console.print("No configuration was valid.")
     if summary.shapes:
         console.print(shapes_table(summary.shapes, estimated=summary.estimated))
+    if summary.front:
+        console.print(front_table(summary))
     if summary.comparison is not None:
         console.print(leaders_table(summary.comparison))
         console.print(noise_sentence(summary.comparison), highlight=False)
@@ -163,6 +166,7 @@ def _lines(result: TuningResult) -> list[str]:
             fields.append(f"speedup={speedup:.3f}")
         lines.append("\t".join([*fields, f"config={trial.config}"]))
     lines += shape_lines(summary.shapes)
+    lines += front_lines(summary)
     lines += [] if summary.comparison is None else leader_lines(summary.comparison)
     lines += [
         f"counter={change.name}\tdefault={change.default:.0f}\twinner={change.winner:.0f}"

@@ -17,18 +17,18 @@ _FEWEST_TRIALS = 5
 
 
 def trials_table(trials: Sequence[StoredTrial]) -> pandas.DataFrame:
-    """One row a trial that was measured: number, status, time in seconds, parameters, counters.
+    """One row a trial that was measured: number, status, time, code size, parameters, counters.
 
-    In a study of several shapes the time is the geometric mean, and the time at each has a column
-    of its own. What a trial does not have stays empty. Counters come last, with names that begin
-    with "counter.", so that none is taken for a parameter.
+    Times are in seconds. In a study of several shapes the time is the geometric mean, and the time
+    at each has a column of its own. What a trial does not have stays empty. Counters come last,
+    with names that begin with "counter.", so that none is taken for a parameter.
     """
     rows = []
     for trial in trials:
         if trial.status in (None, "board", "constraint"):
             continue
         counters = {f"counter.{name}": value for name, value in counters_of(trial).items()}
-        about = {name: trial.attributes.get(name) for name in ("board", "reason")}
+        about = {name: trial.attributes.get(name) for name in ("board", "reason", "code_bytes")}
         row = {"number": trial.number, "status": trial.status, "time_s": trial.time_s}
         at_shapes = {f"time_s at {shape}": time_s for shape, time_s in times_at(trial).items()}
         rows.append({**row, **at_shapes, **about, **trial.config, **counters})

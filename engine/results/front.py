@@ -1,0 +1,61 @@
+"""The front of a study with several objectives: what no trial beats in time and code size."""
+
+from __future__ import annotations
+
+from rich.box import SIMPLE
+from rich.table import Table
+
+from engine.results.summary import Summary
+from engine.results.units import short_config, time_text
+from engine.trials import StoredTrial
+
+__all__ = ["front_lines", "front_table", "over_default"]
+
+
+def over_default(trial: StoredTrial, summary: Summary) -> tuple[float | None, float | None]:
+    """Time and code size of a trial over the default's; None where either is not known."""
+    default = summary.default
+    return (
+        _ratio(trial.time_s, default.time_s if default else None),
+        _ratio(trial.code_bytes, default.code_bytes if default else None),
+    )
+
+
+def front_table(summary: Summary) -> Table:
+    """The front, the quickest first: each trial is quicker or smaller than any other."""
+    table = Table(title="The front: nothing tried is quicker and smaller", box=SIMPLE)
+    table.add_column("configuration", no_wrap=True)
+    label = " (estimated)" if summary.estimated else ""
+    for heading in (f"time{label}", "of default", "code", "of default"):
+        table.add_column(heading, justify="right")
+    for trial in summary.front:
+        time, code = over_default(trial, summary)
+        table.add_row(
+            short_config(trial.config),
+            time_text(trial.time_s or 0.0),
+            "-" if time is None else f"{time:.1%}",
+            f"{trial.code_bytes} B",
+            "-" if code is None else f"{code:.1%}",
+        )
+    return table
+
+
+def front_lines(summary: Summary) -> list[str]:
+    """A line for each trial of the front, of key=value fields with tabs between."""
+    lines = []
+    for place, trial in enumerate(summary.front, start=1):
+        time, code = over_default(trial, summary)
+        fields = [
+            f"front={place}",
+            f"time_s={trial.time_s:.9f}",
+            f"code_bytes={trial.code_bytes}",
+            *([] if time is None else [f"time_over_default={time:.4f}"]),
+            *([] if code is None else [f"code_over_default={code:.4f}"]),
+            f"config={trial.config}",
+        ]
+        lines.append("\t".join(fields))
+    return lines
+
+
+def _ratio(value: float | None, default: float | None) -> float | None:
+    return None if value is None or default is None else value / default
