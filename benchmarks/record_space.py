@@ -30,7 +30,7 @@ RECORDED = Path(__file__).parent / "recorded"
 def table_of(stored: StoredTrials, default: Config) -> dict[str, object]:
     """What is known of a study, with a row for each configuration: its values, then its time.
 
-    Times are in seconds, None for a failure.
+    Times are in seconds, None for a failure. Code sizes are in bytes, in the order of the rows.
 
     Args:
         stored: every configuration has been tried.
@@ -41,10 +41,12 @@ def table_of(stored: StoredTrials, default: Config) -> dict[str, object]:
         trial for trial in stored.changes() if trial.status not in (None, "constraint", "board")
     ]
     names = list(tried[0].config)
+    tried.sort(key=lambda trial: [trial.config[name] for name in names])
     rows = [[*(trial.config[name] for name in names), trial.time_s] for trial in tried]
     described = {name: stored.attribute(name) for name in about}
     described["default"] = dict(default)
-    return {**described, "parameters": names, "rows": sorted(rows, key=lambda row: row[:-1])}
+    described["code_bytes"] = [trial.code_bytes for trial in tried]
+    return {**described, "parameters": names, "rows": rows}
 
 
 def write(table: dict[str, object], name: str) -> Path:

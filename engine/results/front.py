@@ -23,7 +23,9 @@ def over_default(trial: StoredTrial, summary: Summary) -> tuple[float | None, fl
 
 def front_table(summary: Summary) -> Table:
     """The front, the quickest first: each trial is quicker or smaller than any other."""
-    table = Table(title="The front: nothing tried is quicker and smaller", box=SIMPLE)
+    table = Table(
+        title="The front: of these, none is both quicker and smaller than another", box=SIMPLE
+    )
     table.add_column("configuration", no_wrap=True)
     label = " (estimated)" if summary.estimated else ""
     for heading in (f"time{label}", "of default", "code", "of default"):

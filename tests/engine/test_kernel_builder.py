@@ -21,6 +21,7 @@ from launchers.arguments import Argument
 from rvv_runner.measurement import Artifact
 from search_spaces.config import Config
 from triton_rvv import version as version_module
+from triton_rvv.codegen import code_bytes, generate
 from triton_rvv.compiler import RVVBackend
 from triton_rvv.target import RVVTarget
 from triton_rvv.version import folder_digest
@@ -52,11 +53,23 @@ def test_a_build_is_kept_and_found_again(tmp_path: Path) -> None:
     assert assembly == first.elf_path.with_suffix(".s") == assembly_file(first.elf_path)
     assert "vle32.v" in assembly.read_text()
     assert first.provenance["config"] == {"BLOCK_SIZE": 256}
+    compiled = first.elf_path.with_suffix(".o").read_bytes()
+    assert first.provenance["code_bytes"] == code_bytes(compiled)
     other = built(builder(tmp_path).build(Config({"BLOCK_SIZE": 512})))
     assert other.elf_path != first.elf_path
     assert other.data_path == first.data_path
     larger = built(builder(tmp_path, size=2000).build(CONFIG))
     assert larger.data_path != first.data_path
+
+
+def test_the_size_of_the_code_is_that_of_its_instructions() -> None:
+    constants = "@table = constant [1000 x i8] zeroinitializer"
+    returns = 'define i32 @{}() "target-features"="+c" {{ ret i32 7 }}'
+    one, two = returns.format("one"), returns.format("two")
+    # Two instructions of two bytes each: c.li and c.jr.
+    for module, size_bytes in ((one, 4), (f"{constants}\n{one}\n{two}", 8)):
+        compiled = generate(f'target triple = "riscv64"\n{module}', RVVTarget()).object
+        assert code_bytes(compiled) == size_bytes
 
 
 def test_the_same_build_elsewhere_is_the_same_elf(tmp_path: Path) -> None:

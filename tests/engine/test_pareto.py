@@ -1,0 +1,217 @@
+"""Several objectives: the front, what samplers see of it, and studies that look for one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import optuna
+import pytest
+from search_helpers import IDENTITY, SPACE, time_of
+
+from engine.errors import UserError
+from engine.history import history_of
+from engine.pareto import CODE_BYTES, TIME_S, front, scalarised
+from engine.results.front import front_lines
+from engine.results.summary import summarise
+from engine.search import Search
+from engine.study import open_study
+from engine.trials import StoredTrials
+from engine.winners import stored_winners
+from search_spaces.config import Config
+
+pytestmark = pytest.mark.timeout(120)
+
+BOTH = (TIME_S, CODE_BYTES)
+TWO = replace(IDENTITY, objectives=BOTH)
+
+
+@pytest.fixture(params=["auto", "gp", "cmaes", "ga", "grid", "random"])
+def sampler(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def code_of(config: Config) -> int:
+    """Smallest where the time is long."""
+    return 100 * config["ROWS"] + 10 * config["COLUMNS"] + 400 * config["UNROLLED"]
+
+
+def run(search: Search, trials: int) -> Iterator[Config]:
+    """Ask and tell; what is unrolled and not in blocks fails."""
+    while search.tried < trials and (config := search.ask()) is not None:
+        fails = config["UNROLLED"] and config["ORDER"] != "blocks"
+        time_s = None if fails else time_of(config)
+        search.tell(config, time_s, attributes={CODE_BYTES: code_of(config)})
+        yield config
+
+
+def two(sampler: str = "auto", seed: int = 0) -> Search:
+    return Search(SPACE, sampler, seed, StoredTrials.in_memory(BOTH))
+
+
+def test_the_front_is_optunas() -> None:
+    study = optuna.create_study(directions=["minimize"] * 2)
+    points = [tuple(map(float, p)) for p in np.random.default_rng(0).integers(1, 20, (60, 2))]
+    points += points[:10]  # equal ones are all on the front, or none of them
+    for point in points:
+        study.add_trial(optuna.create_trial(values=point))
+    assert sorted(trial.number for trial in study.best_trials) == front(points)
+    assert 0 < len(front(points)) < len(points)
+    assert front([]) == []
+
+
+def test_one_objective_stays_what_it_is_and_takes_no_chance() -> None:
+    rng = np.random.default_rng(0)
+    assert scalarised({3: (0.5,), 1: None, 2: (0.25,)}, rng) == {3: 0.5, 1: None, 2: 0.25}
+    assert rng.random() == np.random.default_rng(0).random()
+
+
+def test_the_joined_number_is_parego() -> None:
+    # Normalised logarithms: (0, 1), (1, 0), (0.5, 0.25).
+    outcomes = {7: (1e-3, 1600.0), 2: None, 5: (1e-1, 100.0), 1: (1e-2, 200.0)}
+    weight = np.random.default_rng(4).dirichlet((1, 1))
+    joined = scalarised(outcomes, np.random.default_rng(4))
+    assert list(joined) == list(outcomes)
+    assert joined[2] is None
+    assert np.log(joined[7]) == pytest.approx(1.05 * weight[1])
+    assert np.log(joined[5]) == pytest.approx(1.05 * weight[0])
+    half, quarter = 0.5 * weight[0], 0.25 * weight[1]
+    assert np.log(joined[1]) == pytest.approx(max(half, quarter) + 0.05 * (half + quarter))
+
+
+def test_what_is_beaten_in_both_has_the_larger_number_whatever_the_weight() -> None:
+    for seed in range(50):
+        outcomes = {0: (1.0, 100.0), 1: (2.0, 150.0), 2: (0.5, 200.0), 3: (4.0, 50.0)}
+        joined = scalarised(outcomes, np.random.default_rng(seed))
+        assert joined[1] > joined[0] > 0
+
+
+def test_an_objective_that_is_always_the_same_says_nothing() -> None:
+    joined = scalarised({0: (1.0, 8.0), 1: (2.0, 8.0)}, np.random.default_rng(0))
+    assert joined[1] > joined[0] == 1.0
+
+
+def test_every_configuration_comes_once(sampler: str) -> None:
+    asked = list(run(two(sampler), 10_000))
+    assert len(asked) == len(set(asked)) == len(list(SPACE.valid_configs()))
+
+
+def test_a_resumed_study_goes_on_as_if_it_had_not_stopped(sampler: str, tmp_path: Path) -> None:
+    whole = list(run(two(sampler, 2), 60))
+    assert whole == list(run(two(sampler, 2), 60))
+    parts: list[Config] = []
+    for upto in (7, 45, 60):  # from 40 on, a model of times alone would not be fitted each time
+        stored = open_study(str(tmp_path / "j.journal"), TWO, SPACE)
+        parts += run(Search(SPACE, sampler, 2, stored), upto)
+    assert parts == whole
+
+
+def test_the_model_learns_both_objectives() -> None:
+    configs = [c for c in SPACE.valid_configs() if not c["UNROLLED"] or c["ORDER"] == "blocks"]
+    points = [(time_of(config), float(code_of(config))) for config in configs]
+    whole = {points[place] for place in front(points)}
+
+    def share(sampler: str) -> float:
+        """Of the front that 30 trials find, on average."""
+        tried = [{(time_of(c), code_of(c)) for c in run(two(sampler, seed), 30)} for seed in (0, 1)]
+        return sum(len(whole & points) for points in tried) / len(tried) / len(whole)
+
+    assert share("auto") > 0.8
+    assert share("random") < 0.5
+
+
+def test_auto_leaves_out_the_turns_of_tpe() -> None:
+    assert list(run(two("auto"), 30)) == list(run(two("gp"), 30))
+
+
+@pytest.mark.parametrize("name", ["tpe", "optuna.samplers.NSGAIISampler", "nonesuch"])
+def test_a_sampler_that_looks_at_the_time_alone_is_refused(name: str) -> None:
+    with pytest.raises(UserError, match="auto, gp, cmaes, ga, grid, random"):
+        two(name)
+
+
+def test_a_time_without_the_other_objective_is_a_mistake_of_the_program() -> None:
+    search = two()
+    config = search.ask()
+    with pytest.raises(ValueError, match="no code_bytes"):
+        search.tell(config, 1.0)
+    search.tell(config, None)
+
+
+@pytest.mark.parametrize(("made", "asked"), [(TWO, IDENTITY), (IDENTITY, TWO)])
+def test_a_study_with_other_objectives_is_refused(made, asked, tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path / 't.db'}"
+    assert TWO.name != IDENTITY.name
+    assert not IDENTITY.is_made_otherwise(TWO.name)
+    open_study(storage, made, SPACE, "mine")
+    with pytest.raises(UserError, match=r"the study mine has \d objectives, not \d"):
+        open_study(storage, asked, SPACE, "mine")
+    assert open_study(storage, made, SPACE, "mine").objectives == made.objectives
+
+
+def test_a_study_with_two_objectives_is_history_and_has_a_winner(tmp_path: Path) -> None:
+    storage = str(tmp_path / "j.journal")
+    search = Search(SPACE, "auto", 0, open_study(storage, TWO, SPACE))
+    list(run(search, 20))
+    past = history_of(open_study(storage, IDENTITY, SPACE), IDENTITY)
+    winners = [w for w in stored_winners(storage) if w.study == TWO.name]
+    assert search.best() == past.trials[0] == (winners[0].config, winners[0].time_s)
+
+
+def test_the_front_is_printed_with_what_it_is_over_the_default() -> None:
+    search = two()
+    list(run(search, 20))
+    summary = summarise(search.trials(), SPACE.default)
+    assert summary.front[0].config == summary.winner.config
+    sizes = [trial.code_bytes for trial in summary.front]
+    assert sizes == sorted(sizes, reverse=True)
+    fields = dict(field.split("=", 1) for field in front_lines(summary)[-1].split("\t"))
+    last, default = summary.front[-1], SPACE.default
+    assert float(fields["time_over_default"]) == pytest.approx(
+        last.time_s / time_of(default), abs=1e-4
+    )
+    assert float(fields["code_over_default"]) == pytest.approx(
+        code_of(last.config) / code_of(default), abs=1e-4
+    )
+
+
+def test_the_command_finds_a_front_and_measures_nothing_twice(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path / 't.db'}"
+    done = tune(tmp_path, "--objective", "time_s,code_bytes", "--storage", storage, "--json")
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    found = [(trial["time_s"], trial["code_bytes"]) for trial in record["front"]]
+    study = optuna.load_study(study_name=record["study"], storage=storage)
+    assert study.metric_names == list(BOTH)
+    assert found == sorted((t.values[0], t.values[1]) for t in study.best_trials)
+    assert found[0][0] == record["winner"]["time_s"]
+    for trial in record["front"]:
+        assert 0 < trial["code_bytes"] < Path(tmp_path, trial["elf_path"]).stat().st_size / 10
+    again = tune(tmp_path, "--objective", "time_s,code_bytes", "--storage", storage, "--json")
+    assert json.loads(again.stdout)["measured_in_this_run"] == 0
+    assert json.loads(again.stdout)["front"] == record["front"]
+
+
+def test_convergence_of_the_time_does_not_end_the_search_for_a_front(tmp_path: Path) -> None:
+    done = tune(tmp_path, "--objective", "time_s,code_bytes", "--until", "converged")
+    assert done.returncode == 2
+    assert "--until converged looks at the time alone" in done.stderr
+
+
+def tune(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "engine.tune", "matmul", "--shape", "M=32,N=64,K=32"]
+    return subprocess.run(
+        [*command, "--trials", "8", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
