@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,8 +38,9 @@ _TURNS = 3
 # tried.
 _TURNS_END = 300
 
-# With a history that TPE knows nothing of, it has no turn before so many trials.
-_TURNS_START_WITH_SOURCE = 25
+# Where a history leads to expect something, the turns are those of a model that does not know of
+# it, up to so many trials: it may mislead, and TPE has too few trials of its own to learn from.
+_COLD_TURNS_END = 25
 
 # What makes something of a history as a whole, where that is of times alone; the others only try
 # its quickest.
@@ -171,18 +172,32 @@ def _taking_turns(often: SamplerFactory, seldom: SamplerFactory) -> SamplerFacto
 
     def make(situation: Situation) -> BaseSampler:
         tried = len(situation.taken)
-        start = 0 if situation.source is None else _TURNS_START_WITH_SOURCE
-        gives_way = start <= tried < _TURNS_END and tried % _TURNS == _TURNS - 1
+        gives_way = tried < _TURNS_END and tried % _TURNS == _TURNS - 1
         return seldom(situation) if gives_way else often(situation)
 
     return make
 
 
+def _cold_at_first(cold: SamplerFactory, later: SamplerFactory) -> SamplerFactory:
+    """Where there is a history, for the first trials one that is not told of it."""
+
+    def make(situation: Situation) -> BaseSampler:
+        if situation.source is None or len(situation.taken) >= _COLD_TURNS_END:
+            return later(situation)
+        return cold(replace(situation, source=None))
+
+    return make
+
+
+def _gp() -> SamplerFactory:
+    return _chosen_by(SurrogateSearch())
+
+
 # A further sampler is one line here: any of Optuna's, or a function of the situation. Each search
 # makes its own, since some keep what they have worked out.
 SAMPLERS: Mapping[str, Callable[[], SamplerFactory]] = {
-    "auto": lambda: _taking_turns(_chosen_by(SurrogateSearch()), _tpe),
-    "gp": lambda: _chosen_by(SurrogateSearch()),
+    "auto": lambda: _taking_turns(_gp(), _cold_at_first(_gp(), _tpe)),
+    "gp": _gp,
     "tpe": lambda: _after_spread(_tpe),
     "cmaes": lambda: _chosen_by(evolution_strategy),
     "ga": lambda: _after_spread(_combined_by(_genetic)),

@@ -52,6 +52,11 @@ MISTAKES = [
     ),
     (
         "tune",
+        "matmul --shape M=1 --shape M=2 --together --objective time_s,code_bytes",
+        "--together looks at the time alone: leave it out, or --objective",
+    ),
+    (
+        "tune",
         "matmul --shape M=1 --together",
         "--together is for several shapes: give --shape at least twice",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +15,11 @@ from engine.candidates import Candidates
 from engine.history import history_of
 from engine.samplers import SAMPLERS
 from engine.search import Search
+from engine.situation import Situation
 from engine.source_model import source_model
 from engine.study import StudyIdentity, open_study
 from engine.suggestions import History
+from engine.surrogate import SurrogateSearch
 from search_spaces.config import Config
 from search_spaces.space import Parameter, SearchSpace
 
@@ -45,6 +48,26 @@ def test_a_model_finds_what_the_history_only_points_at(sampler: str) -> None:
     asked = tell(Search(SPACE, sampler, history=GOOD[12:]), 4)
     assert asked[:2] == [SPACE.default, ORDER[12]]
     assert ORDER[0] in asked[2:]
+
+
+def test_one_proposal_of_three_of_the_first_does_not_know_of_the_history() -> None:
+    candidates = Candidates(SPACE)
+    source = source_model(candidates, MISLEADING)
+    auto = SAMPLERS["auto"]()
+    knowing = []
+    for seed, tried in itertools.product(range(8), (6, 7, 8)):
+        rng = np.random.default_rng(seed)
+        taken = tuple(int(n) for n in rng.choice(len(candidates), tried, replace=False))
+        times_s = {number: time_of(candidates.config(number)) for number in taken}
+        free = ~np.isin(np.arange(len(candidates)), taken)
+        situation = Situation(candidates, free, taken, times_s, rng, source=source)
+        cold = candidates.config(SurrogateSearch()(replace(situation, source=None)))
+        proposed = auto(situation).sample_relative()
+        if tried % 3 == 2:
+            assert proposed == cold
+        else:
+            knowing.append(proposed != cold)
+    assert sum(knowing) >= 4
 
 
 @pytest.mark.parametrize(("sampler", "known"), [("auto", 96), ("auto", 19), ("tpe", 96)])
