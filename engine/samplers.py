@@ -38,9 +38,9 @@ _TURNS = 3
 # tried.
 _TURNS_END = 300
 
-# Where a history leads to expect something, the turns are those of a model that does not know of
-# it, up to so many trials: it may mislead, and TPE has too few trials of its own to learn from.
-_COLD_TURNS_END = 25
+# Where a history leads to expect something, the turns between so many trials are those of a model
+# that does not know of it: it may mislead, and TPE has too few trials of its own to learn from.
+_COLD_TURNS = range(5, 25)
 
 # What makes something of a history as a whole, where that is of times alone; the others only try
 # its quickest.
@@ -178,13 +178,14 @@ def _taking_turns(often: SamplerFactory, seldom: SamplerFactory) -> SamplerFacto
     return make
 
 
-def _cold_at_first(cold: SamplerFactory, later: SamplerFactory) -> SamplerFactory:
-    """Where there is a history, for the first trials one that is not told of it."""
+def _cold_at_first(model: SamplerFactory, later: SamplerFactory) -> SamplerFactory:
+    """Where there is a history, at first a model in place of a sampler that cannot know of it."""
 
     def make(situation: Situation) -> BaseSampler:
-        if situation.source is None or len(situation.taken) >= _COLD_TURNS_END:
+        tried = len(situation.taken)
+        if situation.source is None or tried >= _COLD_TURNS.stop:
             return later(situation)
-        return cold(replace(situation, source=None))
+        return model(replace(situation, source=None) if tried in _COLD_TURNS else situation)
 
     return make
 
