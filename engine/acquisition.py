@@ -1,4 +1,4 @@
-"""How much a configuration that was not tried yet is expected to gain."""
+"""How much configurations that were not tried yet are expected to gain."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfcx, ndtr
 
-__all__ = ["log_expected_improvement"]
+__all__ = ["expected_hypervolume_improvement", "log_expected_improvement"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,3 +40,32 @@ def log_expected_improvement(mean: Floats, deviation: Floats, best: float) -> Fl
     result[tail] = np.log1p(scaled) - 0.5 * z[tail] ** 2 - _LOG_SQRT_TWO_PI
     result[far] = -2 * np.log(-z[far]) - 0.5 * z[far] ** 2 - _LOG_SQRT_TWO_PI
     return result + np.log(deviation)
+
+
+def expected_hypervolume_improvement(
+    mean: Floats, deviation: Floats, front: Floats, reference: Floats
+) -> Floats:
+    """Expected growth of the area that two objectives, both to be made small, leave behind a front.
+
+    The area that a point (u, v) adds is a sum over strips between neighbours of the front: the part
+    of the strip that lies right of u, times how far v lies below the front there. With u and v
+    independent the expectation of each product is one of expected improvements (Emmerich, Deutz and
+    Klinkenberg, "Hypervolume-based expected improvement: monotonicity properties and exact
+    computation", CEC 2011).
+
+    Args:
+        mean: shape (rows, 2), expected objectives.
+        deviation: shape (rows, 2), their standard deviations, all positive.
+        front: shape (points, 2), what no other point beats in both, in any order.
+        reference: shape (2,), worse than every point of the front in both.
+    """
+    points = np.unique(front, axis=0)  # in ascending order of the first objective
+    ends = [*points[:, 0], reference[0]]
+    heights = [reference[1], *points[:, 1]]
+    result, left = np.zeros(len(mean)), np.zeros(len(mean))
+    for end, height in zip(ends, heights, strict=True):
+        right = np.exp(log_expected_improvement(mean[:, 0], deviation[:, 0], end))
+        below = np.exp(log_expected_improvement(mean[:, 1], deviation[:, 1], height))
+        result += (right - left) * below
+        left = right
+    return result

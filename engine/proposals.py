@@ -13,7 +13,7 @@ from optuna.trial import TrialState, create_trial
 
 from engine.candidates import Candidates
 from engine.encoding import Encoding
-from engine.pareto import Values, scalarised
+from engine.pareto import Values
 from engine.samplers import Sampler
 from engine.situation import Situation
 from engine.source_model import SourceModel
@@ -91,7 +91,8 @@ class Proposals:
         self._study = optuna.create_study(storage=None)
         # The trial of each candidate that was taken, in the order of taking.
         self._trial_numbers: dict[int, int] = {}
-        self._outcomes: dict[int, Values | None] = {}
+        self._times_s: dict[int, float | None] = {}
+        self._further: dict[int, Values] = {}
         self._takings = 0
         self._violations = 0
 
@@ -104,9 +105,15 @@ class Proposals:
         """What a proposal would be made from now."""
         rng = np.random.default_rng((self._seed, self._takings))
         taken = tuple(self._trial_numbers)
-        times_s = scalarised(self._outcomes, rng)
         return Situation(
-            self._candidates, self._free, taken, times_s, rng, self._seed, self._source
+            self._candidates,
+            self._free,
+            taken,
+            self._times_s,
+            rng,
+            self._seed,
+            self._source,
+            self._further,
         )
 
     def propose(self) -> Proposal:
@@ -164,9 +171,11 @@ class Proposals:
         trial_number = self._trial_numbers[number]
         if values is None:
             self._study.tell(trial_number, state=TrialState.PRUNED)
+            self._times_s[number] = None
         else:
             self._study.tell(trial_number, values[0])
-        self._outcomes[number] = values
+            self._times_s[number], *further = values
+            self._further[number] = tuple(further)
 
     def release(self, number: int) -> None:
         """A candidate that was taken was not tried after all: it is free again."""

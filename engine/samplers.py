@@ -14,6 +14,7 @@ from engine.encoding import Encoding
 from engine.errors import UserError, nearest
 from engine.evolution_strategy import evolution_strategy
 from engine.optuna_samplers import imported_sampler, sees_ranks
+from engine.pareto_search import ParetoSearch
 from engine.situation import Situation
 from engine.spread import farthest, spread
 from engine.surrogate import SurrogateSearch
@@ -42,8 +43,7 @@ _TURNS_END = 300
 # that does not know of it: it may mislead, and TPE has too few trials of its own to learn from.
 _COLD_TURNS = range(5, 25)
 
-# What makes something of a history as a whole, where that is of times alone; the others only try
-# its quickest.
+# What makes something of a history as a whole; the others only try its quickest.
 _WITH_SOURCE = ("auto", "gp")
 
 Combination = Mapping[str, ParameterValue]
@@ -207,16 +207,19 @@ SAMPLERS: Mapping[str, Callable[[], SamplerFactory]] = {
 }
 
 
-# What goes with several objectives: these see nothing but the situation, where the objectives are
-# one number. TPE and samplers from elsewhere look at trials, which have the time alone.
-_SEVERAL_OBJECTIVES = ("auto", "gp", "cmaes", "ga", "grid", "random")
+# What goes with several objectives. All others look at the time alone.
+_WITH_SEVERAL: Mapping[str, Callable[[], SamplerFactory]] = {
+    "auto": lambda: _chosen_by(ParetoSearch()),
+    "grid": SAMPLERS["grid"],
+    "random": SAMPLERS["random"],
+}
 
 
 def sampler_named(name: str, objectives: int = 1) -> Sampler:
     """The sampler with this name of ours, or the dotted name of a class, made anew.
 
     Args:
-        name: with several objectives, `auto` is `gp` alone.
+        name: its name.
         objectives: how many the study has.
 
     Raises:
@@ -224,14 +227,14 @@ def sampler_named(name: str, objectives: int = 1) -> Sampler:
             go with several objectives.
     """
     if objectives > 1:
-        if name not in _SEVERAL_OBJECTIVES:
+        if name not in _WITH_SEVERAL:
             raise UserError(
                 f"the sampler {name} looks at the time alone: with several objectives choose one "
-                f"of {', '.join(_SEVERAL_OBJECTIVES)}"
+                f"of {', '.join(_WITH_SEVERAL)}"
             )
-        name = "gp" if name == "auto" else name
+        return Sampler(_WITH_SEVERAL[name]())
     if "." in name:
         return Sampler(imported_sampler(name), sees_ranks(name))
     if name not in SAMPLERS:
         raise UserError(f"there is no sampler named {name}: {nearest(name, SAMPLERS)}")
-    return Sampler(SAMPLERS[name](), sees_source=name in _WITH_SOURCE and objectives == 1)
+    return Sampler(SAMPLERS[name](), sees_source=name in _WITH_SOURCE)

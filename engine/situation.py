@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.candidates import Candidates
+from engine.pareto import Values
 from engine.source_model import SourceModel
 
 __all__ = ["Situation"]
@@ -22,12 +23,12 @@ class Situation:
         candidates: the valid configurations.
         free: for each candidate whether it may still be proposed; at least one may.
         taken: those that are being tried or have been, in the order of asking.
-        times_s: outcome of those that have one: the time in seconds, or None for a failure; with
-            several objectives the number that `engine.pareto.scalarised` makes of them. What is
-            taken and not here is being tried now.
+        times_s: outcome of those that have one: the time in seconds, or None for a failure. What
+            is taken and not here is being tried now.
         rng: the source of chance of this proposal.
         seed: of the whole study.
         source: what a history leads to expect, None without one.
+        further: the objectives besides the time of those that have one; empty for the time alone.
     """
 
     candidates: Candidates
@@ -37,6 +38,12 @@ class Situation:
     rng: np.random.Generator
     seed: int = 0
     source: SourceModel | None = None
+    further: Mapping[int, Values] = field(default_factory=dict)
+
+    def outcome(self, number: int) -> Values | None:
+        """All objectives of a candidate that has an outcome, or None for a failure."""
+        time_s = self.times_s[number]
+        return None if time_s is None else (time_s, *self.further[number])
 
     def quickest(self, count: int) -> list[int]:
         """The candidates with the shortest times, the quickest first; `count` at most."""

@@ -1,0 +1,115 @@
+"""What a model of the trials so far says of other configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.gaussian_process import GaussianProcess, Hyperparameters, Inputs, fit
+from engine.situation import Situation
+
+__all__ = ["Forecast", "learnt_from", "worth_a_look"]
+
+Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+
+# Trials that the model is made from, and those that its hyperparameters are fitted to: all of them
+# in studies of usual length. Beyond that, a proposal's cost stays what it is.
+_MAX_ROWS = 250
+_MAX_FITTED_ROWS = 150
+
+# Hyperparameters are fitted again each time the trials have grown by one part in so many.
+_REFIT_PARTS = 20
+
+# Free candidates that are worth a look: a random sample of so many, and all that differ in one
+# parameter from one of the leaders.
+_SAMPLED_CANDIDATES = 2000
+
+
+class Forecast:
+    """A Gaussian process over one objective.
+
+    A forecast is a function of the situation alone; what is kept between forecasts only saves doing
+    a fit again.
+    """
+
+    def __init__(self) -> None:
+        self._fitted: tuple[Sequence[int], Hyperparameters] | None = None
+
+    def __call__(
+        self, situation: Situation, values: Callable[[list[int]], Floats], choice: Numbers
+    ) -> tuple[Floats, Floats]:
+        """Mean and standard deviation of the objective for candidates.
+
+        What is being tried now is taken to turn out as expected. This is the kriging believer of
+        Ginsbourger, Le Riche and Carraro, "Kriging is well-suited to parallelize optimization"
+        (2010): the expectation stays, and nothing is gained there any more.
+
+        Args:
+            situation: at least one candidate has an outcome.
+            values: gives the objective of candidates that have an outcome, standardised.
+            choice: the candidates.
+        """
+        levels = situation.candidates.levels
+        hyperparameters = self._hyperparameters(situation, values)
+        numbers = learnt_from(situation)
+        known = values(numbers)
+        process = GaussianProcess(levels, _inputs(situation, numbers), known, hyperparameters)
+        being_tried = [number for number in situation.taken if number not in situation.times_s]
+        if being_tried:
+            expected, _ = process.predict(_inputs(situation, being_tried))
+            believed = np.concatenate([known, expected])
+            inputs = _inputs(situation, numbers + being_tried)
+            process = GaussianProcess(levels, inputs, believed, hyperparameters)
+        return process.predict(_inputs(situation, choice.tolist()))
+
+    def _hyperparameters(
+        self, situation: Situation, values: Callable[[list[int]], Floats]
+    ) -> Hyperparameters:
+        """Fitted to the outcomes of a number of first trials that grows in steps."""
+        step = max(1, len(situation.taken) // _REFIT_PARTS)
+        first = situation.taken[: len(situation.taken) // step * step]
+        numbers = _chosen(first, situation.times_s, _MAX_FITTED_ROWS)
+        if self._fitted is None or self._fitted[0] != numbers:
+            inputs = _inputs(situation, numbers)
+            self._fitted = numbers, fit(situation.candidates.levels, inputs, values(numbers))
+        return self._fitted[1]
+
+
+def learnt_from(situation: Situation) -> list[int]:
+    """The candidates that a model is made from, in the order of asking."""
+    return _chosen(situation.taken, situation.times_s, _MAX_ROWS)
+
+
+def worth_a_look(situation: Situation, leaders: Sequence[int]) -> Numbers:
+    """Free candidates to make a forecast for, in ascending order."""
+    free = np.flatnonzero(situation.free)
+    if len(free) <= _SAMPLED_CANDIDATES:
+        return free
+    sample = situation.rng.choice(free, size=_SAMPLED_CANDIDATES, replace=False)
+    close = np.concatenate([situation.candidates.neighbours(n) for n in leaders])
+    return np.union1d(sample, close[situation.free[close]])
+
+
+def _inputs(situation: Situation, numbers: list[int]) -> Inputs:
+    """Candidates as the model compares them."""
+    rows = situation.candidates.indicators(numbers)
+    source = situation.source
+    return Inputs(rows, None if source is None else source.expected[numbers])
+
+
+def _chosen(taken: Sequence[int], times_s: Mapping[int, float | None], limit: int) -> list[int]:
+    """Those of the candidates that have an outcome, `limit` at most.
+
+    Where there are more, the quickest make up one half and the latest others the rest.
+    """
+    settled = [number for number in taken if number in times_s]
+    if len(settled) <= limit:
+        return settled
+    failures_last = sorted(settled, key=lambda n: (times_s[n] is None, times_s[n] or 0.0, n))
+    kept = set(failures_last[: limit // 2])
+    others = [number for number in settled if number not in kept]
+    kept.update(others[len(kept) - limit :])
+    return [number for number in settled if number in kept]
