@@ -9,6 +9,7 @@ from threadpoolctl import ThreadpoolController
 from engine.acquisition import log_expected_improvement
 from engine.forecast import Forecast, learnt_from, worth_a_look
 from engine.situation import Situation
+from engine.source_model import SourceModel
 from engine.spread import spread
 from engine.targets import Scale, scaled, targets
 
@@ -52,6 +53,9 @@ class SurrogateSearch:
 
     def __call__(self, situation: Situation) -> int:
         """The number of a free candidate."""
+        if situation.source is not None and not situation.times_s:
+            # Others are being tried already: until one has ended, the history is all there is.
+            return _quickest_expected(situation, situation.source)
         if len(situation.taken) < _first_trials(situation) or not situation.quickest(1):
             return spread(situation)
         choice = worth_a_look(situation, situation.quickest(_NEIGHBOURED))
@@ -91,6 +95,11 @@ class SurrogateSearch:
 def _first_trials(situation: Situation) -> int:
     """Trials before the model takes over."""
     return _SPREAD_TRIALS if situation.source is None else _TRIALS_WITH_SOURCE
+
+
+def _quickest_expected(situation: Situation, source: SourceModel) -> int:
+    """The free candidate that the history leads to expect most of."""
+    return int(np.where(situation.free, source.expected, np.inf).argmin())
 
 
 def _prior_mean(situation: Situation) -> Floats:

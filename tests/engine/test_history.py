@@ -50,6 +50,13 @@ def test_a_model_finds_what_the_history_only_points_at(sampler: str) -> None:
     assert ORDER[0] in asked[2:]
 
 
+def test_proposals_before_the_first_outcome_come_from_the_history() -> None:
+    search = Search(SPACE, "auto", history=GOOD)
+    asked = search.ask(5)
+    assert asked[:2] == [SPACE.default, ORDER[0]]
+    assert all(config in ORDER[:20] for config in asked[2:])
+
+
 def test_one_proposal_of_three_of_the_first_does_not_know_of_the_history() -> None:
     candidates = Candidates(SPACE)
     source = source_model(candidates, MISLEADING)
