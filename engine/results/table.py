@@ -79,8 +79,10 @@ def _print_tables(result: TuningResult, console: Console) -> None:
     summary = result.summary
     if summary.best:
         console.print(_best_table(summary))
-    else:
+    elif summary.statuses:
         console.print("No configuration was valid.")
+    else:
+        console.print("No configuration was tried.")
     if summary.shapes:
         console.print(shapes_table(summary.shapes, estimated=summary.estimated))
     if summary.front:
