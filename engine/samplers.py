@@ -43,7 +43,7 @@ _TURNS_END = 300
 # that does not know of it: it may mislead, and TPE has too few trials of its own to learn from.
 _COLD_TURNS = range(5, 25)
 
-# What makes something of a history as a whole; the others only try its quickest.
+# Samplers with a model of the history; the others only try its quickest.
 _WITH_SOURCE = ("auto", "gp")
 
 Combination = Mapping[str, ParameterValue]

@@ -41,14 +41,15 @@ class Search:
         trials: the study to go on with, one in memory where there is none. Where it has several
             objectives, proposals look for all that none beats in every one of them.
         history: what was measured elsewhere (another shape, board or compiler): configurations with
-            times in seconds that can be compared with each other, or None for a failure. Its best
-            are tried early, and samplers with a model learn from all of it; its times are never
-            results here.
+            times in seconds that can be compared with each other, None or infinity for a failure.
+            Its best are tried early, and `auto` and `gp` learn from all of it where the time is the
+            only objective; its times are never results here.
 
     Raises:
         UserError: for an unknown sampler or one that does not go with several objectives, and for
             a space without a valid configuration.
-        ValueError: where the space's default breaks a rule.
+        ValueError: where the space's default breaks a rule, or a time of the history is not
+            positive.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class Search:
         self._space = space
         self._candidates = Candidates(space)
         self._default = self._number_of_default()
-        known = list(history)
+        known = [(config, _known_time_s(config, time_s)) for config, time_s in history]
         source = source_model(self._candidates, known) if proposer.sees_source else None
         self._suggestions = Suggestions(self._candidates, known, has_model=source is not None)
         self._proposals = Proposals(self._candidates, proposer, seed, source)
@@ -287,3 +288,12 @@ class Search:
         self._proposals.finish(candidate, trial.values or None)
         if trial.status != "constraint":
             self._finished[candidate] = trial
+
+
+def _known_time_s(config: Mapping[str, object], time_s: float | None) -> float | None:
+    """A time of a history, None for a failure."""
+    if time_s is None or time_s == math.inf:
+        return None
+    if not 0 < time_s < math.inf:
+        raise ValueError(f"the history's time of {config} has to be positive, and {time_s} is not")
+    return time_s

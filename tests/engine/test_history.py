@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +49,32 @@ def test_a_model_finds_what_the_history_only_points_at(sampler: str) -> None:
     asked = tell(Search(SPACE, sampler, history=GOOD[12:]), 4)
     assert asked[:2] == [SPACE.default, ORDER[12]]
     assert ORDER[0] in asked[2:]
+
+
+def test_what_the_history_expects_to_be_slow_is_not_looked_at_first() -> None:
+    """Two trials that took the same say nothing about it."""
+    candidates = Candidates(SPACE)
+    source = source_model(candidates, GOOD)
+    assert source is not None
+    order = np.argsort(source.expected).tolist()
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        taken = tuple(int(number) for number in rng.choice(len(candidates), 2, replace=False))
+        free = ~np.isin(np.arange(len(candidates)), taken)
+        times_s = dict.fromkeys(taken, 1e-3)
+        proposed = SurrogateSearch()(
+            Situation(candidates, free, taken, times_s, rng, source=source)
+        )
+        assert order.index(proposed) < 15
+
+
+def test_an_infinite_time_is_a_failure_and_a_negative_one_a_mistake() -> None:
+    failed = [(config, math.inf if n % 2 else t) for n, (config, t) in enumerate(GOOD)]
+    none = [(config, None if time_s == math.inf else time_s) for config, time_s in failed]
+    assert tell(Search(SPACE, history=failed), 6) == tell(Search(SPACE, history=none), 6)
+    for wrong in (0.0, -1.0, math.nan):
+        with pytest.raises(ValueError, match="has to be positive"):
+            Search(SPACE, history=[(ORDER[0], wrong)])
 
 
 def test_proposals_before_the_first_outcome_come_from_the_history() -> None:
