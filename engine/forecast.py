@@ -6,19 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
 
-from engine.gaussian_process import GaussianProcess, Hyperparameters, Inputs, fit
+from engine.gaussian_process import (
+    MAX_FITTED_ROWS,
+    MAX_ROWS,
+    GaussianProcess,
+    Hyperparameters,
+    Inputs,
+    fit,
+)
 from engine.situation import Situation
 
 __all__ = ["Forecast", "learnt_from", "worth_a_look"]
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
-
-# Trials that the model is made from, and those that its hyperparameters are fitted to: all of them
-# in studies of usual length. Beyond that, a proposal's cost stays what it is.
-_MAX_ROWS = 250
-_MAX_FITTED_ROWS = 150
 
 # Hyperparameters are fitted again each time the trials have grown by one part in so many.
 _REFIT_PARTS = 20
@@ -37,6 +40,8 @@ class Forecast:
 
     def __init__(self) -> None:
         self._fitted: tuple[Sequence[int], Hyperparameters] | None = None
+        # The matrices are small: threads would wait for each other, and for builds and boards.
+        self._threads = ThreadpoolController()
 
     def __call__(
         self, situation: Situation, values: Callable[[list[int]], Floats], choice: Numbers
@@ -52,6 +57,12 @@ class Forecast:
             values: gives the objective of candidates that have an outcome, standardised.
             choice: the candidates.
         """
+        with self._threads.limit(limits=1, user_api="blas"):
+            return self._predict(situation, values, choice)
+
+    def _predict(
+        self, situation: Situation, values: Callable[[list[int]], Floats], choice: Numbers
+    ) -> tuple[Floats, Floats]:
         levels = situation.candidates.levels
         hyperparameters = self._hyperparameters(situation, values)
         numbers = learnt_from(situation)
@@ -71,7 +82,7 @@ class Forecast:
         """Fitted to the outcomes of a number of first trials that grows in steps."""
         step = max(1, len(situation.taken) // _REFIT_PARTS)
         first = situation.taken[: len(situation.taken) // step * step]
-        numbers = _chosen(first, situation.times_s, _MAX_FITTED_ROWS)
+        numbers = _chosen(first, situation.times_s, MAX_FITTED_ROWS)
         if self._fitted is None or self._fitted[0] != numbers:
             inputs = _inputs(situation, numbers)
             self._fitted = numbers, fit(situation.candidates.levels, inputs, values(numbers))
@@ -80,7 +91,7 @@ class Forecast:
 
 def learnt_from(situation: Situation) -> list[int]:
     """The candidates that a model is made from, in the order of asking."""
-    return _chosen(situation.taken, situation.times_s, _MAX_ROWS)
+    return _chosen(situation.taken, situation.times_s, MAX_ROWS)
 
 
 def worth_a_look(situation: Situation, leaders: Sequence[int]) -> Numbers:

@@ -9,9 +9,22 @@ import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 from scipy.optimize import minimize
 
-__all__ = ["GaussianProcess", "Hyperparameters", "Inputs", "Levels", "fit"]
+__all__ = [
+    "MAX_FITTED_ROWS",
+    "MAX_ROWS",
+    "GaussianProcess",
+    "Hyperparameters",
+    "Inputs",
+    "Levels",
+    "fit",
+]
 
 Floats = npt.NDArray[np.float64]
+
+# Rows that a process is to be made from at most, and those that its hyperparameters are to be fitted
+# to: all of them in studies of usual length. Beyond that, a proposal's cost stays what it is.
+MAX_ROWS = 250
+MAX_FITTED_ROWS = 150
 
 _SQRT5 = np.sqrt(5.0)
 

@@ -46,17 +46,24 @@ class PastStudy:
         return {"study": self.name, "trials": [[dict(c), time_s] for c, time_s in self.trials]}
 
 
-def history_of(stored: StoredTrials, identity: StudyIdentity) -> PastStudy | None:
+def history_of(
+    stored: StoredTrials, identity: StudyIdentity, *, look_for_one: bool = True
+) -> PastStudy | None:
     """What a study began with: the nearest study in its storage at that time, or None.
 
     It is looked for when a study begins, and stored with it, so that a study that is gone on with
     stays what it was.
+
+    Args:
+        stored: the study.
+        identity: what it is about.
+        look_for_one: where it begins now, whether it may begin with another.
     """
     known = stored.attribute(_HISTORY)
     if known is None and not stored.is_empty:
         return None  # It began without one.
     if known is None:
-        nearest = _nearest(stored, identity)
+        nearest = _nearest(stored, identity) if look_for_one else None
         known = {} if nearest is None else nearest.to_json()
         stored.set_attribute(_HISTORY, known)
     match known:

@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from engine.acquisition import expected_hypervolume_improvement
 from engine.forecast import Forecast, learnt_from, worth_a_look
@@ -25,7 +24,7 @@ _SPREAD_TRIALS = 5
 # the ends of the front count too.
 _BEYOND = 0.1
 
-# Gains are compared to so many digits, so that sums in another order do not change a choice.
+# Gains are compared to so many decimals, so that sums in another order do not change a choice.
 _GAIN_DECIMALS = 9
 
 
@@ -48,11 +47,10 @@ class ParetoSearch:
         known = _objectives(situation, numbers)
         leading = front(known.tolist())
         choice = worth_a_look(situation, [numbers[place] for place in leading])
-        with threadpool_limits(limits=1, user_api="blas"):
-            forecasts = [
-                forecast(situation, partial(_objective, situation, column), choice)
-                for column, forecast in enumerate(self._forecasts)
-            ]
+        forecasts = [
+            forecast(situation, partial(_objective, situation, column), choice)
+            for column, forecast in enumerate(self._forecasts)
+        ]
         gain = expected_hypervolume_improvement(
             np.stack([mean for mean, _ in forecasts], axis=1),
             np.stack([deviation for _, deviation in forecasts], axis=1),

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from engine.candidates import Candidates
-from engine.gaussian_process import GaussianProcess, Inputs, fit
+from engine.gaussian_process import MAX_FITTED_ROWS, MAX_ROWS, GaussianProcess, Inputs, fit
 from engine.suggestions import History
 from engine.targets import Scale, scaled
 
@@ -19,11 +19,6 @@ Floats = npt.NDArray[np.float64]
 
 # Times that a history has to hold before a model of it says more than its quickest alone.
 _FEWEST_TIMES = 20
-
-# Rows that the model is made from, the quickest half and others at random, and those of them that
-# its hyperparameters are fitted to.
-_MAX_ROWS = 250
-_MAX_FITTED_ROWS = 150
 
 _CANDIDATES_AT_ONCE = 2000  # bounds the memory that a prediction takes
 
@@ -62,11 +57,14 @@ def source_model(candidates: Candidates, history: History) -> SourceModel | None
 
 
 def _kept(values: Floats) -> npt.NDArray[np.int64]:
-    """Places of the rows to learn from, in an order of chance that is always the same."""
+    """Places of the rows to learn from, the quickest half and others at random.
+
+    Their order is one of chance too, and always the same: the first are fitted to.
+    """
     rng = np.random.default_rng(0)
     order = np.argsort(values, kind="stable")
-    quickest, others = np.split(order, [_MAX_ROWS // 2])
-    drawn = rng.permutation(others)[: _MAX_ROWS - len(quickest)]
+    quickest, others = np.split(order, [MAX_ROWS // 2])
+    drawn = rng.permutation(others)[: MAX_ROWS - len(quickest)]
     return rng.permutation(np.concatenate([quickest, drawn]))
 
 
@@ -75,8 +73,8 @@ def _expected(candidates: Candidates, numbers: npt.NDArray[np.int64], values: Fl
     levels, rows = candidates.levels, candidates.indicators(numbers.tolist())
     starts = range(0, len(candidates), _CANDIDATES_AT_ONCE)
     with threadpool_limits(limits=1, user_api="blas"):
-        fitted = Inputs(rows[:_MAX_FITTED_ROWS])
-        hyperparameters = fit(levels, fitted, values[:_MAX_FITTED_ROWS])
+        fitted = Inputs(rows[:MAX_FITTED_ROWS])
+        hyperparameters = fit(levels, fitted, values[:MAX_FITTED_ROWS])
         process = GaussianProcess(levels, Inputs(rows), values, hyperparameters)
         every = np.split(np.arange(len(candidates)), starts[1:])
         means = [process.predict(Inputs(candidates.indicators(part.tolist())))[0] for part in every]

@@ -56,12 +56,14 @@ class Suggestions:
         left = [number for number in self._numbers if number not in taken]
         if not left:
             return None
+        if self._has_model:
+            return left[0]
         tried = [number for number in self._numbers if number in taken]
         others = [number for number in taken if number not in self._numbers]
-        if self._has_model or (others and not tried):
-            return left[0]
-        leads = _best(tried, times_s) < _best(others, times_s)
-        return left[0] if others and leads else None
+        if not others:
+            return None
+        leads = not tried or _best(tried, times_s) < _best(others, times_s)
+        return left[0] if leads else None
 
 
 def _best(numbers: Iterable[int], times_s: Mapping[int, float | None]) -> float:

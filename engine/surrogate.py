@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import ThreadpoolController
 
 from engine.acquisition import log_expected_improvement
 from engine.forecast import Forecast, learnt_from, worth_a_look
@@ -48,8 +47,6 @@ class SurrogateSearch:
 
     def __init__(self) -> None:
         self._forecast = Forecast()
-        # The matrices are small: threads would wait for each other, and for builds and boards.
-        self._threads = ThreadpoolController()
 
     def __call__(self, situation: Situation) -> int:
         """The number of a free candidate."""
@@ -86,8 +83,7 @@ class SurrogateSearch:
         def values(numbers: list[int]) -> Floats:
             return _targets(situation, numbers) - prior[numbers]
 
-        with self._threads.limit(limits=1, user_api="blas"):
-            mean, deviation = self._forecast(situation, values, choice)
+        mean, deviation = self._forecast(situation, values, choice)
         best = _targets(situation, learnt_from(situation)).min()
         return log_expected_improvement(mean + prior[choice], deviation, float(best))
 

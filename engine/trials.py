@@ -211,7 +211,7 @@ class StoredTrials:
             self._keep(file, trial_id)
         values = None
         if time_s is not None:
-            values = [time_s, *(float(str(attributes[name])) for name in self._objectives[1:])]
+            values = [time_s, *(cast(float, attributes[name]) for name in self._objectives[1:])]
         self._storage.set_trial_state_values(trial_id, _STATES[status], values)
         return self._storage.get_trial_number_from_id(trial_id)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import itertools
 import os
 import sys
@@ -90,9 +89,9 @@ def _tune(arguments: argparse.Namespace) -> list[TuningResult]:
     studies = _shapes_of_studies(arguments)
     for devices, shapes in itertools.product(_groups(arguments), studies):
         progress = progress_on(sys.stderr if quiet_stdout else sys.stdout)
-        request = request_from(arguments, devices, *shapes)
         try:
-            results.append(tune(dataclasses.replace(request, objectives=objectives), [progress]))
+            request = request_from(arguments, devices, *shapes, objectives=objectives)
+            results.append(tune(request, [progress]))
         except BoardError as error:  # of this kind; the others may do better
             failures.append(error)
             continue
@@ -248,7 +247,7 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
         "--no-history",
         action="store_false",
         dest="use_history",
-        help="do not begin with what the nearest earlier study of the kernel found quick",
+        help="begin a study without what the nearest earlier one of the kernel measured",
     )
 
 
@@ -287,6 +286,7 @@ def request_from(
     devices: Sequence[str],
     shape: Mapping[str, int],
     *more_shapes: Mapping[str, int],
+    objectives: tuple[str, ...] = ("time_s",),
 ) -> TuningRequest:
     """What these arguments ask for, of one study on boards of one kind."""
     from engine.tuning import TuningRequest
@@ -307,6 +307,7 @@ def request_from(
         until_converged=arguments.until is not None,
         use_history=arguments.use_history,
         more_shapes=more_shapes,
+        objectives=objectives,
     )
 
 

@@ -55,7 +55,8 @@ class TuningRequest:
         ray_address: of a Ray cluster to build on; None for this machine.
         seed: of the sampler.
         until_converged: stop once little more may be expected.
-        use_history: begin with what an earlier study of the kernel found quick.
+        use_history: a study that begins now does so with what an earlier one of the kernel
+            measured.
         repeats: timed runs of a measurement where the board does not repeat itself to the bit; None
             for ten.
         outputs: what is asked of the kernel's outputs.
@@ -91,7 +92,7 @@ class TuningResult:
     Args:
         problem, device, sampler: what was tuned, where and how.
         storage, study: where the trials are.
-        history: name of the study whose quickest were tried early, None where there was none.
+        history: name of the study that this one began with, None where there was none.
         other_studies: names of those in the storage that are about the same, and were made with
             another compiler, board model or kernel source.
         builds: folder of the ELFs and what they were made from.
@@ -130,7 +131,7 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
     storage = request.storage or DEFAULT_STORAGE
     identity = identity_of(problem, info, request.sampler, more_problems, request.objectives)
     stored = open_study(storage, identity, space, request.study)
-    past = history_of(stored, identity) if request.use_history else None
+    past = history_of(stored, identity, look_for_one=request.use_history)
     search = Search(
         space, request.sampler, request.seed, stored, history=past.trials if past else ()
     )

@@ -49,7 +49,7 @@ def _places(result: TuningResult) -> dict[str, str]:
     """Where everything was written, by what it is."""
     places = {
         "study": result.study,
-        **({} if result.history is None else {"began_with_the_best_of": result.history}),
+        **({} if result.history is None else {"began_with": result.history}),
         **_other_studies(result),
         "storage": result.storage,
         "builds": str(result.builds / result.problem.spec.name),

@@ -21,7 +21,7 @@ __all__ = ["call_by_name", "import_file", "mistakes_of"]
 _MODULE_PREFIX = "own_kernel_"
 
 
-class _Config(triton.Config):  # type: ignore[misc]  # Triton has no types
+class _Config(triton.Config):  # type: ignore[misc]  # Triton ships no types
     """`triton.Config` that also takes `num_threads`, as triton-cpu's does; it has no effect."""
 
     def __init__(self, *arguments: Any, num_threads: int = 0, **options: Any) -> None:

@@ -132,6 +132,10 @@ def test_the_shortest_time_of_a_configuration_counts() -> None:
     np.testing.assert_array_equal(once.expected, again.expected)
 
 
+def test_twenty_times_make_a_model() -> None:
+    assert source_model(Candidates(SPACE), GOOD[:20]) is not None
+
+
 @pytest.mark.parametrize(
     "history",
     [GOOD[:19], [(config, 1.0) for config in ORDER], [(config, None) for config in ORDER]],
@@ -204,6 +208,25 @@ def test_of_a_long_study_the_quickest_and_the_latest_are_kept(tmp_path: Path) ->
     assert kept[:100] == [float(n) for n in range(1, 102) if n != 7]
     latest = [t.time_s for t in search.trials() if t.time_s not in kept[:100]][-100:]
     assert set(kept[100:]) == set(latest)
+
+
+def test_a_flag_for_no_history_counts_where_a_study_begins(tmp_path: Path) -> None:
+    storage = tmp_path / "j.journal"
+    first, _ = study(storage, shape={"M": 256, "N": 32}, trials=20)
+    cold = open_study(str(storage), IDENTITY, SPACE, "cold")
+    assert history_of(cold, IDENTITY, look_for_one=False) is None
+    assert history_of(cold, IDENTITY) is None
+    warm = open_study(str(storage), IDENTITY, SPACE, "warm")
+    assert history_of(warm, IDENTITY).name == first.name
+    assert history_of(warm, IDENTITY, look_for_one=False).name == first.name
+
+
+def test_what_is_near_to_several_shapes_is_so_on_average(tmp_path: Path) -> None:
+    """The sum over shapes would make little of another element type."""
+    storage = tmp_path / "j.journal"
+    near, _ = study(storage, trials=20)
+    study(storage, shape={"M": 128, "N": 32}, trials=40, dtype="fp16")
+    assert nearest_of(storage, more_shapes=({"M": 256, "N": 32},) * 3) == near.name
 
 
 @pytest.mark.parametrize(
