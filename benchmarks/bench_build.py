@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.artifacts import ArtifactStore
-from engine.kernel_builder import BuildRequest, KernelBuilder
+from engine.workers.artifacts import ArtifactStore
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.config import Config
 from kernels.registry import load_kernel, make_problem
 from rvv_runner import Artifact
 from rvv_runner.devices import load_board
-from search_spaces.config import Config
-from search_spaces.registry import space_for
 
 __all__ = ["build_times"]
 
@@ -71,7 +70,7 @@ def main() -> None:
     """Print the times of a sample of the space, of the default and of the largest block."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     problem = make_problem(load_kernel("matmul"), SHAPE, "fp32")
-    space = space_for(problem, load_board("emulated").info)
+    space = problem.space(load_board("emulated").info)
     configs = list(space.valid_configs())
     default = problem.default_config
     build_times([default] * 2)  # imports, and the linker's libc

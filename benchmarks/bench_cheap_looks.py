@@ -3,7 +3,7 @@
 Configurations drawn at random are measured in full on the emulated board, and looked at: what was
 built is counted, and the same executable runs a smaller problem (`looks.py`). Printed is, for each
 look, how well it ranks them, what it costs and where a search ends that looks before it runs; then
-whether what a soft rule doubts is slower.
+whether what a soft rule soft_violations is slower.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ from looks import CASES, NO_LOOK, SMALLER, Case, Laboratory, Trial
 from scipy.stats import rankdata, spearmanr
 
 from engine.search import Search
+from foundation.config import Config
 from rvv_runner import BoardInfo
 from rvv_runner.devices import load_board
 from search_spaces.blocks import TOTAL_BYTES
-from search_spaces.config import Config
-from search_spaces.registry import space_for
 from search_spaces.rules import lanes_in_register
 from search_spaces.space import SearchSpace
 from search_spaces.vector_guesses import fits_in_l1, fits_in_registers, short_code
@@ -41,7 +40,7 @@ LOOKS = """
 | look | correlation | best tenth kept | of a trial | of its run | above the best | builds free |
 |---|---|---|---|---|---|---|"""
 GUESSES = """
-| soft rule | doubts | their median time over that of the others |
+| soft rule | soft_violations | their median time over that of the others |
 |---|---|---|"""
 
 Trials = Mapping[Config, Trial]
@@ -106,12 +105,12 @@ def print_looks(trials: Trials) -> None:
     times_s = [full.value for full in fulls]
     run_s = sum(full.run_s for full in fulls)
     full_s = run_s + sum(full.build_s for full in fulls)
-    quickest = rankdata(times_s) <= max(1, round(len(times_s) / 10))
+    fastest = rankdata(times_s) <= max(1, round(len(times_s) / 10))
     for name in next(iter(trials.values())).looks:
         looks = [trial.looks[name] for trial in trials.values()]
         rho = correlation([look.value for look in looks], times_s)
         ranks = rankdata([math.copysign(1, rho) * look.value for look in looks])
-        kept = ranks[quickest] <= len(ranks) / 3
+        kept = ranks[fastest] <= len(ranks) / 3
         small_s = sum(look.run_s for look in looks)
         look_s = small_s + sum(look.build_s for look in looks)
         shares = f"{look_s / full_s:.0%} | {small_s / run_s:.0%}"
@@ -125,7 +124,7 @@ def print_looks(trials: Trials) -> None:
 
 
 def print_guesses(trials: Trials, case: Case, info: BoardInfo) -> None:
-    """A line for each soft rule: how much slower what it doubts is."""
+    """A line for each soft rule: how much slower what it soft_violations is."""
     assert info.l1d_bytes is not None
     guesses = (
         fits_in_l1(case.blocks, TOTAL_BYTES, info.l1d_bytes),
@@ -154,7 +153,7 @@ def main() -> None:
     for kernel in arguments.kernels.split(","):
         with tempfile.TemporaryDirectory() as folder:
             laboratory = Laboratory(kernel, board, Path(folder).resolve())
-            configs = list(space_for(laboratory.problem, board.info).valid_configs())
+            configs = list(laboratory.problem.space(board.info).valid_configs())
             drawn = random.Random(0).sample(configs, min(arguments.draws, len(configs)))
             trials = measured(laboratory, drawn)
         failed = len(drawn) - len(trials)

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from c_matmul import build_c_matmul
 
-from engine.artifacts import ArtifactStore, BuildFailure
-from engine.kernel_builder import BuildRequest, KernelBuilder
+from engine.workers.artifacts import ArtifactStore, BuildFailure
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.config import Config
 from rvv_runner import Artifact
 from rvv_runner.board_file import read_board_file
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.plugin import find_qemu
-from search_spaces.config import Config
 from triton_rvv.target import RVVTarget
 
 __all__ = ["build_handwritten_matmul", "build_triton_matmul", "measure_ratio"]

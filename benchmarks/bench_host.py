@@ -20,7 +20,7 @@ import triton.language as tl
 import triton_rvv
 from kernels.matmul import matmul_kernel
 
-__all__ = ["quickest_s"]
+__all__ = ["fastest_s"]
 
 SIZE = 512
 BLOCKS = ((64, 64, 64), (128, 128, 64), (256, 64, 64), (128, 256, 64), (256, 128, 128))
@@ -46,8 +46,8 @@ def layernorm_kernel(x_ptr, w_ptr, b_ptr, out_ptr, n, eps, BLOCK: tl.constexpr):
     tl.store(out_ptr + row * n + at, centred * scale * w + b, mask=at < n)
 
 
-def quickest_s(*calls: Callable[[], object]) -> list[float]:
-    """Seconds of the quickest run of each; they take turns, so that all see the same machine."""
+def fastest_s(*calls: Callable[[], object]) -> list[float]:
+    """Seconds of the fastest run of each; they take turns, so that all see the same machine."""
     times_s = [[] for _ in calls]
     for _ in range(ROUNDS):
         for call, taken_s in zip(calls, times_s, strict=True):
@@ -71,10 +71,10 @@ def bench_matmul() -> None:
         c.zero_()
         run(block)
         torch.testing.assert_close(c.double(), expected, atol=1e-3, rtol=1e-4)
-    of_blocks_s = quickest_s(*(lambda block=block: run(block) for block in BLOCKS))
+    of_blocks_s = fastest_s(*(lambda block=block: run(block) for block in BLOCKS))
     best = BLOCKS[of_blocks_s.index(min(of_blocks_s))]
     left, right = a.numpy(), b.numpy()
-    ours_s, numpy_s, torch_s = quickest_s(lambda: run(best), lambda: left @ right, lambda: a @ b)
+    ours_s, numpy_s, torch_s = fastest_s(lambda: run(best), lambda: left @ right, lambda: a @ b)
     print(
         f"matmul {SIZE}^3 fp32, block {'x'.join(map(str, best))}: "
         f"{2e-9 * SIZE**3 / ours_s:.0f} GFLOP/s, {numpy_s / ours_s:.2f} of NumPy's speed, "
@@ -99,7 +99,7 @@ def bench_rows() -> None:
     for name, (ours, theirs) in cases.items():
         ours()
         torch.testing.assert_close(out, theirs(), atol=1e-5, rtol=1e-5)
-        ours_s, torch_s = quickest_s(ours, theirs)
+        ours_s, torch_s = fastest_s(ours, theirs)
         print(
             f"{name} {ROWS}x{COLUMNS} fp32: {ours_s * 1e6:.0f} us, "
             f"{torch_s / ours_s:.2f} of torch's speed"
@@ -110,7 +110,7 @@ def bench_launch() -> None:
     """What a call costs besides its programs."""
     x = np.zeros(16, np.float32)
     triton_rvv.set_num_threads(1)
-    (one_s,) = quickest_s(lambda: softmax_kernel[(1,)](x, x, 16, BLOCK=16))
+    (one_s,) = fastest_s(lambda: softmax_kernel[(1,)](x, x, 16, BLOCK=16))
     print(f"a call of one small program: {one_s * 1e6:.0f} us")
 
 

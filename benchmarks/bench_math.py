@@ -117,7 +117,7 @@ def main() -> None:
             folder = Path(temporary)
             vector = cycles_per_element(board, name, build_vector_code(name, folder), folder)
             scalar = cycles_per_element(board, name, build_c_loop(name, folder), folder)
-        print(f"{name:6} {vector:7.1f} {scalar:7.1f}  {scalar / vector:5.1f} times quicker")
+        print(f"{name:6} {vector:7.1f} {scalar:7.1f}  {scalar / vector:5.1f} times faster")
 
 
 if __name__ == "__main__":

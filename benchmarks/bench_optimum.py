@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from engine.search import Search
-from search_spaces.config import Config
+from foundation.config import Config
 from search_spaces.space import SearchSpace
 
 __all__ = ["main"]

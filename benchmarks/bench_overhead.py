@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from engine.artifacts import ArtifactStore
-from engine.kernel_builder import BuildRequest, KernelBuilder
+from engine.workers.artifacts import ArtifactStore
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from kernels.registry import load_kernel
 from rvv_runner.board_file import BoardFile, SshSettings, read_board_file
 from rvv_runner.measurement import Artifact

@@ -3,7 +3,7 @@
 The space is `matmul`'s, recorded in full on the emulated board, with the size of each
 configuration's code. Printed is the hypervolume of the front that so many trials find, over that of
 the space's own front, once up to the worst there is in either objective and once up to the default,
-on the scale of logarithms: the second counts only what is quicker and smaller than the default.
+on the scale of logarithms: the second counts only what is faster and smaller than the default.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from bench_optimum import RECORDED, read
 
-from engine.pareto import CODE_BYTES, TIME_S, Values, front
 from engine.search import Search
-from engine.trials import StoredTrials
-from search_spaces.config import Config
+from engine.study.objectives import CODE_BYTES, TIME_S, Values, front
+from engine.study.trials import StoredTrials
+from foundation.config import Config
 from search_spaces.space import SearchSpace
 
 __all__ = ["main"]

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 from made_up_spaces import Table, blocks
 
-from engine.comparison import compare, leaders
-from engine.racing import Race
+from engine.repeats.comparison import compare, leaders
+from engine.repeats.racing import Race
 from engine.search import Search
+from foundation.config import Config
 from rvv_runner.measurement import Measurement
-from search_spaces.config import Config
 from search_spaces.space import SearchSpace
 
 __all__ = ["main"]

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from engine.search import Search
-from engine.study import StudyIdentity, open_study
-from search_spaces.config import Config
+from engine.study.storage import StudyIdentity, open_study
+from foundation.config import Config
 from search_spaces.space import Parameter, SearchSpace
 
 __all__ = ["main"]

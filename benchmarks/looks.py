@@ -12,12 +12,12 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from engine.artifacts import ArtifactStore
-from engine.kernel_builder import BuildRequest, KernelBuilder
+from engine.workers.artifacts import ArtifactStore
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.config import Config
 from kernels.registry import load_kernel, make_problem
 from rvv_runner import Artifact, Board
 from search_spaces.blocks import elements_of, product_operands
-from search_spaces.config import Config
 from search_spaces.flash_attention_fwd import working_set
 from triton_rvv.codegen import target_machine
 

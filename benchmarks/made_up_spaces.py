@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from engine.search import Search
-from search_spaces.config import Config
+from foundation.config import Config
 from search_spaces.space import SearchSpace
 
 __all__ = ["main"]

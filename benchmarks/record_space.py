@@ -12,15 +12,16 @@ import os
 import sys
 from pathlib import Path
 
-from engine.cli import shape_type
-from engine.progress import progress_on
-from engine.study import DEFAULT_STORAGE, open_study
-from engine.trials import StoredTrials
-from engine.tuning import TuningRequest, identity_of, tune
+from engine.arguments.problem import shape_type
+from engine.results.progress import progress_on
+from engine.run.request import SearchOptions, StudyOptions, TuningRequest, WorkOptions
+from engine.run.tuning import identity_of, tune
+from engine.study.location import DEFAULT_STORAGE
+from engine.study.storage import open_study
+from engine.study.trials import StoredTrials
+from foundation.config import Config
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.devices import load_board
-from search_spaces.config import Config
-from search_spaces.registry import space_for
 
 __all__ = ["main", "table_of"]
 
@@ -70,18 +71,11 @@ def main() -> int:
     arguments = parser.parse_args()
     request = TuningRequest(
         kernel=arguments.kernel,
-        shape=arguments.shape,
-        dtype=None,
+        shapes=(arguments.shape,),
         devices=(arguments.device,),
-        sampler="random",
-        trials=None,
-        timeout_s=None,
-        storage=DEFAULT_STORAGE,
-        study=None,
-        jobs=arguments.jobs,
-        ray_address=None,
-        seed=0,
-        use_history=False,
+        search=SearchOptions(sampler="random", trials=None),
+        study=StudyOptions(use_history=False),
+        work=WorkOptions(jobs=arguments.jobs),
     )
     result = tune(request, [progress_on(sys.stderr)])
     if result.ended.reason != "exhausted":
@@ -90,7 +84,7 @@ def main() -> int:
     problem = make_problem(load_kernel(arguments.kernel), arguments.shape, None)
     info = load_board(arguments.device).info
     identity = identity_of(problem, info, "random")
-    stored = open_study(DEFAULT_STORAGE, identity, space_for(problem, info))
+    stored = open_study(DEFAULT_STORAGE, identity, problem.space(info))
     print(write(table_of(stored, problem.default_config), problem.name))
     return 0
 

@@ -20,7 +20,7 @@ import numpy as np
 from search_quality import Optimiser
 
 from engine.search import Search
-from engine.suggestions import History
+from engine.search.model.warm_start import History
 from search_spaces.space import SearchSpace
 
 __all__ = ["main"]
@@ -48,7 +48,7 @@ def table_of(record: Any) -> list[tuple[dict[str, Any], float | None]]:
 
 
 def five_best(record: Any) -> History:
-    """The quickest of a recorded space."""
+    """The fastest of a recorded space."""
     return sorted((row for row in table_of(record) if row[1]), key=lambda row: row[1] or 0)[:5]
 
 

@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from engine.samplers import SAMPLERS
 from engine.search import Search
-from engine.suggestions import History
-from search_spaces.config import Config, ParameterValue
+from engine.search.model.warm_start import History
+from engine.search.samplers.registry import SAMPLERS
+from foundation.config import Config, ParameterValue
 from search_spaces.space import SearchSpace
 
 __all__ = ["main"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.tuned_kernel import tuned
-    from engine.winner_lookup import lookup
+    from engine.winners.lookup import lookup
+    from engine.winners.tuned_kernel import tuned
 
 __all__ = ["lookup", "tuned"]
 
@@ -14,11 +14,11 @@ __all__ = ["lookup", "tuned"]
 def __getattr__(name: str) -> object:
     # Triton and Optuna take seconds to import: the commands' --help does not wait for them.
     if name == "lookup":
-        from engine.winner_lookup import lookup
+        from engine.winners.lookup import lookup
 
         return lookup
     if name == "tuned":
-        from engine.tuned_kernel import tuned
+        from engine.winners.tuned_kernel import tuned
 
         return tuned
     raise AttributeError(f"module {__name__} has no attribute {name}")

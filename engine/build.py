@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.cli import (
+from engine.arguments.problem import add_kernel_arguments
+from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
-    add_kernel_arguments,
     one_of,
     positive_whole_number,
     run_command,
@@ -24,11 +24,11 @@ from rvv_runner.devices import known_board, known_boards
 if TYPE_CHECKING:
     from engine.by_hand.study_file import StudyFile
     from engine.by_hand.tree import Tree
-    from engine.kernel_builder import BuildRequest
     from engine.search import Search
+    from engine.workers.kernel_builder import BuildRequest
+    from foundation.config import Config
     from kernels.spec import Problem
     from rvv_runner.board import BoardInfo
-    from search_spaces.config import Config
 
 __all__ = ["main"]
 
@@ -107,15 +107,15 @@ def _open_study(
     arguments: argparse.Namespace, problem: Problem, info: BoardInfo
 ) -> tuple[Search, StudyFile, BuildRequest]:
     """The study that the folder is for, how to find it again, and what builders have to know."""
-    from engine.artifacts import ARTIFACT_FOLDER, ArtifactStore
     from engine.by_hand.study_file import StudyFile
-    from engine.kernel_builder import BuildRequest
+    from engine.run.tuning import identity_of
     from engine.search import Search
-    from engine.study import DEFAULT_STORAGE, open_study
-    from engine.tuning import identity_of
-    from search_spaces.registry import space_for
+    from engine.study.location import DEFAULT_STORAGE
+    from engine.study.storage import open_study
+    from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore
+    from engine.workers.kernel_builder import BuildRequest
 
-    space = space_for(problem, info)
+    space = problem.space(info)
     storage = arguments.storage or str(Path(DEFAULT_STORAGE).resolve())
     identity = identity_of(problem, info, arguments.sampler)
     stored = open_study(storage, identity, space, arguments.study)
@@ -156,10 +156,10 @@ def _fill(tree: Tree, configs: Sequence[Config], request: BuildRequest, jobs: in
     """Build into the folder; how many builds went well."""
     import functools
 
-    from engine.artifacts import BuildFailure
-    from engine.builders import BuilderPool
-    from engine.kernel_builder import KernelBuilder
-    from engine.ray_workers import ray_session
+    from engine.workers.artifacts import BuildFailure
+    from engine.workers.builders import BuilderPool
+    from engine.workers.kernel_builder import KernelBuilder
+    from engine.workers.ray_session import ray_session
 
     variants: list[dict[str, object]] = []
     with ray_session(jobs):

@@ -6,21 +6,25 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.cli import (
+from engine.arguments.options import (
+    add_search_arguments,
+    add_storage_argument,
+    add_work_arguments,
+    request_for,
+)
+from engine.arguments.problem import add_device_argument, add_kernel_arguments
+from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
-    add_device_argument,
-    add_kernel_arguments,
     percentage,
     run_command,
 )
-from engine.errors import UserError
-from engine.tune import add_search_arguments, add_work_arguments, request_from
+from foundation.errors import UserError
 
 if TYPE_CHECKING:
-    from engine.tuning import TuningResult
-    from engine.winners import KeyCost
+    from engine.run.tuning import TuningResult
+    from engine.winners.stored import KeyCost
     from kernels.spec import Problem
 
 __all__ = ["main"]
@@ -68,14 +72,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         default="5",
         help="what the key may cost (default: %(default)s)",
     )
-    add(
-        "--storage",
-        metavar="URL",
-        help="of the studies: a journal file or one of Optuna's URLs "
-        "(default: studies/tuner.journal)",
-    )
+    add_storage_argument(parser)
     add_work_arguments(parser)
-    parser.set_defaults(study=None, use_history=True)
     return parser.parse_args(argv)
 
 
@@ -83,19 +81,16 @@ def _check(arguments: argparse.Namespace) -> tuple[list[KeyCost], bool]:
     """What the key costs at each shape, and whether it is known for all of them."""
     # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
     from engine.jobs.shapes import tune_each
-    from engine.ray_workers import ray_session
-    from engine.tuning import made_with
-    from engine.winners import key_costs, stored_winners
+    from engine.run.tuning import made_with
+    from engine.winners.stored import key_costs, stored_winners
+    from engine.workers.ray_session import ray_session
     from rvv_runner.devices import load_board
 
     problems = _problems(arguments)
     keys = {_key(problem).name: _key(problem) for problem in problems}
     with ray_session(arguments.jobs, arguments.ray_address):
         # The keys first: each shape then begins with what was quick there.
-        requests = [
-            request_from(arguments, (arguments.device,), problem.shape)
-            for problem in (*keys.values(), *problems)
-        ]
+        requests = [request_for(problem, arguments) for problem in (*keys.values(), *problems)]
         results = {result.problem.name: result for result in tune_each(requests)}
         for problem in problems:
             at_key, here = results.get(_key(problem).name), results.get(problem.name)
@@ -119,7 +114,8 @@ def _check(arguments: argparse.Namespace) -> tuple[list[KeyCost], bool]:
 
 def _problems(arguments: argparse.Namespace) -> list[Problem]:
     """The problem of each shape, none of which is its own key."""
-    from engine.winners import FEWEST_TRIALS, shape_text
+    from engine.winners.stored import FEWEST_TRIALS
+    from foundation.shapes import shape_text
     from kernels.registry import load_kernel, make_problem
 
     if not arguments.shape:
@@ -142,7 +138,7 @@ def _problems(arguments: argparse.Namespace) -> list[Problem]:
 
 def _key(problem: Problem) -> Problem:
     """The problem with its sizes rounded up to powers of two."""
-    from engine.winners import key_of
+    from engine.winners.stored import key_of
     from kernels.registry import make_problem
 
     return make_problem(problem.spec, key_of(problem.shape), problem.dtype)

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from engine.cli import EXIT_FOUND, EXIT_NOTHING_VALID, ArgumentParser, run_command
-from engine.errors import UserError
+from foundation.command_line import EXIT_FOUND, EXIT_NOTHING_VALID, ArgumentParser, run_command
+from foundation.errors import UserError
 from rvv_runner.devices import known_board
 
 if TYPE_CHECKING:
@@ -77,11 +77,10 @@ def _open_search(folder: Path) -> tuple[Search, str]:
     """The study that the folder was built for, and the name of the board."""
     # Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
     from engine.by_hand.study_file import read_study_file
+    from engine.run.tuning import identity_of
     from engine.search import Search
-    from engine.study import open_study
-    from engine.tuning import identity_of
+    from engine.study.storage import open_study
     from kernels.registry import load_kernel, make_problem
-    from search_spaces.registry import space_for
 
     kept = read_study_file(folder)
     problem = make_problem(load_kernel(kept.kernel), kept.shape, kept.dtype)
@@ -92,7 +91,7 @@ def _open_search(folder: Path) -> tuple[Search, str]:
             f"the executables in {folder} were made with another compiler, kernel or kind of "
             "board than there is now, so their times cannot be compared: build the folder anew"
         )
-    space = space_for(problem, info)
+    space = problem.space(info)
     stored = open_study(kept.storage, identity, space, kept.study)
     return Search(space, kept.sampler, trials=stored), kept.board
 

@@ -6,7 +6,13 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.cli import EXIT_FOUND, EXIT_NOTHING_VALID, ArgumentParser, percentage, run_command
+from foundation.command_line import (
+    EXIT_FOUND,
+    EXIT_NOTHING_VALID,
+    ArgumentParser,
+    percentage,
+    run_command,
+)
 
 __all__ = ["main"]
 
@@ -26,9 +32,10 @@ def main(argv: Sequence[str] | None) -> int:
     """
     arguments = _parse(argv)
     # Optuna and pandas take seconds to import: --help does not wait for them.
-    from engine.errors import UserError, nearest
     from engine.results.trials_table import correlations, trials_table
-    from engine.study import DEFAULT_STORAGE, read_studies
+    from engine.study.location import DEFAULT_STORAGE
+    from engine.study.storage import read_studies
+    from foundation.errors import UserError, nearest
 
     studies = {
         stored.study_name: stored for stored in read_studies(arguments.storage or DEFAULT_STORAGE)

@@ -6,18 +6,17 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.cli import (
+from engine.arguments.problem import add_device_argument, add_problem_arguments
+from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
-    add_device_argument,
-    add_problem_arguments,
     percentage,
     run_command,
 )
 
 if TYPE_CHECKING:
-    from engine.winner_lookup import Found
+    from engine.winners.lookup import Found
 
 __all__ = ["main"]
 
@@ -35,8 +34,8 @@ def main(argv: Sequence[str] | None) -> int:
     arguments = _parse(argv)
     # Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
     from engine.results.json import json_text
-    from engine.study import DEFAULT_STORAGE
-    from engine.winner_lookup import NotTunedError, lookup
+    from engine.study.location import DEFAULT_STORAGE
+    from engine.winners.lookup import NotTunedError, lookup
 
     try:
         found = lookup(

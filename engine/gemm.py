@@ -7,27 +7,31 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.cli import (
+from engine.arguments.options import (
+    add_search_arguments,
+    add_storage_argument,
+    add_work_arguments,
+    request_for,
+)
+from engine.arguments.problem import add_device_argument, kernel_name
+from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
-    add_device_argument,
-    kernel_name,
     positive_whole_number,
     run_command,
 )
-from engine.errors import UserError
-from engine.tune import add_search_arguments, add_work_arguments, request_from
+from foundation.errors import UserError
 
 if TYPE_CHECKING:
     from engine.jobs.gemm_files import GemmEntry
-    from engine.tuning import TuningRequest, TuningResult
-    from kernels.spec import Problem
+    from engine.run.request import TuningRequest
+    from engine.run.tuning import TuningResult
 
 __all__ = ["main"]
 
 _PROG = "engine.gemm"
-_DESCRIPTION = "Looks for the quickest configuration of matrix products C = A @ B."
+_DESCRIPTION = "Looks for the fastest configuration of matrix products C = A @ B."
 _EPILOG = (
     "See docs/jobs.md. Exit status: 0 where every size has a winner, or passed the check, 1 where "
     "one does not, 2 for a mistake in the command or a file."
@@ -52,14 +56,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     _add_file_arguments(parser)
     add_device_argument(parser)
     add_search_arguments(parser)
-    parser.add_argument(
-        "--storage",
-        metavar="URL",
-        help="of the studies: a journal file or one of Optuna's URLs "
-        "(default: studies/tuner.journal)",
-    )
+    add_storage_argument(parser)
     add_work_arguments(parser)
-    parser.set_defaults(study=None, use_history=True)
     arguments = parser.parse_args(argv)
     sizes = (arguments.m, arguments.n, arguments.k)
     if arguments.gemm_size_file is None and None in sizes:
@@ -134,13 +132,7 @@ def _requests(arguments: argparse.Namespace) -> list[TuningRequest]:
         problems = [gemm_problem(arguments.kernel or "matmul", shape, arguments.dtype)]
     else:
         problems = [entry.problem for entry in _entries(arguments)]
-    return [_request(arguments, problem) for problem in problems]
-
-
-def _request(arguments: argparse.Namespace, problem: Problem) -> TuningRequest:
-    of_size = {"kernel": problem.spec.load_name, "dtype": problem.dtype}
-    named = argparse.Namespace(**{**vars(arguments), **of_size})
-    return request_from(named, (arguments.device,), problem.shape)
+    return [request_for(problem, arguments) for problem in problems]
 
 
 def _entries(arguments: argparse.Namespace) -> list[GemmEntry]:
@@ -171,7 +163,7 @@ def _nothing_valid(result: TuningResult) -> str:
 
 
 def _size_text(result: TuningResult) -> str:
-    from engine.winners import shape_text
+    from foundation.shapes import shape_text
 
     return shape_text(result.problem.shape)
 

@@ -6,16 +6,13 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 
-from engine.cli import (
-    EXIT_FOUND,
-    EXIT_NOTHING_VALID,
-    ArgumentParser,
+from engine.arguments.problem import (
     add_device_argument,
     add_problem_arguments,
     complete_config,
     config_type,
-    run_command,
 )
+from foundation.command_line import EXIT_FOUND, EXIT_NOTHING_VALID, ArgumentParser, run_command
 
 __all__ = ["main"]
 
@@ -53,9 +50,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _measure(arguments: argparse.Namespace) -> dict[str, object]:
     # Ray and Triton take seconds to import: --help and mistyped names do not wait for them.
-    from engine.artifacts import BuildFailure
-    from engine.progress import progress_on
-    from engine.workbench import workbench
+    from engine.results.progress import progress_on
+    from engine.workers.artifacts import BuildFailure
+    from engine.workers.workbench import workbench
     from kernels.registry import load_kernel, make_problem
     from rvv_runner.devices import load_board
     from rvv_runner.measurement import Measurement

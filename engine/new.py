@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.cli import EXIT_FOUND, ArgumentParser, run_command
-from engine.errors import UserError
+from foundation.command_line import EXIT_FOUND, ArgumentParser, run_command
+from foundation.errors import UserError
 
 __all__ = ["main"]
 

@@ -8,17 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from engine.cli import (
+from engine.arguments.problem import add_device_argument, add_problem_arguments
+from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
-    add_device_argument,
-    add_problem_arguments,
     positive_whole_number,
     run_command,
     whole_number,
 )
-from search_spaces.config import Config
+from foundation.config import Config
 from search_spaces.enumeration import Census, broken, take_census
 from search_spaces.space import Rule, SearchSpace
 
@@ -71,10 +70,9 @@ def _record(arguments: argparse.Namespace) -> dict[str, Any]:
     # Triton takes seconds to import: --help and mistyped names do not wait for it.
     from kernels.registry import load_kernel, make_problem
     from rvv_runner.devices import load_board
-    from search_spaces.registry import space_for
 
     problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
-    space = space_for(problem, load_board(arguments.device).info)
+    space = problem.space(load_board(arguments.device).info)
     census = take_census(space)
     return {
         "kernel": problem.spec.name,

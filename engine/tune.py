@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import itertools
-import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.cli import (
+from engine.arguments.options import (
+    add_search_arguments,
+    add_storage_argument,
+    add_work_arguments,
+    search_options,
+    work_options,
+)
+from engine.arguments.problem import add_device_argument, add_problem_arguments
+from engine.run.request import StudyOptions, TuningRequest
+from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
-    add_device_argument,
-    add_problem_arguments,
-    host_and_port,
-    positive_number,
-    positive_whole_number,
     run_command,
-    whole_number,
 )
-from engine.errors import UserError
+from foundation.errors import UserError
+from foundation.shapes import Shape
 from rvv_runner.board import BoardError
 from rvv_runner.devices import boards_by_kind
 
 if TYPE_CHECKING:
-    from engine.tuning import TuningRequest, TuningResult
+    from engine.run.tuning import TuningResult
 
-__all__ = ["add_search_arguments", "add_work_arguments", "main", "request_from"]
+__all__ = ["main"]
 
 _PROG = "engine.tune"
-_DESCRIPTION = "Looks for the quickest configuration of a kernel on a board."
-_DEFAULT_TRIALS = 50
+_DESCRIPTION = "Looks for the fastest configuration of a kernel on a board."
 _EPILOG = (
     "The same command again goes on with its study up to the number of trials. Exit status: 0 with "
     "a winner, 1 where no configuration was valid, 2 for a mistake in the command."
@@ -50,23 +53,32 @@ def main(argv: Sequence[str] | None) -> int:
         return EXIT_FOUND if _tune_missing(arguments) else EXIT_NOTHING_VALID
     if arguments.kernel is None:
         raise UserError(f"KERNEL is missing: see `python -m {_PROG} --help`")
-    found = all(result.summary.winner is not None for result in _tune(arguments))
+    requests = _requests(arguments)
+    results = _tune(requests, as_json=arguments.json, as_list=len(requests) > 1 or arguments.mixed)
+    found = all(result.summary.winner is not None for result in results)
     return EXIT_FOUND if found else EXIT_NOTHING_VALID
 
 
 def _tune_missing(arguments: argparse.Namespace) -> bool:
     """Tune what ran untuned; whether nothing is left of that."""
-    from engine.missing import Missing, work_off
+    from engine.winners.missing import Missing, work_off
 
     given = (arguments.kernel, arguments.shape, arguments.dtype, arguments.study)
     if any(given) or arguments.together:
         raise UserError(
             "--missing says what is tuned: leave KERNEL, --shape, --together, --dtype, --study out"
         )
+    request = _request(arguments)
 
     def tune_one(entry: Missing) -> bool | None:
-        of_entry = {**vars(entry), "shape": [dict(entry.shape)], "device": (entry.device,)}
-        (result,) = _tune(argparse.Namespace(**{**vars(arguments), **of_entry}))
+        of_entry = dataclasses.replace(
+            request,
+            kernel=entry.kernel,
+            shapes=(dict(entry.shape),),
+            dtype=entry.dtype,
+            devices=(entry.device,),
+        )
+        (result,) = _tune([of_entry], as_json=arguments.json, as_list=False)
         if result.ended.reason == "interrupted":
             return None
         return result.summary.winner is not None
@@ -74,41 +86,60 @@ def _tune_missing(arguments: argparse.Namespace) -> bool:
     return work_off(tune_one)
 
 
-def _tune(arguments: argparse.Namespace) -> list[TuningResult]:
-    """Tune each shape on each kind of board and print what was found."""
-    # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
-    from engine.progress import progress_on
-    from engine.results.json import json_text, study_record
-    from engine.results.table import print_result
-    from engine.tuning import tune
+def _requests(arguments: argparse.Namespace) -> list[TuningRequest]:
+    """One study for each kind of board and, without --together, for each shape."""
+    request = _request(arguments)
+    return [
+        dataclasses.replace(request, devices=devices, shapes=shapes)
+        for devices, shapes in itertools.product(_groups(arguments), _shapes_of_studies(arguments))
+    ]
 
-    objectives = _objectives(arguments)
-    quiet_stdout = arguments.json or sys.stdout.isatty()
+
+def _request(arguments: argparse.Namespace) -> TuningRequest:
+    """What all studies of the command have in common."""
+    study = StudyOptions(
+        arguments.storage, arguments.study, arguments.use_history, _objectives(arguments)
+    )
+    return TuningRequest(
+        kernel=arguments.kernel,
+        dtype=arguments.dtype,
+        search=search_options(arguments),
+        study=study,
+        work=work_options(arguments),
+    )
+
+
+def _tune(requests: Sequence[TuningRequest], *, as_json: bool, as_list: bool) -> list[TuningResult]:
+    """Run each study and print what it found; `as_list` puts the JSON objects into one."""
+    # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
+    from engine.results.json import json_text, study_record
+    from engine.results.progress import progress_on
+    from engine.results.table import print_result
+    from engine.run.tuning import tune
+
+    quiet_stdout = as_json or sys.stdout.isatty()
     results: list[TuningResult] = []
     failures: list[BoardError] = []
-    studies = _shapes_of_studies(arguments)
-    for devices, shapes in itertools.product(_groups(arguments), studies):
+    for request in requests:
         progress = progress_on(sys.stderr if quiet_stdout else sys.stdout)
         try:
-            request = request_from(arguments, devices, *shapes, objectives=objectives)
             results.append(tune(request, [progress]))
         except BoardError as error:  # of this kind; the others may do better
             failures.append(error)
             continue
-        if not arguments.json:
+        if not as_json:
             print_result(results[-1], sys.stdout)
         if results[-1].ended.reason == "interrupted":
             break
-    if arguments.json and results:
+    if as_json and results:
         records = [study_record(result) for result in results]
-        one = len(studies) == 1 and not arguments.mixed
-        print(json_text(records[0] if one else {"results": records}))
+        print(json_text({"results": records} if as_list else records[0]))
     if failures:
         raise failures[0]
     return results
 
 
-def _shapes_of_studies(arguments: argparse.Namespace) -> list[list[Mapping[str, int]]]:
+def _shapes_of_studies(arguments: argparse.Namespace) -> list[tuple[Shape, ...]]:
     """The shapes of each study.
 
     Raises:
@@ -116,10 +147,10 @@ def _shapes_of_studies(arguments: argparse.Namespace) -> list[list[Mapping[str, 
     """
     shapes = arguments.shape or [{}]
     if not arguments.together:
-        return [[shape] for shape in shapes]
+        return [(shape,) for shape in shapes]
     if len(shapes) == 1:
         raise UserError("--together is for several shapes: give --shape at least twice")
-    return [shapes]
+    return [tuple(shapes)]
 
 
 def _objectives(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -128,7 +159,7 @@ def _objectives(arguments: argparse.Namespace) -> tuple[str, ...]:
     Raises:
         UserError: for several of them with what looks at the time alone.
     """
-    from engine.samplers import sampler_named
+    from engine.search.samplers.registry import sampler_named
 
     objectives = tuple(arguments.objective.split(","))
     sampler_named(arguments.sampler, len(objectives))
@@ -190,52 +221,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def add_search_arguments(parser: ArgumentParser) -> None:
-    """The arguments that say how configurations are proposed, and how many."""
-    add = parser.add_argument
-    add(
-        "--sampler",
-        metavar="NAME",
-        type=_sampler_name,
-        default="auto",
-        help="how configurations are proposed: auto, gp, tpe, cmaes, ga, grid, random, or the "
-        "dotted name of a class such as optuna.samplers.NSGAIISampler (default: %(default)s)",
-    )
-    add(
-        "--trials",
-        metavar="N",
-        type=positive_whole_number,
-        help="configurations to try in the study, earlier runs included (default: "
-        f"{_DEFAULT_TRIALS}, and with --until converged as many as it takes)",
-    )
-    add(
-        "--until",
-        choices=("converged",),
-        help="stop once a model expects little more, before --trials and --timeout if it comes to "
-        "that",
-    )
-    add(
-        "--timeout",
-        metavar="S",
-        type=positive_number,
-        help="start nothing new after so many seconds",
-    )
-    add(
-        "--seed",
-        metavar="N",
-        type=whole_number,
-        default=0,
-        help="of the sampler (default: %(default)s)",
-    )
-
-
 def _add_study_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "--storage",
-        metavar="URL",
-        help="a journal file or one of Optuna's URLs (default: studies/tuner.journal)",
-    )
+    add_storage_argument(parser)
     add("--study", metavar="NAME", help="name of the study (default: made from the problem)")
     add(
         "--objective",
@@ -248,66 +236,6 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
         action="store_false",
         dest="use_history",
         help="begin a study without what the nearest earlier one of the kernel measured",
-    )
-
-
-def add_work_arguments(parser: ArgumentParser) -> None:
-    """The arguments that say where builds are made, and how many at once."""
-    add = parser.add_argument
-    add(
-        "--jobs",
-        metavar="N",
-        type=positive_whole_number,
-        default=len(os.sched_getaffinity(0)),
-        help="builds at once (default: one a core)",
-    )
-    add(
-        "--ray-address",
-        metavar="HOST:PORT",
-        type=host_and_port,
-        help="build on this Ray cluster, whose nodes share the current folder",
-    )
-
-
-def _sampler_name(text: str) -> str:
-    """The name of a sampler, for argparse.
-
-    Raises:
-        UserError: for one that means nothing.
-    """
-    from engine.samplers import sampler_named
-
-    sampler_named(text)
-    return text
-
-
-def request_from(
-    arguments: argparse.Namespace,
-    devices: Sequence[str],
-    shape: Mapping[str, int],
-    *more_shapes: Mapping[str, int],
-    objectives: tuple[str, ...] = ("time_s",),
-) -> TuningRequest:
-    """What these arguments ask for, of one study on boards of one kind."""
-    from engine.tuning import TuningRequest
-
-    return TuningRequest(
-        kernel=arguments.kernel,
-        shape=shape,
-        dtype=arguments.dtype,
-        devices=devices,
-        sampler=arguments.sampler,
-        trials=arguments.trials or (None if arguments.until else _DEFAULT_TRIALS),
-        timeout_s=arguments.timeout,
-        storage=arguments.storage,
-        study=arguments.study,
-        jobs=arguments.jobs,
-        ray_address=arguments.ray_address,
-        seed=arguments.seed,
-        until_converged=arguments.until is not None,
-        use_history=arguments.use_history,
-        more_shapes=more_shapes,
-        objectives=objectives,
     )
 
 

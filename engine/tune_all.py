@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.cli import (
+from engine.arguments.problem import add_device_argument, kernel_name
+from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
-    add_device_argument,
-    kernel_name,
     positive_whole_number,
     run_command,
 )
 
 if TYPE_CHECKING:
-    from engine.tuning import TuningRequest, TuningResult
+    from engine.run.request import TuningRequest
+    from engine.run.tuning import TuningResult
 
 __all__ = ["main"]
 
@@ -71,8 +70,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 def _tune_each(arguments: argparse.Namespace) -> list[TuningResult]:
     """The results, up to the first that was interrupted."""
     # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
-    from engine.progress import progress_on
-    from engine.tuning import tune
+    from engine.results.progress import progress_on
+    from engine.run.tuning import tune
 
     results = []
     for number, kernel in enumerate(arguments.kernels, start=1):
@@ -84,22 +83,13 @@ def _tune_each(arguments: argparse.Namespace) -> list[TuningResult]:
 
 
 def _request(kernel: str, arguments: argparse.Namespace) -> TuningRequest:
-    from engine.tuning import TuningRequest
+    from engine.run.request import SearchOptions, TuningRequest
 
     device = arguments.device
     return TuningRequest(
         kernel=kernel,
-        shape={},
-        dtype=None,
         devices=(device,) if isinstance(device, str) else device,
-        sampler="auto",
-        trials=arguments.trials,
-        timeout_s=None,
-        storage=None,
-        study=None,
-        jobs=len(os.sched_getaffinity(0)),
-        ray_address=None,
-        seed=0,
+        search=SearchOptions(trials=arguments.trials),
     )
 
 

@@ -9,19 +9,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.cli import (
-    EXIT_FOUND,
-    EXIT_NOTHING_VALID,
-    ArgumentParser,
-    add_device_argument,
-    run_command,
+from engine.arguments.options import (
+    add_search_arguments,
+    add_storage_argument,
+    add_work_arguments,
+    request_for,
 )
-from engine.tune import add_search_arguments, add_work_arguments, request_from
+from engine.arguments.problem import add_device_argument
+from foundation.command_line import EXIT_FOUND, EXIT_NOTHING_VALID, ArgumentParser, run_command
 
 if TYPE_CHECKING:
     from engine.jobs.shape_list import ShapeGroup, ShapeList
     from engine.results.gemm_json import Buckets
-    from engine.tuning import TuningRequest, TuningResult
+    from engine.run.request import TuningRequest
+    from engine.run.tuning import TuningResult
     from kernels.spec import Problem
     from rvv_runner.board import BoardInfo
 
@@ -59,14 +60,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     add_device_argument(parser)
     add_search_arguments(parser)
-    add(
-        "--storage",
-        metavar="URL",
-        help="of the studies: a journal file or one of Optuna's URLs "
-        "(default: studies/tuner.journal)",
-    )
+    add_storage_argument(parser)
     add_work_arguments(parser)
-    parser.set_defaults(study=None, use_history=True)
     return parser.parse_args(argv)
 
 
@@ -74,8 +69,8 @@ def _tune_list(arguments: argparse.Namespace) -> bool:
     """Tune every group and write its file, then the default; whether each shape has a winner."""
     # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
     from engine.jobs.shape_list import read_shape_list
-    from engine.ray_workers import ray_session
     from engine.results.gemm_json import commonest, write_gemm_json
+    from engine.workers.ray_session import ray_session
     from rvv_runner.devices import load_board
 
     job = read_shape_list(arguments.file)
@@ -115,9 +110,7 @@ def _tune_group(
 
 
 def _request(arguments: argparse.Namespace, job: ShapeList, problem: Problem) -> TuningRequest:
-    named = {"kernel": problem.spec.load_name, "dtype": problem.dtype}
-    named_arguments = argparse.Namespace(**{**vars(arguments), **named})
-    request = request_from(named_arguments, (arguments.device,), problem.shape)
+    request = request_for(problem, arguments)
     return dataclasses.replace(request, repeats=job.num_iters, outputs=job.outputs)
 
 

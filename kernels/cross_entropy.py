@@ -6,6 +6,7 @@ import torch
 import triton
 import triton.language as tl
 
+from foundation.config import Config
 from kernels.spec import Grid, KernelSpec, Problem
 from kernels.values import (
     Tolerance,
@@ -17,7 +18,6 @@ from kernels.values import (
     sizes,
 )
 from launchers.arguments import Argument
-from search_spaces.config import Config
 
 __all__ = ["SPEC"]
 

@@ -13,6 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
+from foundation.config import Config, ParameterValue
 from kernels.spec import Grid, KernelSpec, Problem
 from kernels.values import (
     TORCH_TYPES,
@@ -25,7 +26,6 @@ from kernels.values import (
     unit_roundoff,
 )
 from launchers.arguments import Argument
-from search_spaces.config import Config, ParameterValue
 
 __all__ = ["SPEC", "make_spec"]
 

@@ -12,6 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
+from foundation.config import Config
 from kernels.references.moe_alignment import AlignedTokens, moe_align_block_size
 from kernels.spec import Grid, KernelSpec, Problem
 from kernels.values import (
@@ -24,7 +25,6 @@ from kernels.values import (
     tolerance_of_sum,
 )
 from launchers.arguments import Argument
-from search_spaces.config import Config
 
 __all__ = ["SPEC"]
 

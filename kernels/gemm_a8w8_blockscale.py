@@ -10,6 +10,7 @@ import torch
 import triton
 import triton.language as tl
 
+from foundation.config import Config
 from kernels.references.products import factor
 from kernels.spec import Grid, KernelSpec, Problem
 from kernels.values import (
@@ -23,12 +24,9 @@ from kernels.values import (
     unit_roundoff,
 )
 from launchers.arguments import Argument
-from search_spaces.config import Config
+from search_spaces.gemm_a8w8_blockscale import SCALED_ELEMENTS
 
-__all__ = ["SCALED_ELEMENTS", "SPEC"]
-
-# Elements of K, and columns of the weights, that share a scale.
-SCALED_ELEMENTS = 128
+__all__ = ["SPEC"]
 
 
 @triton.jit

@@ -5,6 +5,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from foundation.config import Config
 from kernels.spec import Grid, KernelSpec, Problem
 from kernels.values import (
     TORCH_TYPES,
@@ -17,7 +18,6 @@ from kernels.values import (
     unit_roundoff,
 )
 from launchers.arguments import Argument
-from search_spaces.config import Config
 
 __all__ = ["SPEC"]
 

@@ -6,6 +6,7 @@ import torch
 import triton
 import triton.language as tl
 
+from foundation.config import Config
 from kernels.layernorm_fwd import EPSILON
 from kernels.spec import Grid, KernelSpec, Problem
 from kernels.values import (
@@ -19,7 +20,6 @@ from kernels.values import (
     unit_roundoff,
 )
 from launchers.arguments import Argument
-from search_spaces.config import Config
 
 __all__ = ["SPEC"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from foundation.config import Config
 from kernels.references.products import factors_and_product
 from kernels.spec import Grid, KernelSpec, Problem
 from kernels.values import input_array, output_array, size_bytes, sizes, tolerance_of_sum
 from launchers.arguments import Argument
-from search_spaces.config import Config
 
 __all__ = ["SPEC"]
 

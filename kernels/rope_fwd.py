@@ -12,6 +12,7 @@ import torch
 import triton
 import triton.language as tl
 
+from foundation.config import Config
 from kernels.spec import Grid, KernelSpec, Problem
 from kernels.values import (
     Tolerance,
@@ -23,7 +24,6 @@ from kernels.values import (
     unit_roundoff,
 )
 from launchers.arguments import Argument
-from search_spaces.config import Config
 
 __all__ = ["SPEC", "make_spec", "rotate"]
 

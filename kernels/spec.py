@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from foundation.config import Config, ParameterValue
 from launchers.arguments import Argument
-from search_spaces.config import Config, ParameterValue
+from rvv_runner.board import BoardInfo
+from search_spaces.registry import registered_space
+from search_spaces.space import SearchSpace
 
-if TYPE_CHECKING:
-    from rvv_runner.board import BoardInfo
-    from search_spaces.space import SearchSpace
-
-__all__ = ["OWN_OUTPUTS", "Constants", "Grid", "KernelSpec", "Outputs", "Problem", "shape_text"]
+__all__ = ["OWN_OUTPUTS", "Constants", "Grid", "KernelSpec", "Outputs", "Problem"]
 
 Grid = tuple[int, int, int]
 Constants = Mapping[str, ParameterValue]
@@ -103,14 +102,9 @@ class KernelSpec:
     def source_digest(self) -> str:
         """Changes with the kernel's source, and then times cannot be compared any more."""
         # Triton takes a while to import, and whoever has a kernel has done so.
-        from engine.kernel_source import source_digest
+        from kernels.source_digest import source_digest
 
         return source_digest(self.kernel, self.launch_source)
-
-
-def shape_text(shape: Mapping[str, int]) -> str:
-    """A shape as the user would write it: "M=256,N=512"."""
-    return ",".join(f"{name}={size}" for name, size in shape.items())
 
 
 @dataclass(frozen=True)
@@ -134,6 +128,15 @@ class Problem:
         """What a user would run at this shape without tuning."""
         default = self.spec.default_config
         return default(self) if callable(default) else default
+
+    def space(self, board: BoardInfo) -> SearchSpace:
+        """The search space on a board: the kernel's own, or the registered one.
+
+        Raises:
+            UserError: where the kernel has neither.
+        """
+        own = self.spec.space
+        return own(self, board) if own else registered_space(self.spec.name, self, board)
 
     def constants(self, config: Config) -> dict[str, ParameterValue]:
         """The value of every constexpr argument under a configuration."""

@@ -9,10 +9,10 @@ import torch
 import triton
 import triton.language as tl
 
+from foundation.config import Config
 from kernels.spec import Grid, KernelSpec, Problem
 from kernels.values import input_array, output_array, seeded_integers, seeded_normal, sizes
 from launchers.arguments import Argument
-from search_spaces.config import Config
 
 __all__ = ["SPEC"]
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from engine.cli import EXIT_FOUND, EXIT_NOTHING_VALID, ArgumentParser, run_command
+from foundation.command_line import EXIT_FOUND, EXIT_NOTHING_VALID, ArgumentParser, run_command
 
 __all__ = ["main"]
 

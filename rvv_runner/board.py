@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from foundation.errors import CommandError
 from rvv_runner.measurement import Artifact, Measurement
 from triton_rvv.target import Backend, RVVTarget, Target
 
 __all__ = ["Board", "BoardError", "BoardInfo"]
 
 
-class BoardError(Exception):
+class BoardError(CommandError):
     """A board that cannot be used; the message is one sentence that says what to change."""
 
 

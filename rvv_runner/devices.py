@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.errors import nearest
+from foundation.errors import nearest
 from rvv_runner.board import Board, BoardError
 from rvv_runner.board_file import (
     BoardFile,

@@ -97,7 +97,7 @@ class HostBoard:
                 return measurement
             disturbed.append(measurement)
             if len(disturbed) == _ATTEMPTS or time.monotonic() + _PAUSE_S + took_s > deadline:
-                # Whatever disturbs a run makes it slower: the quickest was disturbed the least.
+                # Whatever disturbs a run makes it slower: the fastest was disturbed the least.
                 return min(disturbed, key=lambda one: one.time_s or 0.0)
             time.sleep(_PAUSE_S)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from kernels.spec import Problem
+from foundation.config import Config
 from rvv_runner.board import BoardInfo
 from search_spaces import rules
-from search_spaces.config import Config
+from search_spaces.problem import Problem
 from search_spaces.space import Parameter, Rule, SearchSpace
 
 __all__ = [

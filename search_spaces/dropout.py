@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kernels.spec import Problem
 from rvv_runner.board import BoardInfo
 from search_spaces import rules
 from search_spaces.blocks import elements_of, parameters, pruned, row_rules
+from search_spaces.problem import Problem
 from search_spaces.space import SearchSpace
 
 __all__ = ["space"]

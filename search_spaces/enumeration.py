@@ -17,7 +17,7 @@ from typing import NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from search_spaces.config import Config, ParameterValue
+from foundation.config import Config, ParameterValue
 from search_spaces.space import Parameter, Rule, SearchSpace
 
 __all__ = ["Census", "broken", "take_census"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kernels.spec import Problem
+from foundation.config import Config
 from rvv_runner.board import BoardInfo
 from search_spaces import rules
 from search_spaces.blocks import parameters, pruned, row_rules, size_of
-from search_spaces.config import Config
+from search_spaces.problem import Problem
 from search_spaces.space import SearchSpace
 
 __all__ = ["space", "working_set"]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from kernels.gemm_a8w8_blockscale import SCALED_ELEMENTS
-from kernels.spec import Problem
 from rvv_runner.board import BoardInfo
 from search_spaces import rules
 from search_spaces.blocks import parameters, product_operands, product_rules, pruned
+from search_spaces.problem import Problem
 from search_spaces.space import SearchSpace
 
-__all__ = ["space"]
+__all__ = ["SCALED_ELEMENTS", "space"]
+
+# Elements of K, and columns of the weights, that share a scale.
+SCALED_ELEMENTS = 128
 
 
 def space(problem: Problem, board: BoardInfo) -> SearchSpace:

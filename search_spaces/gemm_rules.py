@@ -6,7 +6,7 @@ implied by a vector board; a space takes those that hold for its kernel.
 
 from __future__ import annotations
 
-from search_spaces.config import Config
+from foundation.config import Config
 from search_spaces.space import Rule
 
 __all__ = [

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from foundation.config import Config
 from launchers.arguments import STORAGE_TYPES
-from search_spaces.config import Config
 from search_spaces.space import Rule
 
 __all__ = [

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from search_spaces.config import Config, ParameterValue
+from foundation.config import Config, ParameterValue
 
 __all__ = ["HasKwargs", "Parameter", "Rule", "SearchSpace"]
 

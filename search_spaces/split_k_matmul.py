@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kernels.spec import Problem
 from rvv_runner.board import BoardInfo
 from search_spaces import gemm_rules, rules
 from search_spaces.blocks import parameters, product_operands, product_rules, pruned, size_of
+from search_spaces.problem import Problem
 from search_spaces.space import Rule, SearchSpace
 
 __all__ = ["space"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from engine.errors import UserError
-from search_spaces.config import Config
+from foundation.config import Config
+from foundation.errors import UserError
 from search_spaces.space import Parameter, Rule, SearchSpace
 
 __all__ = ["joint_space"]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kernels.spec import Problem
+from foundation.config import Config
 from rvv_runner.board import BoardInfo
 from search_spaces import rules
-from search_spaces.config import Config
+from search_spaces.problem import Problem
 from search_spaces.space import Parameter, SearchSpace
 
 __all__ = ["space"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from search_spaces.config import Config
+from foundation.config import Config
 from search_spaces.space import Rule
 
 __all__ = ["fits_in_l1", "fits_in_registers", "short_code"]

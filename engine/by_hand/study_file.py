@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from engine.errors import UserError
+from foundation.errors import UserError
 
 __all__ = ["StudyFile", "read_study_file", "write_study_file"]
 

@@ -13,12 +13,12 @@ import launchers.output
 import rvv_runner.conditions
 import rvv_runner.perf
 import rvv_runner.perf_groups
-from engine.assembly import assembly_file
 from engine.by_hand import board_side, board_state, bounded_run, perf_table, recording
-from engine.errors import UserError
+from engine.workers.assembly import assembly_file
+from foundation.config import Config
+from foundation.errors import UserError
 from rvv_runner.board_file import BoardFile, SshSettings
 from rvv_runner.measurement import Artifact
-from search_spaces.config import Config
 
 __all__ = ["Tree"]
 

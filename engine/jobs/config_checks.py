@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from engine.artifacts import BuildFailure
-from engine.errors import UserError
-from engine.outcome import Outcome
-from engine.ray_workers import ray_session
-from engine.study import open_study
-from engine.tuning import TuningResult, identity_of
-from engine.workbench import Workbench, workbench
+from engine.run.outcome import Outcome
+from engine.run.tuning import TuningResult, identity_of
+from engine.study.storage import open_study
+from engine.workers.artifacts import BuildFailure
+from engine.workers.ray_session import ray_session
+from engine.workers.workbench import Workbench, workbench
+from foundation.config import Config
+from foundation.errors import UserError
 from kernels.spec import Problem
 from rvv_runner.devices import load_board
 from rvv_runner.measurement import Measurement
-from search_spaces.config import Config
-from search_spaces.registry import space_for
 
 __all__ = ["add_to_study", "check_configs"]
 
@@ -62,7 +61,7 @@ def add_to_study(
         BoardError: where the board cannot be used.
     """
     problem, info = result.problem, load_board(device).info
-    space = space_for(problem, info)
+    space = problem.space(info)
     identity = identity_of(problem, info, result.sampler)
     stored = open_study(result.storage, identity, space, result.study)
     if any(t.config == config and t.status not in _WITHOUT_OUTCOME for t in stored.changes()):

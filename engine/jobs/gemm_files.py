@@ -9,14 +9,14 @@ from pathlib import Path
 
 import yaml
 
-from engine.errors import UserError
-from engine.jobs.document import Entry, read_list
 from engine.results.rates import gigabytes_per_s, teraflops
-from engine.trials import StoredTrial
-from engine.tuning import TuningResult
+from engine.run.tuning import TuningResult
+from engine.study.trials import StoredTrial
+from foundation.config import Config
+from foundation.document import Entry, read_list
+from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import OWN_OUTPUTS, Outputs, Problem
-from search_spaces.config import Config
 
 __all__ = [
     "SIZE_NAMES",

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from engine.errors import UserError
 from engine.jobs.gemm_files import result_record
 from engine.results.json import json_text
-from engine.toolchain import toolchain_versions
-from engine.tuning import TuningResult
+from engine.run.tuning import TuningResult
+from engine.workers.toolchain import toolchain_versions
+from foundation.errors import UserError
 from rvv_runner.board import BoardInfo
 
 __all__ = ["write_provenance"]

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.errors import UserError
-from engine.jobs.document import Entry, read_document
 from engine.jobs.gemm_files import gemm_problem
+from foundation.document import Entry, read_document
+from foundation.errors import UserError
 from kernels.spec import OWN_OUTPUTS, Outputs, Problem
 
 __all__ = ["ShapeGroup", "ShapeList", "read_shape_list"]

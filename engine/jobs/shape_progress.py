@@ -15,9 +15,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from engine.events import Event, Listener, RunStarted, TrialFinished
-from engine.progress import LineProgress
+from engine.results.progress import LineProgress
 from engine.results.units import speedup_text, time_text
+from engine.run.events import Event, Listener, RunStarted, TrialFinished
 
 __all__ = ["ShapeProgress"]
 

@@ -6,9 +6,10 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from engine.jobs.shape_progress import ShapeProgress
-from engine.ray_workers import ray_session
-from engine.tuning import TuningRequest, TuningResult, tune
-from engine.winners import shape_text
+from engine.run.request import TuningRequest
+from engine.run.tuning import TuningResult, tune
+from engine.workers.ray_session import ray_session
+from foundation.shapes import shape_text
 
 __all__ = ["tune_each"]
 
@@ -17,16 +18,16 @@ def tune_each(requests: Sequence[TuningRequest]) -> Iterator[TuningResult]:
     """Tune each in turn, with progress on stderr; ends early where the user stops a run.
 
     Raises:
-        UserError, BoardError: as `engine.tuning.tune`.
+        UserError, BoardError: as `engine.run.tuning.tune`.
     """
     if not requests:
         return
     with (
-        ray_session(requests[0].jobs, requests[0].ray_address),
+        ray_session(requests[0].work.jobs, requests[0].work.ray_address),
         ShapeProgress(sys.stderr) as progress,
     ):
         for request in requests:
-            result = tune(request, [progress.begin(shape_text(request.shape))])
+            result = tune(request, [progress.begin(shape_text(request.shapes[0]))])
             progress.end(result.ended.tried)
             yield result
             if result.ended.reason == "interrupted":

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.box import SIMPLE
 from rich.table import Table
 
-from engine.results.summary import Summary
 from engine.results.units import short_config, time_text
-from engine.trials import StoredTrial
+from engine.run.summary import Summary
+from engine.study.trials import StoredTrial
 
 __all__ = ["front_lines", "front_table", "over_default"]
 
@@ -22,9 +22,9 @@ def over_default(trial: StoredTrial, summary: Summary) -> tuple[float | None, fl
 
 
 def front_table(summary: Summary) -> Table:
-    """The front, the quickest first: each trial is quicker or smaller than any other."""
+    """The front, the fastest first: each trial is faster or smaller than any other."""
     table = Table(
-        title="The front: of these, none is both quicker and smaller than another", box=SIMPLE
+        title="The front: of these, none is both faster and smaller than another", box=SIMPLE
     )
     table.add_column("configuration", no_wrap=True)
     label = " (estimated)" if summary.estimated else ""

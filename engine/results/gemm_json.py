@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from engine.errors import UserError
-from engine.jobs.document import Entry, read_document
-from search_spaces.config import Config
+from foundation.config import Config
+from foundation.document import Entry, read_document
+from foundation.errors import UserError
 from search_spaces.rules import next_power_of_two
 
 __all__ = [

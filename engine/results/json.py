@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from engine.results.front import over_default
-from engine.results.shapes import ShapeTimes
-from engine.results.summary import Summary, counters_of
-from engine.trials import StoredTrial
-from engine.tuning import TuningResult
-from kernels.spec import shape_text
+from engine.run.shape_times import ShapeTimes
+from engine.run.summary import Summary, counters_of
+from engine.run.tuning import TuningResult
+from engine.study.trials import StoredTrial
+from foundation.shapes import shape_text
 
 __all__ = ["json_text", "json_value", "study_record"]
 
@@ -90,8 +90,8 @@ def _times(times: ShapeTimes | None) -> dict[str, object]:
         "winner_s": times.winner_s,
         "default_s": times.default_s,
         "speedup_over_default": times.speedup,
-        "quickest_tried_s": times.quickest_s,
-        "slower_than_quickest": times.cost,
+        "fastest_tried_s": times.fastest_s,
+        "slower_than_fastest": times.cost,
     }
 
 

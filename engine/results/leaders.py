@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.box import SIMPLE
 from rich.table import Table
 
-from engine.comparison import Comparison, Contender
+from engine.repeats.comparison import Comparison, Contender
 from engine.results.units import short_config, time_text
 
 __all__ = ["leader_lines", "leaders_table", "noise_sentence"]

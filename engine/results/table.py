@@ -13,14 +13,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from engine.events import BoardRecord
 from engine.results.front import front_lines, front_table
 from engine.results.leaders import leader_lines, leaders_table, noise_sentence
 from engine.results.shapes import shape_lines, shapes_table
-from engine.results.summary import Summary, counters_of
 from engine.results.units import count_text, short_config, speedup_text, time_text
-from engine.study import artifacts_dir
-from engine.tuning import TuningResult
+from engine.run.summary import Summary, counters_of
+from engine.run.tuning import TuningResult
+from engine.study.location import artifacts_dir
+from engine.workers.board_events import BoardRecord
 
 __all__ = ["print_result"]
 
@@ -49,7 +49,7 @@ def _places(result: TuningResult) -> dict[str, str]:
     """Where everything was written, by what it is."""
     places = {
         "study": result.study,
-        **({} if result.history is None else {"began_with": result.history}),
+        **({} if result.history is None else {"warm_started_from": result.history}),
         **_other_studies(result),
         "storage": result.storage,
         "builds": str(result.builds / result.problem.spec.name),
@@ -72,7 +72,7 @@ def _other_studies(result: TuningResult) -> dict[str, str]:
     """Says why a command that was run before began anew, where it did."""
     if not result.other_studies:
         return {}
-    return {"studies_made_otherwise": ", ".join(result.other_studies)}
+    return {"studies_with_other_toolchain": ", ".join(result.other_studies)}
 
 
 def _print_tables(result: TuningResult, console: Console) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pandas
 
-from engine.results.shapes import times_at
-from engine.results.summary import counters_of
-from engine.trials import StoredTrial
+from engine.run.shape_times import times_at
+from engine.run.summary import counters_of
+from engine.study.trials import StoredTrial
 
 __all__ = ["correlations", "trials_table"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from search_spaces.config import Config
+from foundation.config import Config
 
 __all__ = ["count_text", "short_config", "speedup_text", "time_text"]
 

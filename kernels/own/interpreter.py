@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from engine.errors import UserError
+from foundation.errors import UserError
 from kernels.own.kernel_file import read_kernel_file
 from kernels.own.launch import Launch
 

@@ -13,9 +13,9 @@ import triton
 from triton.runtime.autotuner import Autotuner, Heuristics
 from triton.runtime.jit import KernelInterface
 
-from engine.errors import UserError
+from foundation.config import Config, ParameterValue
+from foundation.errors import UserError
 from kernels.own.module import call_by_name, import_file, mistakes_of
-from search_spaces.config import Config, ParameterValue
 
 __all__ = ["KernelFile", "read_kernel_file"]
 

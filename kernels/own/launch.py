@@ -8,12 +8,12 @@ from typing import Any
 
 import torch
 
-from engine.errors import UserError
+from foundation.config import Config, ParameterValue
+from foundation.errors import UserError
 from kernels.own.kernel_file import KernelFile
 from kernels.own.module import call_by_name, mistakes_of
 from kernels.spec import Grid
 from kernels.values import TORCH_TYPES
-from search_spaces.config import Config, ParameterValue
 
 __all__ = ["Launch"]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import triton
 
-from engine.errors import UserError
+from foundation.errors import UserError
 
 __all__ = ["call_by_name", "import_file", "mistakes_of"]
 

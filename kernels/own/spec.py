@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 
-from engine.errors import UserError
+from foundation.config import Config
+from foundation.errors import UserError
 from kernels.own.interpreter import interpreted_outputs
 from kernels.own.kernel_file import KernelFile, read_kernel_file
 from kernels.own.launch import Launch
@@ -18,7 +19,6 @@ from kernels.spec import Constants, Grid, KernelSpec, Problem
 from kernels.values import TORCH_TYPES, Tolerance, input_array, output_array
 from launchers.arguments import Argument
 from rvv_runner.board import BoardInfo
-from search_spaces.config import Config
 from search_spaces.space import SearchSpace
 
 __all__ = ["load_own_kernel"]

@@ -16,14 +16,22 @@ from documents import DOCUMENTS, REPOSITORY, code_blocks, links, paths_named
 
 import rvv_runner.__main__
 from engine import new
-from engine.cli import complete_config
-from engine.samplers import SAMPLERS
+from engine.arguments.problem import complete_config
+from engine.search.samplers.registry import SAMPLERS
 from kernels.registry import is_kernel_file, kernel_names, load_kernel, make_problem
 from triton_rvv.lowering.function import HANDLERS
 from triton_rvv.lowering.unsupported import REASONS
 
 RUN_TIMEOUT_S = 120
-PACKAGES = ("engine", "kernels", "launchers", "rvv_runner", "search_spaces", "triton_rvv")
+PACKAGES = (
+    "engine",
+    "foundation",
+    "kernels",
+    "launchers",
+    "rvv_runner",
+    "search_spaces",
+    "triton_rvv",
+)
 
 
 def commands(document: Path) -> list[list[str]]:
@@ -120,7 +128,11 @@ def test_quoted_code_stands_in_the_file_named_before_it() -> None:
     assert len(quoted) >= 3
     sources = [
         (REPOSITORY / name).read_text()
-        for name in ("engine/samplers.py", "rvv_runner/boards/x60.toml")
+        for name in (
+            "engine/search/samplers/random.py",
+            "engine/search/samplers/registry.py",
+            "rvv_runner/boards/x60.toml",
+        )
     ]
     for block in quoted:
         assert any(block.text in source for source in sources), block.text

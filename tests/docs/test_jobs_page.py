@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from documents import REPOSITORY, code_blocks
 
-from engine.errors import UserError
 from engine.jobs.gemm_files import read_sizes
 from engine.jobs.shape_list import read_shape_list
 from engine.results.gemm_json import bucket_of, read_gemm_json
+from foundation.errors import UserError
 
 pytestmark = pytest.mark.timeout(60)
 

@@ -11,7 +11,7 @@ import pytest
 @pytest.fixture(scope="session")
 def ray_for_tests() -> Iterator[None]:
     # Imported late: tests that need no Ray should not wait for it.
-    from engine.ray_workers import ray_session
+    from engine.workers.ray_session import ray_session
 
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("PYTHONPATH", str(Path(__file__).parent))  # where workers find the fakes

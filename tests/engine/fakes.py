@@ -11,10 +11,10 @@ from typing import cast
 
 import numpy as np
 
-from engine.artifacts import BuildFailure
+from engine.workers.artifacts import BuildFailure
+from foundation.config import Config
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.measurement import Artifact, Measurement, Status
-from search_spaces.config import Config
 
 INFO = BoardInfo(
     name="fake",

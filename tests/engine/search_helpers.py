@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.search import Search
-from engine.study import StudyIdentity, open_study
-from search_spaces.config import Config
+from engine.study.storage import StudyIdentity, open_study
+from foundation.config import Config
 from search_spaces.space import Parameter, Rule, SearchSpace
 
 IDENTITY = StudyIdentity(
@@ -38,7 +38,7 @@ SPACE = SearchSpace(
 
 
 def time_of(config: Config) -> float:
-    """Quickest at ROWS=8, COLUMNS=16, UNROLLED, ORDER=blocks."""
+    """Fastest at ROWS=8, COLUMNS=16, UNROLLED, ORDER=blocks."""
     distance = (math.log2(config["ROWS"]) - 3) ** 2 + (math.log2(config["COLUMNS"]) - 4) ** 2
     order = {"rows": 2, "columns": 1, "blocks": 0}[config["ORDER"]]
     return 1e-3 * (1 + distance + order + (not config["UNROLLED"]))

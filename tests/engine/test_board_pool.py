@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from fakes import FakeBoard
 
-from engine.board_pool import BoardPool, BoardSource
-from engine.events import BoardBack, BoardEvent, BoardNote, BoardTakenOut
-from engine.progress import LineProgress, LiveProgress
+from engine.results.progress import LineProgress, LiveProgress
+from engine.workers.board_events import BoardBack, BoardEvent, BoardNote, BoardTakenOut
+from engine.workers.board_pool import BoardPool, BoardSource
 from rvv_runner.board import BoardError
 from rvv_runner.measurement import Artifact
 

@@ -9,7 +9,7 @@ import pytest
 
 import engine
 from engine import check_key
-from engine.errors import UserError
+from foundation.errors import UserError
 
 pytestmark = pytest.mark.timeout(280)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from engine import measure, tune
-from engine.cli import run_command
-from engine.errors import UserError
+from foundation.command_line import run_command
+from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
 
 MISTAKES = [
@@ -151,7 +151,8 @@ def test_arguments_larger_than_memory_are_refused() -> None:
 @pytest.mark.parametrize("command", ["tune", "measure"])
 def test_help_and_a_mistyped_kernel_wait_for_no_heavy_import(command: str, arguments: str) -> None:
     script = (
-        "import sys; from engine import measure, tune; from engine.cli import run_command\n"
+        "import sys; from engine import measure, tune\n"
+        "from foundation.command_line import run_command\n"
         f"try: run_command({command}.main, '')\n"
         "finally: print(*{'torch', 'triton', 'ray', 'optuna'} & sys.modules.keys())"
     )

@@ -8,12 +8,12 @@ import pytest
 from fakes import FakeBoard, FakeBuilder
 from search_helpers import SPACE, run
 
-from engine.board_pool import BoardPool, BoardSource
-from engine.builders import BuilderPool
-from engine.convergence import Convergence
-from engine.loop import Budget, TuningLoop
+from engine.run.loop import Budget, TuningLoop
 from engine.search import Search
-from search_spaces.config import Config
+from engine.search.convergence import Convergence
+from engine.workers.board_pool import BoardPool, BoardSource
+from engine.workers.builders import BuilderPool
+from foundation.config import Config
 from search_spaces.space import Parameter, SearchSpace
 
 pytestmark = pytest.mark.timeout(60)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas
 import pytest
 
-from engine.errors import UserError
 from engine.export import main
 from engine.results.trials_table import correlations
 from engine.search import Search
-from engine.study import StudyIdentity, open_study
+from engine.study.storage import StudyIdentity, open_study
+from foundation.errors import UserError
 from search_spaces.space import Parameter, SearchSpace
 
 SPACE = SearchSpace((Parameter("BLOCK", (1, 2, 4, 8, 16, 32)),))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine import gemm
-from engine.errors import UserError
 from engine.jobs.gemm_files import read_sizes, write_results
+from foundation.errors import UserError
 
 pytestmark = pytest.mark.timeout(60)
 

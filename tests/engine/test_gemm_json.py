@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import UserError
 from engine.results.gemm_json import (
     bucket_of,
     buckets,
@@ -17,7 +16,8 @@ from engine.results.gemm_json import (
     read_gemm_json,
     write_gemm_json,
 )
-from search_spaces.config import Config
+from foundation.config import Config
+from foundation.errors import UserError
 
 pytestmark = pytest.mark.timeout(30)
 

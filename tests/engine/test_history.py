@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from search_helpers import IDENTITY, SPACE, run, time_of
 
-from engine.candidates import Candidates
-from engine.history import history_of
-from engine.samplers import SAMPLERS
 from engine.search import Search
-from engine.situation import Situation
-from engine.source_model import source_model
-from engine.study import StudyIdentity, open_study
-from engine.suggestions import History
-from engine.surrogate import SurrogateSearch
-from search_spaces.config import Config
+from engine.search.model.candidates import Candidates
+from engine.search.model.search_state import SearchState
+from engine.search.model.transfer_model import transfer_model
+from engine.search.model.warm_start import History
+from engine.search.samplers.bayesian import BayesianSearch
+from engine.search.samplers.registry import SAMPLERS
+from engine.study.history import history_of
+from engine.study.storage import StudyIdentity, open_study
+from foundation.config import Config
 from search_spaces.space import Parameter, SearchSpace
 
 pytestmark = pytest.mark.timeout(60)
@@ -54,16 +54,16 @@ def test_a_model_finds_what_the_history_only_points_at(sampler: str) -> None:
 def test_what_the_history_expects_to_be_slow_is_not_looked_at_first() -> None:
     """Two trials that took the same say nothing about it."""
     candidates = Candidates(SPACE)
-    source = source_model(candidates, GOOD)
-    assert source is not None
-    order = np.argsort(source.expected).tolist()
+    transfer = transfer_model(candidates, GOOD)
+    assert transfer is not None
+    order = np.argsort(transfer.expected).tolist()
     for seed in range(6):
         rng = np.random.default_rng(seed)
         taken = tuple(int(number) for number in rng.choice(len(candidates), 2, replace=False))
         free = ~np.isin(np.arange(len(candidates)), taken)
         times_s = dict.fromkeys(taken, 1e-3)
-        proposed = SurrogateSearch()(
-            Situation(candidates, free, taken, times_s, rng, source=source)
+        proposed = BayesianSearch()(
+            SearchState(candidates, free, taken, times_s, rng, transfer=transfer)
         )
         assert order.index(proposed) < 15
 
@@ -86,7 +86,7 @@ def test_proposals_before_the_first_outcome_come_from_the_history() -> None:
 
 def test_one_proposal_of_three_of_the_first_does_not_know_of_the_history() -> None:
     candidates = Candidates(SPACE)
-    source = source_model(candidates, MISLEADING)
+    transfer = transfer_model(candidates, MISLEADING)
     auto = SAMPLERS["auto"]()
     knowing = []
     for seed, tried in itertools.product(range(8), (6, 7, 8)):
@@ -94,9 +94,9 @@ def test_one_proposal_of_three_of_the_first_does_not_know_of_the_history() -> No
         taken = tuple(int(n) for n in rng.choice(len(candidates), tried, replace=False))
         times_s = {number: time_of(candidates.config(number)) for number in taken}
         free = ~np.isin(np.arange(len(candidates)), taken)
-        situation = Situation(candidates, free, taken, times_s, rng, source=source)
-        cold = candidates.config(SurrogateSearch()(replace(situation, source=None)))
-        proposed = auto(situation).sample_relative()
+        state = SearchState(candidates, free, taken, times_s, rng, transfer=transfer)
+        cold = candidates.config(BayesianSearch()(replace(state, transfer=None)))
+        proposed = auto(state).sample_relative()
         if tried % 3 == 2:
             assert proposed == cold
         else:
@@ -115,7 +115,9 @@ def test_a_misleading_history_costs_one_trial(sampler: str, known: int) -> None:
 
 def test_what_a_history_leads_to_expect_does_not_depend_on_its_unit() -> None:
     candidates = Candidates(SPACE)
-    here, slower = (source_model(candidates, [(c, k * time_of(c)) for c in ORDER]) for k in (1, 7))
+    here, slower = (
+        transfer_model(candidates, [(c, k * time_of(c)) for c in ORDER]) for k in (1, 7)
+    )
     assert here is not None
     assert slower is not None
     np.testing.assert_allclose(here.expected, slower.expected, atol=1e-6)
@@ -126,14 +128,14 @@ def test_what_a_history_leads_to_expect_does_not_depend_on_its_unit() -> None:
 def test_the_shortest_time_of_a_configuration_counts() -> None:
     candidates = Candidates(SPACE)
     twice = [*GOOD, *((config, None) for config in ORDER), *((c, 9 * t) for c, t in GOOD)]
-    once, again = source_model(candidates, GOOD), source_model(candidates, twice)
+    once, again = transfer_model(candidates, GOOD), transfer_model(candidates, twice)
     assert once is not None
     assert again is not None
     np.testing.assert_array_equal(once.expected, again.expected)
 
 
 def test_twenty_times_make_a_model() -> None:
-    assert source_model(Candidates(SPACE), GOOD[:20]) is not None
+    assert transfer_model(Candidates(SPACE), GOOD[:20]) is not None
 
 
 @pytest.mark.parametrize(
@@ -142,7 +144,7 @@ def test_twenty_times_make_a_model() -> None:
     ids=["short", "all-the-same", "failures"],
 )
 def test_a_history_without_much_to_tell_makes_no_model(history: History) -> None:
-    assert source_model(Candidates(SPACE), history) is None
+    assert transfer_model(Candidates(SPACE), history) is None
 
 
 def test_a_history_of_failures_and_strangers_is_none() -> None:
@@ -193,7 +195,7 @@ def test_the_nearest_study_of_the_kernel_is_the_history(tmp_path: Path) -> None:
     assert set(past.trials) == {(trial.config, trial.time_s) for trial in search.trials()}
 
 
-def test_of_a_long_study_the_quickest_and_the_latest_are_kept(tmp_path: Path) -> None:
+def test_of_a_long_study_the_fastest_and_the_latest_are_kept(tmp_path: Path) -> None:
     columns = Parameter("COLUMNS", tuple(range(1, 301)))
     space = SearchSpace((columns,))
     storage = str(tmp_path / "j.journal")
@@ -214,11 +216,11 @@ def test_a_flag_for_no_history_counts_where_a_study_begins(tmp_path: Path) -> No
     storage = tmp_path / "j.journal"
     first, _ = study(storage, shape={"M": 256, "N": 32}, trials=20)
     cold = open_study(str(storage), IDENTITY, SPACE, "cold")
-    assert history_of(cold, IDENTITY, look_for_one=False) is None
+    assert history_of(cold, IDENTITY, may_warm_start=False) is None
     assert history_of(cold, IDENTITY) is None
     warm = open_study(str(storage), IDENTITY, SPACE, "warm")
     assert history_of(warm, IDENTITY).name == first.name
-    assert history_of(warm, IDENTITY, look_for_one=False).name == first.name
+    assert history_of(warm, IDENTITY, may_warm_start=False).name == first.name
 
 
 def test_what_is_near_to_several_shapes_is_so_on_average(tmp_path: Path) -> None:

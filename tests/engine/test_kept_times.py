@@ -11,9 +11,9 @@ from types import ModuleType
 
 import pytest
 
-from engine.kernel_source import source_digest
 from engine.search import Search
-from engine.study import StudyIdentity, open_study
+from engine.study.storage import StudyIdentity, open_study
+from kernels.source_digest import source_digest
 from search_spaces.space import SearchSpace
 
 pytestmark = pytest.mark.timeout(60)

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 from triton.backends.compiler import GPUTarget
 
-from engine import artifacts as artifacts_module
-from engine import kernel_builder as build_module
 from engine import new
-from engine.artifacts import ArtifactStore, BuildFailure
-from engine.assembly import assembly_file
-from engine.errors import UserError
-from engine.kernel_builder import BuildRequest, KernelBuilder
-from engine.toolchain import toolchain_versions
+from engine.workers import artifacts as artifacts_module
+from engine.workers import kernel_builder as build_module
+from engine.workers.artifacts import ArtifactStore, BuildFailure
+from engine.workers.assembly import assembly_file
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from engine.workers.toolchain import toolchain_versions
+from foundation.config import Config
+from foundation.errors import UserError
 from launchers.arguments import Argument
 from rvv_runner.measurement import Artifact
-from search_spaces.config import Config
 from triton_rvv import version as version_module
 from triton_rvv.codegen import code_bytes, generate
 from triton_rvv.compiler import RVVBackend

@@ -9,14 +9,14 @@ import pytest
 from fakes import FakeBoard, FakeBuilder
 from search_helpers import IDENTITY
 
-from engine.board_pool import BoardPool, BoardSource
-from engine.builders import BuilderPool
-from engine.loop import Budget, TuningLoop
 from engine.results.leaders import leader_lines
-from engine.results.summary import summarise
+from engine.run.loop import Budget, TuningLoop
+from engine.run.summary import summarise
 from engine.search import Search
-from engine.study import open_study
-from search_spaces.config import Config
+from engine.study.storage import open_study
+from engine.workers.board_pool import BoardPool, BoardSource
+from engine.workers.builders import BuilderPool
+from foundation.config import Config
 from search_spaces.space import Parameter, SearchSpace
 
 pytestmark = [pytest.mark.usefixtures("ray_for_tests"), pytest.mark.timeout(90)]

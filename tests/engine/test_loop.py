@@ -18,15 +18,15 @@ from optuna.trial import Trial
 from optuna_dashboard import get_note
 from search_helpers import IDENTITY
 
-from engine import loop as loop_module
-from engine.board_pool import BoardPool, BoardSource
-from engine.builders import BuilderPool
-from engine.events import Event, RunEnded, RunStarted, TrialFinished
-from engine.loop import Budget, TuningLoop
+from engine.run import loop as loop_module
+from engine.run.events import Event, RunEnded, RunStarted, TrialFinished
+from engine.run.loop import Budget, TuningLoop
 from engine.search import Search
-from engine.study import open_study
+from engine.study.storage import open_study
+from engine.workers.board_pool import BoardPool, BoardSource
+from engine.workers.builders import BuilderPool
+from foundation.config import Config, ParameterValue
 from rvv_runner.board import BoardError
-from search_spaces.config import Config, ParameterValue
 from search_spaces.space import Parameter, SearchSpace
 
 pytestmark = [pytest.mark.usefixtures("ray_for_tests"), pytest.mark.timeout(90)]

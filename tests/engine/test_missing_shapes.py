@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from engine import tune
-from engine.errors import UserError
-from engine.missing import Missing, note_missing, read_missing, work_off
+from engine.winners.missing import Missing, note_missing, read_missing, work_off
+from foundation.errors import UserError
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -35,7 +35,7 @@ def test_each_shape_is_listed_once_as_yaml(tmp_path: Path) -> None:
 def test_processes_do_not_list_a_shape_twice(tmp_path: Path) -> None:
     path, ready = tmp_path / "missing.yaml", tmp_path / "ready"
     program = (
-        "import sys, time; from pathlib import Path; from engine.missing import *\n"
+        "import sys, time; from pathlib import Path; from engine.winners.missing import *\n"
         "path, ready = map(Path, sys.argv[1:])\n"
         "with ready.open('a') as file: file.write('.')\n"
         "while len(ready.read_text()) < 2: time.sleep(0.001)\n"

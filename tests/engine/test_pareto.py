@@ -15,17 +15,17 @@ import optuna
 import pytest
 from search_helpers import IDENTITY, SPACE, time_of
 
-from engine.acquisition import expected_hypervolume_improvement
-from engine.errors import UserError
-from engine.history import history_of
-from engine.pareto import CODE_BYTES, TIME_S, front
 from engine.results.front import front_lines
-from engine.results.summary import summarise
+from engine.run.summary import summarise
 from engine.search import Search
-from engine.study import open_study
-from engine.trials import StoredTrials
-from engine.winners import stored_winners
-from search_spaces.config import Config
+from engine.search.model.acquisition import expected_hypervolume_improvement
+from engine.study.history import history_of
+from engine.study.objectives import CODE_BYTES, TIME_S, front
+from engine.study.storage import open_study
+from engine.study.trials import StoredTrials
+from engine.winners.stored import stored_winners
+from foundation.config import Config
+from foundation.errors import UserError
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -33,7 +33,7 @@ BOTH = (TIME_S, CODE_BYTES)
 TWO = replace(IDENTITY, objectives=BOTH)
 
 
-@pytest.fixture(params=["auto", "grid", "random"])
+@pytest.fixture(params=["auto", "spread", "grid", "random"])
 def sampler(request: pytest.FixtureRequest) -> str:
     return request.param
 
@@ -133,7 +133,7 @@ def test_the_model_learns_both_objectives() -> None:
 
 @pytest.mark.parametrize("name", ["tpe", "gp", "optuna.samplers.NSGAIISampler", "nonesuch"])
 def test_a_sampler_that_looks_at_the_time_alone_is_refused(name: str) -> None:
-    with pytest.raises(UserError, match="auto, grid, random"):
+    with pytest.raises(UserError, match="auto, spread, grid, random"):
         two(name)
 
 
@@ -149,7 +149,7 @@ def test_a_time_without_the_other_objective_is_a_mistake_of_the_program() -> Non
 def test_a_study_with_other_objectives_is_refused(made, asked, tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path / 't.db'}"
     assert TWO.name != IDENTITY.name
-    assert not IDENTITY.is_made_otherwise(TWO.name)
+    assert not IDENTITY.has_other_toolchain(TWO.name)
     open_study(storage, made, SPACE, "mine")
     with pytest.raises(UserError, match=r"the study mine has \d objectives, not \d"):
         open_study(storage, asked, SPACE, "mine")

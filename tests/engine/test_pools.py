@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from fakes import FakeBoard, FakeBuilder
 
-from engine.artifacts import BuildFailure
-from engine.board_pool import BoardPool, BoardSource
-from engine.builders import BuilderPool
-from engine.errors import UserError
-from engine.ray_workers import PoolClosed
+from engine.workers.artifacts import BuildFailure
+from engine.workers.board_pool import BoardPool, BoardSource
+from engine.workers.builders import BuilderPool
+from engine.workers.ray_session import PoolClosed
+from foundation.config import Config
+from foundation.errors import UserError
 from rvv_runner.board import BoardError
 from rvv_runner.measurement import Artifact
-from search_spaces.config import Config
 
 pytestmark = [pytest.mark.usefixtures("ray_for_tests"), pytest.mark.timeout(60)]
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from engine.comparison import CONFIDENCE, Comparison, compare, leaders
-from engine.racing import Race, noise_of
-from engine.signed_rank import centre, fewest_values
-from engine.trials import StoredTrial
+from engine.repeats.comparison import CONFIDENCE, Comparison, compare, leaders
+from engine.repeats.racing import Race, noise_of
+from engine.repeats.signed_rank import centre, fewest_values
+from engine.study.trials import StoredTrial
+from foundation.config import Config
 from rvv_runner.measurement import Measurement
-from search_spaces.config import Config
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -128,7 +128,7 @@ def test_an_interval_needs_enough_values() -> None:
         centre([1.0] * 5, 0.95)
 
 
-def test_leaders_are_the_quickest() -> None:
+def test_leaders_are_the_fastest() -> None:
     runs = [(1.0, 1.06, 0.95), (1.02, 1.08, 0.97), (1.5, 1.6, 1.4), (0.99, 1.05, 0.96)]
     trials = [trial(number, *times_s) for number, times_s in enumerate(runs)]
     failed = StoredTrial(9, Config({"i": 9}), "runtime")
@@ -149,7 +149,7 @@ def compared(truth_s: Sequence[float], seed: int, drift: float = 0.0) -> Compari
     return comparison
 
 
-def test_the_quickest_wins_and_the_slow_are_told_apart() -> None:
+def test_the_fastest_wins_and_the_slow_are_told_apart() -> None:
     comparison = compared([1.2, 1.0, 1.001, 1.3], seed=0)
     assert comparison.winner.config["i"] in (1, 2)
     assert [tie.config["i"] for tie in comparison.ties] == [3 - int(comparison.winner.config["i"])]

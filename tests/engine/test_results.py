@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from engine.artifacts import ArtifactStore, write_provenance
-from engine.events import RunEnded, RunStarted, Standing, TrialFinished
-from engine.progress import LineProgress, LiveProgress
 from engine.results.json import json_text
-from engine.results.summary import summarise
+from engine.results.progress import LineProgress, LiveProgress
 from engine.results.units import count_text, short_config, time_text
-from engine.trials import StoredTrial
+from engine.run.events import RunEnded, RunStarted, Standing, TrialFinished
+from engine.run.summary import summarise
+from engine.study.trials import StoredTrial
+from engine.workers.artifacts import ArtifactStore, write_provenance
+from foundation.config import Config
 from rvv_runner.measurement import Measurement, Status
-from search_spaces.config import Config
 
 DEFAULT = Config({"BLOCK_SIZE_M": 16, "GROUP_SIZE_M": 8})
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import UserError
 from engine.jobs.shape_list import read_shape_list
+from foundation.errors import UserError
 
 pytestmark = pytest.mark.timeout(60)
 

@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from engine.events import RunStarted, Standing, TrialFinished
 from engine.jobs.shape_progress import ShapeProgress
+from engine.run.events import RunStarted, Standing, TrialFinished
+from foundation.config import Config
 from rvv_runner.measurement import Measurement
-from search_spaces.config import Config
 
 pytestmark = pytest.mark.timeout(30)
 

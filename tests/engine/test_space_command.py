@@ -7,7 +7,7 @@ import json
 import pytest
 
 from engine import space
-from engine.errors import UserError
+from foundation.errors import UserError
 
 pytestmark = pytest.mark.timeout(60)
 

@@ -22,9 +22,9 @@ import pytest
 import search_helpers
 from search_helpers import IDENTITY, SPACE, run, time_of
 
-from engine.errors import UserError
 from engine.search import Search
-from engine.study import open_study
+from engine.study.storage import open_study
+from foundation.errors import UserError
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -257,9 +257,9 @@ def test_another_compiler_or_board_model_begins_a_study_of_its_own(storage: str,
     list(run(search_in(storage), 3))
     other = replace(IDENTITY, made_with={**IDENTITY.made_with, what: "another"})
     assert re.fullmatch(r"matmul-M64-N32-fp32-emulated:x60-tpe-[0-9a-f]{8}", other.name)
-    assert IDENTITY.is_made_otherwise(other.name)
-    assert not IDENTITY.is_made_otherwise(IDENTITY.name)
-    assert not IDENTITY.is_made_otherwise(replace(other, sampler="grid").name)
+    assert IDENTITY.has_other_toolchain(other.name)
+    assert not IDENTITY.has_other_toolchain(IDENTITY.name)
+    assert not IDENTITY.has_other_toolchain(replace(other, sampler="grid").name)
     assert Search(SPACE, "tpe", 0, open_study(storage, other, SPACE)).tried == 0
     assert search_in(storage).tried == 3
 

@@ -9,13 +9,19 @@ import pytest
 from scipy import integrate, stats
 from search_helpers import SPACE, run, time_of
 
-from engine.acquisition import log_expected_improvement
-from engine.candidates import Candidates
-from engine.gaussian_process import GaussianProcess, Hyperparameters, Inputs, Posterior, fit
 from engine.search import Search
-from engine.situation import Situation
-from engine.surrogate import SurrogateSearch
-from engine.targets import targets
+from engine.search.model.acquisition import log_expected_improvement
+from engine.search.model.candidates import Candidates
+from engine.search.model.gaussian_process import (
+    GaussianProcess,
+    Hyperparameters,
+    Inputs,
+    Posterior,
+    fit,
+)
+from engine.search.model.search_state import SearchState
+from engine.search.model.targets import targets
+from engine.search.samplers.bayesian import BayesianSearch
 from search_spaces.space import Parameter, SearchSpace
 
 pytestmark = pytest.mark.timeout(60)
@@ -52,8 +58,8 @@ def _covariance(one: dict[str, object], other: dict[str, object]) -> float:
     return joint * matern(float(np.linalg.norm(apart / scales))) + additive * sum(alone) / 3
 
 
-def _by_source(one: float, other: float) -> float:
-    """The part that comes from what a source model expects of a pair."""
+def _transfer_kernel(one: float, other: float) -> float:
+    """The part that comes from what a transfer model expects of a pair."""
     r = math.sqrt(5) * abs(one - other)
     return 1 + 0.49 * one * other + (1 + r + r * r / 3) * math.exp(-r)
 
@@ -70,7 +76,7 @@ def _dense(
         [
             [
                 _covariance(MIXED.config(a), MIXED.config(b))
-                + (0.0 if expected is None else _by_source(expected[a], expected[b]))
+                + (0.0 if expected is None else _transfer_kernel(expected[a], expected[b]))
                 for b in others
             ]
             for a in numbers
@@ -80,7 +86,7 @@ def _dense(
 
 EXPECTED = np.random.default_rng(7).normal(size=len(MIXED))
 with_and_without_source = pytest.mark.parametrize(
-    "expected", [None, EXPECTED], ids=["cold", "source"]
+    "expected", [None, EXPECTED], ids=["cold", "transfer"]
 )
 
 
@@ -212,11 +218,11 @@ def test_what_is_being_tried_keeps_the_next_proposal_away() -> None:
         taken = [int(number) for number in rng.choice(len(candidates), 12, replace=False)]
         times_s = {number: time_of(candidates.config(number)) for number in taken}
         free = ~np.isin(np.arange(len(candidates)), taken)
-        first = SurrogateSearch()(Situation(candidates, free, tuple(taken), times_s, rng))
+        first = BayesianSearch()(SearchState(candidates, free, tuple(taken), times_s, rng))
         free[first] = False
-        knowing = Situation(candidates, free, (*taken, first), times_s, rng)
-        moved += SurrogateSearch()(knowing) != SurrogateSearch()(
-            Situation(candidates, free, tuple(taken), times_s, rng)
+        knowing = SearchState(candidates, free, (*taken, first), times_s, rng)
+        moved += BayesianSearch()(knowing) != BayesianSearch()(
+            SearchState(candidates, free, tuple(taken), times_s, rng)
         )
     assert moved >= 2
 

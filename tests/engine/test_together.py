@@ -11,23 +11,24 @@ import pytest
 from fakes import FakeBoard, FakeBuilder
 from search_helpers import IDENTITY, SPACE, run, time_of
 
-from engine.artifacts import BuildFailure
-from engine.board_pool import BoardPool, BoardSource
-from engine.builders import BuilderPool
-from engine.errors import UserError
-from engine.history import history_of
-from engine.loop import Budget, TuningLoop
-from engine.outcome import Outcome
-from engine.results.shapes import ShapeTimes, shape_lines
-from engine.results.summary import summarise
+from engine.results.shapes import shape_lines
 from engine.results.trials_table import trials_table
+from engine.run.loop import Budget, TuningLoop
+from engine.run.outcome import Outcome
+from engine.run.shape_times import ShapeTimes
+from engine.run.summary import summarise
 from engine.search import Search
-from engine.study import StudyIdentity, open_study
-from engine.together import JointArtifact, JointBoard, JointBuilder, JointMeasurement, joined
-from engine.trials import StoredTrial
-from engine.winners import stored_winners
+from engine.study.history import history_of
+from engine.study.storage import StudyIdentity, open_study
+from engine.study.trials import StoredTrial
+from engine.winners.stored import stored_winners
+from engine.workers.artifacts import BuildFailure
+from engine.workers.board_pool import BoardPool, BoardSource
+from engine.workers.builders import BuilderPool
+from engine.workers.joint import JointArtifact, JointBoard, JointBuilder, JointMeasurement, joined
+from foundation.config import Config
+from foundation.errors import UserError
 from rvv_runner.measurement import Artifact, Measurement
-from search_spaces.config import Config
 from search_spaces.space import Parameter, SearchSpace
 
 pytestmark = pytest.mark.timeout(90)

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from engine import tuning
+from engine.run import tuning
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.devices import load_board
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine import tune_all
-from engine.errors import UserError
+from foundation.errors import UserError
 from kernels.registry import kernel_names
 
 COMMAND_TIMEOUT_S = 150

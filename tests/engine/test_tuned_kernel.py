@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from engine import tune
-from engine.missing import read_missing
+from engine.winners.missing import read_missing
 
 pytestmark = pytest.mark.timeout(280)
 
@@ -22,7 +22,7 @@ import torch
 import triton
 import triton.language as tl
 import engine
-from engine.tuned_kernel import Winners
+from engine.winners.tuned_kernel import Winners
 
 
 @engine.tuned(

@@ -10,11 +10,12 @@ import pytest
 
 import engine
 from engine import find
-from engine.errors import UserError
-from engine.study import StudyIdentity, open_study
-from engine.winner_lookup import Found, NotTunedError, wanted
-from engine.winners import FEWEST_TRIALS, distance, key_of
-from search_spaces.config import Config
+from engine.study.storage import StudyIdentity, open_study
+from engine.winners.lookup import Found, NotTunedError, wanted
+from engine.winners.stored import FEWEST_TRIALS, key_of
+from foundation.config import Config
+from foundation.errors import UserError
+from foundation.shapes import distance
 from search_spaces.space import Parameter, SearchSpace
 
 pytestmark = pytest.mark.timeout(120)

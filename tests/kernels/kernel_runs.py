@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from engine.artifacts import ArtifactStore
-from engine.kernel_builder import BuildRequest, KernelBuilder
+from engine.workers.artifacts import ArtifactStore
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.config import Config
 from kernels.spec import Problem
 from kernels.values import TORCH_TYPES
 from launchers.arguments import Argument
 from launchers.output import parse_launcher_output
 from rvv_runner.measurement import Artifact
-from search_spaces.config import Config
 from triton_rvv.host_target import host_target
 from triton_rvv.target import RVVTarget
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.errors import UserError
+from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Outputs
 

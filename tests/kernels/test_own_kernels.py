@@ -10,11 +10,10 @@ import pytest
 from kernel_runs import run_kernel
 
 from engine import new
-from engine.errors import UserError
+from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 from rvv_runner.devices import load_board
-from search_spaces.registry import space_for
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -142,7 +141,7 @@ WITH_SPEC = (
 from dataclasses import replace
 from kernels.spec import KernelSpec
 from kernels.values import input_array, output_array, seeded_normal
-from search_spaces.config import Config
+from foundation.config import Config
 from search_spaces.space import SearchSpace
 
 @triton.jit
@@ -185,7 +184,7 @@ def skeleton(tmp_path, monkeypatch) -> Path:
 
 
 def configs_of(problem: Problem) -> list:
-    space = space_for(problem, load_board("emulated").info)
+    space = problem.space(load_board("emulated").info)
     assert space.default == problem.default_config
     return list(space.valid_configs())
 

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from engine.errors import UserError
+from foundation.errors import UserError
 from kernels.registry import kernel_names, load_kernel, make_problem
 
 

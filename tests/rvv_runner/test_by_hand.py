@@ -21,7 +21,7 @@ from optuna.storages.journal import JournalFileBackend
 
 from engine import build, collect
 from engine.by_hand import run_perf
-from engine.errors import UserError
+from foundation.errors import UserError
 from launchers import Argument
 
 pytestmark = pytest.mark.timeout(240)

@@ -14,8 +14,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from engine.artifacts import ArtifactStore
-from engine.kernel_builder import BuildRequest, KernelBuilder
+from engine.workers.artifacts import ArtifactStore
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from kernels.registry import load_kernel
 from launchers import Argument
 from rvv_runner import host_lock

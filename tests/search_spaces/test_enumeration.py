@@ -1,4 +1,4 @@
-"""Finding the valid configurations: the same as by looking at each, only quicker."""
+"""Finding the valid configurations: the same as by looking at each, only faster."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import triton
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.candidates import Candidates
-from engine.errors import UserError
 from engine.search import Search
-from search_spaces.config import Config
+from engine.search.model.candidates import Candidates
+from foundation.config import Config
+from foundation.errors import UserError
 from search_spaces.enumeration import broken, take_census
 from search_spaces.space import Parameter, Rule, SearchSpace
 

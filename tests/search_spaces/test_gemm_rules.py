@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from foundation.config import Config
 from search_spaces import gemm_rules, vector_guesses
-from search_spaces.config import Config
 from search_spaces.space import Rule
 
 M, N, K = (f"BLOCK_SIZE_{name}" for name in "MNK")

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from engine.errors import UserError
+from foundation.config import Config
+from foundation.errors import UserError
+from foundation.shapes import shape_text
 from kernels.registry import load_kernel, make_problem
-from kernels.spec import shape_text
 from rvv_runner.board import BoardInfo
-from search_spaces.config import Config
 from search_spaces.enumeration import take_census
-from search_spaces.registry import space_for
 from search_spaces.space import Parameter, SearchSpace
 from search_spaces.together import joint_space
 
@@ -21,7 +20,7 @@ BOARD = BoardInfo("b", "b", "spacemit-x60", 256, cores=8, frequency_hz=1.6e9, l2
 
 def spaces_of(kernel: str, *shapes: dict[str, int]) -> dict[str, SearchSpace]:
     problems = [make_problem(load_kernel(kernel), shape) for shape in shapes]
-    return {shape_text(problem.shape): space_for(problem, BOARD) for problem in problems}
+    return {shape_text(problem.shape): problem.space(BOARD) for problem in problems}
 
 
 @pytest.mark.parametrize("kernel", ["matmul", "layernorm_fwd"])

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from engine.errors import UserError
+from foundation.config import Config
+from foundation.errors import UserError
 from kernels.registry import kernel_names, load_kernel, make_problem
 from kernels.spec import Problem
 from rvv_runner.board import BoardInfo
-from search_spaces.config import Config
-from search_spaces.registry import space_for
 
 X60 = BoardInfo(
     name="emulated:x60",
@@ -59,7 +58,7 @@ def problem_of(kernel: str, shape: dict[str, int] | None = None) -> Problem:
 
 def matmul_rule(board: BoardInfo = X60, shape: dict[str, int] | None = None, **blocks: int) -> str:
     """The name of the rule that forbids a block of matmul, or "" where it may be tried."""
-    space = space_for(problem_of("matmul", shape), board)
+    space = problem_of("matmul", shape).space(board)
     config = Config({"GROUP_SIZE_M": 1, **blocks})
     rule = space.violation(Config({p.name: config[p.name] for p in space.parameters}))
     return rule.name if rule else ""
@@ -77,7 +76,7 @@ def test_the_default_may_be_tried_everywhere(
     kernel: str, shape: dict[str, int], vlen_bits: int
 ) -> None:
     problem = problem_of(kernel, shape)
-    space = space_for(problem, replace(X60, vlen_bits=vlen_bits))
+    space = problem.space(replace(X60, vlen_bits=vlen_bits))
     valid = list(space.valid_configs())
     assert space.default == problem.default_config
     assert space.default in valid
@@ -86,7 +85,7 @@ def test_the_default_may_be_tried_everywhere(
 
 
 def test_matmul_has_many_configurations_on_the_x60() -> None:
-    assert 500 <= len(list(space_for(problem_of("matmul"), X60).valid_configs())) <= 3000
+    assert 500 <= len(list(problem_of("matmul").space(X60).valid_configs())) <= 3000
 
 
 @pytest.mark.parametrize("dimension", ["M", "N", "K"])
@@ -127,7 +126,7 @@ def test_the_working_set_fits_in_the_l2_cache() -> None:
 def test_the_stack_is_limited_where_the_cache_is_not_known() -> None:
     board = replace(X60, l2_bytes=None)
     problem = problem_of("softmax", {"M": 64, "N": 100_000})
-    rows = {int(c["BLOCK_SIZE_M"]) for c in space_for(problem, board).valid_configs()}
+    rows = {int(c["BLOCK_SIZE_M"]) for c in problem.space(board).valid_configs()}
     assert rows == {1, 2, 4}  # A row takes 128 Ki elements of 4 bytes, of 2 MiB
 
 
@@ -154,14 +153,14 @@ def test_groups_have_an_effect(block_m: int, block_n: int, group: int, rule: str
 
 
 def test_softmax_covers_a_row() -> None:
-    space = space_for(problem_of("softmax", {"M": 8, "N": 300}), X60)
+    space = problem_of("softmax", {"M": 8, "N": 300}).space(X60)
     assert [str(config) for config in space.valid_configs()] == [
         f"BLOCK_SIZE_M={rows},BLOCK_SIZE_N=512" for rows in (1, 2, 4, 8)
     ]
 
 
 def test_vector_add_offers_all_that_fits() -> None:
-    sizes = [int(c["BLOCK_SIZE"]) for c in space_for(problem_of("vector_add"), X60).valid_configs()]
+    sizes = [int(c["BLOCK_SIZE"]) for c in problem_of("vector_add").space(X60).valid_configs()]
     # Three blocks of 4 bytes an element fit in 512 KiB up to 43,690 elements.
     assert sizes == [1 << exponent for exponent in range(3, 16)]
 
@@ -169,7 +168,7 @@ def test_vector_add_offers_all_that_fits() -> None:
 def test_a_kernel_without_a_space_says_what_to_write() -> None:
     spec = replace(load_kernel("vector_add"), name="rope")
     with pytest.raises(UserError, match=r"write search_spaces/rope\.py"):
-        space_for(make_problem(spec, {}), X60)
+        make_problem(spec, {}).space(X60)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +177,7 @@ def test_a_kernel_without_a_space_says_what_to_write() -> None:
 def test_a_split_that_is_not_needed_is_doubted_and_not_forbidden(
     shape: dict[str, int], doubted: bool
 ) -> None:
-    space = space_for(make_problem(load_kernel("split_k_matmul"), shape, None), X60)
+    space = make_problem(load_kernel("split_k_matmul"), shape, None).space(X60)
     split = Config({"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 32, "BLOCK_SIZE_K": 16, "SPLIT_K": 2})
     assert space.violation(split) is None
     assert [rule.name for rule in space.guesses if rule.forbids(split)] == (

@@ -16,7 +16,7 @@ from ssh_cases import WRAPPER, processes_with
 from ssh_server import Proxy, SshServer
 
 from engine import tune
-from engine.errors import UserError
+from foundation.errors import UserError
 from rvv_runner.board import BoardError
 from rvv_runner.board_file import user_board_folder
 

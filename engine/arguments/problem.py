@@ -1,0 +1,165 @@
+"""Arguments that several commands share: the kernel, its problem, its configuration, the board."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping
+
+from foundation.command_line import ArgumentParser, one_of
+from foundation.config import Config, ParameterValue
+from foundation.errors import UserError, nearest
+from kernels.registry import is_kernel_file, kernel_names
+from rvv_runner.devices import DEFAULT_DEVICE, board_names, check_device_name
+
+__all__ = [
+    "add_device_argument",
+    "add_kernel_arguments",
+    "add_problem_arguments",
+    "complete_config",
+    "config_type",
+    "device_name",
+    "device_names",
+    "kernel_name",
+    "shape_type",
+]
+
+
+def add_problem_arguments(
+    parser: ArgumentParser, *, kernel_optional: bool = False, several_shapes: bool = False
+) -> None:
+    """The arguments that say what is run, and how results are printed."""
+    add_kernel_arguments(parser, optional=kernel_optional, several_shapes=several_shapes)
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object on stdout, and nothing else"
+    )
+
+
+def add_kernel_arguments(
+    parser: ArgumentParser, *, optional: bool = False, several_shapes: bool = False
+) -> None:
+    """The arguments that say what is run.
+
+    The kernel is None where it is optional and not given; the shape is a list where there may be
+    several.
+    """
+    again = "; given again, another study begins with what the last one found"
+    parser.add_argument(
+        "kernel",
+        metavar="KERNEL",
+        nargs="?" if optional else None,
+        type=kernel_name,
+        help=f"one of {', '.join(kernel_names())}, or the path of a Python file",
+    )
+    parser.add_argument(
+        "--shape",
+        metavar="M=256,...",
+        type=shape_type,
+        action="append" if several_shapes else "store",
+        default=[] if several_shapes else {},
+        help="sizes of the problem; those not given keep the kernel's default"
+        f"{again if several_shapes else ''}",
+    )
+    parser.add_argument(
+        "--dtype", metavar="TYPE", help="element type, such as f32 (default: the kernel's first)"
+    )
+
+
+def add_device_argument(parser: ArgumentParser, *, several: bool = False) -> None:
+    """The argument that says where it is run; a tuple of names where there may be several."""
+    parser.add_argument(
+        "--device",
+        metavar="NAME,..." if several else "NAME",
+        type=device_names if several else device_name,
+        default=DEFAULT_DEVICE,
+        help=f"the board{'s' if several else ''}: one of {', '.join(board_names())}, "
+        f"ssh://USER@HOST, or the path of a board file"
+        f"{'; several with commas between them' if several else ''} (default: %(default)s)",
+    )
+
+
+def kernel_name(text: str) -> str:
+    """The name of a kernel or the path of a file with one, for argparse."""
+    if is_kernel_file(text):
+        return text
+    return one_of("kernel", kernel_names)(text)
+
+
+def shape_type(text: str) -> dict[str, int]:
+    """The sizes in "M=256,N=512", in the order of writing.
+
+    Raises:
+        argparse.ArgumentTypeError: for anything else.
+    """
+    sizes = {}
+    for name, value in _pairs(text, "M=256,N=512"):
+        if not re.fullmatch(r"[+-]?\d+", value):
+            raise argparse.ArgumentTypeError(f"the size of {name} is not a whole number: {value}")
+        sizes[name] = int(value)
+    return sizes
+
+
+def config_type(text: str) -> dict[str, ParameterValue]:
+    """The values in "BLOCK_SIZE_M=16,USE_X=true", in the order of writing.
+
+    Raises:
+        argparse.ArgumentTypeError: for text that is not a list of names and values.
+    """
+    return {name: _value(value) for name, value in _pairs(text, "BLOCK_SIZE_M=16,BLOCK_SIZE_N=32")}
+
+
+def complete_config(given: Mapping[str, ParameterValue], default: Config, kernel: str) -> Config:
+    """`given` with the default's value for each parameter that it leaves out.
+
+    Raises:
+        UserError: for a parameter that the kernel does not have, or a value that is no size where
+            the default is one.
+    """
+    for name, value in given.items():
+        if name not in default:
+            raise UserError(f"{kernel} has no parameter {name}: {nearest(name, default)}")
+        if type(default[name]) is int and (type(value) is not int or value < 1):
+            raise UserError(f"{name} takes a whole number above 0, and {value} is none")
+    return Config({**default, **given})
+
+
+def device_name(text: str) -> str:
+    """The name of a device, for argparse.
+
+    Raises:
+        BoardError: for one that means nothing.
+    """
+    check_device_name(text)
+    return text
+
+
+def device_names(text: str) -> tuple[str, ...]:
+    """The names of one or more devices with commas between them, for argparse.
+
+    Raises:
+        BoardError: for one that means nothing.
+    """
+    return tuple(device_name(name.strip()) for name in text.split(","))
+
+
+def _pairs(text: str, example: str) -> list[tuple[str, str]]:
+    pairs: dict[str, str] = {}
+    for item in text.split(","):
+        name, equals, value = (part.strip() for part in item.partition("="))
+        if not (name and equals and value):
+            raise argparse.ArgumentTypeError(f"'{item}' is not NAME=VALUE: write it like {example}")
+        if name in pairs:
+            raise argparse.ArgumentTypeError(f"{name} is given twice")
+        pairs[name] = value
+    return list(pairs.items())
+
+
+def _value(text: str) -> ParameterValue:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,1 @@
+"""Repeated measurements: when to stop, and which of the leaders is fastest."""

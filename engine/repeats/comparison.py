@@ -1,0 +1,180 @@
+"""The leaders of a study measured again in turns: a winner, and what cannot be told from it."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from engine.repeats.racing import noise_of
+from engine.repeats.signed_rank import Interval, centre, fewest_values
+from engine.study.trials import StoredTrial
+from foundation.config import Config
+
+__all__ = ["CONFIDENCE", "Comparison", "Contender", "compare", "leaders"]
+
+CONFIDENCE = 0.95
+
+# A leader is no longer measured where it is slower with this confidence: it is looked at several
+# times, and each look is a chance to be wrong.
+_CONFIDENCE_TO_DROP = 0.99
+
+_MOST_LEADERS = 5
+_MOST_ROUNDS = 12
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A leader as the comparison saw it.
+
+    Args:
+        config: the configuration.
+        time_s: estimate of its time.
+        low_s, high_s: confidence interval of its time.
+        slower: by how much it is slower than the winner: 0.02 is two percent.
+        slower_low, slower_high: confidence interval of that; with a low end above 0 the two can be
+            told apart.
+        rounds: how often it was measured.
+    """
+
+    config: Config
+    time_s: float
+    low_s: float
+    high_s: float
+    slower: float
+    slower_low: float
+    slower_high: float
+    rounds: int
+
+    @property
+    def is_told_apart(self) -> bool:
+        """Whether it is slower than the winner beyond doubt."""
+        return self.slower_low > 0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What measuring the leaders again in turns showed.
+
+    Args:
+        contenders: the leaders, the winner first, then by time.
+        noise: standard deviation of the logarithm of one run on this board, as the rounds show it;
+            0.02 is two percent.
+        confidence: of the intervals.
+    """
+
+    contenders: tuple[Contender, ...]
+    noise: float
+    confidence: float = CONFIDENCE
+
+    @property
+    def winner(self) -> Contender:
+        """The fastest, as far as can be told."""
+        return self.contenders[0]
+
+    @property
+    def ties(self) -> tuple[Contender, ...]:
+        """Those that cannot be told from the winner."""
+        return tuple(c for c in self.contenders[1:] if not c.is_told_apart)
+
+    def to_json(self) -> dict[str, object]:
+        """JSON values only."""
+        contenders = [{**asdict(c), "config": dict(c.config)} for c in self.contenders]
+        return {"contenders": contenders, "noise": self.noise, "confidence": self.confidence}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, object]) -> Comparison:
+        """What `to_json` made."""
+        rows = value["contenders"]
+        assert isinstance(rows, list)
+        contenders = tuple(Contender(**{**row, "config": Config(row["config"])}) for row in rows)
+        return cls(contenders, float(str(value["noise"])), float(str(value["confidence"])))
+
+
+# Measures configurations one after another, on one board, in the order given; a time in seconds for
+# each, or None where that was not to be.
+Round = Callable[[Sequence[Config]], Sequence[float] | None]
+
+
+def leaders(trials: Sequence[StoredTrial]) -> list[Config]:
+    """The configurations that may be the best of a study: the fastest, a few at most.
+
+    None is left out for its time alone, since a search measures each in a job or two, and a time
+    may differ more from job to job than within one.
+    """
+    timed = [(trial.time_s, trial.number, trial.config) for trial in trials if trial.time_s]
+    return [config for _, _, config in sorted(timed)[:_MOST_LEADERS]]
+
+
+def compare(configs: Sequence[Config], measure: Round, seed: int) -> Comparison | None:
+    """Measure configurations in turns until the best is known, or as often as is worth it.
+
+    Each round measures those that are left once each, in a new order, so that what changes on the
+    board in the meantime meets all of them alike; what is compared is times of the same round.
+
+    Args:
+        configs: at least one.
+        measure: measures one round.
+        seed: of the orders.
+
+    Returns:
+        What was found, or None where too few rounds could be measured.
+    """
+    rng = random.Random(seed)
+    times: dict[Config, list[float]] = {config: [] for config in configs}
+    left = list(configs)
+    for number in range(1, _MOST_ROUNDS + 1):
+        order = rng.sample(left, len(left))
+        measured = measure(order)
+        if measured is None:
+            break
+        for config, time_s in zip(order, measured, strict=True):
+            times[config].append(math.log(time_s))
+        if number >= fewest_values(_CONFIDENCE_TO_DROP):
+            left = _not_slower(left, times)
+            if len(left) == 1:
+                break
+    if min(map(len, times.values())) < fewest_values(CONFIDENCE):
+        return None
+    return _judged(times)
+
+
+def _not_slower(left: Sequence[Config], times: Mapping[Config, Sequence[float]]) -> list[Config]:
+    best = min(left, key=lambda config: centre(times[config], CONFIDENCE).centre)
+    return [
+        config
+        for config in left
+        if config == best or _gap(times[config], times[best], _CONFIDENCE_TO_DROP).low <= 0
+    ]
+
+
+def _gap(times: Sequence[float], best: Sequence[float], confidence: float) -> Interval:
+    """Of logarithms of times of the same rounds."""
+    return centre([a - b for a, b in zip(times, best, strict=False)], confidence)
+
+
+def _judged(times: Mapping[Config, Sequence[float]]) -> Comparison:
+    # Whoever was dropped has fewer rounds, and is slower than somebody who is left.
+    most = max(map(len, times.values()))
+    whole = [config for config in times if len(times[config]) == most]
+    winner = min(whole, key=lambda config: centre(times[config], CONFIDENCE).centre)
+    contenders = [_contender(config, times[config], times[winner]) for config in times]
+    contenders.sort(key=lambda c: (c.config != winner, c.slower))
+    noise = noise_of([math.exp(value) for value in series] for series in times.values())
+    return Comparison(tuple(contenders), noise)
+
+
+def _contender(config: Config, times: Sequence[float], winner: Sequence[float]) -> Contender:
+    time = centre(times, CONFIDENCE)
+    gap = _gap(times, winner, CONFIDENCE)
+    return Contender(
+        config=config,
+        time_s=math.exp(time.centre),
+        low_s=math.exp(time.low),
+        high_s=math.exp(time.high),
+        slower=math.expm1(gap.centre),
+        slower_low=math.expm1(gap.low),
+        slower_high=math.expm1(gap.high),
+        rounds=len(times),
+    )

@@ -1,0 +1,1 @@
+"""One run of a study: propose, build, measure, learn, sum up."""

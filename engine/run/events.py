@@ -1,0 +1,102 @@
+"""What the loop tells whoever listens: the run began, a trial ended, the run ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.workers.board_events import BoardEvent, BoardRecord
+from foundation.config import Config
+from rvv_runner.measurement import Artifact, Measurement
+
+__all__ = [
+    "EndReason",
+    "Event",
+    "Listener",
+    "RunEnded",
+    "RunStarted",
+    "Standing",
+    "TrialFinished",
+]
+
+EndReason = Literal["trials", "exhausted", "converged", "timeout", "interrupted", "failed"]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a study stands, earlier runs included.
+
+    Args:
+        tried: distinct configurations tried.
+        trials: how many are to be tried in all.
+        best: configuration and kernel time in seconds of the best; None before the first.
+        default_time_s: kernel time of the default configuration, None where it is not known.
+    """
+
+    tried: int
+    trials: int
+    best: tuple[Config, float] | None
+    default_time_s: float | None
+
+    @property
+    def speedup(self) -> float | None:
+        """How many times faster than the default the best is, where both are known."""
+        if self.best is None or self.default_time_s is None:
+            return None
+        return self.default_time_s / self.best[1]
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    """The study is open, and the first proposal is about to be asked for.
+
+    Args:
+        standing: what earlier runs reached.
+        estimated: whether times come from a model and not from a clock.
+    """
+
+    standing: Standing
+    estimated: bool
+
+
+@dataclass(frozen=True)
+class TrialFinished:
+    """A configuration has been tried, and its outcome is stored.
+
+    Args:
+        config: what was tried.
+        measurement: its outcome.
+        artifact: what was measured; None where the build failed.
+        standing: of the study, this trial included.
+    """
+
+    config: Config
+    measurement: Measurement
+    artifact: Artifact | None
+    standing: Standing
+
+
+@dataclass(frozen=True)
+class RunEnded:
+    """No more trials in this run.
+
+    Args:
+        reason: the number of trials was reached, every valid configuration was tried, little
+            more was to be expected, the time was
+            up, the user stopped the run, or an error did, which is raised after this.
+        tried: distinct configurations tried in the study.
+        measured: trials that this run finished.
+        wall_s: seconds that this run took.
+        boards: what each board did in this run.
+    """
+
+    reason: EndReason
+    tried: int
+    measured: int
+    wall_s: float
+    boards: tuple[BoardRecord, ...] = ()
+
+
+Event = RunStarted | TrialFinished | BoardEvent | RunEnded
+Listener = Callable[[Event], None]

@@ -1,0 +1,339 @@
+"""Ask, build, measure, tell, pipelined: while boards measure, the next configurations are built."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import TypeVar
+
+from engine.repeats.comparison import compare, leaders
+from engine.repeats.racing import Race, noise_of
+from engine.run.events import (
+    EndReason,
+    Event,
+    Listener,
+    RunEnded,
+    RunStarted,
+    Standing,
+    TrialFinished,
+)
+from engine.run.outcome import Outcome, failed_build
+from engine.search import Search
+from engine.search.convergence import Convergence
+from engine.workers.artifacts import BuildFailure
+from engine.workers.board_pool import BoardPool
+from engine.workers.builders import BuilderPool
+from foundation.config import Config
+from rvv_runner.board import BoardError
+from rvv_runner.measurement import Artifact
+
+__all__ = ["Budget", "TuningLoop"]
+
+_POLL_S = 0.1  # how soon a stop is noticed
+_FAULTS_IN_A_ROW = 3  # configurations that no board could measure, before the boards are blamed
+
+# The default configuration may run this long. Any other may take ten times as long as the default
+# took, board time and checks included: it cannot be a winner after that.
+_DEFAULT_LIMIT_S = 600.0
+_SLOWER_THAN_DEFAULT = 10.0
+_LEAST_LIMIT_S = 20.0
+_LIMIT_WITHOUT_DEFAULT_S = 120.0
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When to stop.
+
+    Args:
+        trials: distinct configurations to try in the study, earlier runs included.
+        timeout_s: after so many seconds nothing new is started; None for no limit.
+        until_converged: nothing new is started once little more may be expected.
+    """
+
+    trials: int
+    timeout_s: float | None = None
+    until_converged: bool = False
+
+
+_T = TypeVar("_T")
+
+
+class _Interrupted(Exception):
+    """The user stopped the run."""
+
+
+class _TimeLimit:
+    """Seconds that a candidate may run, known once the default configuration has been measured."""
+
+    def __init__(self) -> None:
+        self._limit_s = _LIMIT_WITHOUT_DEFAULT_S
+        self._known = threading.Event()
+        self._known.set()
+
+    def expect(self) -> None:
+        """The default is about to be measured: whoever asks for the limit has to wait for it."""
+        self._known.clear()
+
+    def learn(self, wall_s: float | None) -> None:
+        """The default was measured in `wall_s` seconds, or could not be."""
+        if wall_s is not None:
+            self._limit_s = max(_LEAST_LIMIT_S, _SLOWER_THAN_DEFAULT * wall_s)
+        self._known.set()
+
+    def wait(self) -> float:
+        """The limit in seconds, as soon as it is known."""
+        self._known.wait()
+        return self._limit_s
+
+
+class TuningLoop:
+    """One run of a study. It owns the two pools and closes them at its end.
+
+    The order of asks and tells never depends on who is faster: configuration number n is asked for
+    just after the outcome of number n - in_flight was told, and outcomes are told in the order of
+    asking. With one seed and boards that repeat themselves, two runs are the same run.
+
+    Args:
+        search: proposes, and keeps what became of the proposals.
+        builders, boards: where the work is done.
+        budget: when to stop.
+        in_flight: proposals that are open at once; enough to feed every board, but no more, since a
+            proposal knows nothing of those before it that are still open.
+        repeats: timed runs of a measurement, fewer for a configuration that is plainly slower than
+            the best; with more than one the leaders are measured again in turns at the end.
+        estimated: whether the boards' times come from a model.
+        listeners: told of every event, in this thread.
+    """
+
+    def __init__(
+        self,
+        search: Search,
+        builders: BuilderPool,
+        boards: BoardPool,
+        *,
+        budget: Budget,
+        in_flight: int,
+        repeats: int,
+        estimated: bool = False,
+        listeners: Sequence[Listener] = (),
+    ) -> None:
+        self._search = search
+        self._builders = builders
+        self._boards = boards
+        self._budget = budget
+        self._in_flight = in_flight
+        self._repeats = repeats
+        self._convergence = Convergence(search)
+        self._race = Race(repeats)
+        for trial in search.trials():
+            self._race.learn(trial.times_s)
+        self._estimated = estimated
+        self._listeners = listeners
+        self._stop = threading.Event()
+        self._pending: deque[tuple[Config, Future[Outcome]]] = deque()
+        self._set_aside: list[Config] = []
+        self._faults_in_a_row = 0
+        self._measured = 0
+        self._limit = _TimeLimit()
+
+    def stop(self) -> None:
+        """Ask the run to end now; safe in a signal handler."""
+        self._stop.set()
+
+    def run(self) -> RunEnded:
+        """Try configurations until the budget is used up.
+
+        Raises:
+            BoardError: where no board can measure any more; what was measured stays told, and
+                the listeners are told of the end first.
+        """
+        start_s = time.monotonic()
+        self._emit(RunStarted(self._standing(), self._estimated))
+        reason: EndReason = "failed"
+        try:
+            reason = self._run_lanes(start_s)
+        finally:
+            self._tell_of_boards()
+            wall_s = time.monotonic() - start_s
+            tried, records = self._search.tried, self._boards.records()
+            ended = RunEnded(reason, tried, self._measured, wall_s, records)
+            self._emit(ended)
+        return ended
+
+    def _run_lanes(self, start_s: float) -> EndReason:
+        lanes = ThreadPoolExecutor(self._in_flight, thread_name_prefix="lane")
+        try:
+            self._limit.learn(self._known_default_wall_s())
+            reason = self._drive(lanes, start_s)
+            if self._repeats > 1 and reason != "timeout":
+                self._compare_leaders(lanes)
+            return reason
+        except _Interrupted:
+            return "interrupted"
+        finally:
+            self._wind_up(lanes)
+
+    def _known_default_wall_s(self) -> float | None:
+        """How long the default took in an earlier run of the study, where it was measured then."""
+        default = self._search.space.default
+        tried = (trial for trial in self._search.trials() if trial.config == default)
+        wall_s = next((trial.attributes.get("wall_s") for trial in tried), None)
+        return wall_s if isinstance(wall_s, float) else None
+
+    def _drive(self, lanes: ThreadPoolExecutor, start_s: float) -> EndReason:
+        while True:
+            reason = self._fill(lanes, start_s)
+            if not self._pending:
+                return reason or "exhausted"
+            config, future = self._pending[0]
+            outcome = self._wait_for(future)
+            self._pending.popleft()
+            self._tell(config, outcome)
+            self._check_boards(outcome)
+
+    def _fill(self, lanes: ThreadPoolExecutor, start_s: float) -> EndReason | None:
+        """Open proposals up to the number in flight; why no more are opened, if so."""
+        while len(self._pending) < self._in_flight:
+            if self._search.tried + len(self._pending) >= self._budget.trials:
+                return "exhausted" if self._search.size <= self._budget.trials else "trials"
+            if self._budget.until_converged and self._convergence.is_reached():
+                return "converged"
+            timeout_s = self._budget.timeout_s
+            if timeout_s is not None and time.monotonic() - start_s >= timeout_s:
+                return "timeout"
+            if self._stop.is_set():
+                raise _Interrupted
+            config = self._search.ask()
+            if config is None:
+                return "exhausted"
+            if config == self._search.space.default:
+                self._limit.expect()
+            self._pending.append((config, lanes.submit(self._evaluate, config)))
+        return None
+
+    def _wait_for(self, future: Future[_T]) -> _T:
+        while not self._stop.is_set():
+            done = wait([future], timeout=_POLL_S).done
+            self._tell_of_boards()
+            if done:
+                return future.result()
+        raise _Interrupted
+
+    def _evaluate(self, config: Config) -> Outcome:
+        """Build and measure; runs in a lane."""
+        if config == self._search.space.default:
+            return self._evaluate_default(config)
+        built = self._builders.build(config)
+        if isinstance(built, BuildFailure):
+            return failed_build(built)
+        limit_s = self._limit.wait()
+        measurement = self._race.measure(lambda runs: self._boards.measure(built, runs, limit_s))
+        return Outcome(measurement, built)
+
+    def _evaluate_default(self, config: Config) -> Outcome:
+        """Build and measure with plenty of time, and set the limit of all others."""
+        wall_s = None
+        try:
+            built = self._builders.build(config)
+            if isinstance(built, BuildFailure):
+                return failed_build(built)
+            start_s = time.monotonic()
+            measurement = self._race.measure(
+                lambda runs: self._boards.measure(built, runs, _DEFAULT_LIMIT_S)
+            )
+            if measurement.status == "correct":
+                wall_s = time.monotonic() - start_s
+            return Outcome(measurement, built, wall_s)
+        finally:
+            self._limit.learn(wall_s)
+
+    def _tell(self, config: Config, outcome: Outcome) -> None:
+        measurement = outcome.measurement
+        if measurement.status == "board":
+            self._set_aside.append(config)
+            self._faults_in_a_row += 1
+        else:
+            self._faults_in_a_row = 0
+            self._measured += 1
+            time_s = measurement.time_s if measurement.status == "correct" else None
+            self._race.learn(measurement.times_s)
+            best = self._search.best()
+            leads = time_s is not None and (best is None or time_s < best[1])
+            self._search.tell(
+                config,
+                time_s,
+                status=measurement.status,
+                attributes=outcome.attributes(),
+                note=outcome.note() if leads or time_s is None else "",
+                files=outcome.texts() if leads else (),
+            )
+        self._emit(TrialFinished(config, measurement, outcome.artifact, self._standing()))
+
+    def _compare_leaders(self, lanes: ThreadPoolExecutor) -> None:
+        """Measure the leaders again in turns, unless that has been done for these trials."""
+        trials = self._search.trials()
+        repeats_itself = noise_of(trial.times_s for trial in trials) == 0
+        if repeats_itself or self._search.comparison is not None:
+            return
+        comparison = compare(
+            leaders(trials),
+            lambda order: self._wait_for(lanes.submit(self._measure_round, order)),
+            seed=len(trials),
+        )
+        if comparison is not None:
+            self._search.keep_comparison(comparison)
+
+    def _measure_round(self, configs: Sequence[Config]) -> list[float] | None:
+        """Times in seconds of one run of each configuration on one board; runs in a lane."""
+        built = [self._builders.build(config) for config in configs]
+        artifacts = [artifact for artifact in built if isinstance(artifact, Artifact)]
+        measured = self._boards.measure_in_turn(artifacts, 1, self._limit.wait())
+        times_s = [measurement.time_s for measurement in measured if measurement.time_s is not None]
+        return times_s if len(times_s) == len(configs) else None
+
+    def _check_boards(self, outcome: Outcome) -> None:
+        if self._faults_in_a_row >= _FAULTS_IN_A_ROW:
+            raise BoardError(
+                f"{_FAULTS_IN_A_ROW} configurations in a row could not be measured; "
+                f"the last board said: {outcome.measurement.reason}"
+            )
+
+    def _wind_up(self, lanes: ThreadPoolExecutor) -> None:
+        """End what is under way, tell what is measured, and give back what was asked for else."""
+        self._limit.learn(None)
+        self._builders.close()
+        self._boards.close()
+        lanes.shutdown(cancel_futures=True)
+        for config, future in self._pending:
+            outcome = _measured(future)
+            if outcome is None:
+                self._set_aside.append(config)
+            else:
+                self._tell(config, outcome)
+        for config in self._set_aside:
+            self._search.tell(config, None, status="board")
+
+    def _tell_of_boards(self) -> None:
+        for event in self._boards.take_events():
+            self._emit(event)
+
+    def _standing(self) -> Standing:
+        search = self._search
+        return Standing(search.tried, self._budget.trials, search.best(), search.default_time_s)
+
+    def _emit(self, event: Event) -> None:
+        for listener in self._listeners:
+            listener(event)
+
+
+def _measured(future: Future[Outcome]) -> Outcome | None:
+    """What a board found out about a configuration, or None where that was not to be."""
+    if future.cancelled() or future.exception() is not None:
+        return None
+    outcome = future.result()
+    # A build may have failed because of whatever ended the run.
+    return None if outcome.artifact is None or outcome.measurement.status == "board" else outcome

@@ -1,0 +1,104 @@
+"""What came of one configuration, as it is stored with its trial."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.workers.artifacts import BuildFailure
+from engine.workers.assembly import assembly_file
+from engine.workers.joint import JointArtifact, JointMeasurement
+from rvv_runner.measurement import Artifact, Measurement
+
+__all__ = ["Outcome", "failed_build"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A measurement, and what was measured.
+
+    Args:
+        measurement: a failed build has one too.
+        artifact: None where the build failed.
+        wall_s: seconds that the default configuration's measurement took, which sets the limit of
+            all others; None for any other.
+    """
+
+    measurement: Measurement
+    artifact: Artifact | None = None
+    wall_s: float | None = None
+
+    def texts(self) -> list[Path]:
+        """Assembly and IR, which optuna-dashboard shows with the trials that led the study."""
+        if self.artifact is None:
+            return []
+        built = self.artifact
+        every = built.parts.values() if isinstance(built, JointArtifact) else [built]
+        elf_paths = [artifact.elf_path for artifact in every]
+        paths = [path for elf in elf_paths for path in (assembly_file(elf), _llvm_ir(elf))]
+        return [path for path in paths if path is not None and path.is_file()]
+
+    def note(self) -> str:
+        """Markdown for optuna-dashboard: what happened, how to run it again, and the counters."""
+        measurement = self.measurement
+        parts = [f"**{measurement.status}** {measurement.reason}".strip()]
+        if measurement.time_s is not None:
+            estimated = " (estimated)" if measurement.estimated else ""
+            parts.append(f"{measurement.time_s:.6g} s{estimated} on {measurement.board}")
+        parts += [f"{time_s:.6g} s at {shape}" for shape, time_s in self._times_s().items()]
+        if self.artifact is not None:
+            parts.append(f"```sh\n{self.artifact.command}\n```")
+        if measurement.counters:
+            rows = [f"| {name} | {value:g} |" for name, value in measurement.counters.items()]
+            parts.append("\n".join(["| event | count |", "|---|---|", *rows]))
+        return "\n\n".join(parts)
+
+    def attributes(self) -> dict[str, object]:
+        """What is stored with a trial besides its time; JSON values only."""
+        measurement, artifact = self.measurement, self.artifact
+        attributes: dict[str, object] = {
+            "reason": measurement.reason,
+            "board": measurement.board,
+            "estimated": measurement.estimated,
+            "times_s": list(measurement.times_s),
+            "counters": dict(measurement.counters),
+            "max_abs_error": measurement.max_abs_error,
+            "conditions": dict(measurement.conditions),
+            "wall_s": self.wall_s,
+        }
+        if isinstance(artifact, JointArtifact):
+            attributes["run_command"] = artifact.command
+            attributes["shapes"] = self._at_each_shape(artifact)
+        elif artifact is not None:
+            attributes["elf_sha256"] = artifact.sha256
+            attributes["elf_path"] = str(artifact.elf_path)
+            attributes["run_command"] = artifact.command
+            attributes["build_stages_s"] = artifact.provenance.get("stages_s")
+            attributes["code_bytes"] = artifact.provenance.get("code_bytes")
+        return {name: value for name, value in attributes.items() if value not in ("", None, {})}
+
+    def _at_each_shape(self, artifact: JointArtifact) -> dict[str, object]:
+        """What is stored of each shape that was measured."""
+        parts = self.measurement.parts if isinstance(self.measurement, JointMeasurement) else {}
+        return {
+            shape: {
+                "status": part.status,
+                "time_s": part.time_s,
+                **Outcome(part, artifact.parts[shape]).attributes(),
+            }
+            for shape, part in parts.items()
+        }
+
+    def _times_s(self) -> dict[str, float]:
+        """The time at each shape, where there are several."""
+        parts = self.measurement.parts if isinstance(self.measurement, JointMeasurement) else {}
+        return {shape: part.time_s for shape, part in parts.items() if part.time_s is not None}
+
+
+def _llvm_ir(elf_path: Path) -> Path:
+    return elf_path.with_suffix(".llir")
+
+
+def failed_build(failure: BuildFailure) -> Outcome:
+    """Of a configuration that could not be built."""
+    return Outcome(Measurement(status="compile", reason=failure.reason))

@@ -1,0 +1,230 @@
+"""One run of a study: open it, try configurations until the budget is used up, sum it up."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from engine.run.events import Listener, RunEnded
+from engine.run.loop import Budget, TuningLoop
+from engine.run.request import TuningRequest
+from engine.run.summary import Summary, summarise
+from engine.search import Search
+from engine.study.history import history_of
+from engine.study.objectives import TIME_S
+from engine.study.storage import StudyIdentity, open_study
+from engine.workers.artifacts import ARTIFACT_FOLDER, digest
+from engine.workers.toolchain import toolchain_versions
+from engine.workers.workbench import boards_at_once, workbench
+from foundation.errors import UserError
+from foundation.shapes import shape_text
+from kernels.registry import load_kernel, make_problem
+from kernels.spec import Outputs, Problem
+from rvv_runner.board import BoardInfo
+from rvv_runner.devices import load_board
+from search_spaces.space import SearchSpace
+from search_spaces.together import joint_space
+
+__all__ = ["TuningResult", "identity_of", "made_with", "tune"]
+
+_STATUS_AT_SECOND_SIGNAL = 130  # what a shell reports for a process that Ctrl-C ended
+_SHOW_CURSOR = b"\x1b[?25h"  # the live progress line hides it
+
+
+@dataclass(frozen=True)
+class TuningResult:
+    """What came of it.
+
+    Args:
+        problem, device, sampler: what was tuned, where and how.
+        storage, study: where the trials are.
+        history: name of the study that this one began with, None where there was none.
+        other_studies: names of those in the storage that are about the same, and were made with
+            another compiler, board model or kernel source.
+        builds: folder of the ELFs and what they were made from.
+        space_size: number of valid configurations.
+        forbidden: number of combinations that each rule takes out of the space.
+        ended: how this run ended.
+        summary: of all runs of the study.
+        more_problems: the kernel at the other shapes of a study of several.
+    """
+
+    problem: Problem
+    device: str
+    sampler: str
+    storage: str
+    study: str
+    history: str | None
+    other_studies: tuple[str, ...]
+    builds: Path
+    space_size: int
+    forbidden: Mapping[str, int]
+    ended: RunEnded
+    summary: Summary
+    more_problems: tuple[Problem, ...] = ()
+
+
+def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
+    """Go on with the request's study, or begin it. Ctrl-C and SIGTERM end the run early, not badly.
+
+    Raises:
+        UserError: for names and sizes that do not exist, and a storage that cannot be used.
+        BoardError: where the board cannot be used.
+    """
+    problem, *more_problems = problems = _problems(request)
+    info = load_board(request.devices[0]).info
+    space = _space_for(problems, info)
+    options = request.study
+    sampler = request.search.sampler
+    identity = identity_of(problem, info, sampler, more_problems, options.objectives)
+    stored = open_study(options.storage, identity, space, options.name)
+    past = history_of(stored, identity, may_warm_start=options.use_history)
+    history = past.trials if past else ()
+    search = Search(space, sampler, request.search.seed, stored, history)
+    trials = search.size if request.search.trials is None else request.search.trials
+    if search.tried >= trials and (info.deterministic or search.comparison is not None):
+        ended = RunEnded("trials", search.tried, measured=0, wall_s=0.0)
+    else:
+        ended = _run(request, listeners, problems=problems, info=info, search=search, trials=trials)
+    return TuningResult(
+        problem=problem,
+        device=info.study_device,
+        sampler=sampler,
+        storage=options.storage,
+        study=stored.study_name,
+        history=past.name if past else None,
+        other_studies=tuple(filter(identity.has_other_toolchain, stored.names_in_storage())),
+        builds=ARTIFACT_FOLDER,
+        space_size=search.size,
+        forbidden=search.census.removed,
+        ended=ended,
+        summary=summarise(search.trials(), space.default, search.comparison),
+        more_problems=tuple(more_problems),
+    )
+
+
+def _problems(request: TuningRequest) -> list[Problem]:
+    """The kernel at each shape, in an order that does not depend on the order of asking."""
+    spec = load_kernel(request.kernel)
+    problems = [
+        make_problem(spec, shape, request.dtype, request.outputs) for shape in request.shapes
+    ]
+    problems.sort(key=lambda problem: tuple(problem.shape.values()))
+    for problem, following in itertools.pairwise(problems):
+        if problem.shape == following.shape:
+            raise UserError(f"the shape {shape_text(problem.shape)} is given twice: give it once")
+    return problems
+
+
+def _space_for(problems: Sequence[Problem], info: BoardInfo) -> SearchSpace:
+    spaces = {shape_text(problem.shape): problem.space(info) for problem in problems}
+    return joint_space(spaces) if len(spaces) > 1 else next(iter(spaces.values()))
+
+
+def identity_of(
+    problem: Problem,
+    info: BoardInfo,
+    sampler: str,
+    more_problems: Sequence[Problem] = (),
+    objectives: tuple[str, ...] = (TIME_S,),
+) -> StudyIdentity:
+    """What the study of a problem on a board is about, as the code stands now.
+
+    Args:
+        problem: the kernel at its shape, or at the first of them.
+        info: of the board.
+        sampler: its name.
+        more_problems: the kernel at the other shapes of a study of several.
+        objectives: what is to be made small.
+    """
+    return StudyIdentity(
+        kernel=problem.spec.name,
+        shape=problem.shape,
+        dtype=problem.dtype,
+        device=info.study_device,
+        sampler=sampler,
+        made_with=made_with(problem.spec.source_digest, info, problem.outputs),
+        more_shapes=tuple(other.shape for other in more_problems),
+        objectives=objectives,
+    )
+
+
+def made_with(source: str, info: BoardInfo, outputs: Outputs) -> dict[str, str]:
+    """What decides a kernel's times besides its problem, by what people call it.
+
+    Args:
+        source: digest of the kernel's source.
+        info: of the board.
+        outputs: what is asked of the outputs.
+    """
+    asked = str(outputs)
+    return {
+        "board model": info.kind,
+        "compiler": digest(sorted(toolchain_versions().items())),
+        "kernel source": source,
+        **({"choice of outputs": asked} if asked else {}),
+    }
+
+
+def _run(
+    request: TuningRequest,
+    listeners: Sequence[Listener],
+    *,
+    problems: Sequence[Problem],
+    info: BoardInfo,
+    search: Search,
+    trials: int,
+) -> RunEnded:
+    devices = [name for name in request.devices for _ in range(boards_at_once(info))]
+    # Signals are handled until Ray has ended, and only from when it has begun: it sets its own.
+    with (
+        contextlib.ExitStack() as signals,
+        workbench(
+            problems[0],
+            devices,
+            info,
+            jobs=request.work.jobs,
+            ray_address=request.work.ray_address,
+            repeats=request.repeats,
+            more_problems=problems[1:],
+        ) as bench,
+    ):
+        loop = TuningLoop(
+            search,
+            bench.builders,
+            bench.boards,
+            budget=Budget(trials, request.search.timeout_s, request.search.until_converged),
+            in_flight=len(devices) + request.work.jobs,
+            repeats=bench.repeats,
+            estimated=info.estimated,
+            listeners=listeners,
+        )
+        signals.enter_context(_stopped_by_signals(loop))
+        return loop.run()
+
+
+@contextlib.contextmanager
+def _stopped_by_signals(loop: TuningLoop) -> Iterator[None]:
+    """Within the block Ctrl-C and SIGTERM stop the loop; a second one ends the process at once."""
+    received: list[int] = []
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        if received:
+            os.write(sys.stderr.fileno(), _SHOW_CURSOR if sys.stderr.isatty() else b"")
+            os._exit(_STATUS_AT_SECOND_SIGNAL)  # every worker ends with this process
+        received.append(number)
+        loop.stop()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,1 @@
+"""What the search knows of a space: its candidates, their outcomes, and surrogates of both."""

@@ -1,0 +1,194 @@
+"""The valid configurations of a search space as rows of numbers, which samplers can measure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.search.model.gaussian_process import Levels
+from foundation.config import Config, ParameterValue
+from foundation.errors import UserError
+from search_spaces.enumeration import Census, broken, take_census
+from search_spaces.space import Parameter, SearchSpace
+
+__all__ = ["Candidates"]
+
+
+class Candidates:
+    """Every valid configuration of a space, numbered from 0 in the space's own order.
+
+    A configuration is kept as its ranks: for each parameter the position of its value among the
+    parameter's values. Nothing here changes after construction. Of a space that is too large to be
+    listed these are a random sample of the valid ones, with the default among them.
+
+    Attributes:
+        space: where they come from.
+        ranks: shape (candidates, parameters), the ranks.
+        census: how many there are, and what each rule took.
+        soft_violations: shape (candidates,), how many soft rules each breaks.
+        points: shape (candidates, coordinates), where distances are taken: an ordered parameter is
+            its rank scaled to 0..1, any other has one coordinate a value, so that two different
+            values are always 1 apart.
+        levels: the values of the parameters that have more than one, with squared differences as
+            between points.
+
+    Raises:
+        UserError: where no configuration is valid; it says how many each rule removed.
+    """
+
+    def __init__(self, space: SearchSpace) -> None:
+        self.space = space
+        self._positions: list[dict[object, int]] = [
+            {value: rank for rank, value in enumerate(parameter.values)}
+            for parameter in space.parameters
+        ]
+        self.census = take_census(space)
+        self.ranks = self._with_default(self.census.ranks)
+        if len(self.ranks) == 0:
+            raise UserError(_why_empty(space, self.census))
+        self.soft_violations = broken(space.guesses, space, self.ranks)
+        self.points = self._points_of(self.ranks)
+        self._varied = [c for c, p in enumerate(space.parameters) if len(p.values) > 1]
+        self.levels = _levels([space.parameters[column] for column in self._varied])
+
+    def __len__(self) -> int:
+        return len(self.ranks)
+
+    def config(self, number: int) -> Config:
+        """The configuration with this number."""
+        return self.space.config_of(self.ranks[number].tolist())
+
+    def number(self, config: Mapping[str, object]) -> int | None:
+        """The number of a configuration, or None where it is not a valid one of this space."""
+        if not self.is_combination(config):
+            return None
+        place, found = self._place(self._ranks_of(config))
+        return place if found else None
+
+    def counterpart(self, config: Mapping[str, ParameterValue]) -> int | None:
+        """The candidate that corresponds to a configuration of a sister space, or None.
+
+        A parameter that has a single value here takes it, and a number that is no value here the
+        nearest one by its ratio; the result has to be valid here.
+        """
+        values: dict[str, ParameterValue] = {}
+        for parameter in self.space.parameters:
+            value = _counterpart(parameter, config.get(parameter.name))
+            if value is None:
+                return None
+            values[parameter.name] = value
+        return self.number(values)
+
+    def is_combination(self, config: Mapping[str, object]) -> bool:
+        """Whether each parameter of the space, and nothing else, has one of its values."""
+        return len(config) == len(self.space.parameters) and all(
+            config.get(parameter.name) in positions
+            for parameter, positions in zip(self.space.parameters, self._positions, strict=True)
+        )
+
+    def distances(self, config: Mapping[str, object]) -> npt.NDArray[np.float64]:
+        """Euclidean distance of every candidate from a combination of values, valid or not."""
+        ranks = np.array([self._ranks_of(config)], dtype=np.int64)
+        result: npt.NDArray[np.float64] = np.linalg.norm(
+            self.points - self._points_of(ranks), axis=1
+        )
+        return result
+
+    def neighbours(self, number: int) -> npt.NDArray[np.int64]:
+        """The candidates that differ from this one in the value of one parameter."""
+        return np.flatnonzero((self.ranks != self.ranks[number]).sum(axis=1) == 1)
+
+    def indicators(self, numbers: Sequence[int]) -> npt.NDArray[np.float64]:
+        """Shape (numbers, levels): 1 for each level that a candidate has, 0 elsewhere."""
+        first_levels = np.searchsorted(self.levels.owners, np.arange(self.levels.parameters))
+        rows = np.zeros((len(numbers), len(self.levels.owners)))
+        chosen = self.ranks[np.array(numbers, dtype=np.int64)]
+        columns = chosen[:, self._varied] + first_levels
+        np.put_along_axis(rows, columns, 1.0, axis=1)
+        return rows
+
+    def _place(self, row: Sequence[int]) -> tuple[int, bool]:
+        """Where in the order of the candidates a row of ranks is or would be, and whether it is."""
+        low, high = 0, len(self.ranks)
+        for column, rank in enumerate(row):
+            ranks = self.ranks[low:high, column]
+            low, high = low + np.searchsorted(ranks, (rank, rank + 1))
+        return int(low), bool(low < high)
+
+    def _with_default(self, ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The same rows, and the default's where a sample left it out."""
+        default = self.space.default
+        self.ranks = ranks
+        if default is None or self.census.is_complete or not self.is_combination(default):
+            return ranks
+        row = self._ranks_of(default)
+        place, found = self._place(row)
+        if found or self.space.violation(default) is not None:
+            return ranks
+        return np.insert(ranks, place, row, axis=0)
+
+    def _points_of(self, ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Coordinates of rows of ranks, shape (rows, coordinates)."""
+        blocks = [
+            _coordinates(parameter, ranks[:, column])
+            for column, parameter in enumerate(self.space.parameters)
+        ]
+        return np.concatenate(blocks, axis=1)
+
+    def _ranks_of(self, config: Mapping[str, object]) -> list[int]:
+        return [
+            positions[config[parameter.name]]
+            for parameter, positions in zip(self.space.parameters, self._positions, strict=True)
+        ]
+
+
+def _counterpart(parameter: Parameter, value: ParameterValue | None) -> ParameterValue | None:
+    """The parameter's value that corresponds to one of a sister parameter, or None."""
+    if len(parameter.values) == 1:
+        return parameter.values[0]
+    if value in parameter.values:
+        return value
+    numbers = [number for number in parameter.values if _is_positive_number(number)]
+    if value is None or not _is_positive_number(value) or len(numbers) < len(parameter.values):
+        return None
+    return min(numbers, key=lambda number: abs(math.log(float(number) / float(value))))
+
+
+def _is_positive_number(value: ParameterValue) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+
+
+def _coordinates(parameter: Parameter, ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Coordinates of one parameter's ranks, shape (ranks, coordinates)."""
+    count = len(parameter.values)
+    if parameter.is_ordered:
+        return (ranks / max(count - 1, 1)).reshape(-1, 1)
+    one_hot: npt.NDArray[np.float64] = np.eye(count)[ranks] / np.sqrt(2)
+    return one_hot
+
+
+def _levels(parameters: list[Parameter]) -> Levels:
+    counts = [len(parameter.values) for parameter in parameters]
+    squares = np.zeros((sum(counts), sum(counts)))
+    end = 0
+    for parameter, count in zip(parameters, counts, strict=True):
+        points = _coordinates(parameter, np.arange(count))
+        block = ((points[:, None] - points) ** 2).sum(axis=2)
+        squares[end : end + count, end : end + count] = block
+        end += count
+    return Levels(squares, np.repeat(np.arange(len(counts)), counts))
+
+
+def _why_empty(space: SearchSpace, census: Census) -> str:
+    """One sentence that says how many combinations each rule removed from an empty space."""
+    reasons = {rule.name: rule.reason for rule in space.constraints}
+    most_first = sorted(census.removed.items(), key=lambda pair: -pair[1])
+    each = "; ".join(f"{name} removed {count} ({reasons[name]})" for name, count in most_first)
+    about = "" if census.is_complete else "about "
+    return (
+        f"no configuration of the search space is valid: of {about}{census.combinations} "
+        f"combinations {each}: change the shape, or relax a rule"
+    )

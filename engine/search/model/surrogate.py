@@ -1,0 +1,126 @@
+"""What a model of the trials so far says of other configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
+
+from engine.search.model.gaussian_process import (
+    MAX_FITTED_ROWS,
+    MAX_ROWS,
+    GaussianProcess,
+    Hyperparameters,
+    Inputs,
+    fit,
+)
+from engine.search.model.search_state import SearchState
+
+__all__ = ["Surrogate", "candidate_pool", "training_set"]
+
+Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+
+# Hyperparameters are fitted again each time the trials have grown by one part in so many.
+_REFIT_PARTS = 20
+
+# Free candidates that are worth a look: a random sample of so many, and all that differ in one
+# parameter from one of the leaders.
+_SAMPLED_CANDIDATES = 2000
+
+
+class Surrogate:
+    """A Gaussian process over one objective.
+
+    A surrogate is a function of the state alone; what is kept between predictions only saves doing
+    a fit again.
+    """
+
+    def __init__(self) -> None:
+        self._fitted: tuple[Sequence[int], Hyperparameters] | None = None
+        # The matrices are small: threads would wait for each other, and for builds and boards.
+        self._threads = ThreadpoolController()
+
+    def __call__(
+        self, state: SearchState, values: Callable[[list[int]], Floats], choice: Numbers
+    ) -> tuple[Floats, Floats]:
+        """Mean and standard deviation of the objective for candidates.
+
+        What is being tried now is taken to turn out as expected. This is the kriging believer of
+        Ginsbourger, Le Riche and Carraro, "Kriging is well-suited to parallelize optimization"
+        (2010): the expectation stays, and nothing is gained there any more.
+
+        Args:
+            state: at least one candidate has an outcome.
+            values: gives the objective of candidates that have an outcome, standardised.
+            choice: the candidates.
+        """
+        with self._threads.limit(limits=1, user_api="blas"):
+            return self._predict(state, values, choice)
+
+    def _predict(
+        self, state: SearchState, values: Callable[[list[int]], Floats], choice: Numbers
+    ) -> tuple[Floats, Floats]:
+        levels = state.candidates.levels
+        hyperparameters = self._hyperparameters(state, values)
+        numbers = training_set(state)
+        known = values(numbers)
+        process = GaussianProcess(levels, _inputs(state, numbers), known, hyperparameters)
+        being_tried = [number for number in state.taken if number not in state.times_s]
+        if being_tried:
+            expected, _ = process.predict(_inputs(state, being_tried))
+            believed = np.concatenate([known, expected])
+            inputs = _inputs(state, numbers + being_tried)
+            process = GaussianProcess(levels, inputs, believed, hyperparameters)
+        return process.predict(_inputs(state, choice.tolist()))
+
+    def _hyperparameters(
+        self, state: SearchState, values: Callable[[list[int]], Floats]
+    ) -> Hyperparameters:
+        """Fitted to the outcomes of a number of first trials that grows in steps."""
+        step = max(1, len(state.taken) // _REFIT_PARTS)
+        first = state.taken[: len(state.taken) // step * step]
+        numbers = _chosen(first, state.times_s, MAX_FITTED_ROWS)
+        if self._fitted is None or self._fitted[0] != numbers:
+            inputs = _inputs(state, numbers)
+            self._fitted = numbers, fit(state.candidates.levels, inputs, values(numbers))
+        return self._fitted[1]
+
+
+def training_set(state: SearchState) -> list[int]:
+    """The candidates that a model is made from, in the order of asking."""
+    return _chosen(state.taken, state.times_s, MAX_ROWS)
+
+
+def candidate_pool(state: SearchState, leaders: Sequence[int]) -> Numbers:
+    """Free candidates to make a surrogate for, in ascending order."""
+    free = np.flatnonzero(state.free)
+    if len(free) <= _SAMPLED_CANDIDATES:
+        return free
+    sample = state.rng.choice(free, size=_SAMPLED_CANDIDATES, replace=False)
+    close = np.concatenate([state.candidates.neighbours(n) for n in leaders])
+    return np.union1d(sample, close[state.free[close]])
+
+
+def _inputs(state: SearchState, numbers: list[int]) -> Inputs:
+    """Candidates as the model compares them."""
+    rows = state.candidates.indicators(numbers)
+    transfer = state.transfer
+    return Inputs(rows, None if transfer is None else transfer.expected[numbers])
+
+
+def _chosen(taken: Sequence[int], times_s: Mapping[int, float | None], limit: int) -> list[int]:
+    """Those of the candidates that have an outcome, `limit` at most.
+
+    Where there are more, the fastest make up one half and the latest others the rest.
+    """
+    settled = [number for number in taken if number in times_s]
+    if len(settled) <= limit:
+        return settled
+    failures_last = sorted(settled, key=lambda n: (times_s[n] is None, times_s[n] or 0.0, n))
+    kept = set(failures_last[: limit // 2])
+    others = [number for number in settled if number not in kept]
+    kept.update(others[len(kept) - limit :])
+    return [number for number in settled if number in kept]

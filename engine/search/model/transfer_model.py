@@ -1,0 +1,87 @@
+"""What earlier measurements elsewhere lead to expect of each configuration of a space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from engine.search.model.candidates import Candidates
+from engine.search.model.gaussian_process import (
+    MAX_FITTED_ROWS,
+    MAX_ROWS,
+    GaussianProcess,
+    Inputs,
+    fit,
+)
+from engine.search.model.targets import Scale, scaled
+from engine.search.model.warm_start import History
+
+__all__ = ["TransferModel", "transfer_model"]
+
+Floats = npt.NDArray[np.float64]
+
+# Times that a history has to hold before a model of it says more than its fastest alone.
+_FEWEST_TIMES = 20
+
+_CANDIDATES_AT_ONCE = 2000  # bounds the memory that a prediction takes
+
+
+@dataclass(frozen=True)
+class TransferModel:
+    """What a history says of each candidate.
+
+    Args:
+        expected: shape (candidates,), in standard deviations of its targets; less is faster.
+        scale: of its logarithms.
+    """
+
+    expected: Floats
+    scale: Scale
+
+
+def transfer_model(candidates: Candidates, history: History) -> TransferModel | None:
+    """A Gaussian process over a history, or None where that holds too little.
+
+    A configuration counts for the candidate that corresponds to it, with its shortest time.
+    """
+    known: dict[int, float | None] = {}
+    for config, time_s in history:
+        number = candidates.counterpart(config)
+        if number is not None:
+            times_s = [t for t in (known.get(number), time_s) if t is not None]
+            known[number] = min(times_s, default=None)
+    values, scale = scaled(list(known.values()))
+    times = sum(time_s is not None for time_s in known.values())
+    if times < _FEWEST_TIMES or scale.deviation == 0:
+        return None
+    kept = _kept(values)
+    numbers = np.array(list(known))[kept]
+    return TransferModel(_expected(candidates, numbers, values[kept]), scale)
+
+
+def _kept(values: Floats) -> npt.NDArray[np.int64]:
+    """Places of the rows to learn from, the fastest half and others at random.
+
+    Their order is one of chance too, and always the same: the first are fitted to.
+    """
+    rng = np.random.default_rng(0)
+    order = np.argsort(values, kind="stable")
+    fastest, others = np.split(order, [MAX_ROWS // 2])
+    drawn = rng.permutation(others)[: MAX_ROWS - len(fastest)]
+    return rng.permutation(np.concatenate([fastest, drawn]))
+
+
+def _expected(candidates: Candidates, numbers: npt.NDArray[np.int64], values: Floats) -> Floats:
+    """What a process through these values expects of each candidate."""
+    levels, rows = candidates.levels, candidates.indicators(numbers.tolist())
+    starts = range(0, len(candidates), _CANDIDATES_AT_ONCE)
+    with threadpool_limits(limits=1, user_api="blas"):
+        fitted = Inputs(rows[:MAX_FITTED_ROWS])
+        hyperparameters = fit(levels, fitted, values[:MAX_FITTED_ROWS])
+        process = GaussianProcess(levels, Inputs(rows), values, hyperparameters)
+        every = np.split(np.arange(len(candidates)), starts[1:])
+        means = [process.predict(Inputs(candidates.indicators(part.tolist())))[0] for part in every]
+    return np.concatenate(means)

@@ -1,0 +1,113 @@
+"""The model-based sampler: a Gaussian process over what was tried says where to look next."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.search.model.acquisition import log_expected_improvement
+from engine.search.model.search_state import SearchState
+from engine.search.model.surrogate import Surrogate, candidate_pool, training_set
+from engine.search.model.targets import Scale, scaled, targets
+from engine.search.model.transfer_model import TransferModel
+from engine.search.samplers.spread import spread
+
+__all__ = ["BayesianSearch"]
+
+Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+
+# Trials that spread over the space before the model takes over: few, since it is of use at once.
+_SPREAD_TRIALS = 5
+
+# With a history to expect something from: the default and what was fastest there.
+_TRIALS_WITH_TRANSFER = 2
+
+# How much slower a configuration is expected to be, in standard deviations of the targets, for each
+# by which it was slower elsewhere; what the trials say soon outweighs it.
+_TRUST = 1.0
+
+# How many of the fastest have all their neighbours looked at.
+_NEIGHBOURED = 3
+
+# Prior penalty for each soft rule that a configuration violates, in standard deviations of the
+# targets: enough to come later, little enough for trials to outweigh it.
+_SOFT_PENALTY = 0.5
+
+# Gains are compared to so many decimals, so that sums in another order do not change a choice.
+_GAIN_DECIMALS = 6
+
+
+class BayesianSearch:
+    """Proposes the free candidate with the highest expected improvement.
+
+    A proposal is a function of the state alone; what is kept between proposals only saves
+    doing a fit again.
+    """
+
+    def __init__(self) -> None:
+        self._surrogate = Surrogate()
+
+    def __call__(self, state: SearchState) -> int:
+        """The number of a free candidate."""
+        if state.transfer is not None and not state.times_s:
+            # Others are being tried already: until one has ended, the history is all there is.
+            return _fastest_expected(state, state.transfer)
+        if len(state.taken) < _first_trials(state) or not state.fastest(1):
+            return spread(state)
+        choice = candidate_pool(state, state.fastest(_NEIGHBOURED))
+        gain = self._log_gain(state, choice)
+        return int(choice[gain.round(_GAIN_DECIMALS).argmax()])
+
+    def expected_gain(self, state: SearchState) -> float | None:
+        """By which part of itself the best time is expected to fall with the next trial.
+
+        It is the highest expected improvement of a free candidate: of the logarithm of the time,
+        which for a small one is a part of the time. None while there is too little to learn from.
+        """
+        if len(state.times_s) < _SPREAD_TRIALS or not state.fastest(1):
+            return None
+        choice = candidate_pool(state, state.fastest(_NEIGHBOURED))
+        gain = self._log_gain(state, choice)
+        times_s = [state.times_s[number] for number in training_set(state)]
+        _, scale = scaled(times_s, _scale_elsewhere(state))
+        return float(np.exp(gain.max()) * scale.deviation)
+
+    def _log_gain(self, state: SearchState, choice: Numbers) -> Floats:
+        """Logarithm of the expected improvement of candidates.
+
+        What soft rules doubt is expected to be slower until it is seen.
+        """
+        prior = _prior_mean(state)
+
+        def values(numbers: list[int]) -> Floats:
+            return _targets(state, numbers) - prior[numbers]
+
+        mean, deviation = self._surrogate(state, values, choice)
+        best = _targets(state, training_set(state)).min()
+        return log_expected_improvement(mean + prior[choice], deviation, float(best))
+
+
+def _first_trials(state: SearchState) -> int:
+    """Trials before the model takes over."""
+    return _SPREAD_TRIALS if state.transfer is None else _TRIALS_WITH_TRANSFER
+
+
+def _fastest_expected(state: SearchState, transfer: TransferModel) -> int:
+    """The free candidate that the history leads to expect most of."""
+    return int(np.where(state.free, transfer.expected, np.inf).argmin())
+
+
+def _prior_mean(state: SearchState) -> Floats:
+    """What is expected of each candidate before anything is tried, in standardised targets."""
+    doubted = _SOFT_PENALTY * state.candidates.soft_violations.astype(np.float64)
+    return doubted if state.transfer is None else doubted + _TRUST * state.transfer.expected
+
+
+def _targets(state: SearchState, numbers: list[int]) -> Floats:
+    """What the model learns of candidates that have an outcome."""
+    return targets([state.times_s[n] for n in numbers], _scale_elsewhere(state))
+
+
+def _scale_elsewhere(state: SearchState) -> Scale | None:
+    return None if state.transfer is None else state.transfer.scale

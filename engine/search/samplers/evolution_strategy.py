@@ -1,0 +1,64 @@
+"""CMA-ES over the valid configurations, as points in a cube."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from cmaes import CMA
+
+from engine.search.model.search_state import SearchState
+from engine.search.samplers.spread import spread
+
+__all__ = ["evolution_strategy"]
+
+Floats = npt.NDArray[np.float64]
+
+# Trials that spread over the space; the best of them is where the strategy starts.
+_SPREAD_TRIALS = 10
+
+# Of the cube, whose edges are 1 long: a third covers it.
+_FIRST_STEP = 0.3
+
+
+def evolution_strategy(state: SearchState) -> int:
+    """The free candidate nearest to what the strategy would sample next.
+
+    The strategy (Hansen, "The CMA evolution strategy: a tutorial", 2016) is run again over the
+    trials of the study, a generation at a time in the order of asking, so that nothing has to be
+    kept between proposals. What counts as an individual is the candidate that was tried. Where its
+    steps have become too small for the strategy to go on, it begins anew at a random place.
+    """
+    settled = [number for number in state.taken if number in state.times_s]
+    if len(state.taken) < _SPREAD_TRIALS or not state.fastest(1):
+        return spread(state)
+    points = state.candidates.points
+    costs = _costs(state, settled)
+    first = settled[:_SPREAD_TRIALS]
+    start = points[min(first, key=lambda number: costs[number])]
+    seeds = np.random.default_rng(state.seed)
+    strategy = _begin(start, seeds)
+    rest = settled[_SPREAD_TRIALS:]
+    while len(rest) >= strategy.population_size:
+        generation, rest = rest[: strategy.population_size], rest[strategy.population_size :]
+        strategy.tell([(points[number], costs[number]) for number in generation])
+        if strategy.should_stop():
+            strategy = _begin(np.asarray(seeds.random(points.shape[1])), seeds)
+    strategy.reseed_rng(int(state.rng.integers(2**31)))
+    wanted = strategy.ask()
+    free = np.flatnonzero(state.free)
+    return int(free[((points[free] - wanted) ** 2).sum(axis=1).argmin()])
+
+
+def _begin(mean: Floats, seeds: np.random.Generator) -> CMA:
+    bounds = np.tile([0.0, 1.0], (len(mean), 1))
+    seed = int(seeds.integers(2**31))
+    return CMA(mean=mean.copy(), sigma=_FIRST_STEP, bounds=bounds, seed=seed)
+
+
+def _costs(state: SearchState, settled: list[int]) -> dict[int, float]:
+    """Logarithms of the times; a failure costs more than the slowest, and how much is all one."""
+    timed = {n: math.log(t) for n in settled if (t := state.times_s[n]) is not None}
+    failure = max(timed.values()) + 1
+    return {number: timed.get(number, failure) for number in settled}

@@ -1,0 +1,74 @@
+"""Samplers of Optuna's, and of anybody's made for it, by the dotted name of their class."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import warnings
+from collections.abc import Callable
+
+from optuna.exceptions import ExperimentalWarning
+from optuna.samplers import BaseSampler, TPESampler
+
+from engine.search.model.search_state import SearchState
+from foundation.errors import UserError
+
+__all__ = ["imported_sampler", "uses_ranks"]
+
+
+def imported_sampler(name: str) -> Callable[[SearchState], BaseSampler]:
+    """Makes the sampler of a class such as "optuna.samplers.NSGAIISampler", with its defaults.
+
+    One is made for each proposal, with a seed of its own where it takes one; what it keeps, it has
+    to keep with its study's trials, as Optuna's own samplers do.
+
+    Raises:
+        UserError: where there is no such class, it is no sampler, or it cannot be made.
+    """
+    sampler_class = _imported(name)
+    parameters = inspect.signature(sampler_class).parameters
+    needed = [
+        parameter.name
+        for parameter in parameters.values()
+        if parameter.default is parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
+    if needed:
+        raise UserError(
+            f"the sampler {name} needs {' and '.join(needed)}, which cannot be given here: "
+            "choose one whose arguments all have defaults"
+        )
+
+    def make(state: SearchState) -> BaseSampler:
+        chosen = {"seed": int(state.rng.integers(2**32)), "warn_independent_sampling": False}
+        taken = {key: value for key, value in chosen.items() if key in parameters}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExperimentalWarning)
+            try:
+                return sampler_class(**taken)
+            except ImportError as error:
+                raise UserError(f"the sampler {name} cannot be made: {error}") from error
+
+    return make
+
+
+def uses_ranks(name: str) -> bool:
+    """Whether ordered parameters are numbers to it, as most samplers expect; not so to TPE."""
+    return not issubclass(_imported(name), TPESampler)
+
+
+def _imported(name: str) -> type[BaseSampler]:
+    module, _, class_name = name.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), class_name)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise UserError(
+            f"there is no sampler {name} ({error}): write the dotted name of a class, such as "
+            "optuna.samplers.NSGAIISampler"
+        ) from error
+    if not (inspect.isclass(found) and issubclass(found, BaseSampler)):
+        raise UserError(f"{name} is no sampler: it has to be a class made from {_BASE}")
+    return found
+
+
+_BASE = f"{BaseSampler.__module__.rpartition('.')[0]}.{BaseSampler.__name__}"

@@ -1,0 +1,77 @@
+"""The sampler for several objectives: a Gaussian process for each, and the volume to be gained."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.search.model.acquisition import expected_hypervolume_improvement
+from engine.search.model.search_state import SearchState
+from engine.search.model.surrogate import Surrogate, candidate_pool, training_set
+from engine.search.samplers.spread import spread
+from engine.study.objectives import front
+
+__all__ = ["ParetoSearch"]
+
+Floats = npt.NDArray[np.float64]
+
+# Trials that spread over the space before the models take over.
+_SPREAD_TRIALS = 5
+
+# The reference point lies so many standard deviations beyond the worst of each objective, so that
+# the ends of the front count too.
+_BEYOND = 0.1
+
+# Gains are compared to so many decimals, so that sums in another order do not change a choice.
+_GAIN_DECIMALS = 9
+
+
+class ParetoSearch:
+    """Proposes the free candidate whose expected gain in hypervolume is the highest.
+
+    Objectives are standardised logarithms. None of them is held back, since what is slow may lie on
+    the front; a failure counts as the worst of each. Soft rules are about times, and the search for
+    small code takes no notice of them.
+    """
+
+    def __init__(self) -> None:
+        self._surrogates = (Surrogate(), Surrogate())
+
+    def __call__(self, state: SearchState) -> int:
+        """The number of a free candidate."""
+        if len(state.taken) < _SPREAD_TRIALS or not state.fastest(1):
+            return spread(state)
+        numbers = training_set(state)
+        known = _objectives(state, numbers)
+        leading = front(known.tolist())
+        choice = candidate_pool(state, [numbers[place] for place in leading])
+        predictions = [
+            surrogate(state, partial(_objective, state, column), choice)
+            for column, surrogate in enumerate(self._surrogates)
+        ]
+        gain = expected_hypervolume_improvement(
+            np.stack([mean for mean, _ in predictions], axis=1),
+            np.stack([deviation for _, deviation in predictions], axis=1),
+            known[leading],
+            known.max(axis=0) + _BEYOND,
+        )
+        return int(choice[gain.round(_GAIN_DECIMALS).argmax()])
+
+
+def _objective(state: SearchState, column: int, numbers: list[int]) -> Floats:
+    """One of them."""
+    objective: Floats = _objectives(state, numbers)[:, column]
+    return objective
+
+
+def _objectives(state: SearchState, numbers: list[int]) -> Floats:
+    """Shape (numbers, 2): standardised logarithms for candidates that have an outcome."""
+    outcomes = [state.outcome(number) for number in numbers]
+    known = np.log([values for values in outcomes if values is not None])
+    worst = known.max(axis=0)
+    logarithms = np.array([worst if v is None else np.log(v) for v in outcomes])
+    deviations = logarithms.std(axis=0)
+    centred: Floats = logarithms - logarithms.mean(axis=0)
+    return centred / np.where(deviations > 0, deviations, 1.0)

@@ -1,0 +1,75 @@
+"""Samplers by name: each proposes what to try next, as one of Optuna's samplers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from engine.search.samplers.auto import auto
+from engine.search.samplers.bayesian import BayesianSearch
+from engine.search.samplers.evolution_strategy import evolution_strategy
+from engine.search.samplers.genetic import genetic
+from engine.search.samplers.grid import grid
+from engine.search.samplers.optuna_classes import imported_sampler, uses_ranks
+from engine.search.samplers.pareto import ParetoSearch
+from engine.search.samplers.random import random
+from engine.search.samplers.sampler import (
+    Sampler,
+    SamplerFactory,
+    after_spread,
+    choosing,
+    combining,
+)
+from engine.search.samplers.spread import spread_evenly
+from engine.search.samplers.tpe import TPE
+from foundation.errors import UserError, nearest
+
+__all__ = ["SAMPLERS", "sampler_named"]
+
+# Samplers with a model of the history; the others only try its fastest.
+_WITH_TRANSFER = ("auto", "gp")
+
+# A new sampler is one file and one line here: any of Optuna's, or a function of the search state.
+# Each search makes its own, since some keep what they have worked out.
+SAMPLERS: Mapping[str, Callable[[], SamplerFactory]] = {
+    "auto": auto,
+    "gp": lambda: choosing(BayesianSearch()),
+    "tpe": lambda: after_spread(TPE),
+    "cmaes": lambda: choosing(evolution_strategy),
+    "ga": lambda: after_spread(combining(genetic)),
+    "spread": lambda: choosing(spread_evenly),
+    "grid": lambda: choosing(grid),
+    "random": lambda: choosing(random),
+}
+
+# What goes with several objectives. All others look at the time alone.
+_WITH_SEVERAL: Mapping[str, Callable[[], SamplerFactory]] = {
+    "auto": lambda: choosing(ParetoSearch()),
+    "spread": SAMPLERS["spread"],
+    "grid": SAMPLERS["grid"],
+    "random": SAMPLERS["random"],
+}
+
+
+def sampler_named(name: str, objectives: int = 1) -> Sampler:
+    """The sampler with this name of ours, or the dotted name of a class, made anew.
+
+    Args:
+        name: its name.
+        objectives: how many the study has.
+
+    Raises:
+        UserError: where there is none, which names the nearest, and where it is one that does not
+            go with several objectives.
+    """
+    if objectives > 1:
+        if name not in _WITH_SEVERAL:
+            raise UserError(
+                f"the sampler {name} looks at the time alone: with several objectives choose one "
+                f"of {', '.join(_WITH_SEVERAL)}"
+            )
+        return Sampler(_WITH_SEVERAL[name]())
+    if "." in name:
+        return Sampler(imported_sampler(name), uses_ranks(name))
+    if name not in SAMPLERS:
+        raise UserError(f"there is no sampler named {name}: {nearest(name, SAMPLERS)}")
+    return Sampler(SAMPLERS[name](), uses_history=name in _WITH_TRANSFER)

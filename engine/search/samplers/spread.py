@@ -1,0 +1,47 @@
+"""Proposals that spread over a space, before there is anything to learn from."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.search.model.search_state import SearchState
+
+__all__ = ["spread", "spread_evenly"]
+
+# Candidates drawn for each trial of the spread start; the one farthest from all tried is taken.
+# More would push every start into the corners of the space.
+_SPREAD_DRAWS = 10
+
+
+def spread(state: SearchState) -> int:
+    """Of a few free candidates, the one farthest from all that were taken before.
+
+    Those that fewest soft rules doubt come first. This is Mitchell's best-candidate sampling
+    (SIGGRAPH 1991) over the valid configurations.
+    """
+    free = np.flatnonzero(state.free)
+    soft_violations = state.candidates.soft_violations[free]
+    free = free[soft_violations == soft_violations.min()]
+    drawn = state.rng.choice(free, size=min(_SPREAD_DRAWS, len(free)), replace=False)
+    return _farthest(state, drawn)
+
+
+def spread_evenly(state: SearchState) -> int:
+    """Of all free candidates, the one farthest from all that were taken before."""
+    return _farthest(state, np.flatnonzero(state.free))
+
+
+def _farthest(state: SearchState, numbers: npt.NDArray[np.int64]) -> int:
+    """The one of these candidates that is farthest from its nearest taken one; the first of equals.
+
+    Where none is taken yet, the one farthest from the middle.
+    """
+    points = state.candidates.points
+    taken = points[~state.free]
+    if len(taken) == 0:
+        taken = points.mean(axis=0, keepdims=True)
+    gap = np.full(len(numbers), np.inf)
+    for point in taken:
+        np.minimum(gap, ((points[numbers] - point) ** 2).sum(axis=1), out=gap)
+    return int(numbers[int(gap.argmax())])

@@ -1,0 +1,299 @@
+"""Search: what to try next over a space, and what came of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import overload
+
+from engine.repeats.comparison import Comparison
+from engine.search.model.candidates import Candidates
+from engine.search.model.transfer_model import transfer_model
+from engine.search.model.warm_start import History, WarmStart
+from engine.search.proposals import Proposals
+from engine.search.samplers.bayesian import BayesianSearch
+from engine.search.samplers.registry import sampler_named
+from engine.study.trials import StoredTrial, StoredTrials
+from foundation.config import Config
+from rvv_runner.measurement import Status
+from search_spaces.enumeration import Census
+from search_spaces.space import SearchSpace
+
+__all__ = ["Search"]
+
+_COMPARISON = "comparison"  # name of the study's attribute
+
+
+class Search:
+    """Proposes configurations by `ask` and learns from `tell`.
+
+    Only configurations that break no rule are proposed, the space's default first, and none twice:
+    what the study already holds counts as tried and teaches the sampler. Several may be open at
+    once. With one seed and the same answers, asked and told in the same order, the proposals are
+    the same, in one process or in several one after the other.
+
+    Args:
+        space: what may be tried.
+        sampler: a name in `engine.search.samplers.registry.SAMPLERS`, or the dotted name of an
+            Optuna sampler class.
+        seed: of the sampler.
+        trials: the study to go on with, one in memory where there is none. Where it has several
+            objectives, proposals look for all that none beats in every one of them.
+        history: what was measured elsewhere (another shape, board or compiler): configurations with
+            times in seconds that can be compared with each other, None or infinity for a failure.
+            Its best are tried early, and `auto` and `gp` learn from all of it where the time is the
+            only objective; its times are never results here.
+
+    Raises:
+        UserError: for an unknown sampler or one that does not go with several objectives, and for
+            a space without a valid configuration.
+        ValueError: where the space's default breaks a rule, or a time of the history is not
+            positive.
+    """
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        sampler: str = "auto",
+        seed: int = 0,
+        trials: StoredTrials | None = None,
+        history: History = (),
+    ) -> None:
+        self._stored = StoredTrials.in_memory() if trials is None else trials
+        proposer = sampler_named(sampler, len(self._stored.objectives))
+        self._space = space
+        self._candidates = Candidates(space)
+        self._default = self._number_of_default()
+        known = [(config, _known_time_s(config, time_s)) for config, time_s in history]
+        transfer = transfer_model(self._candidates, known) if proposer.uses_history else None
+        self._warm_start = WarmStart(self._candidates, known, has_model=transfer is not None)
+        self._proposals = Proposals(self._candidates, proposer, seed, transfer)
+        self._surrogate = BayesianSearch()
+        # The trial that holds each candidate which is being tried or has been.
+        self._holders: dict[int, int] = {}
+        self._finished: dict[int, StoredTrial] = {}
+        self._open: dict[int, int] = {}
+        self._own_violations: set[int] = set()
+        self._catch_up()
+
+    @property
+    def space(self) -> SearchSpace:
+        """What may be tried."""
+        return self._space
+
+    @property
+    def size(self) -> int:
+        """How many configurations are valid."""
+        return len(self._candidates)
+
+    @property
+    def census(self) -> Census:
+        """What the space holds, and what each rule took out of it."""
+        return self._candidates.census
+
+    @property
+    def tried(self) -> int:
+        """How many distinct configurations of the space have an outcome of their own."""
+        return len(self._finished)
+
+    @property
+    def default_time_s(self) -> float | None:
+        """Time of the space's default, or None where it is not known or there is none."""
+        if self._default is None or self._default not in self._finished:
+            return None
+        return self._finished[self._default].time_s
+
+    @overload
+    def ask(self) -> Config | None: ...
+
+    @overload
+    def ask(self, count: int) -> list[Config]: ...
+
+    def ask(self, count: int | None = None) -> Config | list[Config] | None:
+        """What to try next.
+
+        Args:
+            count: where given, so many configurations, to be tried at once, as a list.
+
+        Returns:
+            Where every valid configuration is tried or being tried, None, or a shorter list.
+        """
+        if count is None:
+            return self._ask_one()
+        asked = (self._ask_one() for _ in range(count))
+        return [config for config in asked if config is not None]
+
+    def take(self, config: Mapping[str, object]) -> bool:
+        """Open a configuration that was not asked for, to be told like any other.
+
+        Returns:
+            False where it is no valid configuration, or is tried or being tried.
+        """
+        self._catch_up()
+        candidate = self._candidates.number(config)
+        if candidate is None or not self._proposals.free[candidate]:
+            return False
+        return self._begin(candidate, {})
+
+    def tell(
+        self,
+        config: Mapping[str, object],
+        seconds: float | None,
+        *,
+        status: Status | None = None,
+        attributes: Mapping[str, object] | None = None,
+        note: str = "",
+        files: Sequence[Path] = (),
+    ) -> None:
+        """What came of a configuration that `ask` gave.
+
+        Args:
+            config: the configuration.
+            seconds: its time, or None where it failed.
+            status: "correct" with a time; without one what went wrong, "runtime" where not given.
+                "board" gives the configuration back: it is proposed again and counts as not tried.
+            attributes: stored with the trial; JSON values only. With a time they have to hold every
+                objective of the study but the time, by its name.
+            note: Markdown that optuna-dashboard shows with the trial.
+            files: copied to the study's artifacts, where optuna-dashboard offers them.
+
+        Raises:
+            ValueError: for a configuration that is not open, a time that is not positive and
+                finite, a status that does not fit the time, or an objective that is missing.
+        """
+        candidate = self._candidates.number(config)
+        if candidate is None or candidate not in self._open:
+            raise ValueError(f"{config} is not open: tell only what ask gave, and only once")
+        if seconds is not None and not 0 < seconds < math.inf:
+            raise ValueError(f"a time has to be positive and finite, and {seconds} is not")
+        status = status or ("runtime" if seconds is None else "correct")
+        if (status == "correct") != (seconds is not None):
+            raise ValueError(f"the status {status} does not go with the time {seconds}")
+        missing = [name for name in self._stored.objectives[1:] if not (attributes or {}).get(name)]
+        if missing and seconds is not None:
+            raise ValueError(f"{config} has a time and no {' and no '.join(missing)}")
+        self._holders[candidate] = self._stored.finish(
+            self._open.pop(candidate), seconds, status, attributes or {}, note=note, files=files
+        )
+        self._catch_up()
+
+    def best(self) -> tuple[Config, float] | None:
+        """The fastest configuration and its time, or None where none was correct."""
+        timed = [
+            (trial.config, trial.time_s) for trial in self.trials() if trial.time_s is not None
+        ]
+        return min(timed, key=lambda pair: pair[1], default=None)
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """What measuring the leaders again showed; None before that, and once more was tried."""
+        stored = self._stored.attribute(_COMPARISON)
+        if not isinstance(stored, Mapping) or stored["tried"] != self.tried:
+            return None
+        return Comparison.from_json(stored)
+
+    def keep_comparison(self, comparison: Comparison) -> None:
+        """Store what measuring the leaders again showed."""
+        value = {**comparison.to_json(), "tried": self.tried}
+        self._stored.set_attribute(_COMPARISON, value)
+
+    def expected_gain(self) -> float | None:
+        """By which part of itself the best time may be expected to fall with the next trial.
+
+        It is a model's word for it, whichever sampler proposes: 0.01 is one percent. None while
+        there is too little to learn from, 0.0 where nothing is left to try.
+        """
+        self._catch_up()
+        if not self._proposals.free.any():
+            return 0.0
+        return self._surrogate.expected_gain(self._proposals.state())
+
+    def trials(self) -> list[StoredTrial]:
+        """Every configuration tried, with its outcome, in the order of asking."""
+        return sorted(self._finished.values(), key=lambda trial: trial.number)
+
+    def _ask_one(self) -> Config | None:
+        while True:
+            self._catch_up()
+            if not self._proposals.free.any():
+                return None
+            candidate, notes = self._next_candidate()
+            if self._begin(candidate, notes):
+                return self._candidates.config(candidate)
+
+    def _begin(self, candidate: int, notes: Mapping[str, object]) -> bool:
+        """Open a candidate; whether no other process was faster."""
+        config = self._candidates.config(candidate)
+        trial_number = self._stored.start(config, self._space, notes)
+        self._catch_up()
+        if self._holders[candidate] == trial_number:
+            self._open[candidate] = trial_number
+            return True
+        reason = {"reason": "another process began the same configuration first"}
+        self._stored.finish(trial_number, None, "board", reason)
+        return False
+
+    def _number_of_default(self) -> int | None:
+        default = self._space.default
+        if default is None:
+            return None
+        number = self._candidates.number(default)
+        if number is None:
+            rule = self._space.violation(default)
+            why = f"the rule {rule.name} forbids it" if rule else "it is not made of its values"
+            raise ValueError(f"the default {default} is not in the search space: {why}")
+        return number
+
+    def _next_candidate(self) -> tuple[int, Mapping[str, object]]:
+        """A free candidate with its sampler's notes; violations met on the way are recorded."""
+        if self._default is not None and self._proposals.free[self._default]:
+            return self._default, {}
+        suggestion = self._warm_start.next(self._holders, self._times_s())
+        if suggestion is not None:
+            return suggestion, {}
+        proposal = self._proposals.propose()
+        for violation in proposal.violations:
+            number = self._stored.forbid(violation.config, violation.rule, self._space)
+            self._own_violations.add(number)
+        return proposal.number, proposal.notes
+
+    def _times_s(self) -> dict[int, float | None]:
+        """Times of the candidates that have an outcome, by their number."""
+        return {candidate: trial.time_s for candidate, trial in self._finished.items()}
+
+    def _catch_up(self) -> None:
+        """Learn from every trial that is new or has ended, whoever made it."""
+        for trial in self._stored.changes():
+            candidate = self._candidates.number(trial.config)
+            if candidate is not None:
+                self._learn(candidate, trial)
+            elif trial.status == "constraint" and trial.number not in self._own_violations:
+                self._proposals.teach_violation(trial.config)
+
+    def _learn(self, candidate: int, trial: StoredTrial) -> None:
+        if trial.status == "constraint" and not trial.was_started:
+            return  # A rule forbade it once, and no longer does.
+        if candidate not in self._holders:
+            self._holders[candidate] = trial.number
+            self._proposals.take(candidate, trial.sampler_notes)
+        if self._holders[candidate] != trial.number or trial.status is None:
+            return
+        if trial.status == "board":
+            if self._open.get(candidate) == trial.number:
+                return  # Another machine took this process for dead; `tell` begins it again.
+            del self._holders[candidate]
+            self._proposals.release(candidate)
+            return
+        self._proposals.finish(candidate, trial.values or None)
+        if trial.status != "constraint":
+            self._finished[candidate] = trial
+
+
+def _known_time_s(config: Mapping[str, object], time_s: float | None) -> float | None:
+    """A time of a history, None for a failure."""
+    if time_s is None or time_s == math.inf:
+        return None
+    if not 0 < time_s < math.inf:
+        raise ValueError(f"the history's time of {config} has to be positive, and {time_s} is not")
+    return time_s

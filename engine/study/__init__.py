@@ -1,0 +1,1 @@
+"""Stored studies: their trials, their owners, and the history they warm-start from."""

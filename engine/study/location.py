@@ -1,0 +1,38 @@
+"""Where studies are stored: the default, and the files behind a storage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["DEFAULT_STORAGE", "artifacts_dir", "is_url", "sqlite_file", "storage_file"]
+
+DEFAULT_STORAGE = "studies/tuner.journal"
+
+_ARTIFACTS_DIR = "artifacts"
+
+
+def storage_file(storage: str) -> Path | None:
+    """The file that holds a storage; None for a database on a server or in memory."""
+    return sqlite_file(storage) if is_url(storage) else Path(storage)
+
+
+def artifacts_dir(storage: str) -> Path:
+    """Next to the storage's file; next to the default storage for a database on a server."""
+    path = storage_file(storage)
+    return (path or Path(DEFAULT_STORAGE)).parent / _ARTIFACTS_DIR
+
+
+def sqlite_file(storage: str) -> Path | None:
+    """The file of a SQLite database; None for another storage, and for a database in memory."""
+    if not (is_url(storage) and storage.startswith("sqlite")):
+        return None
+    # SQLAlchemy takes a while to import, and a journal needs none of it.
+    from sqlalchemy.engine import make_url
+
+    database = make_url(storage).database
+    return Path(database) if database and database != ":memory:" else None
+
+
+def is_url(storage: str) -> bool:
+    """Whether a storage is named by an Optuna URL, and not by the path of a journal file."""
+    return "://" in storage

@@ -1,0 +1,341 @@
+"""The trials of one study in Optuna's storage, as the search reads and writes them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import cast, get_args
+
+import optuna
+from optuna.artifacts import FileSystemArtifactStore, upload_artifact
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.exceptions import ExperimentalWarning, UpdateFinishedTrialError
+from optuna.samplers import RandomSampler
+from optuna.storages import BaseStorage, InMemoryStorage
+from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
+from optuna_dashboard import save_note
+
+from engine.study.objectives import CODE_BYTES, TIME_S, Values
+from engine.study.owner import Owner
+from foundation.config import Config
+from rvv_runner.measurement import Status
+from search_spaces.space import Parameter, Rule, SearchSpace
+
+__all__ = ["StoredTrial", "StoredTrials", "make_study"]
+
+# Optuna reports every study and trial it makes; what the user should see is printed elsewhere.
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+
+@dataclass(frozen=True)
+class StoredTrial:
+    """A trial as the storage knows it.
+
+    Args:
+        number: its place in the study, from 0.
+        config: what was tried; parameters may be missing where another program made the trial.
+        status: None while it is being measured. "constraint" marks a combination that the sampler
+            wanted and a rule forbids; "board" one that was given back without an outcome.
+        time_s: its time, where the status is "correct".
+        attributes: what was stored with it; JSON values only.
+        values: all objectives of the study, the time first; empty unless the status is "correct".
+    """
+
+    number: int
+    config: Config
+    status: Status | None
+    time_s: float | None = None
+    attributes: Mapping[str, object] = field(default_factory=dict)
+    values: Values = ()
+
+    @property
+    def code_bytes(self) -> int | None:
+        """Size of the kernel's machine code; None where it is not known."""
+        stored = self.attributes.get(CODE_BYTES)
+        return stored if isinstance(stored, int) else None
+
+    @property
+    def times_s(self) -> tuple[float, ...]:
+        """Its timed runs in seconds, in the order of running; empty where none are stored."""
+        stored = self.attributes.get("times_s")
+        return tuple(map(float, stored)) if isinstance(stored, list | tuple) else ()
+
+    @property
+    def sampler_notes(self) -> Mapping[str, object]:
+        """What the sampler that proposed it noted."""
+        notes = self.attributes.get("sampler_notes")
+        return notes if isinstance(notes, Mapping) else {}
+
+    @property
+    def was_started(self) -> bool:
+        """Whether somebody set out to measure it."""
+        return "owner" in self.attributes
+
+
+class StoredTrials:
+    """Reads and writes the trials of one Optuna study.
+
+    Several processes may work on one study: each sees the others' trials in `changes`.
+
+    Args:
+        study: the study; every direction of it is "minimize", and the first is the time's.
+        storage: where it is stored.
+        artifacts_dir: where the files that go with trials are kept.
+    """
+
+    def __init__(self, study: optuna.Study, storage: BaseStorage, artifacts_dir: Path) -> None:
+        # Proposals are made elsewhere; TPE, the default, would look at every trial for nothing.
+        study.sampler = RandomSampler(seed=0)
+        self._study = study
+        self._storage = storage
+        self._study_id = storage.get_study_id_from_name(study.study_name)
+        self._objectives = tuple(study.metric_names or (TIME_S,))
+        self._artifacts_dir = artifacts_dir
+        self._owner = Owner.this_process()
+        self._unfinished: set[int] = set()
+        self._seen = 0
+
+    @classmethod
+    def in_memory(cls, objectives: Sequence[str] = (TIME_S,)) -> StoredTrials:
+        """An empty study that ends with the process."""
+        storage = InMemoryStorage()
+        return cls(make_study(storage, None, objectives), storage, Path())
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """Names of what is to be made small, the time first."""
+        return self._objectives
+
+    @property
+    def study_name(self) -> str:
+        """The study's name in its storage."""
+        return self._study.study_name
+
+    def attribute(self, name: str) -> object:
+        """What `set_attribute` stored with the study under this name, or None."""
+        return self._study.user_attrs.get(name)
+
+    def set_attribute(self, name: str, value: object) -> None:
+        """Store a JSON value with the study."""
+        self._study.set_user_attr(name, value)
+
+    def names_in_storage(self) -> list[str]:
+        """Names of all studies that are stored in the same place, sorted."""
+        return sorted(study.study_name for study in self._storage.get_all_studies())
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever tried in the study."""
+        return self._storage.get_n_trials(self._study_id) == 0
+
+    def other_studies(self) -> list[tuple[str, Mapping[str, object]]]:
+        """Name and attributes of every other study that is stored in the same place."""
+        return [
+            (study.study_name, study.user_attrs)
+            for study in self._storage.get_all_studies()
+            if study.study_name != self.study_name
+        ]
+
+    def trials_of(self, study_name: str) -> list[StoredTrial]:
+        """All trials of a study that is stored in the same place."""
+        study_id = self._storage.get_study_id_from_name(study_name)
+        return [_stored_trial(t) for t in self._storage.get_all_trials(study_id, deepcopy=False)]
+
+    def changes(self) -> Iterator[StoredTrial]:
+        """Trials that are new or have come to an end since the last call, in order of number."""
+        trials = self._study.get_trials(deepcopy=False)
+        ended = [number for number in self._unfinished if trials[number].state.is_finished()]
+        new = range(self._seen, len(trials))
+        self._unfinished.difference_update(ended)
+        self._unfinished.update(n for n in new if not trials[n].state.is_finished())
+        self._seen = len(trials)
+        return (_stored_trial(trials[number]) for number in [*sorted(ended), *new])
+
+    def forbid(self, config: Config, rule: Rule, space: SearchSpace) -> int:
+        """Record a combination that the sampler wanted and a rule forbids; the trial's number."""
+        attributes = {"status": "constraint", "constraint": rule.name, "reason": rule.reason}
+        return self._add(config, space, TrialState.PRUNED, attributes)
+
+    def start(self, config: Config, space: SearchSpace, notes: Mapping[str, object]) -> int:
+        """Record that this process tries a configuration; the trial's number.
+
+        Args:
+            config: the configuration.
+            space: what it is from.
+            notes: the sampler's, JSON values only.
+        """
+        attributes: dict[str, object] = {"owner": self._owner.to_json()}
+        if notes:
+            attributes["sampler_notes"] = dict(notes)
+        return self._add(config, space, TrialState.RUNNING, attributes)
+
+    def finish(
+        self,
+        number: int,
+        time_s: float | None,
+        status: Status,
+        attributes: Mapping[str, object],
+        *,
+        note: str = "",
+        files: Sequence[Path] = (),
+    ) -> int:
+        """Record the outcome of a trial that `start` began; its number, which may be a new one.
+
+        The outcome stands in the storage once this returns; a process killed before that leaves
+        the trial running, for the next to sweep.
+
+        Args:
+            number: what `start` gave.
+            time_s: in seconds, for the status "correct".
+            status: what became of it.
+            attributes: stored with it, further objectives among them; JSON values only.
+            note: Markdown that optuna-dashboard shows with the trial.
+            files: copied to the artifacts, where optuna-dashboard offers them.
+        """
+        trial_id = self._running(number)
+        for key, value in {**attributes, "status": status}.items():
+            self._storage.set_trial_user_attr(trial_id, key, value)
+        if note:
+            save_note(Trial(self._study, trial_id), note)
+        for file in files:
+            self._keep(file, trial_id)
+        values = None
+        if time_s is not None:
+            values = [time_s, *(cast(float, attributes[name]) for name in self._objectives[1:])]
+        self._storage.set_trial_state_values(trial_id, _STATES[status], values)
+        return self._storage.get_trial_number_from_id(trial_id)
+
+    def sweep(self) -> int:
+        """Give back the trials that run in processes which are dead; how many there were."""
+        dead = [
+            trial
+            for trial in self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+            if (owner := Owner.from_json(trial.user_attrs.get("owner"))) is not None
+            and owner.is_dead(datetime.now() - (trial.datetime_start or datetime.min))
+        ]
+        for trial in dead:
+            trial_id = self._trial_id(trial.number)
+            # Another process that opens the study in this moment may be faster.
+            with suppress(UpdateFinishedTrialError):
+                self._storage.set_trial_user_attr(trial_id, "status", "board")
+                self._storage.set_trial_user_attr(trial_id, "reason", "its process came to an end")
+                self._storage.set_trial_state_values(trial_id, TrialState.FAIL)
+        return len(dead)
+
+    def _trial_id(self, number: int) -> int:
+        """Optuna's id of a trial, which differs from its number where there are several studies."""
+        return self._storage.get_trial_id_from_study_id_trial_number(self._study_id, number)
+
+    def _running(self, number: int) -> int:
+        """The id of a trial that `start` began.
+
+        Where another machine took this process for dead and gave the trial back, it is begun again
+        under a new number, so that its outcome still counts.
+        """
+        trial_id = self._trial_id(number)
+        trial = self._storage.get_trial(trial_id)
+        if trial.state == TrialState.RUNNING:
+            return trial_id
+        again = create_trial(
+            state=TrialState.RUNNING,
+            params=trial.params,
+            distributions=trial.distributions,
+            user_attrs={"owner": self._owner.to_json()},
+        )
+        return self._storage.create_new_trial(self._study_id, again)
+
+    def _add(
+        self,
+        config: Config,
+        space: SearchSpace,
+        state: TrialState,
+        attributes: Mapping[str, object],
+    ) -> int:
+        trial = create_trial(
+            state=state,
+            params=dict(config),
+            distributions={
+                parameter.name: _distribution(parameter) for parameter in space.parameters
+            },
+            user_attrs=dict(attributes),
+        )
+        trial_id = self._storage.create_new_trial(self._study_id, trial)
+        return self._storage.get_trial_number_from_id(trial_id)
+
+    def _keep(self, file: Path, trial_id: int) -> None:
+        """Copy a file to the artifacts of a trial."""
+        self._artifacts_dir.mkdir(parents=True, exist_ok=True)
+        upload_artifact(
+            artifact_store=FileSystemArtifactStore(self._artifacts_dir),
+            file_path=str(file),
+            study_or_trial=self._storage.get_trial(trial_id),
+            storage=self._storage,
+        )
+
+
+def make_study(storage: BaseStorage, name: str | None, objectives: Sequence[str]) -> optuna.Study:
+    """A study with these objectives: a new one, or the one that has this name."""
+    directions = [StudyDirection.MINIMIZE] * len(objectives)
+    study = optuna.create_study(
+        storage=storage, study_name=name, directions=directions, load_if_exists=True
+    )
+    if len(objectives) > 1 and study.metric_names is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExperimentalWarning)
+            study.set_metric_names(list(objectives))
+    return study
+
+
+_STATES: Mapping[Status, TrialState] = dict.fromkeys(get_args(Status), TrialState.FAIL) | {
+    "correct": TrialState.COMPLETE,
+    "constraint": TrialState.PRUNED,
+}
+
+
+def _stored_trial(trial: FrozenTrial) -> StoredTrial:
+    status = _status(trial)
+    return StoredTrial(
+        number=trial.number,
+        config=Config(trial.params),
+        status=status,
+        time_s=trial.values[0] if status == "correct" else None,
+        attributes=trial.user_attrs,
+        values=tuple(trial.values) if status == "correct" else (),
+    )
+
+
+def _status(trial: FrozenTrial) -> Status | None:
+    match trial.state:
+        case TrialState.COMPLETE:
+            return "correct"
+        case TrialState.PRUNED:
+            return "constraint"
+        case TrialState.FAIL:
+            # One that another program failed says nothing about its configuration.
+            stored = trial.user_attrs.get("status")
+            return cast(Status, stored) if stored in get_args(Status) else "board"
+    return None
+
+
+def _distribution(parameter: Parameter) -> BaseDistribution:
+    """How a parameter is stored.
+
+    Numbers are stored as numbers within bounds: pictures then have a proper axis, and a value
+    added to the space later does not clash with the trials that are there.
+    """
+    values = parameter.values
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        return IntDistribution(int(min(values)), int(max(values)))
+    if all(isinstance(value, float) for value in values):
+        return FloatDistribution(float(min(values)), float(max(values)))
+    return CategoricalDistribution(values)

@@ -1,0 +1,1 @@
+"""Winners of stored studies: which one serves a shape, and what has none yet."""

@@ -1,0 +1,217 @@
+"""Which stored winner serves a shape: its own, the power-of-two key's, or the nearest one's."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.run.tuning import made_with
+from engine.study.location import DEFAULT_STORAGE, storage_file
+from engine.winners.stored import (
+    KeyCost,
+    Winner,
+    key_costs,
+    key_of,
+    stored_winners,
+)
+from foundation.config import Config
+from foundation.errors import UserError
+from foundation.shapes import distance, shape_text
+from kernels.registry import load_kernel, make_problem
+from rvv_runner.devices import DEFAULT_DEVICE, load_board
+
+__all__ = ["MAX_KEY_COST", "Found", "NotTunedError", "Wanted", "find", "lookup", "wanted"]
+
+# What the power-of-two key may cost where nothing else is asked for: 0.05 is five percent.
+MAX_KEY_COST = 0.05
+
+
+class NotTunedError(UserError):
+    """Nothing is stored that could serve."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a winner is looked for.
+
+    Args:
+        kernel, dtype, device: as studies name them.
+        load_name: what `python -m engine.tune` takes for the kernel: its name, or its file.
+        shape: a size for each dimension.
+        made_with: compiler, board model and kernel source of today: `engine.run.tuning.made_with`.
+    """
+
+    kernel: str
+    load_name: str
+    dtype: str
+    device: str
+    shape: Mapping[str, int]
+    made_with: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A stored winner, and why it was taken.
+
+    Args:
+        how: tuned at this very shape, at its sizes rounded up to powers of two, or at the nearest
+            shape there is.
+        wanted: what was looked for.
+        winner: what was found; its time is of its own shape.
+        distance: from the shape to the winner's, in doublings of one size.
+        key_costs: what the power-of-two key was found to cost at other shapes.
+        key_rejected: why the power-of-two key was not taken, where something is stored for it.
+    """
+
+    how: Literal["exact", "power-of-two", "nearest"]
+    wanted: Wanted
+    winner: Winner
+    distance: float
+    key_costs: tuple[KeyCost, ...] = ()
+    key_rejected: str = ""
+
+    @property
+    def config(self) -> Config:
+        """The configuration to run."""
+        return self.winner.config
+
+    @property
+    def differs(self) -> tuple[str, ...]:
+        """What the winner was made otherwise with, such as "compiler"."""
+        theirs, ours = self.winner.made_with, self.wanted.made_with
+        return tuple(
+            what for what in sorted({*theirs, *ours}) if theirs.get(what) != ours.get(what)
+        )
+
+    def __str__(self) -> str:
+        """One sentence: what is used, from where, and how far that is."""
+        text = f"{self.config} for {shape_text(self.wanted.shape)}: "
+        if self.how == "exact":
+            text += "tuned at this shape"
+        else:
+            way = "the power-of-two key" if self.how == "power-of-two" else "the nearest shape"
+            text += f"{way} {shape_text(self.winner.shape)}, {self.distance:.2f} doublings away"
+        if self.how == "power-of-two":
+            worst = max(cost.cost for cost in self.key_costs)
+            shapes = f"{len(self.key_costs)} shape{'s' if len(self.key_costs) > 1 else ''}"
+            text += f" (checked at {shapes}, cost at most {worst:.1%})"
+        if self.key_rejected:
+            text += f"; {self.key_rejected}"
+        if self.differs:
+            text += f"; made with another {' and another '.join(self.differs)}"
+        return text
+
+
+def lookup(
+    kernel: str,
+    *,
+    dtype: str | None = None,
+    device: str = DEFAULT_DEVICE,
+    storage: str = DEFAULT_STORAGE,
+    max_key_cost: float = MAX_KEY_COST,
+    **shape: int,
+) -> Found:
+    """The stored winner that serves a shape best; `.config` is what to run.
+
+    Args:
+        kernel: a registered name or the path of a Python file.
+        dtype: element type, None for the kernel's first.
+        device: name of the board it is to run on.
+        storage: where studies are kept: a journal file or one of Optuna's URLs.
+        max_key_cost: the power-of-two key is used only where checks found that it costs no more:
+            0.05 is five percent.
+        shape: sizes by name; those left out keep the kernel's default.
+
+    Raises:
+        NotTunedError: where nothing is stored for this kernel, element type and device.
+        UserError, BoardError: for names and sizes that do not exist, or an unreadable storage.
+    """
+    return find(wanted(kernel, shape, dtype, device), storage, max_key_cost)
+
+
+def wanted(kernel: str, shape: Mapping[str, int], dtype: str | None, device: str) -> Wanted:
+    """What to look for, as `lookup` takes it.
+
+    Raises:
+        UserError, BoardError: for names and sizes that do not exist.
+    """
+    problem = make_problem(load_kernel(kernel), shape, dtype)
+    info = load_board(device).info
+    return Wanted(
+        kernel=problem.spec.name,
+        load_name=problem.spec.load_name,
+        dtype=problem.dtype,
+        device=info.study_device,
+        shape=problem.shape,
+        made_with=made_with(problem.spec.source_digest, info, problem.outputs),
+    )
+
+
+def find(
+    wanted: Wanted, storage: str = DEFAULT_STORAGE, max_key_cost: float = MAX_KEY_COST
+) -> Found:
+    """The winner for what is wanted: exact, else by the checked power-of-two key, else nearest.
+
+    Raises:
+        NotTunedError: where nothing is stored for this kernel, element type and device.
+        UserError: where the storage cannot be read.
+    """
+    winners = [winner for winner in _winners(storage, _stamp(storage)) if _serves(winner, wanted)]
+    if not winners:
+        raise NotTunedError(
+            f"nothing is tuned for {wanted.kernel} in {wanted.dtype} on {wanted.device}: run "
+            f"python -m engine.tune {wanted.load_name} --shape {shape_text(wanted.shape)}"
+        )
+    key, costs = key_of(wanted.shape), key_costs(winners, wanted.made_with)
+    exact, at_key = _best_at(winners, wanted.shape, wanted), _best_at(winners, key, wanted)
+    if exact is not None:
+        return Found("exact", wanted, exact, 0.0)
+    rejected = _why_not(costs, max_key_cost) if at_key is not None else ""
+    if at_key is not None and not rejected:
+        return Found("power-of-two", wanted, at_key, distance(wanted.shape, key), costs)
+    nearest = min(
+        winners,
+        key=lambda w: (distance(wanted.shape, w.shape), w.made_with != wanted.made_with, w.time_s),
+    )
+    away = distance(wanted.shape, nearest.shape)
+    return Found("nearest", wanted, nearest, away, costs, rejected)
+
+
+def _serves(winner: Winner, wanted: Wanted) -> bool:
+    named = (winner.kernel, winner.dtype, winner.device)
+    return named == (wanted.kernel, wanted.dtype, wanted.device) and set(winner.shape) == set(
+        wanted.shape
+    )
+
+
+def _best_at(winners: list[Winner], shape: Mapping[str, int], wanted: Wanted) -> Winner | None:
+    """The fastest at a shape, made as today where there is one."""
+    there = [winner for winner in winners if winner.shape == shape]
+    return min(there, key=lambda w: (w.made_with != wanted.made_with, w.time_s), default=None)
+
+
+def _why_not(costs: tuple[KeyCost, ...], max_key_cost: float) -> str:
+    """Why the power-of-two key is not to be used, or nothing where it is."""
+    if not costs:
+        return "its power-of-two key was never checked (python -m engine.check_key)"
+    worst = max(costs, key=lambda cost: cost.cost)
+    if worst.cost <= max_key_cost:
+        return ""
+    return f"the power-of-two key costs too much, {worst.cost:.1%} at {shape_text(worst.shape)}"
+
+
+@functools.lru_cache(maxsize=4)
+def _winners(storage: str, stamp: tuple[int, int] | None) -> tuple[Winner, ...]:
+    """The winners of a storage as it was at `stamp`; of a server, as it was when first asked."""
+    return tuple(stored_winners(storage))
+
+
+def _stamp(storage: str) -> tuple[int, int] | None:
+    """Changes whenever the storage's file does; None where there is no file."""
+    file = storage_file(storage)
+    if file is None or not file.exists():
+        return None
+    status = file.stat()
+    return status.st_mtime_ns, status.st_size

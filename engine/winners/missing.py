@@ -1,0 +1,140 @@
+"""The list of shapes that ran untuned: written where kernels run, worked off by engine.tune."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from foundation.document import Entry, read_list
+from foundation.errors import UserError
+from foundation.shapes import shape_text
+
+__all__ = ["MISSING_FILE", "Missing", "note_missing", "read_missing", "work_off"]
+
+# Under the current folder, beside the studies.
+MISSING_FILE = Path("studies", "missing.yaml")
+
+_KEYS = ("kernel", "shape", "dtype", "device")
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A problem for which no winner is stored.
+
+    Args:
+        kernel: a registered name or the path of a Python file.
+        shape: sizes by name.
+        dtype: element type, by Triton's name.
+        device: name of the device that it ran on.
+    """
+
+    kernel: str
+    shape: tuple[tuple[str, int], ...]
+    dtype: str
+    device: str
+
+    def __str__(self) -> str:
+        """One line for people."""
+        return f"{self.kernel} {shape_text(dict(self.shape))} {self.dtype} on {self.device}"
+
+    def line(self) -> str:
+        """How the file lists it: a YAML list with one entry a line, each also JSON."""
+        entry = {
+            "kernel": self.kernel,
+            "shape": dict(self.shape),
+            "dtype": self.dtype,
+            "device": self.device,
+        }
+        return f"- {json.dumps(entry)}\n"
+
+
+def note_missing(entry: Missing, path: Path = MISSING_FILE) -> bool:
+    """Add an entry to the list, unless it is there; whether it was added.
+
+    Raises:
+        UserError: where the file is there and no such list.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _alone_with(path):
+        if entry in _read(path):
+            return False
+        with path.open("a", encoding="utf-8") as file:
+            file.write(entry.line())
+    return True
+
+
+def read_missing(path: Path = MISSING_FILE) -> list[Missing]:
+    """The entries of the list; none where there is no file.
+
+    Raises:
+        UserError: where the file is no such list, with the line.
+    """
+    return _read(path)
+
+
+def work_off(tune: Callable[[Missing], bool | None], path: Path = MISSING_FILE) -> bool:
+    """Tune each entry and take those with a winner off the list.
+
+    A mistake in one, such as a kernel's file that is gone, is told on stderr and stays on the list.
+
+    Args:
+        tune: tunes one entry; whether there is a winner now, None where the user ended it.
+        path: of the list.
+
+    Returns:
+        Whether nothing is left on the list.
+
+    Raises:
+        UserError: where the file is no such list.
+    """
+    for entry in read_missing(path):
+        print(f"missing: {entry}", file=sys.stderr, flush=True)
+        try:
+            is_found = tune(entry)
+        except UserError as error:
+            print(f"left on the list: {error}", file=sys.stderr, flush=True)
+            continue
+        if is_found is None:
+            break
+        if is_found:
+            _remove(entry, path)
+    return not read_missing(path)
+
+
+def _remove(entry: Missing, path: Path) -> None:
+    with _alone_with(path):
+        left = [other for other in _read(path) if other != entry]
+        path.write_text("".join(other.line() for other in left), encoding="utf-8")
+
+
+def _read(path: Path) -> list[Missing]:
+    if not path.exists() or path.stat().st_size == 0:
+        return []
+    return [_missing(entry.only(_KEYS)) for entry in read_list(path, "missing problem")]
+
+
+def _missing(entry: Entry) -> Missing:
+    shape = entry.entry("shape", "shape")
+    return Missing(
+        kernel=entry.text("kernel"),
+        shape=tuple((name, shape.whole(name)) for name in shape.keys),
+        dtype=entry.text("dtype"),
+        device=entry.text("device"),
+    )
+
+
+@contextmanager
+def _alone_with(path: Path) -> Iterator[None]:
+    """Keep other processes from the list; the lock is on its folder, so that no file is added."""
+    descriptor = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

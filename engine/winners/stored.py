@@ -1,0 +1,194 @@
+"""The winners of all studies in a storage, by kernel, shape, element type and device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.repeats.comparison import Comparison
+from engine.run.summary import summarise
+from engine.study.location import DEFAULT_STORAGE
+from engine.study.storage import read_studies
+from engine.study.trials import StoredTrial, StoredTrials
+from foundation.config import Config
+from foundation.shapes import Shape, shape_text
+from search_spaces.rules import next_power_of_two
+
+__all__ = [
+    "FEWEST_TRIALS",
+    "KeyCost",
+    "Winner",
+    "key_costs",
+    "key_of",
+    "stored_winners",
+]
+
+# Correct trials that a study needs before its best says what another configuration costs.
+FEWEST_TRIALS = 10
+
+
+@dataclass(frozen=True)
+class Winner:
+    """What a study found.
+
+    Args:
+        study: its name.
+        kernel, dtype, device, shape: what it is about.
+        made_with: compiler, board model and kernel source, as short texts.
+        config, time_s: the fastest configuration and its time in seconds.
+        estimated: whether times come from a model.
+        elf_sha256: of the executable that was timed, None where it is not known.
+        times_s: the time of every configuration whose output was right, and infinity for those
+            that failed.
+    """
+
+    study: str
+    kernel: str
+    dtype: str
+    device: str
+    shape: Shape
+    made_with: Mapping[str, str]
+    config: Config
+    time_s: float
+    estimated: bool
+    elf_sha256: str | None
+    times_s: Mapping[Config, float]
+
+
+@dataclass(frozen=True)
+class KeyCost:
+    """What it costs one shape to run the winner of the powers of two above it.
+
+    Args:
+        shape: the shape.
+        key: its sizes rounded up to powers of two, where the configuration won.
+        config: that configuration.
+        time_s: its time at `shape` in seconds, infinity where it fails there.
+        best_time_s: time of the best that is known at `shape`.
+        trials: configurations that were right at `shape`, which that is the best of.
+        estimated: whether times come from a model.
+    """
+
+    shape: Shape
+    key: Shape
+    config: Config
+    time_s: float
+    best_time_s: float
+    trials: int
+    estimated: bool
+
+    @property
+    def cost(self) -> float:
+        """How much longer it takes than the best: 0.02 is two percent."""
+        return self.time_s / self.best_time_s - 1
+
+    def __str__(self) -> str:
+        """One line for a report."""
+        if math.isinf(self.cost):
+            return f"{shape_text(self.shape)}: the winner of {shape_text(self.key)} fails"
+        estimated = ", estimated" if self.estimated else ""
+        return (
+            f"{shape_text(self.shape)}: the winner of {shape_text(self.key)} takes {self.cost:.1%} "
+            f"longer than the best of {self.trials}{estimated}"
+        )
+
+
+def stored_winners(storage: str = DEFAULT_STORAGE) -> list[Winner]:
+    """The winner of each study that has one.
+
+    Raises:
+        UserError: where the storage cannot be read.
+    """
+    found = (_winner(stored) for stored in read_studies(storage))
+    return [winner for winner in found if winner is not None]
+
+
+def key_of(shape: Shape) -> dict[str, int]:
+    """Each size rounded up to a power of two, as CUTLASS's guidance for auto-tuning has it."""
+    return {name: next_power_of_two(size) for name, size in shape.items()}
+
+
+def key_costs(winners: list[Winner], made_with: Mapping[str, str]) -> tuple[KeyCost, ...]:
+    """What the studies show of the power-of-two key; empty where nothing was checked.
+
+    Args:
+        winners: of one kernel, element type and device.
+        made_with: only times that were made with this are compared.
+    """
+    same = [winner for winner in winners if winner.made_with == made_with]
+    at_key = {_hashable(w.shape): w for w in sorted(same, key=lambda w: -w.time_s)}
+    costs = []
+    for winner in _merged(same):
+        key = at_key.get(_hashable(key_of(winner.shape)))
+        trials = sum(math.isfinite(time_s) for time_s in winner.times_s.values())
+        if key is None or key.shape == winner.shape or trials < FEWEST_TRIALS:
+            continue
+        if key.config in winner.times_s:
+            costs.append(
+                KeyCost(
+                    shape=winner.shape,
+                    key=key.shape,
+                    config=key.config,
+                    time_s=winner.times_s[key.config],
+                    best_time_s=min(winner.times_s.values()),
+                    trials=trials,
+                    estimated=winner.estimated,
+                )
+            )
+    return tuple(costs)
+
+
+def _winner(stored: StoredTrials) -> Winner | None:
+    shape, made_with = stored.attribute("shape"), stored.attribute("made_with")
+    trials = list(stored.changes())
+    best = summarise(trials, None, _comparison(stored, trials)).winner
+    if best is None or best.time_s is None:
+        return None
+    if not isinstance(shape, Mapping) or not isinstance(made_with, Mapping):
+        return None
+    sha256 = best.attributes.get("elf_sha256")
+    return Winner(
+        study=stored.study_name,
+        kernel=str(stored.attribute("kernel")),
+        dtype=str(stored.attribute("dtype")),
+        device=str(stored.attribute("device")),
+        shape=dict(shape),
+        made_with=dict(made_with),
+        config=best.config,
+        time_s=best.time_s,
+        estimated=bool(best.attributes.get("estimated")),
+        elf_sha256=None if sha256 is None else str(sha256),
+        times_s=_times_s(trials),
+    )
+
+
+def _times_s(trials: list[StoredTrial]) -> dict[Config, float]:
+    """The time of every configuration with an outcome, infinity for a failure."""
+    outcomes = [t for t in trials if t.status not in (None, "constraint", "board")]
+    return {t.config: t.time_s or math.inf for t in outcomes}
+
+
+def _comparison(stored: StoredTrials, trials: list[StoredTrial]) -> Comparison | None:
+    """What measuring the leaders again showed, unless more was tried since, as in `Search`."""
+    kept = stored.attribute("comparison")
+    if not isinstance(kept, Mapping) or kept["tried"] != len(_times_s(trials)):
+        return None
+    return Comparison.from_json(kept)
+
+
+def _merged(winners: list[Winner]) -> list[Winner]:
+    """One winner for each shape, with the times of all its studies."""
+    by_shape: dict[tuple[tuple[str, int], ...], list[Winner]] = {}
+    for winner in winners:
+        by_shape.setdefault(_hashable(winner.shape), []).append(winner)
+    merged = []
+    for group in by_shape.values():
+        fastest = min(group, key=lambda w: w.time_s)
+        times_s = {config: t for winner in group for config, t in winner.times_s.items()}
+        merged.append(Winner(**{**vars(fastest), "times_s": times_s}))
+    return merged
+
+
+def _hashable(shape: Shape) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(shape.items()))

@@ -1,0 +1,236 @@
+"""`@engine.tuned`: in place of `@triton.autotune`, with winners that were stored before."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import triton
+from triton import knobs
+from triton.runtime.autotuner import Autotuner, Heuristics
+
+from engine.run.tuning import made_with
+from engine.study.location import DEFAULT_STORAGE
+from engine.winners.lookup import MAX_KEY_COST, Found, NotTunedError, Wanted, find
+from engine.winners.missing import Missing, note_missing
+from foundation.errors import UserError
+from foundation.shapes import shape_text
+from kernels.own.kernel_file import KernelFile
+from kernels.registry import is_kernel_file, load_kernel
+from kernels.source_digest import source_digest
+from kernels.spec import OWN_OUTPUTS
+from kernels.values import TORCH_TYPES
+from rvv_runner.devices import HOST_DEVICE, load_board
+
+__all__ = ["TUNE_VARIABLE", "TunedKernel", "Winners", "tuned"]
+
+# Set to anything but nothing or 0, it asks for tuning on a miss.
+TUNE_VARIABLE = "TRITON_RVV_TUNE_ON_MISS"
+
+_log = logging.getLogger("triton_rvv_tuner")
+_NAMES_OF_TYPES = {str(torch_type): name for name, torch_type in TORCH_TYPES.items()}
+
+
+@dataclass(frozen=True)
+class Winners:
+    """Where a decorated kernel's winners are, and how a shape without one is tuned.
+
+    Args:
+        kernel: what to tune: a registered name or the path of a Python file; None for the file that
+            the decorated function stands in.
+        storage: where studies are kept: a journal file or one of Optuna's URLs.
+        device: whose studies to look in; kernels called from Python run on the host.
+        sizes: where a size of the studies is called otherwise than the argument that holds it, the
+            argument's name: {"N": "n_elements"}.
+        max_key_cost: what the power-of-two key may cost, as `engine.lookup` takes it.
+        tune_on_miss: tune a shape that is missing at once, by `python -m engine.tune` in a process
+            of its own; the environment variable TRITON_RVV_TUNE_ON_MISS=1 asks for it too.
+        trials: configurations to try then.
+    """
+
+    kernel: str | None = None
+    storage: str = DEFAULT_STORAGE
+    device: str = HOST_DEVICE
+    sizes: Mapping[str, str] = field(default_factory=dict)
+    max_key_cost: float = MAX_KEY_COST
+    tune_on_miss: bool = False
+    trials: int = 50
+
+
+_DEFAULT_WINNERS = Winners()
+
+
+def tuned(
+    configs: Sequence[triton.Config],
+    key: Sequence[str],
+    *,
+    winners: Winners = _DEFAULT_WINNERS,
+    **options: Any,
+) -> Callable[[Any], TunedKernel]:
+    """In place of `@triton.autotune(configs, key, ...)`; nothing is measured while a program runs.
+
+    A shape runs with the winner that `engine.lookup` finds in the stored studies; which one, and
+    how far away it was tuned, is logged and kept as `kernel.found`. A shape that was not tuned
+    itself is noted in studies/missing.yaml, which `python -m engine.tune --missing` works off;
+    where nothing is stored at all, the first of `configs` runs.
+
+    Args:
+        configs: as for triton.autotune. Winners outside this list are used as well.
+        key: the arguments that hold the sizes, whole numbers.
+        winners: where winners are, and what to do on a miss.
+        options: the other arguments of triton.autotune, such as prune_configs_by.
+    """
+    return lambda function: TunedKernel(function, list(configs), list(key), winners, options)
+
+
+class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
+    """A kernel that looks its configuration up; called as any other, `kernel[grid](...)`.
+
+    Attributes:
+        found: the stored winner that the last call ran with, None where there was none.
+        best_config: the configuration that the last call ran with.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        configs: list[triton.Config],
+        key: list[str],
+        winners: Winners,
+        options: Mapping[str, Any],
+    ) -> None:
+        given = {"reset_to_zero": None, "restore_value": None, **options}
+        super().__init__(function, function.arg_names, configs, key, **given)
+        self.found: Found | None = None
+        self._winners = winners
+        self._kernel = winners.kernel or str(Path(inspect.getfile(self.base_fn)).resolve())
+        self._chosen: dict[object, tuple[triton.Config, Found | None]] = {}
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Run with the winner of the arguments' shape.
+
+        Raises:
+            UserError: where an argument of `key` is missing or no whole number, and where the
+                studies cannot be read.
+        """
+        self.nargs: dict[str, Any] | None = dict(zip(self.arg_names, args, strict=False))
+        arguments = {**self.nargs, **kwargs}
+        shape, dtype = self._shape(arguments), _first_dtype(arguments)
+        place = (*shape.items(), dtype)
+        if place not in self._chosen:
+            self._chosen[place] = self._choose(shape, dtype, kwargs)
+        config, self.found = self._chosen[place]
+        self.best_config = config
+        if config.pre_hook is not None:
+            config.pre_hook({**arguments, **config.all_kwargs()})
+        self.nargs = None
+        return self.fn.run(*args, **kwargs, **config.all_kwargs())
+
+    def _shape(self, arguments: Mapping[str, Any]) -> dict[str, int]:
+        names = {argument: size for size, argument in self._winners.sizes.items()}
+        shape = {}
+        for argument in self.keys:
+            value = arguments.get(argument)
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise UserError(
+                    f"the key {argument} of {self._name} is {value!r}: "
+                    "name arguments in it that are whole numbers"
+                )
+            shape[names.get(argument, argument)] = value
+        return shape
+
+    @property
+    def _name(self) -> str:
+        """What studies call the kernel."""
+        if self._winners.kernel is not None and not is_kernel_file(self._winners.kernel):
+            return self._winners.kernel
+        return str(self.base_fn.__name__).removesuffix("_kernel")
+
+    @functools.cached_property
+    def _source(self) -> str:
+        """Digest of what is tuned, as studies have it."""
+        if self._winners.kernel is not None:
+            return load_kernel(self._winners.kernel).source_digest
+        function = self.fn
+        while isinstance(function, Autotuner | Heuristics):
+            function = function.fn
+        # Importing the file once more, as engine.tune does, would run a script twice.
+        file = KernelFile(Path(self._kernel), sys.modules[function.__module__], function, self, {})
+        return source_digest(function, file.launch_source())
+
+    def _choose(
+        self, shape: Mapping[str, int], dtype: str, kwargs: dict[str, Any]
+    ) -> tuple[triton.Config, Found | None]:
+        """The configuration for a shape that was not called before."""
+        found = self._find(shape, dtype)
+        if found is None or found.how != "exact":
+            missing = Missing(self._kernel, tuple(shape.items()), dtype, self._winners.device)
+            note_missing(missing)
+            if self._is_asked_to_tune() and self._tune(missing):
+                found = self._find(shape, dtype)
+        if found is None:
+            config = self.prune_configs(kwargs)[0]
+            _log.warning("%s at %s: nothing stored, so %s", self._name, shape_text(shape), config)
+            return config, None
+        level = logging.INFO if found.how == "exact" and not found.differs else logging.WARNING
+        _log.log(level, "%s: %s", self._name, found)
+        return self._as_listed(found.config), found
+
+    def _find(self, shape: Mapping[str, int], dtype: str) -> Found | None:
+        if knobs.runtime.interpret:
+            return None  # in Triton's interpreter no winner is any faster
+        info = load_board(self._winners.device).info
+        wanted = Wanted(
+            kernel=self._name,
+            load_name=self._kernel,
+            dtype=dtype,
+            device=info.study_device,
+            shape=shape,
+            made_with=made_with(self._source, info, OWN_OUTPUTS),
+        )
+        try:
+            found = find(wanted, self._winners.storage, self._winners.max_key_cost)
+        except NotTunedError:
+            return None
+        # Another kernel of this name may have been tuned.
+        return found if set(found.config) <= set(self.arg_names) else None
+
+    def _as_listed(self, config: Mapping[str, Any]) -> triton.Config:
+        """The entry of `configs` with these values, for its other options, or one of its own."""
+        listed = (entry for entry in self.configs if entry.kwargs == config)
+        return next(listed, None) or triton.Config(dict(config))
+
+    def _is_asked_to_tune(self) -> bool:
+        return self._winners.tune_on_miss or os.environ.get(TUNE_VARIABLE, "0") not in ("", "0")
+
+    def _tune(self, missing: Missing) -> bool:
+        """Tune in a process of its own; whether there is a winner now."""
+        command = [sys.executable, "-m", "engine.tune", missing.kernel]
+        command += ["--shape", shape_text(dict(missing.shape)), "--dtype", missing.dtype]
+        command += ["--device", missing.device, "--storage", self._winners.storage]
+        command += ["--trials", str(self._winners.trials)]
+        _log.warning("%s: tuning on a miss, %d trials", missing, self._winners.trials)
+        done = subprocess.run(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
+        )
+        if done.returncode != 0:
+            last = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
+            _log.warning("%s was not tuned: %s", missing, last[0])
+        return done.returncode == 0
+
+
+def _first_dtype(arguments: Mapping[str, Any]) -> str:
+    """Triton's name of the element type of the first tensor, which is what studies go by."""
+    for value in arguments.values():
+        if hasattr(value, "dtype"):
+            name = str(value.dtype)
+            return _NAMES_OF_TYPES.get(name) or _NAMES_OF_TYPES.get(f"torch.{name}", name)
+    return "fp32"

@@ -1,0 +1,1 @@
+"""Workers: builds in Ray processes, and the boards that measure what they built."""

@@ -1,0 +1,312 @@
+"""Boards in worker processes: one job a board, and a board's fault is never the configuration's."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+from engine.workers.board_events import BoardBack, BoardEvent, BoardNote, BoardRecord, BoardTakenOut
+from engine.workers.ray_session import Blueprint, PoolClosed, WorkerDied, WorkerPool, WorkerTimeout
+from foundation.errors import UserError
+from rvv_runner.board import Board, BoardError
+from rvv_runner.measurement import Artifact, Measurement
+
+__all__ = ["BoardPool", "BoardSource"]
+
+_ATTEMPTS = 3
+_GRACE_S = 15.0  # a board returns within its limit and a few seconds; later, its worker hangs
+
+_OPEN_LIMIT_S = 120.0  # a board that starts is waited for, for a minute
+
+# A board that was taken out is looked at after the first pause, then after twice as long each time.
+_FIRST_PAUSE_S = 0.2
+_LONGEST_PAUSE_S = 60.0
+
+_PATIENCE_S = 300.0  # with no board left, until the run is given up
+
+
+class _BoardWorker:
+    """Lives in a worker process; owns one board."""
+
+    def __init__(self, load: Callable[[], Board]) -> None:
+        self._load = load
+
+    def open(self) -> None:
+        self._board = self._load()
+        self._board.open()
+
+    def open_again(self) -> None:
+        self._board.close()
+        self.open()
+
+    def notes(self) -> tuple[str, ...]:
+        return self._board.notes
+
+    def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
+        return self._board.measure(artifact, repeats, timeout_s)
+
+    def close(self) -> None:
+        self._board.close()
+
+
+@dataclass(frozen=True)
+class BoardSource:
+    """Where a pool gets a board from.
+
+    Args:
+        name: for messages; several boards may have the same.
+        load: called in the board's own process; picklable.
+    """
+
+    name: str
+    load: Callable[[], Board]
+
+
+@dataclass(eq=False)
+class _Seat:
+    """A board's place in the pool; `error` is why no jobs are given to it, None while they are."""
+
+    name: str
+    workers: WorkerPool
+    record: BoardRecord
+    error: Exception | None = None
+    is_open: bool = False  # as its process has it
+    notes: set[str] = field(default_factory=set)
+
+
+class BoardPool:
+    """Measures on whichever board is free. Ray has to be ready.
+
+    A board at fault is taken out, and its job goes to another. It comes back when it passes its
+    check: it opens again and, once some board has measured an artifact, measures that one. Boards
+    are attached to this machine, so their workers run here even where the builds run on a cluster.
+    Every method may be called from any thread.
+
+    Args:
+        sources: one for each board.
+        patience_s: how long to wait with no board left before the run is given up.
+    """
+
+    def __init__(self, sources: Sequence[BoardSource], patience_s: float = _PATIENCE_S) -> None:
+        self._patience_s = patience_s
+        self._changed = threading.Condition()
+        self._closed = threading.Event()
+        self._events: deque[BoardEvent] = deque()
+        self._proof: tuple[Artifact, float] | None = None
+        self._free: deque[_Seat] = deque()
+        self._served_s: float | None = None  # when a board was last in, by the monotonic clock
+        self._opening = len(sources)
+        self._seats = [
+            _Seat(source.name, _worker_pool(source), BoardRecord(source.name)) for source in sources
+        ]
+        for seat in self._seats:
+            threading.Thread(target=self._open, args=(seat,), daemon=True).start()
+
+    def wait_open(self) -> None:
+        """Wait until a board is ready; the others may come later.
+
+        Raises:
+            BoardError, UserError: where none can be used.
+        """
+        with self._changed:
+            while self._served_s is None and self._opening and not self._closed.is_set():
+                self._changed.wait()
+            self._check_hope()
+
+    def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
+        """Measure on the first free board.
+
+        After a board's fault the job goes to the next free one, three times in all; only then is
+        the measurement's status "board".
+
+        Raises:
+            PoolClosed: where the pool is closed before the measurement is done.
+            BoardError, UserError: where no board is left.
+        """
+        measurement = Measurement(status="board", reason="not measured")
+        for _ in range(_ATTEMPTS):
+            seat = self._take_free()
+            start_s = time.monotonic()
+            measurement = _measure_on(seat, artifact, repeats, timeout_s)
+            took_s = time.monotonic() - start_s
+            if measurement.status != "board":
+                self._give_back(seat, artifact, measurement, took_s)
+                return measurement
+            self._take_out(seat, measurement.reason, took_s)
+        return replace(measurement, reason=f"{measurement.reason} ({_ATTEMPTS} attempts)")
+
+    def measure_in_turn(
+        self, artifacts: Sequence[Artifact], repeats: int, timeout_s: float
+    ) -> list[Measurement]:
+        """Measure one after another on one board, the first that is free, each within the limit.
+
+        It ends early where the board is at fault; what is measured up to then is returned.
+
+        Raises:
+            PoolClosed, BoardError, UserError: as `measure`.
+        """
+        seat = self._take_free()
+        measurements: list[Measurement] = []
+        start_s = time.monotonic()
+        for artifact in artifacts:
+            measurement = _measure_on(seat, artifact, repeats, timeout_s)
+            if measurement.status == "board":
+                self._take_out(seat, measurement.reason, time.monotonic() - start_s)
+                return measurements
+            measurements.append(measurement)
+        self._give_back(seat, artifacts[-1], measurements[-1], time.monotonic() - start_s)
+        return measurements
+
+    def take_events(self) -> Iterator[BoardEvent]:
+        """What became of boards since the last call."""
+        while self._events:
+            yield self._events.popleft()
+
+    def records(self) -> tuple[BoardRecord, ...]:
+        """What each board did; those of one name are added up."""
+        with self._changed:
+            merged: dict[str, BoardRecord] = {}
+            for seat in self._seats:
+                known = merged.get(seat.name)
+                merged[seat.name] = known.plus(seat.record) if known else seat.record
+            return tuple(merged.values())
+
+    def close(self) -> None:
+        """End every board's process at once."""
+        with self._changed:
+            self._closed.set()
+            self._changed.notify_all()
+        with ThreadPoolExecutor(len(self._seats)) as closing:
+            for seat in self._seats:
+                closing.submit(seat.workers.close)
+
+    def _open(self, seat: _Seat) -> None:
+        """Runs in a thread of its own when the pool begins."""
+        try:
+            error = self._error_of_opening(seat)
+        except PoolClosed:
+            return
+        with self._changed:
+            self._opening -= 1
+            if error is None:
+                self._put_in(seat)
+            seat.error = error
+            self._changed.notify_all()
+        if error is not None:
+            self._events.append(BoardTakenOut(seat.name, str(error)))
+            self._bring_back(seat)
+
+    def _error_of_opening(self, seat: _Seat) -> Exception | None:
+        """Why the board cannot be used, or None where it is open; its notes are told once."""
+        try:
+            with seat.workers.lend() as worker:
+                if seat.is_open:
+                    worker.call("open_again", timeout_s=_OPEN_LIMIT_S)
+                elif seat.error is not None:
+                    worker.replace()
+                seat.is_open = False
+                notes = worker.call("notes", timeout_s=_GRACE_S)
+        except (BoardError, UserError, WorkerDied, WorkerTimeout) as error:
+            seat.is_open = False
+            return error
+        seat.is_open = True
+        for note in notes:
+            if note not in seat.notes:
+                seat.notes.add(note)
+                self._events.append(BoardNote(seat.name, note))
+        return None
+
+    def _take_free(self) -> _Seat:
+        with self._changed:
+            while not self._free:
+                if self._closed.is_set():
+                    raise PoolClosed
+                self._check_hope()
+                self._changed.wait(timeout=1.0)
+            return self._free.popleft()
+
+    def _check_hope(self) -> None:
+        """Raise where every board is out, and has been for as long as there is patience for."""
+        errors = [seat.error for seat in self._seats if seat.error is not None]
+        if self._closed.is_set() or len(errors) < len(self._seats):
+            return
+        if self._served_s is not None and time.monotonic() - self._served_s < self._patience_s:
+            return
+        if len({seat.name for seat in self._seats}) == 1:
+            raise errors[0]
+        reasons = "; ".join(f"{seat.name}: {seat.error}" for seat in self._seats)
+        raise BoardError(f"no board is left: {reasons}")
+
+    def _give_back(
+        self, seat: _Seat, artifact: Artifact, measurement: Measurement, took_s: float
+    ) -> None:
+        with self._changed:
+            seat.record = seat.record.plus(BoardRecord(seat.name, measured=1, busy_s=took_s))
+            if measurement.status == "correct" and (self._proof is None or took_s < self._proof[1]):
+                self._proof = artifact, took_s
+            self._put_in(seat)
+
+    def _put_in(self, seat: _Seat) -> None:
+        seat.error = None
+        self._served_s = time.monotonic()
+        self._free.append(seat)
+        self._changed.notify()
+
+    def _take_out(self, seat: _Seat, reason: str, took_s: float) -> None:
+        with self._changed:
+            seat.record = seat.record.plus(BoardRecord(seat.name, faults=1, busy_s=took_s))
+            seat.error = BoardError(reason)
+            self._served_s = time.monotonic()
+            self._changed.notify_all()
+        self._events.append(BoardTakenOut(seat.name, reason))
+        threading.Thread(target=self._bring_back, args=(seat,), daemon=True).start()
+
+    def _bring_back(self, seat: _Seat) -> None:
+        """Check a board that is out again and again; runs in a thread of its own."""
+        pause_s = _FIRST_PAUSE_S
+        while not self._closed.wait(pause_s):
+            try:
+                error = self._error_of_check(seat)
+            except PoolClosed:
+                return
+            if error is None:
+                self._events.append(BoardBack(seat.name))
+                with self._changed:
+                    self._put_in(seat)
+                return
+            with self._changed:
+                seat.error = error
+                self._changed.notify_all()
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    def _error_of_check(self, seat: _Seat) -> Exception | None:
+        """What is wrong with a board that is out, or None where it may come back."""
+        error = self._error_of_opening(seat)
+        if error is not None or self._proof is None:
+            return error
+        artifact, took_s = self._proof
+        measurement = _measure_on(seat, artifact, 1, max(_GRACE_S, 10 * took_s))
+        if measurement.status == "correct":
+            return None
+        return BoardError(f"its check failed: {measurement.reason}")
+
+
+def _worker_pool(source: BoardSource) -> WorkerPool:
+    return WorkerPool([Blueprint(_BoardWorker, (source.load,), cpus=0, on_this_machine=True)])
+
+
+def _measure_on(seat: _Seat, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
+    """What the board says; the failure of its process or of its opening is its own."""
+    try:
+        with seat.workers.lend() as worker:
+            measurement: Measurement = worker.call(
+                "measure", artifact, repeats, timeout_s, timeout_s=timeout_s + _GRACE_S
+            )
+            return measurement
+    except (WorkerTimeout, WorkerDied, BoardError, UserError) as error:
+        reason = f"the board's own process failed: {error}"
+    return Measurement(status="board", reason=reason, board=seat.name)

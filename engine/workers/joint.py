@@ -1,0 +1,170 @@
+"""One configuration at several shapes: built for each, measured at each, judged by all of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from statistics import geometric_mean
+
+from engine.workers.artifacts import BuildFailure
+from engine.workers.builders import Builder
+from foundation.config import Config
+from rvv_runner.board import Board, BoardInfo
+from rvv_runner.measurement import Artifact, Measurement
+
+__all__ = ["JointArtifact", "JointBoard", "JointBuilder", "JointMeasurement", "joined"]
+
+_LEAST_LIMIT_S = 1.0  # what is left of a limit may be nothing, which boards do not take
+
+
+@dataclass(frozen=True)
+class JointArtifact(Artifact):
+    """The ELFs of one configuration; the fields of `Artifact` are those of the first shape.
+
+    Args:
+        parts: the artifact for each shape, by the shape as users write it ("M=64,N=128").
+    """
+
+    parts: Mapping[str, Artifact] = field(default_factory=dict)
+
+    @property
+    def command(self) -> str:
+        """How to run all of them by hand, one after another."""
+        return " && ".join(part.command for part in self.parts.values())
+
+
+@dataclass(frozen=True)
+class JointMeasurement(Measurement):
+    """The outcome of one configuration at several shapes; `joined` makes it.
+
+    Args:
+        parts: the outcome at each shape that was measured, by the shape as users write it.
+    """
+
+    parts: Mapping[str, Measurement] = field(default_factory=dict)
+
+    @property
+    def time_s(self) -> float | None:
+        """The geometric mean of the median times at each shape, or None after a failure."""
+        times_s = [part.time_s for part in self.parts.values() if part.time_s is not None]
+        return geometric_mean(times_s) if self.status == "correct" else None
+
+    def plus(self, more: Measurement) -> Measurement:
+        """Both as one, shape by shape."""
+        assert isinstance(more, JointMeasurement)
+        return joined({shape: part.plus(more.parts[shape]) for shape, part in self.parts.items()})
+
+
+def joined(parts: Mapping[str, Measurement]) -> JointMeasurement:
+    """The outcomes of one configuration as one.
+
+    Its status and reason are those of the first failure. Otherwise each of its times is the
+    geometric mean of a run at each shape, and so is each counter that was read at all of them.
+    What the board was like stays with the parts.
+
+    Args:
+        parts: at least one, by shape; all but the last are correct.
+    """
+    shape, last = list(parts.items())[-1]
+    if last.status != "correct":
+        reason = f"at {shape}: {last.reason}"
+        return JointMeasurement(last.status, reason=reason, board=last.board, parts=parts)
+    every = list(parts.values())
+    errors = [part.max_abs_error for part in every if part.max_abs_error is not None]
+    runs = zip(*(part.times_s for part in every), strict=True)
+    return JointMeasurement(
+        status="correct",
+        times_s=tuple(map(geometric_mean, runs)),
+        counters={
+            name: _geometric_mean(part.counters[name] for part in every)
+            for name in every[0].counters
+            if all(name in part.counters for part in every)
+        },
+        board=last.board,
+        estimated=last.estimated,
+        max_abs_error=max(errors, default=None),
+        parts=parts,
+    )
+
+
+def _geometric_mean(counts: Iterable[float]) -> float:
+    """Of counts, which may be 0; then it is 0, where `statistics` would refuse them."""
+    known = list(counts)
+    return geometric_mean(known) if all(known) else 0.0
+
+
+class JointBuilder:
+    """Builds each configuration for every shape.
+
+    Args:
+        make_builders: makes the builder for each shape, by the shape as users write it.
+    """
+
+    def __init__(self, make_builders: Mapping[str, Callable[[], Builder]]) -> None:
+        self._builders = {shape: make() for shape, make in make_builders.items()}
+
+    def build(self, config: Config) -> Artifact | BuildFailure:
+        """The ELFs of `config`, or why there is none for the first shape that has none.
+
+        Raises:
+            UserError: as the builders do.
+        """
+        parts: dict[str, Artifact] = {}
+        for shape, builder in self._builders.items():
+            built = builder.build(config)
+            if isinstance(built, BuildFailure):
+                return BuildFailure(f"at {shape}: {built.reason}")
+            parts[shape] = built
+        first = next(iter(parts.values()))
+        return JointArtifact(**vars(first), parts=parts)
+
+
+class JointBoard:
+    """A board that is given the ELFs of several shapes as one artifact."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+
+    @property
+    def info(self) -> BoardInfo:
+        """What is known of the board."""
+        return self._board.info
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know of the board."""
+        return self._board.notes
+
+    def open(self) -> None:
+        """Get ready to measure.
+
+        Raises:
+            BoardError: where the board cannot be used.
+        """
+        self._board.open()
+
+    def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
+        """Measure at one shape after another, up to the first failure.
+
+        Args:
+            artifact: a `JointArtifact`.
+            repeats: timed runs at each shape.
+            timeout_s: for all shapes together.
+        """
+        assert isinstance(artifact, JointArtifact)
+        end_s = time.monotonic() + timeout_s
+        parts: dict[str, Measurement] = {}
+        for shape, part in artifact.parts.items():
+            left_s = max(end_s - time.monotonic(), _LEAST_LIMIT_S)
+            parts[shape] = self._board.measure(part, repeats, left_s)
+            if parts[shape].status == "timeout":
+                reason = f"all shapes together did not finish within {timeout_s:g} s"
+                parts[shape] = replace(parts[shape], reason=reason)
+            if parts[shape].status != "correct":
+                break
+        return joined(parts)
+
+    def close(self) -> None:
+        """Let go of the board."""
+        self._board.close()

@@ -1,0 +1,171 @@
+"""One configuration to one ELF, in this process: compile, link, keep."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.workers.artifacts import ArtifactStore, BuildFailure, digest, write_provenance
+from engine.workers.toolchain import toolchain_versions
+from foundation.config import Config
+from foundation.errors import UserError
+from kernels.registry import load_kernel, make_problem
+from kernels.spec import OWN_OUTPUTS, Outputs
+from launchers.arguments import Argument
+from launchers.objects import launcher_object
+from rvv_runner.host_lock import building
+from rvv_runner.measurement import Artifact
+from triton_rvv.codegen import code_bytes
+from triton_rvv.errors import CompileError
+from triton_rvv.link import LinkError, link_elf, warm_up
+from triton_rvv.pipeline import compile_kernel
+from triton_rvv.target import Target
+
+__all__ = ["BuildRequest", "KernelBuilder"]
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """What a builder in another process has to know; picklable.
+
+    Args:
+        kernel, shape, dtype, outputs: as `kernels.registry` takes them.
+        target: what code is generated for.
+        store: where builds are kept.
+    """
+
+    kernel: str
+    shape: Mapping[str, int]
+    dtype: str
+    target: Target
+    store: ArtifactStore
+    outputs: Outputs = OWN_OUTPUTS
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What the compiler is given for one configuration."""
+
+    config: Config
+    signature: Mapping[str, str]
+    constants: Mapping[str, object]
+    known: Mapping[str, int]
+
+    @property
+    def label(self) -> str:
+        return _label(self.config)
+
+
+class KernelBuilder:
+    """Builds configurations of one problem for one target.
+
+    The first on a machine waits a minute for the linker's libc.
+
+    Raises:
+        UserError: where the request names an unknown kernel, dimension or element type.
+    """
+
+    def __init__(self, request: BuildRequest) -> None:
+        spec = load_kernel(request.kernel)
+        self._problem = make_problem(spec, request.shape, request.dtype, request.outputs)
+        self._target = request.target
+        self._store = request.store
+        warm_up(request.target.backend)
+        self._launcher = launcher_object(request.target)
+        self._tools = toolchain_versions()
+
+    def build(self, config: Config) -> Artifact | BuildFailure:
+        """The ELF of `config`: from the store, or built and put there.
+
+        Raises:
+            UserError: for a mistake in a user's own file, which every configuration would meet.
+        """
+        # Measurements on this very machine wait for builds, and builds for them.
+        on_host = self._target.backend == "host"
+        try:
+            with building() if on_host else contextlib.nullcontext():
+                return self._build(config)
+        except UserError:
+            raise
+        except (CompileError, LinkError) as error:
+            return BuildFailure(str(error))
+        except Exception as error:  # a bug in the compiler costs one configuration, not the study
+            return self._unexpected(config, error)
+
+    def _build(self, config: Config) -> Artifact | BuildFailure:
+        spec = self._problem.spec
+        arguments = self._problem.arguments(config)
+        job = _Job(
+            config=config,
+            signature={argument.name: argument.type for argument in arguments},
+            constants=self._problem.constants(config),
+            known=_integers(arguments),
+        )
+        key = digest(spec.kernel.cache_key, job, str(self._target), self._tools)
+        found = self._store.find(spec.name, job.label, key)
+        if found is None:
+            self._compile_and_link(job, key)
+            found = self._store.find(spec.name, job.label, key)
+            if found is None:
+                return BuildFailure(f"the build is no longer in {self._store.root}")
+        elf, provenance = found
+        return Artifact(
+            elf_path=elf,
+            sha256=hashlib.sha256(elf.read_bytes()).hexdigest(),
+            data_path=self._store.data_file(spec.name, arguments),
+            grid=spec.grid(self._problem, config),
+            vlen_bits=self._target.vector_bits,
+            provenance=provenance,
+        )
+
+    def _compile_and_link(self, job: _Job, key: str) -> None:
+        spec = self._problem.spec
+        with self._store.new_folder(spec.name, job.label, key) as folder:
+            compiled = compile_kernel(
+                spec.kernel, job.signature, job.constants, self._target, known=job.known
+            )
+            stem = folder / f"{spec.name}_kernel"
+            stem.with_suffix(".ttir").write_text(compiled.ttir)
+            stem.with_suffix(".llir").write_text(compiled.llir)
+            stem.with_suffix(".o").write_bytes(compiled.object)
+            start_s = time.perf_counter()
+            objects = [stem.with_suffix(".o"), self._launcher]
+            link_elf(objects, stem.with_suffix(".elf"), self._target.backend)
+            provenance = {
+                "problem": self._problem.name,
+                "config": dict(job.config),
+                "target": str(self._target),
+                "key": key,
+                "tools": self._tools,
+                "code_bytes": code_bytes(compiled.object),
+                "stages_s": {**compiled.stages_s, "link": time.perf_counter() - start_s},
+            }
+            write_provenance(folder, provenance)
+
+    def _unexpected(self, config: Config, error: Exception) -> BuildFailure:
+        """A failure whose traceback is kept, for whoever mends what failed."""
+        name = f"{self._problem.name}-{_label(config)}-{digest(str(self._target), self._tools)}.txt"
+        report = self._store.root / "failures" / name
+        report.parent.mkdir(parents=True, exist_ok=True)
+        report.write_text("".join(traceback.format_exception(error)))
+        what = str(error).splitlines()[0] if str(error) else "no message"
+        return BuildFailure(
+            f"the build failed with {type(error).__name__} ({what}); traceback in {report}"
+        )
+
+
+def _label(config: Config) -> str:
+    return "_".join(str(value) for value in config.values())
+
+
+def _integers(arguments: tuple[Argument, ...]) -> dict[str, int]:
+    """Values of the integer scalars, for which the compiler specialises as Triton's JIT does."""
+    return {
+        argument.name: int(argument.value)
+        for argument in arguments
+        if not argument.is_pointer and isinstance(argument.value, int)
+    }

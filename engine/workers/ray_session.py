@@ -1,0 +1,333 @@
+"""Worker processes on Ray: started once, lent one at a time, replaced when they hang or die."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import queue
+import shutil
+import socket
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from foundation.errors import UserError
+
+__all__ = ["Blueprint", "PoolClosed", "WorkerDied", "WorkerPool", "WorkerTimeout", "ray_session"]
+
+# Ray prints a paragraph to stdout for each worker that ends, even where its logs are turned off;
+# lines that match this expression are dropped. Ray reads it when it is imported.
+os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".*")
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+
+import ray  # after the variables that Ray reads on import
+from ray.exceptions import (
+    GetTimeoutError,
+    RayActorError,
+    RayTaskError,
+)
+from ray.util.scheduling_strategies import (
+    NodeAffinitySchedulingStrategy,
+)
+
+_OBJECT_STORE_BYTES = 80 << 20  # near Ray's least; only paths and numbers travel
+_FOLDER_PREFIX = "rvv-ray-"  # short: paths of Unix sockets end at 107 bytes
+_CONNECT_LIMIT_S = 5.0
+_OPEN_LIMIT_S = 120.0
+_CLOSE_LIMIT_S = 2.0
+_STARTS = 3  # a process may be killed while it starts, as where memory is short
+
+
+class WorkerTimeout(Exception):
+    """A call did not return within its time limit."""
+
+
+class WorkerDied(Exception):
+    """The worker's process ended in the middle of a call."""
+
+
+class PoolClosed(Exception):
+    """The pool was closed while the call was waiting or running."""
+
+
+@contextlib.contextmanager
+def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
+    """Ray for the length of the block: started on this machine, or a cluster that is there already.
+
+    A block within another one uses the outer one's Ray.
+
+    Starting takes about two seconds. Where this process is killed, its workers end in a few seconds
+    and the last of Ray's own processes within a minute.
+
+    Args:
+        cpus: how many builds may run at once; a cluster knows its own size.
+        address: of a running cluster, as "host:port"; None starts one here.
+
+    Raises:
+        UserError: where the cluster cannot be reached.
+    """
+    if address is not None:
+        _check_answers(address)
+    if ray.is_initialized():  # by whoever runs several studies one after another
+        yield
+        return
+    if address is not None:
+        _join(address)
+        try:
+            yield
+        finally:
+            ray.shutdown()
+        return
+    _remove_left_behind()
+    folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX))
+    held = _hold(folder)
+    try:
+        _start(cpus, folder)
+        yield
+    finally:
+        ray.shutdown()
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(held)
+
+
+def _start(cpus: int, folder: Path) -> None:
+    ray.init(
+        address="local",
+        num_cpus=cpus,
+        object_store_memory=_OBJECT_STORE_BYTES,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level="ERROR",
+        _temp_dir=str(folder),
+    )
+
+
+def _check_answers(address: str) -> None:
+    host, _, port = address.rpartition(":")
+    try:
+        # Ray itself would try for two minutes before it says that nobody is there.
+        socket.create_connection((host, int(port)), timeout=_CONNECT_LIMIT_S).close()
+    except OSError as error:
+        raise UserError(
+            f"no Ray cluster answers at {address}: "
+            "start one with `ray start --head`, or leave --ray-address out"
+        ) from error
+
+
+def _join(address: str) -> None:
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+    except (ConnectionError, RuntimeError) as error:
+        raise UserError(
+            f"the Ray cluster at {address} does not take this program in: "
+            "run the same version of Ray on both, with the same RAY_AUTH_MODE"
+        ) from error
+
+
+def _hold(folder: Path) -> int:
+    """Lock `folder` for as long as this process lives, or until the descriptor is closed."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return descriptor
+
+
+def _remove_left_behind() -> None:
+    """Remove the folders of sessions that were killed: nobody holds them any more."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            descriptor = _hold(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(descriptor)
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """How to start a worker.
+
+    Args:
+        worker_class: has a method `open()`, called once before any other, and a method `close()`;
+            the class has to be importable by the worker.
+        args: what it is constructed with; picklable.
+        cpus: what Ray sets aside for it.
+        on_this_machine: whether it may run on another node of a cluster.
+    """
+
+    worker_class: type
+    args: tuple[object, ...] = ()
+    cpus: float = 1
+    on_this_machine: bool = False
+
+
+class _Worker:
+    """One process; calls to it run one after another."""
+
+    def __init__(self, blueprint: Blueprint) -> None:
+        self._blueprint = blueprint
+        self.start()
+
+    @property
+    def name(self) -> str:
+        """What it does, for messages."""
+        return self._blueprint.worker_class.__name__
+
+    def start(self) -> None:
+        blueprint = self._blueprint
+        options: dict[str, Any] = {"num_cpus": blueprint.cpus, "max_restarts": 0}
+        if blueprint.on_this_machine:
+            node = ray.get_runtime_context().get_node_id()
+            options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(node, soft=False)
+        self._handle = ray.remote(blueprint.worker_class).options(**options).remote(*blueprint.args)
+        self._opened = self._handle.open.remote()
+
+    def wait_open(self) -> None:
+        try:
+            self._get(self._opened, _OPEN_LIMIT_S)
+        except WorkerTimeout:
+            raise UserError(
+                f"a worker ({self.name}) was not ready after {_OPEN_LIMIT_S:.0f} s: "
+                "give --jobs a smaller number, or end other programs"
+            ) from None
+
+    def call(self, method: str, *args: object, timeout_s: float) -> Any:
+        return self._get(getattr(self._handle, method).remote(*args), timeout_s)
+
+    def begin_close(self) -> Any:
+        return self._handle.close.remote()
+
+    def kill(self) -> None:
+        """End the process; Ray sees to it that the processes it started end too."""
+        ray.kill(self._handle, no_restart=True)
+
+    @staticmethod
+    def _get(reference: Any, timeout_s: float) -> Any:
+        try:
+            return ray.get(reference, timeout=timeout_s)
+        except GetTimeoutError:
+            raise WorkerTimeout(f"no answer within {timeout_s:g} s") from None
+        except RayActorError as error:
+            raise WorkerDied(str(error).splitlines()[0]) from error
+        except RayTaskError as error:
+            raise error.cause from error
+
+
+class Lease:
+    """A worker for the time that its borrower has it."""
+
+    def __init__(self, pool: WorkerPool, worker: _Worker) -> None:
+        self._pool = pool
+        self._worker = worker
+
+    def call(self, method: str, *args: object, timeout_s: float) -> Any:
+        """What the worker's `method(*args)` returns; an exception raised there is raised here.
+
+        Raises:
+            WorkerTimeout: after `timeout_s`; the worker has been replaced by a new one.
+            WorkerDied: likewise where its process ended.
+            PoolClosed: where the pool was closed meanwhile.
+            UserError: where the worker could not be started.
+        """
+        self._pool.wait_open_of(self._worker)
+        try:
+            return self._worker.call(method, *args, timeout_s=timeout_s)
+        except (WorkerTimeout, WorkerDied):
+            self.replace()
+            raise
+
+    def replace(self) -> None:
+        """End the worker's process and start another in its place."""
+        self._pool.restart(self._worker)
+
+
+class WorkerPool:
+    """Workers that are lent to one thread at a time; every method may be called from any thread.
+
+    Ray has to be ready. Workers start in the background; `wait_open` waits for all of them.
+    """
+
+    def __init__(self, blueprints: Sequence[Blueprint]) -> None:
+        self._lock = threading.Lock()
+        self._closed = False
+        self._workers = [_Worker(blueprint) for blueprint in blueprints]
+        self._idle: queue.SimpleQueue[_Worker | None] = queue.SimpleQueue()
+        for worker in self._workers:
+            self._idle.put(worker)
+
+    def wait_open(self) -> None:
+        """Wait until every worker is ready; raises what its `open()` raised.
+
+        Raises:
+            UserError: where one does not start.
+        """
+        for worker in self._workers:
+            self.wait_open_of(worker)
+
+    def wait_open_of(self, worker: _Worker) -> None:
+        """Wait until `worker` is ready; one whose process dies meanwhile is started again.
+
+        Raises:
+            UserError: where it does not start.
+            PoolClosed: where the pool was closed meanwhile.
+        """
+        for start in range(1, _STARTS + 1):
+            try:
+                worker.wait_open()
+                return
+            except WorkerDied as error:
+                if start == _STARTS:
+                    raise UserError(
+                        f"a worker ({worker.name}) died {_STARTS} times while it started "
+                        f"({error}): give --jobs a smaller number, or end other programs"
+                    ) from error
+                self.restart(worker)
+
+    @contextlib.contextmanager
+    def lend(self) -> Iterator[Lease]:
+        """A worker that nobody else has, as soon as there is one.
+
+        Raises:
+            PoolClosed: where the pool is closed before or while the worker is lent.
+        """
+        worker = self._idle.get()
+        if worker is None:
+            self._idle.put(None)
+            raise PoolClosed
+        try:
+            yield Lease(self, worker)
+        finally:
+            self._idle.put(worker)
+
+    def restart(self, worker: _Worker) -> None:
+        """End `worker`'s process and start another."""
+        with self._lock:
+            if self._closed:
+                raise PoolClosed
+            worker.kill()
+            worker.start()
+
+    def close(self) -> None:
+        """Close the idle workers and end the others; their borrowers get PoolClosed."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        idle = self._take_idle()
+        self._idle.put(None)
+        closing = [worker.begin_close() for worker in idle]
+        for worker in self._workers:
+            if worker not in idle:
+                worker.kill()
+        if closing:
+            ray.wait(closing, num_returns=len(closing), timeout=_CLOSE_LIMIT_S)
+        for worker in idle:
+            worker.kill()
+
+    def _take_idle(self) -> list[_Worker]:
+        idle = []
+        with contextlib.suppress(queue.Empty):
+            while worker := self._idle.get_nowait():
+                idle.append(worker)
+        return idle

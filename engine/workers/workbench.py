@@ -1,0 +1,112 @@
+"""Builders and boards for one problem, ready to use, with Ray underneath."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore
+from engine.workers.board_pool import BoardPool, BoardSource
+from engine.workers.builders import BUILD_LIMIT_S, Builder, BuilderPool
+from engine.workers.joint import JointBoard, JointBuilder
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from engine.workers.ray_session import ray_session
+from foundation.shapes import shape_text
+from kernels.spec import Problem
+from rvv_runner.board import Board, BoardInfo
+from rvv_runner.devices import load_board
+
+__all__ = ["Workbench", "boards_at_once", "cores", "workbench"]
+
+
+_REPEATS = 10  # where the board does not repeat itself to the bit
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """What turns a configuration into a measurement.
+
+    Args:
+        builders, boards: where the work is done.
+        repeats: timed runs of a measurement.
+    """
+
+    builders: BuilderPool
+    boards: BoardPool
+    repeats: int
+
+
+def cores() -> int:
+    """Processor cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def boards_at_once(info: BoardInfo) -> int:
+    """How many boards a device stands for.
+
+    One that repeats itself to the bit is not disturbed by a neighbour, so there is one a core.
+    """
+    return cores() if info.deterministic else 1
+
+
+@contextlib.contextmanager
+def workbench(
+    problem: Problem,
+    devices: Sequence[str],
+    info: BoardInfo,
+    *,
+    jobs: int,
+    ray_address: str | None = None,
+    repeats: int | None = None,
+    more_problems: Sequence[Problem] = (),
+) -> Iterator[Workbench]:
+    """Builders and boards, which are closed at the end of the block.
+
+    Args:
+        problem: what is built.
+        devices: names of boards of one kind; one that stands twice is opened twice.
+        info: what is known of them.
+        jobs: builds at once.
+        ray_address: of a Ray cluster to build on; None for this machine.
+        repeats: timed runs of a measurement where the board does not repeat itself to the bit;
+            None for ten.
+        more_problems: the kernel at other shapes, for which each configuration is built and
+            measured as well.
+
+    Raises:
+        UserError: where the Ray cluster does not answer.
+        BoardError: where no board can be used.
+    """
+    make_builder: Callable[[], Builder] = _builder_of(problem, info)
+    load: Callable[[str], Board] = load_board
+    if more_problems:
+        problems = (problem, *more_problems)
+        each = {shape_text(one.shape): _builder_of(one, info) for one in problems}
+        make_builder, load = functools.partial(JointBuilder, each), _load_joint_board
+    build_limit_s = BUILD_LIMIT_S * (1 + len(more_problems))
+    with ray_session(jobs, ray_address):
+        builders = BuilderPool(make_builder, jobs, build_limit_s)
+        pool = BoardPool([BoardSource(name, functools.partial(load, name)) for name in devices])
+        try:
+            pool.wait_open()
+            runs = 1 if info.deterministic else repeats or _REPEATS
+            yield Workbench(builders, pool, repeats=runs)
+        finally:
+            builders.close()
+            pool.close()
+
+
+def _builder_of(problem: Problem, info: BoardInfo) -> Callable[[], Builder]:
+    """Makes the builder of a problem, in any process."""
+    store = ArtifactStore(ARTIFACT_FOLDER.resolve())
+    request = BuildRequest(
+        problem.spec.load_name, problem.shape, problem.dtype, info.target, store, problem.outputs
+    )
+    return functools.partial(KernelBuilder, request)
+
+
+def _load_joint_board(name: str) -> Board:
+    return JointBoard(load_board(name))

@@ -1,0 +1,1 @@
+"""What every layer needs: errors, configurations, shapes, documents and the command line."""

@@ -1,0 +1,125 @@
+"""The generic half of every command: its parser, the types of its arguments, its exit status."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from foundation.errors import CommandError, UserError, nearest
+
+__all__ = [
+    "EXIT_FOUND",
+    "EXIT_MISTAKE",
+    "EXIT_NOTHING_VALID",
+    "ArgumentParser",
+    "host_and_port",
+    "one_of",
+    "percentage",
+    "positive_number",
+    "positive_whole_number",
+    "run_command",
+    "whole_number",
+]
+
+EXIT_FOUND = 0
+EXIT_NOTHING_VALID = 1
+EXIT_MISTAKE = 2
+
+
+class ArgumentParser(argparse.ArgumentParser):
+    """A parser whose errors are UserErrors of one sentence."""
+
+    def __init__(self, prog: str, description: str, epilog: str | None = None) -> None:
+        super().__init__(prog=prog, description=description, epilog=epilog, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        """Called by argparse for every mistake."""
+        unknown = re.match(r"unrecognized arguments: (\S+)", message)
+        if unknown:
+            option = unknown[1].split("=")[0]
+            raise UserError(f"there is no argument {option}: {nearest(option, self._options())}")
+        message = message.removeprefix("argument ").rstrip(".")
+        if message.startswith("the following arguments are required: "):
+            missing = message.partition(": ")[2]
+            raise UserError(f"{missing} is missing: see `python -m {self.prog} --help`")
+        raise UserError(message)
+
+    def _options(self) -> list[str]:
+        return [name for name in self._option_string_actions if name.startswith("--")]
+
+
+def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> NoReturn:
+    """Run a command on the process's arguments and end the process with its status.
+
+    A mistake by the user is one sentence on stderr and status 2, Ctrl-C a sentence and status 1.
+    """
+    try:
+        status = command(None)
+    except CommandError as error:
+        print(f"{prog}: {error}", file=sys.stderr)
+        status = EXIT_MISTAKE
+    except BrokenPipeError:  # whoever read the output has gone, as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = EXIT_NOTHING_VALID
+    except KeyboardInterrupt:
+        print(f"{prog}: stopped before anything was measured", file=sys.stderr)
+        status = EXIT_NOTHING_VALID
+    sys.exit(status)
+
+
+def host_and_port(text: str) -> str:
+    """An address as HOST:PORT, for argparse."""
+    if not re.fullmatch(r"[^:/\s]+:\d{1,5}", text) or int(text.rpartition(":")[2]) > 65535:
+        raise argparse.ArgumentTypeError(f"{text} is not HOST:PORT")
+    return text
+
+
+def positive_whole_number(text: str) -> int:
+    """An integer of at least 1, for argparse."""
+    if not re.fullmatch(r"\+?\d+", text) or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number above 0")
+    return int(text)
+
+
+def whole_number(text: str) -> int:
+    """An integer, for argparse."""
+    if not re.fullmatch(r"[+-]?\d+", text):
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number")
+    return int(text)
+
+
+def positive_number(text: str) -> float:
+    """A finite number above 0, for argparse."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
+    return value
+
+
+def percentage(text: str) -> float:
+    """A number of percent from 0, as a fraction, for argparse: "5" is 0.05."""
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a number of percent")
+    return value / 100
+
+
+def one_of(what: str, names: Callable[[], list[str]]) -> Callable[[str], str]:
+    """A type for argparse that takes one of `names()` and refuses others with the nearest."""
+
+    def parse(text: str) -> str:
+        if text not in names():
+            raise UserError(f"there is no {what} named {text}: {nearest(text, names())}")
+        return text
+
+    return parse

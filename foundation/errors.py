@@ -1,0 +1,25 @@
+"""Mistakes that a user can put right."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["CommandError", "UserError", "nearest"]
+
+
+class CommandError(Exception):
+    """Ends a command with exit status 2; the message is one sentence that says what to change."""
+
+
+class UserError(CommandError):
+    """A mistake in the command, or in a file that it names."""
+
+
+def nearest(word: str, valid: Iterable[str]) -> str:
+    """The valid names nearest to `word`, to end a sentence; all of them where none is near."""
+    names = sorted(valid)
+    close = difflib.get_close_matches(word, names, n=3, cutoff=0.5)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"choose one of {', '.join(names)}"

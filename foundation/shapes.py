@@ -1,0 +1,20 @@
+"""Shapes of problems: the size of each dimension by its name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+__all__ = ["Shape", "distance", "shape_text"]
+
+Shape = Mapping[str, int]
+
+
+def shape_text(shape: Shape) -> str:
+    """A shape as users write it: "M=256,N=512"."""
+    return ",".join(f"{name}={size}" for name, size in shape.items())
+
+
+def distance(one: Shape, other: Shape) -> float:
+    """How far apart two shapes with the same dimensions are, in doublings of one size."""
+    return sum(abs(math.log2(size / other[name])) for name, size in one.items())

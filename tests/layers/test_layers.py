@@ -1,0 +1,55 @@
+"""Imports point down: the contracts in pyproject.toml hold, and notice an import that does not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SETTINGS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["importlinter"]
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Check the contracts on the packages in a folder."""
+    return subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_imports_point_down() -> None:
+    done = lint(REPOSITORY)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("foundation/errors.py", "import kernels.registry"),
+        ("rvv_runner/check.py", "from engine.workers import artifacts"),
+        ("search_spaces/matmul.py", "from kernels.spec import KernelSpec"),
+        ("engine/study/trials.py", "from engine.run.loop import TuningLoop"),
+        ("engine/search/model/candidates.py", "from engine.search.samplers import grid"),
+    ],
+)
+def test_an_import_up_is_noticed(tmp_path: Path, file: str, line: str) -> None:
+    for package in SETTINGS["root_packages"]:
+        ignored = shutil.ignore_patterns("__pycache__", "recorded")
+        shutil.copytree(REPOSITORY / package, tmp_path / package, ignore=ignored)
+    shutil.copy(REPOSITORY / "pyproject.toml", tmp_path)
+    with (tmp_path / file).open("a") as module:
+        module.write(f"\n{line}\n")
+    done = lint(tmp_path)
+    assert done.returncode == 1, done.stdout
+    assert f"- {file.removesuffix('.py').replace('/', '.')} -> " in done.stdout
