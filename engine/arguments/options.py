@@ -40,8 +40,8 @@ def add_search_arguments(parser: ArgumentParser) -> None:
         metavar="NAME",
         type=_sampler_name,
         default="auto",
-        help="how configurations are proposed: auto, gp, tpe, cmaes, ga, spread, grid, random, or the "
-        "dotted name of a class such as optuna.samplers.NSGAIISampler (default: %(default)s)",
+        help="how configurations are proposed: auto, gp, tpe, cmaes, ga, spread, grid, random, or "
+        "the dotted name of a class such as optuna.samplers.NSGAIISampler (default: %(default)s)",
     )
     add(
         "--trials",
