@@ -1,4 +1,4 @@
-"""What may be tried: parameters, rules that prune, and one file a kernel."""
+"""Search spaces: parameters, pruning rules, and one file per kernel."""
 
 from foundation.config import Config, ParameterValue
 from search_spaces.space import Parameter, Rule, SearchSpace

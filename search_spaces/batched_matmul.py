@@ -1,4 +1,4 @@
-"""What may be tried for products of many pairs of matrices."""
+"""Search space of products of many pairs of matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts that the spaces of several kernels have in common: pruning rules for their blocks."""
+"""Pruning rules that the search spaces of several kernels share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
     "size_of",
 ]
 
-# Kernels add up in fp32 or int32, whatever they read, so rows of 32-bit lanes fill registers.
+# Kernels accumulate in fp32 or int32, whatever they load, so rows of 32-bit lanes fill registers.
 TOTAL_BYTES = 4
 
 
@@ -69,7 +69,7 @@ def product_rules(
         board: what it runs on.
         working_set: elements of the blocks of one step, which should fit the L2 cache.
         grouped: whether GROUP_SIZE_M rows of tiles are walked column by column.
-        least_m: blocks of so many rows are allowed however small M is.
+        least_m: blocks of up to this many rows are allowed even if M is smaller.
     """
     m, n, k = (problem.shape[name] for name in "MNK")
     lanes = rules.lanes_in_register(board.vlen_bits, TOTAL_BYTES)

@@ -1,4 +1,4 @@
-"""What may be tried for the correlation of two feature maps."""
+"""Search space of the correlation of two feature maps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be tried for the cross entropy of rows of logits."""
+"""Search space of the cross entropy of rows of logits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be tried for dropout."""
+"""Search space of dropout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be tried for attention without the matrix of scores."""
+"""Search space of attention without the matrix of scores."""
 
 from __future__ import annotations
 

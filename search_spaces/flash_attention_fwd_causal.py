@@ -1,4 +1,4 @@
-"""What may be tried for causal attention: what may be tried for attention to all keys."""
+"""Search space of causal attention: that of attention to all keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be tried for a mixture of experts."""
+"""Search space of a mixture of experts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be tried for the product of 8-bit matrices with scales."""
+"""Search space of the product of 8-bit matrices with scales."""
 
 from __future__ import annotations
 

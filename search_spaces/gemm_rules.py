@@ -1,7 +1,7 @@
-"""Pruning rules of GEMM tuners for GPUs, for kernels that are tuned as theirs are.
+"""Pruning rules of GPU GEMM tuners, for kernels with the same parameters.
 
-They are those of tune_gemm v2 (ROCm's Triton, scripts/amd/gemm), one function a rule. None is
-implied by a vector board; a space takes those that hold for its kernel.
+They are those of tune_gemm v2 (ROCm's Triton, scripts/amd/gemm), one function per rule. A vector
+board implies none of them; a search space takes those that apply to its kernel.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What may be tried for a sweep of Jacobi's method."""
+"""Search space of a sweep of Jacobi's method."""
 
 from __future__ import annotations
 

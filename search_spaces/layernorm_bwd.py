@@ -1,4 +1,4 @@
-"""What may be tried for the gradients of the layer normalisation."""
+"""Search space of the gradients of the layer normalisation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be tried for the layer normalisation of rows."""
+"""Search space of the layer normalisation of rows."""
 
 from __future__ import annotations
 

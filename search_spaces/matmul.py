@@ -1,4 +1,4 @@
-"""What may be tried for the matrix product."""
+"""Search space of the matrix product."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be tried for the doubling of an image."""
+"""Search space of the doubling of an image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be tried for the gradient of the rotary position embedding: as for the embedding."""
+"""Search space of the gradient of the rotary position embedding: that of the embedding."""
 
 from __future__ import annotations
 

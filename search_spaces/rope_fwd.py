@@ -1,4 +1,4 @@
-"""What may be tried for the rotary position embedding."""
+"""Search space of the rotary position embedding."""
 
 from __future__ import annotations
 

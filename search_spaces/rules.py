@@ -1,4 +1,4 @@
-"""Pruning rules for vector boards: each says by name why a block is not worth building."""
+"""Pruning rules for vector boards: each has a name and says why it prunes a block size."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ __all__ = [
 # 8 MiB; a quarter leaves room for the temporaries of the lowering, which are not known here.
 _STACK_LIMIT_BYTES = 2 * 1024 * 1024
 
-# Vector operations that one program, or one step of its loop, should at least hold, so that
-# setting it up does not cost more than it does. An estimate.
+# The fewest vector operations in one program, or in one step of its loop. With fewer, its set-up
+# costs more than its work. An estimate.
 _MIN_VECTOR_OPERATIONS = 16
 
 
 def powers_of_two(smallest: int, largest: int) -> tuple[int, ...]:
-    """The powers of two from `smallest` to `largest`, both of which are one.
+    """The powers of two from `smallest` to `largest`, which are powers of two themselves.
 
     Triton's block sizes have to be powers of two.
     """
@@ -59,9 +59,9 @@ def lanes_in_register(vlen_bits: int, size_bytes: int) -> int:
 
 
 def sparing(default: Config, rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """The same rules, made to allow the default whatever they say of it.
+    """The same rules, except that they always allow the default.
 
-    The default is what a result is compared with, so it is always measured.
+    Speed-ups are against the default, so it is always measured.
     """
     return tuple(replace(rule, spares=default) for rule in rules)
 
@@ -69,13 +69,12 @@ def sparing(default: Config, rules: Iterable[Rule]) -> tuple[Rule, ...]:
 def rows_fill_registers(parameter: str, lanes: int) -> Rule:
     """The block's last dimension is a whole number of vector registers.
 
-    Rows are what becomes vectors, and an operation on part of a register costs what it costs on
-    the whole.
+    Rows become vectors, and an operation on part of a register costs as much as on all of it.
     """
     return Rule(
         "rows-fill-registers",
-        f"{parameter} is no multiple of the {lanes} elements of a vector register, "
-        "so lanes would lie idle",
+        f"{parameter} is not a multiple of the {lanes} elements of a vector register, "
+        "so lanes would be idle",
         lambda config: _size(config, parameter) % lanes == 0,
     )
 
@@ -87,8 +86,8 @@ def block_within_problem(parameter: str, dimension: str, size: int, at_least: in
         parameter: the block size.
         dimension: the dimension's name.
         size: the dimension's size.
-        at_least: blocks up to this size are allowed all the same: where another rule asks for
-            whole registers, a smaller dimension needs a whole register too.
+        at_least: blocks up to this size are always allowed. If another rule demands whole
+            registers, a smaller dimension still needs one.
     """
     limit = max(next_power_of_two(size), at_least)
     return Rule(
@@ -130,11 +129,11 @@ def stack_within_limit(elements: Callable[[Config], int], size_bytes: int) -> Ru
 
 
 def enough_work(parameters: Sequence[str], dimensions: Sequence[int], lanes: int) -> Rule:
-    """One step does enough vector operations to be worth its set-up, by an estimate.
+    """One step does enough vector operations to pay for its set-up, by an estimate.
 
     Args:
         parameters: the block sizes whose product is the step's work in elements.
-        dimensions: the problem's sizes in the same order; a block need not do more than there is.
+        dimensions: the problem's sizes in the same order; a block never has to exceed them.
         lanes: elements of a vector register.
     """
     least = min(_MIN_VECTOR_OPERATIONS * lanes, math.prod(map(next_power_of_two, dimensions)))
@@ -146,7 +145,7 @@ def enough_work(parameters: Sequence[str], dimensions: Sequence[int], lanes: int
 
 
 def group_has_effect(group: str, rows: tuple[str, int], columns: tuple[str, int]) -> Rule:
-    """A group of rows of blocks is more than one row only where it changes the order of programs.
+    """A group has several rows of blocks only if that changes the order of programs.
 
     Args:
         group: the parameter that says how many rows of blocks make a group.

@@ -1,4 +1,4 @@
-"""What may be tried for a softmax over rows on a vector board."""
+"""Search space of a softmax over rows on a vector board."""
 
 from __future__ import annotations
 

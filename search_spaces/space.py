@@ -1,4 +1,4 @@
-"""Search spaces: parameters with their values, and rules that say what is not worth trying."""
+"""Search spaces: parameters with their values, and the rules that prune their combinations."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Parameter:
     Args:
         name: the kernel's name of it.
         values: numbers, truth values or names.
-        ordered: whether neighbouring values may be expected to do alike, as sizes do and names do
-            not; None for what the values look like: numbers are ordered.
-        only_if: where given, the parameter has an effect only in configurations for which this
-            holds; in all others just its first value is tried.
+        ordered: whether neighbouring values perform alike, as sizes do and names do not; None to
+            decide by the values: numbers are ordered.
+        only_if: if given, the parameter has an effect only in configurations for which this
+            holds; in all others only its first value is valid.
 
     Raises:
-        ValueError: where there is no value, or one stands twice.
+        ValueError: if there is no value, or a value is listed twice.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Parameter:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether neighbouring values may be expected to do alike."""
+        """Whether neighbouring values perform alike."""
         if self.ordered is not None:
             return self.ordered
         return all(isinstance(value, int | float) for value in self.values)
@@ -49,15 +49,15 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Rule:
-    """A named reason why some configurations are not worth building, or seldom are.
+    """A pruning rule: a named reason why some configurations are invalid or, if soft, unlikely.
 
     Args:
-        name: short, in kebab case; stored with the trial that broke the rule.
+        name: short, in kebab case; stored with trials that violate the rule.
         reason: one sentence for the user.
-        allows: true where the configuration may be tried. It reads the configuration, and nothing
-            that changes.
-        spares: this one may be tried whatever the rule says of it.
-        soft: a guess and no ban: what the rule does not allow is tried later, and may win.
+        allows: whether a configuration satisfies the rule. It may depend on the configuration
+            only.
+        spares: this configuration is always allowed.
+        soft: a guess. Configurations that violate it are tried later, and may win.
     """
 
     name: str
@@ -67,25 +67,25 @@ class Rule:
     soft: bool = False
 
     def forbids(self, config: Config) -> bool:
-        """Whether the configuration breaks the rule and is not spared."""
+        """Whether the configuration violates the rule and is not spared."""
         return config != self.spares and not self.allows(config)
 
 
 class HasKwargs(Protocol):
-    """What `triton.Config` is: an object that keeps the values of a kernel's parameters."""
+    """What `triton.Config` is: an object with the values of a kernel's parameters."""
 
     kwargs: Mapping[str, ParameterValue]
 
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """What may be tried: every combination of the parameters' values that breaks no rule.
+    """The valid configurations: every combination of the parameters' values that violates no rule.
 
     Args:
         parameters: the tuned parameters.
-        rules: all that are not soft have to allow a configuration.
+        rules: the pruning rules; a valid configuration satisfies all that are not soft.
         default: what a user would run without tuning; tried first.
-        members: where given, only these combinations exist (a space read from a table).
+        members: if given, only these combinations exist (a space read from a table).
     """
 
     parameters: tuple[Parameter, ...]
@@ -97,13 +97,13 @@ class SearchSpace:
     def from_configs(
         cls, configs: Iterable[Mapping[str, ParameterValue] | HasKwargs]
     ) -> SearchSpace:
-        """The space that holds just the configurations of a table; repeated rows count once.
+        """The space that consists of the configurations in a table; repeated rows count once.
 
         Args:
             configs: mappings from parameter name to value, or objects such as `triton.Config`.
 
         Raises:
-            ValueError: where the table is empty or its rows name different parameters.
+            ValueError: if the table is empty or its rows name different parameters.
         """
         rows = list(dict.fromkeys(map(_row, configs)))
         if not rows:
@@ -116,14 +116,14 @@ class SearchSpace:
         return cls(parameters=parameters, members=frozenset(rows))
 
     def violation(self, config: Config) -> Rule | None:
-        """The first rule that `config` breaks, or None where it may be tried."""
+        """The first rule that `config` violates, or None if it is valid."""
         if self.members is not None and config not in self.members:
             return _NOT_IN_TABLE
         return next((rule for rule in self.constraints if rule.forbids(config)), None)
 
     @property
     def constraints(self) -> tuple[Rule, ...]:
-        """Every rule that is no guess, those that conditional parameters make first."""
+        """Every rule that is not soft; those of conditional parameters come first."""
         conditional = (_only_if(parameter) for parameter in self.parameters)
         made = (rule for rule in conditional if rule is not None)
         return (*made, *(rule for rule in self.rules if not rule.soft))
@@ -137,7 +137,7 @@ class SearchSpace:
         """The parameter of that name.
 
         Raises:
-            KeyError: where there is none.
+            KeyError: if there is none.
         """
         for parameter in self.parameters:
             if parameter.name == name:
@@ -156,7 +156,7 @@ class SearchSpace:
             yield Config(dict(zip(names, values, strict=True)))
 
     def valid_configs(self) -> Iterator[Config]:
-        """Every configuration that breaks no rule, in the order of `combinations`."""
+        """Every valid configuration, in the order of `combinations`."""
         every = self.combinations() if self.members is None else self._members_in_order()
         return (config for config in every if self.violation(config) is None)
 
@@ -180,7 +180,7 @@ def _row(row: Mapping[str, ParameterValue] | HasKwargs) -> Config:
 
 
 def _only_if(parameter: Parameter) -> Rule | None:
-    """What a conditional parameter forbids, or None for any other."""
+    """The rule of a conditional parameter, or None for any other."""
     condition, first, name = parameter.only_if, parameter.values[0], parameter.name
     if condition is None:
         return None
@@ -192,7 +192,7 @@ def _only_if(parameter: Parameter) -> Rule | None:
 
 
 def _distinct(values: Iterable[ParameterValue]) -> tuple[ParameterValue, ...]:
-    """The distinct values, sorted where they can be compared and in order of appearance else."""
+    """The distinct values: numbers in ascending order, others in order of appearance."""
     distinct = list(dict.fromkeys(values))
     numeric = all(isinstance(value, int | float) for value in distinct)
     return tuple(sorted(distinct) if numeric else distinct)

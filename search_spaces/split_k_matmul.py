@@ -1,4 +1,4 @@
-"""What may be tried for a matrix product whose sums are split."""
+"""Search space of a matrix product whose sums are split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The space of one configuration for several shapes: what may be tried at each of them."""
+"""The search space of one configuration for several shapes: what is valid at all of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def joint_space(spaces: Mapping[str, SearchSpace]) -> SearchSpace:
     """The configurations that are valid in every one of the spaces.
 
     Rules keep their names, and their reasons say at which shape they hold. The default is the first
-    of the spaces' defaults that is valid in all of them; where none is, there is no default.
+    of the spaces' defaults that is valid in all of them; if there is none, it has no default.
 
     Args:
         spaces: of one kernel, at least one, by the shape as users write it.

@@ -1,4 +1,4 @@
-"""What may be tried for the sum of two vectors on a vector board."""
+"""Search space of the sum of two vectors on a vector board."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Soft rules for vector boards: what is likely to be slow, and is tried later for it."""
+"""Soft rules for vector boards: what they advise against is tried later."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _L1I_BYTES = 32 * 1024
 
 
 def fits_in_l1(elements: Count, size_bytes: int, l1d_bytes: int) -> Rule:
-    """The blocks that are read again and again fit in the first-level cache together.
+    """The blocks that are read repeatedly fit in the L1 data cache together.
 
     Args:
         elements: how many elements they have together.
@@ -38,7 +38,7 @@ def fits_in_l1(elements: Count, size_bytes: int, l1d_bytes: int) -> Rule:
 
 
 def fits_in_registers(elements: Count, lanes: int) -> Rule:
-    """What is summed up stays in vector registers, by an estimate.
+    """Accumulators stay in vector registers, by an estimate.
 
     Args:
         elements: how many sums are kept at once.

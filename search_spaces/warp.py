@@ -1,4 +1,4 @@
-"""What may be tried for the warping of an image."""
+"""Search space of the warping of an image."""
 
 from __future__ import annotations
 

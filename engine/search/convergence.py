@@ -1,4 +1,4 @@
-"""When a search has found what there is to find, as far as can be told."""
+"""When the surrogate predicts no further improvement."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from engine.search import Search
 
 __all__ = ["Convergence"]
 
-# The next trial is expected to gain less than this part of the best time, after so many outcomes in
-# a row: a model that has just learnt something new may change its mind.
+# Converged: after each of so many outcomes in a row, the surrogate expected the next trial to
+# improve the best time by less than this part of it.
 _GAIN = 1e-3
 _IN_A_ROW = 10
 
-# A model of few trials can be sure and wrong. So the best has to have lasted as well, for so many
-# trials and for this part of all.
+# A surrogate of few trials can be confident and wrong. So the best must also have lasted, for so
+# many trials and for this part of all.
 _LASTING_TRIALS = 30
 _LASTING_PART = 0.5
 
@@ -26,9 +26,9 @@ class Convergence:
         self._in_a_row = 0
 
     def is_reached(self) -> bool:
-        """Whether so little is to be gained that it does not pay to go on.
+        """Whether the search has converged.
 
-        It is to be asked after each outcome; asked again without a new one, it says the same.
+        Call it after each outcome; without a new one, the answer stays the same.
         """
         tried = self._search.tried
         if tried > self._seen:
@@ -39,7 +39,7 @@ class Convergence:
         return self._in_a_row >= _IN_A_ROW and self._has_lasted(tried)
 
     def _has_lasted(self, tried: int) -> bool:
-        """Whether nothing better has been found for long."""
+        """Whether no trial has improved the best for long."""
         best = self._search.best()
         if best is None:
             return False

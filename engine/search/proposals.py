@@ -1,4 +1,4 @@
-"""What a sampler has been taught, and what it proposes next: an Optuna study kept in memory."""
+"""A sampler, its training set and its next proposal: an Optuna study in memory."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from search_spaces.space import Rule
 
 __all__ = ["Proposal", "Proposals", "Violation"]
 
-# How often a sampler may answer with something forbidden or tried before the free candidate
-# nearest to its last answer is taken instead.
+# After so many invalid or tried answers of a sampler, the free candidate nearest to its last answer
+# is taken.
 _MAX_ATTEMPTS = 10
 
-# Violations taught in one study, so that a space with few valid combinations neither slows the
-# sampler down nor fills the storage.
+# The most violations that one study learns from: in a space with few valid combinations, more would
+# slow the sampler down and fill the storage.
 _MAX_VIOLATIONS = 500
 
 
 @dataclass(frozen=True)
 class Violation:
-    """A combination that the sampler wanted and a rule forbids.
+    """A combination that the sampler proposed and a rule forbids.
 
     Args:
         config: the combination.
-        rule: the first rule it breaks.
+        rule: the first rule that it violates.
     """
 
     config: Config
@@ -46,12 +46,12 @@ class Violation:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What a sampler proposes.
+    """One proposal of a sampler.
 
     Args:
         number: of a free candidate.
-        notes: what the sampler noted with its trial, to find it there again; JSON values only.
-        violations: what it wanted before and a rule forbids.
+        notes: what the sampler stored with its trial for its own use; JSON values only.
+        violations: earlier answers that a rule forbids.
     """
 
     number: int
@@ -60,18 +60,18 @@ class Proposal:
 
 
 class Proposals:
-    """Teaches a sampler and asks it, one proposal at a time.
+    """Trains a sampler and asks it, one proposal at a time.
 
-    Candidates go by their number. The sampler's own study is in memory and holds more than the
-    stored one: what a rule forbids and what failed both stand in it as pruned, which is how
-    Optuna's samplers learn to stay away (they ignore failed trials). A proposal depends on the
-    seed and on what was taught, in that order, and on nothing else.
+    Candidates are named by their number. The sampler's own study is in memory and holds more than
+    the stored one: violations and failures are pruned trials in it, which is how Optuna's samplers
+    learn to avoid them (they ignore failed trials). A proposal depends only on the seed and on
+    what was taught, in that order.
 
     Args:
         candidates: the valid configurations.
         sampler: what proposes.
         seed: of the whole study.
-        transfer: what a history leads to expect, None without one.
+        transfer: the transfer model of a history, None without one.
     """
 
     def __init__(
@@ -98,11 +98,11 @@ class Proposals:
 
     @property
     def free(self) -> npt.NDArray[np.bool_]:
-        """For each candidate whether it may still be proposed."""
+        """Shape (candidates,): whether each may still be proposed."""
         return self._free
 
     def state(self) -> SearchState:
-        """What a proposal would be made from now."""
+        """What the next proposal is made from."""
         rng = np.random.default_rng((self._seed, self._takings))
         taken = tuple(self._trial_numbers)
         return SearchState(
@@ -117,9 +117,9 @@ class Proposals:
         )
 
     def propose(self) -> Proposal:
-        """A free candidate, and what had to be taught on the way to it.
+        """A free candidate, and the violations met on the way to it.
 
-        At least one candidate has to be free. The candidate stays free until `take`.
+        At least one candidate must be free. The candidate stays free until `take`.
         """
         violations: list[Violation] = []
         self._study.sampler = self._sampler.make(self.state())
@@ -134,7 +134,7 @@ class Proposals:
         return Proposal(int(distances.argmin()), notes, tuple(violations))
 
     def _ask(self) -> tuple[Config, Mapping[str, object]]:
-        """What the sampler wants, valid or not, and what it noted with the trial."""
+        """The sampler's answer, valid or not, and its notes."""
         trial = self._study.ask(self._distributions)
         notes = self._study.get_trials(deepcopy=False)[trial.number].system_attrs
         with suppress(RuntimeError):  # A sampler that has seen everything may stop its study.
@@ -142,7 +142,7 @@ class Proposals:
         return self._encoding.decode(trial.params), notes
 
     def _forbid(self, config: Config) -> list[Violation]:
-        """Teach a violation, unless enough have been taught."""
+        """Teach a violation, up to `_MAX_VIOLATIONS`."""
         rule = self._candidates.space.violation(config)
         if rule is None or self._violations >= _MAX_VIOLATIONS:
             return []
@@ -157,14 +157,14 @@ class Proposals:
         self._add(config, TrialState.PRUNED)
 
     def take(self, number: int, notes: Mapping[str, object]) -> None:
-        """A candidate is being tried; with the notes of its proposal."""
+        """Mark a candidate as being tried; with the notes of its proposal."""
         self._free[number] = False
         self._takings += 1
         config = self._candidates.config(number)
         self._trial_numbers[number] = self._add(config, TrialState.RUNNING, notes)
 
     def finish(self, number: int, values: Values | None) -> None:
-        """A candidate that was taken has these objectives, or failed.
+        """Take the objectives of a candidate that was tried, None if it failed.
 
         The sampler's study holds the first of them, the time.
         """
@@ -178,7 +178,7 @@ class Proposals:
             self._further[number] = tuple(further)
 
     def release(self, number: int) -> None:
-        """A candidate that was taken was not tried after all: it is free again."""
+        """Free a candidate that was taken and not tried after all."""
         self._free[number] = True
         self._study.tell(self._trial_numbers.pop(number), state=TrialState.FAIL)
 

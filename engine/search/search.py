@@ -1,4 +1,4 @@
-"""Search: what to try next over a space, and what came of it."""
+"""The search: `ask` proposes a configuration, `tell` takes its outcome."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ _COMPARISON = "comparison"  # name of the study's attribute
 class Search:
     """Proposes configurations by `ask` and learns from `tell`.
 
-    Only configurations that break no rule are proposed, the space's default first, and none twice:
-    what the study already holds counts as tried and teaches the sampler. Several may be open at
-    once. With one seed and the same answers, asked and told in the same order, the proposals are
-    the same, in one process or in several one after the other.
+    Only valid configurations are proposed, the space's default first, and none twice: trials that
+    the study already holds count as tried and train the sampler. Several proposals may be open at
+    once. With the same seed and the same answers in the same order, the proposals are the same,
+    in one process or in several that resume one another.
 
     Args:
-        space: what may be tried.
+        space: the search space.
         sampler: a name in `engine.search.samplers.registry.SAMPLERS`, or the dotted name of an
             Optuna sampler class.
         seed: of the sampler.
-        trials: the study to go on with, one in memory where there is none. Where it has several
-            objectives, proposals look for all that none beats in every one of them.
+        trials: the study to resume; None for one in memory. If it has several objectives,
+            proposals look for the Pareto front.
         history: what was measured elsewhere (another shape, board or compiler): configurations with
             times in seconds that can be compared with each other, None or infinity for a failure.
             Its best are tried early, and `auto` and `gp` learn from all of it where the time is the
             only objective; its times are never results here.
 
     Raises:
-        UserError: for an unknown sampler or one that does not go with several objectives, and for
-            a space without a valid configuration.
-        ValueError: where the space's default breaks a rule, or a time of the history is not
+        UserError: for an unknown sampler, one that cannot handle several objectives, and a space
+            without a valid configuration.
+        ValueError: if the space's default violates a rule, or a time in the history is not
             positive.
     """
 
@@ -79,7 +79,7 @@ class Search:
 
     @property
     def space(self) -> SearchSpace:
-        """What may be tried."""
+        """The search space."""
         return self._space
 
     @property
@@ -89,7 +89,7 @@ class Search:
 
     @property
     def census(self) -> Census:
-        """What the space holds, and what each rule took out of it."""
+        """How many configurations are valid, and how many each rule prunes."""
         return self._candidates.census
 
     @property
@@ -99,7 +99,7 @@ class Search:
 
     @property
     def default_time_s(self) -> float | None:
-        """Time of the space's default, or None where it is not known or there is none."""
+        """Time of the space's default in seconds; None if it is unknown or there is no default."""
         if self._default is None or self._default not in self._finished:
             return None
         return self._finished[self._default].time_s
@@ -111,13 +111,13 @@ class Search:
     def ask(self, count: int) -> list[Config]: ...
 
     def ask(self, count: int | None = None) -> Config | list[Config] | None:
-        """What to try next.
+        """Propose what to try next.
 
         Args:
-            count: where given, so many configurations, to be tried at once, as a list.
+            count: if given, propose this many configurations at once, as a list.
 
         Returns:
-            Where every valid configuration is tried or being tried, None, or a shorter list.
+            None, or a shorter list, once every valid configuration is tried or being tried.
         """
         if count is None:
             return self._ask_one()
@@ -125,10 +125,10 @@ class Search:
         return [config for config in asked if config is not None]
 
     def take(self, config: Mapping[str, object]) -> bool:
-        """Open a configuration that was not asked for, to be told like any other.
+        """Open a configuration that `ask` did not propose; `tell` takes its outcome like any other.
 
         Returns:
-            False where it is no valid configuration, or is tried or being tried.
+            False if it is not valid, or is tried or being tried.
         """
         self._catch_up()
         candidate = self._candidates.number(config)
@@ -146,21 +146,21 @@ class Search:
         note: str = "",
         files: Sequence[Path] = (),
     ) -> None:
-        """What came of a configuration that `ask` gave.
+        """Take the outcome of a configuration that `ask` proposed.
 
         Args:
             config: the configuration.
-            seconds: its time, or None where it failed.
-            status: "correct" with a time; without one what went wrong, "runtime" where not given.
+            seconds: its time, or None if it failed.
+            status: "correct" with a time; otherwise what went wrong, "runtime" by default.
                 "board" gives the configuration back: it is proposed again and counts as not tried.
-            attributes: stored with the trial; JSON values only. With a time they have to hold every
-                objective of the study but the time, by its name.
+            attributes: stored with the trial; JSON values only. With a time they must hold every
+                other objective of the study by its name.
             note: Markdown that optuna-dashboard shows with the trial.
             files: copied to the study's artifacts, where optuna-dashboard offers them.
 
         Raises:
             ValueError: for a configuration that is not open, a time that is not positive and
-                finite, a status that does not fit the time, or an objective that is missing.
+                finite, a status that contradicts the time, or a missing objective.
         """
         candidate = self._candidates.number(config)
         if candidate is None or candidate not in self._open:
@@ -179,7 +179,7 @@ class Search:
         self._catch_up()
 
     def best(self) -> tuple[Config, float] | None:
-        """The fastest configuration and its time, or None where none was correct."""
+        """The fastest configuration and its time in seconds, or None if none was correct."""
         timed = [
             (trial.config, trial.time_s) for trial in self.trials() if trial.time_s is not None
         ]
@@ -187,22 +187,22 @@ class Search:
 
     @property
     def comparison(self) -> Comparison | None:
-        """What measuring the leaders again showed; None before that, and once more was tried."""
+        """The comparison of the leaders; None before it was made, and after more trials."""
         stored = self._stored.attribute(_COMPARISON)
         if not isinstance(stored, Mapping) or stored["tried"] != self.tried:
             return None
         return Comparison.from_json(stored)
 
     def keep_comparison(self, comparison: Comparison) -> None:
-        """Store what measuring the leaders again showed."""
+        """Store the comparison of the leaders."""
         value = {**comparison.to_json(), "tried": self.tried}
         self._stored.set_attribute(_COMPARISON, value)
 
     def expected_gain(self) -> float | None:
-        """By which part of itself the best time may be expected to fall with the next trial.
+        """The relative improvement of the best time that the surrogate expects of the next trial.
 
-        It is a model's word for it, whichever sampler proposes: 0.01 is one percent. None while
-        there is too little to learn from, 0.0 where nothing is left to try.
+        It is the surrogate's prediction, whichever sampler proposes: 0.01 is one percent. None
+        while there are too few trials, 0.0 if nothing is left to try.
         """
         self._catch_up()
         if not self._proposals.free.any():
@@ -210,7 +210,7 @@ class Search:
         return self._surrogate.expected_gain(self._proposals.state())
 
     def trials(self) -> list[StoredTrial]:
-        """Every configuration tried, with its outcome, in the order of asking."""
+        """Every configuration tried, with its outcome, in the order of proposal."""
         return sorted(self._finished.values(), key=lambda trial: trial.number)
 
     def _ask_one(self) -> Config | None:
@@ -223,7 +223,7 @@ class Search:
                 return self._candidates.config(candidate)
 
     def _begin(self, candidate: int, notes: Mapping[str, object]) -> bool:
-        """Open a candidate; whether no other process was faster."""
+        """Open a candidate; False if another process opened it first."""
         config = self._candidates.config(candidate)
         trial_number = self._stored.start(config, self._space, notes)
         self._catch_up()
@@ -246,7 +246,7 @@ class Search:
         return number
 
     def _next_candidate(self) -> tuple[int, Mapping[str, object]]:
-        """A free candidate with its sampler's notes; violations met on the way are recorded."""
+        """A free candidate with its sampler's notes; violations met on the way are stored."""
         if self._default is not None and self._proposals.free[self._default]:
             return self._default, {}
         suggestion = self._warm_start.next(self._holders, self._times_s())
@@ -263,7 +263,7 @@ class Search:
         return {candidate: trial.time_s for candidate, trial in self._finished.items()}
 
     def _catch_up(self) -> None:
-        """Learn from every trial that is new or has ended, whoever made it."""
+        """Learn from every trial that is new or has ended, in any process."""
         for trial in self._stored.changes():
             candidate = self._candidates.number(trial.config)
             if candidate is not None:
@@ -273,7 +273,7 @@ class Search:
 
     def _learn(self, candidate: int, trial: StoredTrial) -> None:
         if trial.status == "constraint" and not trial.was_started:
-            return  # A rule forbade it once, and no longer does.
+            return  # An earlier rule forbade it.
         if candidate not in self._holders:
             self._holders[candidate] = trial.number
             self._proposals.take(candidate, trial.sampler_notes)
@@ -281,7 +281,7 @@ class Search:
             return
         if trial.status == "board":
             if self._open.get(candidate) == trial.number:
-                return  # Another machine took this process for dead; `tell` begins it again.
+                return  # Another machine considered this process dead; `tell` reopens it.
             del self._holders[candidate]
             self._proposals.release(candidate)
             return

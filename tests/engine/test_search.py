@@ -252,7 +252,7 @@ def test_an_unknown_sampler_names_the_nearest() -> None:
         ("optuna.samplers.GridSampler", "needs search_space, which cannot be given here"),
         ("optuna.samplers.NoSampler", "write the dotted name of a class"),
         ("no_such_module.Sampler", "no_such_module"),
-        ("engine.search.Search", r"has to be a class made from optuna.samplers.BaseSampler"),
+        ("engine.search.Search", r"has to be a subclass of optuna.samplers.BaseSampler"),
         ("..", "there is no sampler"),
     ],
 )

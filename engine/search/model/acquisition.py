@@ -1,4 +1,4 @@
-"""How much configurations that were not tried yet are expected to gain."""
+"""Acquisition functions: the improvement to expect of configurations not tried yet."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Floats = npt.NDArray[np.float64]
 
 _LOG_SQRT_TWO_PI = 0.5 * np.log(2 * np.pi)
 
-# Below this many standard deviations the gain is computed by its scaled form, and below the second
-# by its expansion, since 1 - x loses all digits there.
+# Below this many standard deviations the improvement is computed by its scaled form, and below the
+# second by its asymptotic expansion, since 1 - x loses all digits there.
 _TAIL = -1.0
 _FAR_TAIL = -1e3
 
@@ -45,7 +45,7 @@ def log_expected_improvement(mean: Floats, deviation: Floats, best: float) -> Fl
 def expected_hypervolume_improvement(
     mean: Floats, deviation: Floats, front: Floats, reference: Floats
 ) -> Floats:
-    """Expected growth of the area that two objectives, both to be made small, leave behind a front.
+    """Expected hypervolume improvement of a Pareto front of two objectives, both minimised.
 
     The area that a point (u, v) adds is a sum over strips between neighbours of the front: the part
     of the strip that lies right of u, times how far v lies below the front there. With u and v
@@ -57,7 +57,7 @@ def expected_hypervolume_improvement(
         mean: shape (rows, 2), expected objectives.
         deviation: shape (rows, 2), their standard deviations, all positive.
         front: shape (points, 2), what no other point beats in both, in any order.
-        reference: shape (2,), worse than every point of the front in both.
+        reference: shape (2,), worse than every point of the front in both objectives.
     """
     points = np.unique(front, axis=0)  # in ascending order of the first objective
     ends = [*points[:, 0], reference[0]]

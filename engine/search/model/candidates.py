@@ -1,4 +1,4 @@
-"""The valid configurations of a search space as rows of numbers, which samplers can measure."""
+"""The valid configurations of a search space as rows of numbers."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ class Candidates:
     """Every valid configuration of a space, numbered from 0 in the space's own order.
 
     A configuration is kept as its ranks: for each parameter the position of its value among the
-    parameter's values. Nothing here changes after construction. Of a space that is too large to be
-    listed these are a random sample of the valid ones, with the default among them.
+    parameter's values. Nothing changes after construction. For a space that is too large to list,
+    these are a random sample of the valid configurations and the default.
 
     Attributes:
-        space: where they come from.
+        space: the search space.
         ranks: shape (candidates, parameters), the ranks.
-        census: how many there are, and what each rule took.
-        soft_violations: shape (candidates,), how many soft rules each breaks.
-        points: shape (candidates, coordinates), where distances are taken: an ordered parameter is
-            its rank scaled to 0..1, any other has one coordinate a value, so that two different
-            values are always 1 apart.
+        census: how many there are, and how many each rule prunes.
+        soft_violations: shape (candidates,), how many soft rules each violates.
+        points: shape (candidates, coordinates), for distances: an ordered parameter is its rank
+            scaled to 0..1; any other has one coordinate per value, so that two different values
+            are always 1 apart.
         levels: the values of the parameters that have more than one, with squared differences as
             between points.
 
     Raises:
-        UserError: where no configuration is valid; it says how many each rule removed.
+        UserError: if no configuration is valid; it says how many each rule prunes.
     """
 
     def __init__(self, space: SearchSpace) -> None:
@@ -62,17 +62,17 @@ class Candidates:
         return self.space.config_of(self.ranks[number].tolist())
 
     def number(self, config: Mapping[str, object]) -> int | None:
-        """The number of a configuration, or None where it is not a valid one of this space."""
+        """The number of a configuration, or None if it is not valid in this space."""
         if not self.is_combination(config):
             return None
         place, found = self._place(self._ranks_of(config))
         return place if found else None
 
     def counterpart(self, config: Mapping[str, ParameterValue]) -> int | None:
-        """The candidate that corresponds to a configuration of a sister space, or None.
+        """The candidate that corresponds to a configuration of another space, or None.
 
-        A parameter that has a single value here takes it, and a number that is no value here the
-        nearest one by its ratio; the result has to be valid here.
+        A parameter with a single value here takes that value. A number that is not a value here
+        takes the nearest one by ratio. The result must be valid here.
         """
         values: dict[str, ParameterValue] = {}
         for parameter in self.space.parameters:
@@ -111,7 +111,7 @@ class Candidates:
         return rows
 
     def _place(self, row: Sequence[int]) -> tuple[int, bool]:
-        """Where in the order of the candidates a row of ranks is or would be, and whether it is."""
+        """The place of a row of ranks in the order of the candidates, and whether it is there."""
         low, high = 0, len(self.ranks)
         for column, rank in enumerate(row):
             ranks = self.ranks[low:high, column]
@@ -119,7 +119,7 @@ class Candidates:
         return int(low), bool(low < high)
 
     def _with_default(self, ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The same rows, and the default's where a sample left it out."""
+        """The same rows, and the default's if the sample left it out."""
         default = self.space.default
         self.ranks = ranks
         if default is None or self.census.is_complete or not self.is_combination(default):
@@ -146,7 +146,7 @@ class Candidates:
 
 
 def _counterpart(parameter: Parameter, value: ParameterValue | None) -> ParameterValue | None:
-    """The parameter's value that corresponds to one of a sister parameter, or None."""
+    """The parameter's value that corresponds to a value in another space, or None."""
     if len(parameter.values) == 1:
         return parameter.values[0]
     if value in parameter.values:
@@ -183,7 +183,7 @@ def _levels(parameters: list[Parameter]) -> Levels:
 
 
 def _why_empty(space: SearchSpace, census: Census) -> str:
-    """One sentence that says how many combinations each rule removed from an empty space."""
+    """One sentence that says how many combinations each rule prunes."""
     reasons = {rule.name: rule.reason for rule in space.constraints}
     most_first = sorted(census.removed.items(), key=lambda pair: -pair[1])
     each = "; ".join(f"{name} removed {count} ({reasons[name]})" for name, count in most_first)

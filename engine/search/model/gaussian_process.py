@@ -1,4 +1,4 @@
-"""A Gaussian process over the values of parameters: what to expect of a configuration."""
+"""A Gaussian process over the values of parameters, and the fit of its hyperparameters."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ _JITTER = 1e-6
 # Log-normal priors of the hyperparameters, as (mean, standard deviation) of the logarithm. Length
 # scales grow with the square root of the number of parameters, as the distances do (Hvarfner,
 # Hellsten and Nardi, "Vanilla Bayesian optimization performs great in high dimensions", ICML 2024).
-# Targets are standardised, so variances are about 1; the noise stands for what is rugged in the
-# times, a hundredth of the variance or so.
+# Targets are standardised, so variances are about 1; the noise models how rugged the times are,
+# about a hundredth of the variance.
 _LENGTH_SCALE_PRIOR = (0.3, 1.0)
 _VARIANCE_PRIOR = (0.0, 1.0)
 _NOISE_PRIOR = (float(np.log(1e-2)), 1.5)
 
-# Bounds of the logarithms: no data can tell anything beyond.
+# Bounds of the logarithms, beyond which no data can distinguish values.
 _LENGTH_SCALE_BOUNDS = (-4.0, 5.0)
 _VARIANCE_BOUNDS = (-6.0, 4.0)
 _NOISE_BOUNDS = (-10.0, 2.0)
 
-# Of the part that depends on what a transfer model expects, by judgement: the sum of an offset, a
-# line and a Matern-5/2 kernel takes in that the source is right, is of no use or is wrong. All in
-# units of standardised targets.
+# The kernel over a transfer model's predictions: the sum of an offset, a line and a Matern-5/2
+# kernel, so that the predictions can turn out right, useless or wrong. In units of standardised
+# targets; chosen by hand, not fitted.
 _OFFSET_DEVIATION = 1.0
 _SLOPE_DEVIATION = 0.7
 _CURVE_DEVIATION = 1.0
@@ -62,7 +62,7 @@ _MAX_STEPS = 40
 
 @dataclass(frozen=True)
 class Levels:
-    """The values of all parameters, one after the other, and how far apart those of one are.
+    """The values of all parameters, one after the other, and the distances within each parameter.
 
     Args:
         squares: shape (levels, levels), squared differences of values of the same parameter; 0 for
@@ -93,11 +93,11 @@ class Levels:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Configurations, as the kernel compares them.
+    """Configurations as the kernel compares them.
 
     Args:
         rows: shape (rows, levels), 1 for each level that a configuration has and 0 elsewhere.
-        expected: shape (rows,), what a transfer model expects of each in standardised targets; None
+        expected: shape (rows,), predictions of a transfer model in standardised targets; None
             without one.
     """
 
@@ -110,7 +110,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """What the kernel is made of.
+    """The hyperparameters of the kernel.
 
     Args:
         length_scales: shape (parameters,), in units of the square roots of `Levels.squares`.
@@ -136,9 +136,9 @@ class GaussianProcess:
 
     The kernel is a sum of two: a Matern-5/2 kernel over all parameters together, and the mean of
     such kernels over each parameter alone (Duvenaud, Nickisch and Rasmussen, "Additive Gaussian
-    processes", 2011), which learns from few trials what each value is worth. Where a transfer model
-    expects something, a third part says how that tells on the targets. The other formulae are those
-    of Rasmussen and Williams, "Gaussian processes for machine learning" (2006), section 2.2.
+    processes", 2011), which learns the effect of each value from few trials. With a transfer model,
+    a third part relates its predictions to the targets. The other formulae are those of Rasmussen
+    and Williams, "Gaussian processes for machine learning" (2006), section 2.2.
 
     Args:
         levels: of the space.
@@ -165,7 +165,7 @@ class GaussianProcess:
         explained = solve_triangular(self._factor, cross.T, lower=True, check_finite=False)
         variance = (
             self._variance
-            + _variance_by_source(inputs)
+            + _transfer_variance(inputs)
             - np.einsum("ij,ij->j", explained, explained)
         )
         return cross @ self._weights, np.sqrt(np.maximum(variance, _JITTER**2))
@@ -270,7 +270,7 @@ class _Kernel:
         self._levels = levels
         self._hyperparameters = hyperparameters
         self._squares = levels.squares / hyperparameters.length_scales[levels.owners, None] ** 2
-        # One parameter alone is as far apart as all together are on average.
+        # One parameter alone is as far apart as all of them together, on average.
         self._alone = np.sqrt(self._squares * levels.parameters)
         self._share = hyperparameters.additive_variance / max(levels.parameters, 1)
 
@@ -298,7 +298,7 @@ class _Kernel:
 
 
 def _transfer_kernel(inputs: Inputs, others: Inputs) -> Floats | float:
-    """The part of the covariance that comes from what a transfer model expects."""
+    """The part of the covariance that comes from a transfer model's predictions."""
     if inputs.expected is None or others.expected is None:
         return 0.0
     distance = np.abs(inputs.expected[:, None] - others.expected) / _CURVE_LENGTH
@@ -307,7 +307,7 @@ def _transfer_kernel(inputs: Inputs, others: Inputs) -> Floats | float:
     return result
 
 
-def _variance_by_source(inputs: Inputs) -> Floats | float:
+def _transfer_variance(inputs: Inputs) -> Floats | float:
     """The diagonal of the same for one set of inputs."""
     if inputs.expected is None:
         return 0.0

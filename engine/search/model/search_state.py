@@ -1,4 +1,4 @@
-"""What one proposal is made from."""
+"""The state of a search when a sampler is asked."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["SearchState"]
 
 @dataclass(frozen=True)
 class SearchState:
-    """What is known when a sampler is asked; candidates go by their number.
+    """What is known when a sampler is asked; candidates are named by their number.
 
     Args:
         candidates: the valid configurations.
-        free: for each candidate whether it may still be proposed; at least one may.
-        taken: those that are being tried or have been, in the order of asking.
-        times_s: outcome of those that have one: the time in seconds, or None for a failure. What
-            is taken and not here is being tried now.
-        rng: the source of chance of this proposal.
+        free: shape (candidates,), whether each may still be proposed; at least one may.
+        taken: those tried or being tried, in the order of proposal.
+        times_s: outcome of those that have one: the time in seconds, or None for a failure. A
+            candidate that is taken and has none is being tried now.
+        rng: the random numbers of this proposal.
         seed: of the whole study.
-        transfer: what a history leads to expect, None without one.
-        further: the objectives besides the time of those that have one; empty for the time alone.
+        transfer: the transfer model of a history, None without one.
+        further: the other objectives of those with a time; empty if the time is the only one.
     """
 
     candidates: Candidates
@@ -41,11 +41,11 @@ class SearchState:
     further: Mapping[int, Values] = field(default_factory=dict)
 
     def outcome(self, number: int) -> Values | None:
-        """All objectives of a candidate that has an outcome, or None for a failure."""
+        """All objectives of a candidate with an outcome, or None for a failure."""
         time_s = self.times_s[number]
         return None if time_s is None else (time_s, *self.further[number])
 
     def fastest(self, count: int) -> list[int]:
-        """The candidates with the shortest times, the fastest first; `count` at most."""
+        """At most `count` candidates with the shortest times, the fastest first."""
         timed = [(seconds, n) for n, seconds in self.times_s.items() if seconds is not None]
         return [number for _, number in sorted(timed)[:count]]

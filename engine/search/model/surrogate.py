@@ -1,4 +1,4 @@
-"""What a model of the trials so far says of other configurations."""
+"""The surrogate: what the trials so far predict for other candidates."""
 
 from __future__ import annotations
 
@@ -23,24 +23,23 @@ __all__ = ["Surrogate", "candidate_pool", "training_set"]
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
-# Hyperparameters are fitted again each time the trials have grown by one part in so many.
+# Hyperparameters are fitted again each time the training set has grown by one part in so many.
 _REFIT_PARTS = 20
 
-# Free candidates that are worth a look: a random sample of so many, and all that differ in one
-# parameter from one of the leaders.
+# The size of the random sample in the candidate pool.
 _SAMPLED_CANDIDATES = 2000
 
 
 class Surrogate:
-    """A Gaussian process over one objective.
+    """A Gaussian process surrogate of one objective.
 
-    A surrogate is a function of the state alone; what is kept between predictions only saves doing
-    a fit again.
+    A prediction is a function of the search state alone; what is kept between predictions only
+    avoids fitting again.
     """
 
     def __init__(self) -> None:
         self._fitted: tuple[Sequence[int], Hyperparameters] | None = None
-        # The matrices are small: threads would wait for each other, and for builds and boards.
+        # The matrices are small, and more threads would compete with builds and boards.
         self._threads = ThreadpoolController()
 
     def __call__(
@@ -48,14 +47,14 @@ class Surrogate:
     ) -> tuple[Floats, Floats]:
         """Mean and standard deviation of the objective for candidates.
 
-        What is being tried now is taken to turn out as expected. This is the kriging believer of
-        Ginsbourger, Le Riche and Carraro, "Kriging is well-suited to parallelize optimization"
-        (2010): the expectation stays, and nothing is gained there any more.
+        Candidates that are being tried are assumed to turn out as predicted. This is the kriging
+        believer of Ginsbourger, Le Riche and Carraro, "Kriging is well-suited to parallelize
+        optimization" (2010).
 
         Args:
-            state: at least one candidate has an outcome.
-            values: gives the objective of candidates that have an outcome, standardised.
-            choice: the candidates.
+            state: at least one candidate must have an outcome.
+            values: gives the standardised objective of candidates with an outcome.
+            choice: the candidates to predict.
         """
         with self._threads.limit(limits=1, user_api="blas"):
             return self._predict(state, values, choice)
@@ -79,7 +78,7 @@ class Surrogate:
     def _hyperparameters(
         self, state: SearchState, values: Callable[[list[int]], Floats]
     ) -> Hyperparameters:
-        """Fitted to the outcomes of a number of first trials that grows in steps."""
+        """Fitted to the first trials, whose number grows in steps."""
         step = max(1, len(state.taken) // _REFIT_PARTS)
         first = state.taken[: len(state.taken) // step * step]
         numbers = _chosen(first, state.times_s, MAX_FITTED_ROWS)
@@ -90,12 +89,14 @@ class Surrogate:
 
 
 def training_set(state: SearchState) -> list[int]:
-    """The candidates that a model is made from, in the order of asking."""
+    """The candidates that a surrogate is trained on, in the order of proposal."""
     return _chosen(state.taken, state.times_s, MAX_ROWS)
 
 
 def candidate_pool(state: SearchState, leaders: Sequence[int]) -> Numbers:
-    """Free candidates to make a surrogate for, in ascending order."""
+    """The free candidates that the acquisition function is evaluated at, in ascending order.
+
+    All of them, or a random sample together with all that differ in one parameter from a leader."""
     free = np.flatnonzero(state.free)
     if len(free) <= _SAMPLED_CANDIDATES:
         return free
@@ -105,16 +106,16 @@ def candidate_pool(state: SearchState, leaders: Sequence[int]) -> Numbers:
 
 
 def _inputs(state: SearchState, numbers: list[int]) -> Inputs:
-    """Candidates as the model compares them."""
+    """Candidates as the Gaussian process compares them."""
     rows = state.candidates.indicators(numbers)
     transfer = state.transfer
     return Inputs(rows, None if transfer is None else transfer.expected[numbers])
 
 
 def _chosen(taken: Sequence[int], times_s: Mapping[int, float | None], limit: int) -> list[int]:
-    """Those of the candidates that have an outcome, `limit` at most.
+    """At most `limit` of the candidates with an outcome.
 
-    Where there are more, the fastest make up one half and the latest others the rest.
+    If there are more, one half are the fastest and the rest the latest of the others.
     """
     settled = [number for number in taken if number in times_s]
     if len(settled) <= limit:

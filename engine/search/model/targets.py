@@ -1,4 +1,4 @@
-"""Times as a model learns them: their logarithms, standardised, the slow ones held back."""
+"""Targets of the surrogate: standardised logarithms of times, with slow times clipped."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ __all__ = ["Scale", "scaled", "targets"]
 
 Floats = npt.NDArray[np.float64]
 
-# A time counts up to so many times as far above the best as the median is, on the scale of
-# logarithms: how bad the bad ones are says nothing about the good ones.
+# Logarithms are clipped at so many times the distance from the best to the median: slow
+# configurations carry no information about fast ones.
 _WIDTH = 2.0
 
-# A scale from elsewhere counts like so many times of one's own.
+# The scale of a history weighs as much as so many trials.
 _TIMES_ELSEWHERE = 5
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How far logarithms of times lie apart.
+    """The scale of logarithms of times.
 
     Args:
         deviation: their standard deviation.
-        spread: from the least of them to their median.
+        spread: from the lowest to the median.
     """
 
     deviation: float
@@ -34,14 +34,14 @@ class Scale:
 
 
 def targets(times_s: Sequence[float | None], elsewhere: Scale | None = None) -> Floats:
-    """What the model learns: less is faster. Where there is nothing to tell apart, zeros.
+    """The targets of the surrogate; lower is faster. All zeros if the times are equal.
 
     A failure counts as the slowest.
 
     Args:
         times_s: times in seconds, all positive; None for a failure.
-        elsewhere: of times of other trials. A few that a good guess chose are close together, and
-            say little about the space.
+        elsewhere: the scale of a history. The first few trials of a warm start are close together
+            and say little about the space.
     """
     return scaled(times_s, elsewhere)[0]
 

@@ -1,4 +1,4 @@
-"""What earlier measurements elsewhere lead to expect of each configuration of a space."""
+"""The transfer model: what the trials of another study predict for each candidate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["TransferModel", "transfer_model"]
 
 Floats = npt.NDArray[np.float64]
 
-# Times that a history has to hold before a model of it says more than its fastest alone.
+# The fewest times in a history that make a transfer model; with fewer, only the fastest are tried.
 _FEWEST_TIMES = 20
 
 _CANDIDATES_AT_ONCE = 2000  # bounds the memory that a prediction takes
@@ -31,10 +31,10 @@ _CANDIDATES_AT_ONCE = 2000  # bounds the memory that a prediction takes
 
 @dataclass(frozen=True)
 class TransferModel:
-    """What a history says of each candidate.
+    """Predictions from a history for each candidate.
 
     Args:
-        expected: shape (candidates,), in standard deviations of its targets; less is faster.
+        expected: shape (candidates,), in standard deviations of its targets; lower is faster.
         scale: of its logarithms.
     """
 
@@ -43,9 +43,9 @@ class TransferModel:
 
 
 def transfer_model(candidates: Candidates, history: History) -> TransferModel | None:
-    """A Gaussian process over a history, or None where that holds too little.
+    """A Gaussian process over a history, or None if the history is too short.
 
-    A configuration counts for the candidate that corresponds to it, with its shortest time.
+    A configuration trains the candidate that corresponds to it; its shortest time counts.
     """
     known: dict[int, float | None] = {}
     for config, time_s in history:
@@ -63,9 +63,9 @@ def transfer_model(candidates: Candidates, history: History) -> TransferModel | 
 
 
 def _kept(values: Floats) -> npt.NDArray[np.int64]:
-    """Places of the rows to learn from, the fastest half and others at random.
+    """Places of the rows in the training set: the fastest half and a random sample of the others.
 
-    Their order is one of chance too, and always the same: the first are fitted to.
+    Their order is random and always the same; hyperparameters are fitted to the first ones.
     """
     rng = np.random.default_rng(0)
     order = np.argsort(values, kind="stable")
@@ -75,7 +75,7 @@ def _kept(values: Floats) -> npt.NDArray[np.int64]:
 
 
 def _expected(candidates: Candidates, numbers: npt.NDArray[np.int64], values: Floats) -> Floats:
-    """What a process through these values expects of each candidate."""
+    """The mean of a process through these values at each candidate."""
     levels, rows = candidates.levels, candidates.indicators(numbers.tolist())
     starts = range(0, len(candidates), _CANDIDATES_AT_ONCE)
     with threadpool_limits(limits=1, user_api="blas"):

@@ -1,4 +1,4 @@
-"""What was quick elsewhere, tried early for as long as it keeps ahead."""
+"""Warm start: the fastest configurations of a history are tried early while they lead."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from foundation.config import ParameterValue
 
 __all__ = ["History", "WarmStart"]
 
-# Configurations with times in seconds that can be compared with each other; None for a failure.
+# Configurations with comparable times in seconds; None for a failure.
 History = Iterable[tuple[Mapping[str, ParameterValue], float | None]]
 
 _MOST = 5
 
 
 class WarmStart:
-    """The candidates that correspond to the fastest of a history.
+    """The candidates that correspond to the fastest configurations of a history.
 
-    The default is none of them: it comes first anyway, and is what they are compared with.
+    The default is left out: it is always tried first.
 
     Args:
         candidates: of the space.
-        history: what was measured elsewhere.
-        has_model: whether a model learns from the history too. Then only its fastest is tried for
-            its own sake, at once, and the model knows what to make of the rest.
+        history: the measurements of another study.
+        has_model: whether a transfer model learns from the history too. Then only the fastest is
+            tried outright; the model judges the rest.
     """
 
     def __init__(self, candidates: Candidates, history: History, *, has_model: bool) -> None:
@@ -43,14 +43,14 @@ class WarmStart:
         self._numbers = list(found)
 
     def next(self, taken: Collection[int], times_s: Mapping[int, float | None]) -> int | None:
-        """The suggestion to try now, or None where the sampler is to propose.
+        """The candidate to try now, or None if the sampler should propose.
 
-        Without a model the first comes second, after the default or a proposal of the sampler's,
-        and the others follow for as long as a suggestion leads: a history that misleads costs one
-        trial, which is not the first.
+        Without a transfer model the first one is tried second, after the default or a proposal of
+        the sampler. The others follow while one of them leads, so a misleading history costs one
+        trial.
 
         Args:
-            taken: candidates that are being tried or have been.
+            taken: candidates tried or being tried.
             times_s: outcomes, None for a failure.
         """
         left = [number for number in self._numbers if number not in taken]
@@ -67,6 +67,6 @@ class WarmStart:
 
 
 def _best(numbers: Iterable[int], times_s: Mapping[int, float | None]) -> float:
-    """The shortest time of these in seconds; infinite where none has one."""
+    """The shortest time of these in seconds; infinite if none has one."""
     known = (times_s.get(number) for number in numbers)
     return min((time_s for time_s in known if time_s is not None), default=math.inf)

@@ -13,16 +13,16 @@ from engine.search.samplers.tpe import TPE
 
 __all__ = ["auto"]
 
-# One proposal of so many is TPE's. Where one model is misled the other is not, and each
-# learns from what the other tried.
+# TPE makes one proposal of so many. When one model is misled the other is not, and each learns from
+# the other's trials.
 _TURNS = 3
 
-# Up to so many trials. TPE's cost grows with them, and near the optimum it mostly asks for what was
-# tried.
+# The trials up to which TPE takes turns. Its cost grows with them, and near the optimum it mostly
+# proposes what was tried.
 _TURNS_END = 300
 
-# Where a history leads to expect something, the turns between so many trials are those of a model
-# that does not know of it: it may mislead, and TPE has too few trials of its own to learn from.
+# With a history, TPE's turns among these trials go to a surrogate without it: the history may
+# mislead, and TPE has too few trials to learn from.
 _COLD_TURNS = range(5, 25)
 
 
@@ -33,7 +33,7 @@ def auto() -> SamplerFactory:
 
 
 def _taking_turns(often: SamplerFactory, seldom: SamplerFactory) -> SamplerFactory:
-    """Two samplers that learn from all trials: at first every third proposal is the second's."""
+    """Two samplers that learn from all trials; at first the second makes every third proposal."""
 
     def make(state: SearchState) -> BaseSampler:
         tried = len(state.taken)
@@ -44,7 +44,7 @@ def _taking_turns(often: SamplerFactory, seldom: SamplerFactory) -> SamplerFacto
 
 
 def _cold_at_first(model: SamplerFactory, later: SamplerFactory) -> SamplerFactory:
-    """Where there is a history, at first a model in place of a sampler that cannot know of it."""
+    """With a history, a surrogate replaces at first a sampler that cannot use the history."""
 
     def make(state: SearchState) -> BaseSampler:
         tried = len(state.taken)

@@ -41,8 +41,8 @@ _GAIN_DECIMALS = 6
 class BayesianSearch:
     """Proposes the free candidate with the highest expected improvement.
 
-    A proposal is a function of the state alone; what is kept between proposals only saves
-    doing a fit again.
+    A proposal is a function of the search state alone; what is kept between proposals only avoids
+    fitting again.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class BayesianSearch:
     def __call__(self, state: SearchState) -> int:
         """The number of a free candidate."""
         if state.transfer is not None and not state.times_s:
-            # Others are being tried already: until one has ended, the history is all there is.
+            # Until the first trial ends, the history is all there is to learn from.
             return _fastest_expected(state, state.transfer)
         if len(state.taken) < _first_trials(state) or not state.fastest(1):
             return spread(state)
@@ -76,7 +76,7 @@ class BayesianSearch:
     def _log_gain(self, state: SearchState, choice: Numbers) -> Floats:
         """Logarithm of the expected improvement of candidates.
 
-        What soft rules doubt is expected to be slower until it is seen.
+        Candidates that violate soft rules are expected to be slower until they are tried.
         """
         prior = _prior_mean(state)
 
@@ -89,23 +89,23 @@ class BayesianSearch:
 
 
 def _first_trials(state: SearchState) -> int:
-    """Trials before the model takes over."""
+    """Trials before the surrogate takes over."""
     return _SPREAD_TRIALS if state.transfer is None else _TRIALS_WITH_TRANSFER
 
 
 def _fastest_expected(state: SearchState, transfer: TransferModel) -> int:
-    """The free candidate that the history leads to expect most of."""
+    """The free candidate with the best prediction of the transfer model."""
     return int(np.where(state.free, transfer.expected, np.inf).argmin())
 
 
 def _prior_mean(state: SearchState) -> Floats:
-    """What is expected of each candidate before anything is tried, in standardised targets."""
-    doubted = _SOFT_PENALTY * state.candidates.soft_violations.astype(np.float64)
-    return doubted if state.transfer is None else doubted + _TRUST * state.transfer.expected
+    """The prior mean of each candidate in standardised targets."""
+    penalty = _SOFT_PENALTY * state.candidates.soft_violations.astype(np.float64)
+    return penalty if state.transfer is None else penalty + _TRUST * state.transfer.expected
 
 
 def _targets(state: SearchState, numbers: list[int]) -> Floats:
-    """What the model learns of candidates that have an outcome."""
+    """The targets of candidates with an outcome."""
     return targets([state.times_s[n] for n in numbers], _scale_elsewhere(state))
 
 

@@ -1,4 +1,4 @@
-"""How a search space looks to a sampler of Optuna's."""
+"""A search space as Optuna's distributions."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Encoding:
 
     Args:
         space: what is encoded.
-        ranks: an ordered parameter is the place of its value among its values, a whole number; what
-            works with distances needs that. Otherwise, and for any other parameter, each value is a
-            category: told of impossible combinations, Optuna's TPE finds its way better so.
+        ranks: an ordered parameter becomes the rank of its value, an integer, as samplers that use
+            distances need. Otherwise, and for any other parameter, each value is a category:
+            Optuna's TPE avoids invalid combinations better that way.
     """
 
     space: SearchSpace

@@ -15,20 +15,20 @@ __all__ = ["evolution_strategy"]
 
 Floats = npt.NDArray[np.float64]
 
-# Trials that spread over the space; the best of them is where the strategy starts.
+# Trials that spread over the space; the strategy starts at the best of them.
 _SPREAD_TRIALS = 10
 
-# Of the cube, whose edges are 1 long: a third covers it.
+# The first step size in the unit cube: a third covers it.
 _FIRST_STEP = 0.3
 
 
 def evolution_strategy(state: SearchState) -> int:
-    """The free candidate nearest to what the strategy would sample next.
+    """The free candidate nearest to the next sample of the strategy.
 
-    The strategy (Hansen, "The CMA evolution strategy: a tutorial", 2016) is run again over the
-    trials of the study, a generation at a time in the order of asking, so that nothing has to be
-    kept between proposals. What counts as an individual is the candidate that was tried. Where its
-    steps have become too small for the strategy to go on, it begins anew at a random place.
+    The strategy (Hansen, "The CMA evolution strategy: a tutorial", 2016) is replayed over the
+    trials of the study, one generation at a time in the order of proposal, so that nothing has to
+    be kept between proposals. Its individuals are the candidates that were tried. When its steps
+    become too small, it restarts at a random point.
     """
     settled = [number for number in state.taken if number in state.times_s]
     if len(state.taken) < _SPREAD_TRIALS or not state.fastest(1):
@@ -58,7 +58,7 @@ def _begin(mean: Floats, seeds: np.random.Generator) -> CMA:
 
 
 def _costs(state: SearchState, settled: list[int]) -> dict[int, float]:
-    """Logarithms of the times; a failure costs more than the slowest, and how much is all one."""
+    """Logarithms of the times; a failure costs more than the slowest (CMA-ES only uses ranks)."""
     timed = {n: math.log(t) for n in settled if (t := state.times_s[n]) is not None}
     failure = max(timed.values()) + 1
     return {number: timed.get(number, failure) for number in settled}

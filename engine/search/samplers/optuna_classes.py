@@ -1,4 +1,4 @@
-"""Samplers of Optuna's, and of anybody's made for it, by the dotted name of their class."""
+"""Optuna samplers, and samplers made for Optuna, by the dotted name of their class."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["imported_sampler", "uses_ranks"]
 def imported_sampler(name: str) -> Callable[[SearchState], BaseSampler]:
     """Makes the sampler of a class such as "optuna.samplers.NSGAIISampler", with its defaults.
 
-    One is made for each proposal, with a seed of its own where it takes one; what it keeps, it has
-    to keep with its study's trials, as Optuna's own samplers do.
+    A new one is made for each proposal, with its own seed if it takes one. It has to keep its state
+    in its study's trials, as Optuna's own samplers do.
 
     Raises:
-        UserError: where there is no such class, it is no sampler, or it cannot be made.
+        UserError: if there is no such class, it is not a sampler, or it cannot be made.
     """
     sampler_class = _imported(name)
     parameters = inspect.signature(sampler_class).parameters
@@ -53,7 +53,7 @@ def imported_sampler(name: str) -> Callable[[SearchState], BaseSampler]:
 
 
 def uses_ranks(name: str) -> bool:
-    """Whether ordered parameters are numbers to it, as most samplers expect; not so to TPE."""
+    """Whether it sees ordered parameters as numbers, as most samplers do; TPE does not."""
     return not issubclass(_imported(name), TPESampler)
 
 
@@ -67,7 +67,7 @@ def _imported(name: str) -> type[BaseSampler]:
             "optuna.samplers.NSGAIISampler"
         ) from error
     if not (inspect.isclass(found) and issubclass(found, BaseSampler)):
-        raise UserError(f"{name} is no sampler: it has to be a class made from {_BASE}")
+        raise UserError(f"{name} is not a sampler: it has to be a subclass of {_BASE}")
     return found
 
 

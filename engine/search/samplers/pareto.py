@@ -1,4 +1,4 @@
-"""The sampler for several objectives: a Gaussian process for each, and the volume to be gained."""
+"""The sampler for several objectives: a surrogate of each, and the hypervolume to gain."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 _SPREAD_TRIALS = 5
 
 # The reference point lies so many standard deviations beyond the worst of each objective, so that
-# the ends of the front count too.
+# the ends of the front contribute too.
 _BEYOND = 0.1
 
 # Gains are compared to so many decimals, so that sums in another order do not change a choice.
@@ -29,11 +29,11 @@ _GAIN_DECIMALS = 9
 
 
 class ParetoSearch:
-    """Proposes the free candidate whose expected gain in hypervolume is the highest.
+    """Proposes the free candidate with the highest expected hypervolume improvement.
 
-    Objectives are standardised logarithms. None of them is held back, since what is slow may lie on
-    the front; a failure counts as the worst of each. Soft rules are about times, and the search for
-    small code takes no notice of them.
+    Objectives are standardised logarithms. They are not clipped, since a slow configuration may lie
+    on the Pareto front; a failure counts as the worst of each. Soft rules are about times and are
+    ignored here.
     """
 
     def __init__(self) -> None:

@@ -25,7 +25,7 @@ from foundation.errors import UserError, nearest
 
 __all__ = ["SAMPLERS", "sampler_named"]
 
-# Samplers with a model of the history; the others only try its fastest.
+# Samplers that learn from a transfer model; the others only try the fastest of a history.
 _WITH_TRANSFER = ("auto", "gp")
 
 # A new sampler is one file and one line here: any of Optuna's, or a function of the search state.
@@ -41,7 +41,7 @@ SAMPLERS: Mapping[str, Callable[[], SamplerFactory]] = {
     "random": lambda: choosing(random),
 }
 
-# What goes with several objectives. All others look at the time alone.
+# Samplers for several objectives. All others minimise the time alone.
 _WITH_SEVERAL: Mapping[str, Callable[[], SamplerFactory]] = {
     "auto": lambda: choosing(ParetoSearch()),
     "spread": SAMPLERS["spread"],
@@ -51,20 +51,19 @@ _WITH_SEVERAL: Mapping[str, Callable[[], SamplerFactory]] = {
 
 
 def sampler_named(name: str, objectives: int = 1) -> Sampler:
-    """The sampler with this name of ours, or the dotted name of a class, made anew.
+    """A new sampler by its name here, or by the dotted name of a class.
 
     Args:
         name: its name.
-        objectives: how many the study has.
+        objectives: how many objectives the study has.
 
     Raises:
-        UserError: where there is none, which names the nearest, and where it is one that does not
-            go with several objectives.
+        UserError: if there is none, naming the nearest, or if it cannot handle several objectives.
     """
     if objectives > 1:
         if name not in _WITH_SEVERAL:
             raise UserError(
-                f"the sampler {name} looks at the time alone: with several objectives choose one "
+                f"the sampler {name} minimises the time alone: for several objectives choose one "
                 f"of {', '.join(_WITH_SEVERAL)}"
             )
         return Sampler(_WITH_SEVERAL[name]())

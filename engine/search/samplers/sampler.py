@@ -17,7 +17,7 @@ from foundation.config import ParameterValue
 __all__ = ["Combination", "Sampler", "SamplerFactory", "after_spread", "choosing", "combining"]
 
 # Trials that spread over the space before a model or a population takes over. Few, since budgets
-# are 50 to 200; one for each parameter or so is what a first model needs.
+# are 50 to 200 trials; a first model needs about one trial per parameter.
 _SPREAD_TRIALS = 10
 
 Combination = Mapping[str, ParameterValue]
@@ -26,11 +26,11 @@ SamplerFactory = Callable[[SearchState], BaseSampler]
 
 @dataclass(frozen=True)
 class Sampler:
-    """What proposes.
+    """A sampler of one search.
 
     Args:
         make: makes one of Optuna's samplers for one proposal.
-        uses_ranks: whether ordered parameters are numbers to it, as of `Encoding`.
+        uses_ranks: whether it sees ordered parameters as numbers; see `Encoding`.
         uses_history: whether it learns from the transfer model of a history.
     """
 

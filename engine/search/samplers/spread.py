@@ -1,4 +1,4 @@
-"""Proposals that spread over a space, before there is anything to learn from."""
+"""Proposals that spread evenly over a space."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from engine.search.model.search_state import SearchState
 
 __all__ = ["spread", "spread_evenly"]
 
-# Candidates drawn for each trial of the spread start; the one farthest from all tried is taken.
-# More would push every start into the corners of the space.
+# Candidates drawn for each trial. More would push every start into the corners of the space.
 _SPREAD_DRAWS = 10
 
 
 def spread(state: SearchState) -> int:
-    """Of a few free candidates, the one farthest from all that were taken before.
+    """Of a few random free candidates, the one farthest from all that were taken before.
 
-    Those that fewest soft rules doubt come first. This is Mitchell's best-candidate sampling
-    (SIGGRAPH 1991) over the valid configurations.
+    Candidates that violate the fewest soft rules come first. This is Mitchell's best-candidate
+    sampling (SIGGRAPH 1991) over the valid configurations.
     """
     free = np.flatnonzero(state.free)
     soft_violations = state.candidates.soft_violations[free]
@@ -33,9 +32,9 @@ def spread_evenly(state: SearchState) -> int:
 
 
 def _farthest(state: SearchState, numbers: npt.NDArray[np.int64]) -> int:
-    """The one of these candidates that is farthest from its nearest taken one; the first of equals.
+    """The candidate with the largest distance to its nearest taken one; the first of equals.
 
-    Where none is taken yet, the one farthest from the middle.
+    Before any is taken, the one farthest from the centre.
     """
     points = state.candidates.points
     taken = points[~state.free]
