@@ -1,4 +1,4 @@
-"""The leaders of a study measured again in turns: a winner, and what cannot be told from it."""
+"""The leaders of a study, measured again in turns: the winner, and the ties with it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["CONFIDENCE", "Comparison", "Contender", "compare", "leaders"]
 
 CONFIDENCE = 0.95
 
-# A leader is no longer measured where it is slower with this confidence: it is looked at several
-# times, and each look is a chance to be wrong.
+# A leader that is slower with this confidence is dropped. It is higher since the test is repeated
+# each round.
 _CONFIDENCE_TO_DROP = 0.99
 
 _MOST_LEADERS = 5
@@ -26,16 +26,16 @@ _MOST_ROUNDS = 12
 
 @dataclass(frozen=True)
 class Contender:
-    """A leader as the comparison saw it.
+    """A leader and its times in the comparison.
 
     Args:
         config: the configuration.
         time_s: estimate of its time.
         low_s, high_s: confidence interval of its time.
-        slower: by how much it is slower than the winner: 0.02 is two percent.
-        slower_low, slower_high: confidence interval of that; with a low end above 0 the two can be
-            told apart.
-        rounds: how often it was measured.
+        slower: how much slower it is than the winner: 0.02 is two percent.
+        slower_low, slower_high: confidence interval of that; above 0 the difference is
+            significant.
+        rounds: how many times it was measured.
     """
 
     config: Config
@@ -49,13 +49,13 @@ class Contender:
 
     @property
     def is_told_apart(self) -> bool:
-        """Whether it is slower than the winner beyond doubt."""
+        """Whether it is significantly slower than the winner."""
         return self.slower_low > 0
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What measuring the leaders again in turns showed.
+    """The comparison of the leaders.
 
     Args:
         contenders: the leaders, the winner first, then by time.
@@ -70,12 +70,12 @@ class Comparison:
 
     @property
     def winner(self) -> Contender:
-        """The fastest, as far as can be told."""
+        """The fastest leader."""
         return self.contenders[0]
 
     @property
     def ties(self) -> tuple[Contender, ...]:
-        """Those that cannot be told from the winner."""
+        """The leaders that are not significantly slower."""
         return tuple(c for c in self.contenders[1:] if not c.is_told_apart)
 
     def to_json(self) -> dict[str, object]:
@@ -85,41 +85,41 @@ class Comparison:
 
     @classmethod
     def from_json(cls, value: Mapping[str, object]) -> Comparison:
-        """What `to_json` made."""
+        """The inverse of `to_json`."""
         rows = value["contenders"]
         assert isinstance(rows, list)
         contenders = tuple(Contender(**{**row, "config": Config(row["config"])}) for row in rows)
         return cls(contenders, float(str(value["noise"])), float(str(value["confidence"])))
 
 
-# Measures configurations one after another, on one board, in the order given; a time in seconds for
-# each, or None where that was not to be.
+# Measures configurations one after another on one board, in the order given: a time in seconds for
+# each, or None if that failed.
 Round = Callable[[Sequence[Config]], Sequence[float] | None]
 
 
 def leaders(trials: Sequence[StoredTrial]) -> list[Config]:
-    """The configurations that may be the best of a study: the fastest, a few at most.
+    """The configurations that may be the fastest of a study.
 
-    None is left out for its time alone, since a search measures each in a job or two, and a time
-    may differ more from job to job than within one.
+    No threshold on the time applies: a search measures each in a job or two, and times may differ
+    more between jobs than within one.
     """
     timed = [(trial.time_s, trial.number, trial.config) for trial in trials if trial.time_s]
     return [config for _, _, config in sorted(timed)[:_MOST_LEADERS]]
 
 
 def compare(configs: Sequence[Config], measure: Round, seed: int) -> Comparison | None:
-    """Measure configurations in turns until the best is known, or as often as is worth it.
+    """Measure configurations in turns until one is significantly faster, or for the most rounds.
 
-    Each round measures those that are left once each, in a new order, so that what changes on the
-    board in the meantime meets all of them alike; what is compared is times of the same round.
+    Each round measures every remaining one once, in a new order, so that drift of the board affects
+    all of them alike; only times of the same round are compared.
 
     Args:
         configs: at least one.
         measure: measures one round.
-        seed: of the orders.
+        seed: of the random orders.
 
     Returns:
-        What was found, or None where too few rounds could be measured.
+        The comparison, or None if too few rounds could be measured.
     """
     rng = random.Random(seed)
     times: dict[Config, list[float]] = {config: [] for config in configs}
@@ -155,7 +155,7 @@ def _gap(times: Sequence[float], best: Sequence[float], confidence: float) -> In
 
 
 def _judged(times: Mapping[Config, Sequence[float]]) -> Comparison:
-    # Whoever was dropped has fewer rounds, and is slower than somebody who is left.
+    # A dropped one has fewer rounds, and is slower than one that remains.
     most = max(map(len, times.values()))
     whole = [config for config in times if len(times[config]) == most]
     winner = min(whole, key=lambda config: centre(times[config], CONFIDENCE).centre)

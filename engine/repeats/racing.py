@@ -1,4 +1,4 @@
-"""When repeating a measurement stops paying: a configuration that is plainly slower is let go."""
+"""Racing: repeat a measurement only while the configuration may be the fastest."""
 
 from __future__ import annotations
 
@@ -12,36 +12,35 @@ from rvv_runner.measurement import Measurement
 
 __all__ = ["Race", "noise_of"]
 
-# Timed runs of one job on a board. What differs from job to job (where memory lies, what else the
-# board does) is noise too, and jobs of many runs would hide it.
+# Timed runs per job. What differs between jobs (the placement of memory, other load) is noise too,
+# and jobs of many runs would hide it.
 _RUNS_A_JOB = 2
 
-# Any but the first configuration gets this part of the first one's runs at most. What cannot be
-# told from the best by then meets it once more when the leaders are compared.
+# Configurations other than the first get at most this part of its runs. Ties with the best are
+# resolved when the leaders are compared.
 _PART = 0.5
 
-# A configuration is let go where it is slower than the best by so many standard errors. That may
-# be wrong once in 160 times; it costs repetitions of a configuration that is no better anyway.
+# A configuration is dropped once it is slower than the best by so many standard errors: one-sided,
+# that is wrong about once in 160 times.
 _STANDARD_ERRORS = 2.5
 
-# The standard error of a median is so many times that of a mean (normal errors; with heavy tails
-# it is less).
+# The standard error of a median over that of a mean, for normal errors; less with heavy tails.
 _MEDIAN_ERROR = math.sqrt(math.pi / 2)
 
-# The median of the difference of two normal values, in their standard deviations.
+# The median absolute difference of two normal values, in their standard deviations.
 _MEDIAN_DIFFERENCE = 0.6745 * math.sqrt(2)
 
 
 class Race:
-    """Measures a configuration as often as it takes to see whether it can be the best.
+    """Repeats a measurement until the configuration is settled: the fastest, or slower.
 
-    The first configuration, from which the board's noise is learnt, gets all timed runs, two a job;
-    any other gets one job, and more where it cannot be told from the best so far. Where the runs of
-    a configuration are the same to the bit, the board repeats itself and more would tell nothing.
+    The first configuration, which the board's noise is estimated from, gets all timed runs, two per
+    job. Any other gets one job, and more while it is not significantly slower than the best so far.
+    If the runs of a configuration are identical, the board is deterministic and one job is enough.
     Methods may be called from any thread.
 
     Args:
-        most: timed runs of the first configuration; one where the board is known to repeat itself.
+        most: timed runs of the first configuration; one if the board is deterministic.
     """
 
     def __init__(self, most: int) -> None:
@@ -50,7 +49,7 @@ class Race:
         self._known: list[Sequence[float]] = []
 
     def learn(self, times_s: Sequence[float]) -> None:
-        """Timed runs of one configuration, in seconds; none where it failed."""
+        """Take the timed runs of one configuration in seconds; none if it failed."""
         if times_s:
             with self._lock:
                 self._known.append(tuple(times_s))
@@ -61,7 +60,7 @@ class Race:
         The counters are those of the first runs.
 
         Args:
-            run: measures the configuration with so many timed runs.
+            run: measures the configuration with a number of timed runs.
         """
         measurement: Measurement | None = None
         for total in self._totals():
@@ -94,7 +93,7 @@ class Race:
 
 
 def _is_plainly_slower(jobs_s: Sequence[float], best_s: Sequence[float], noise: float) -> bool:
-    """Whether one configuration's median is above another's by more than noise explains.
+    """Whether one configuration's median exceeds another's by more than noise explains.
 
     Args:
         jobs_s, best_s: times of their jobs in seconds.
@@ -106,7 +105,7 @@ def _is_plainly_slower(jobs_s: Sequence[float], best_s: Sequence[float], noise: 
 
 
 def _by_job(times_s: Sequence[float]) -> list[float]:
-    """The median time of each job, from the timed runs of all of them."""
+    """The median time of each job."""
     starts = range(0, len(times_s), _RUNS_A_JOB)
     return [statistics.median(times_s[start : start + _RUNS_A_JOB]) for start in starts]
 
@@ -114,14 +113,14 @@ def _by_job(times_s: Sequence[float]) -> list[float]:
 def noise_of(series: Iterable[Sequence[float]]) -> float:
     """Standard deviation of the logarithm of one time: 0.02 is noise of two percent.
 
-    It comes from the median difference of neighbouring times of one configuration, so that neither
-    a few wild ones nor a slow drift of the board count.
+    It comes from the median difference of successive times of one configuration, so that outliers
+    and slow drift of the board do not count.
 
     Args:
-        series: for each configuration its times in seconds, in the order of running.
+        series: for each configuration its times in seconds, in order.
 
     Returns:
-        The noise, 0.0 where no configuration was timed twice.
+        The noise; 0.0 if no configuration was timed twice.
     """
     differences = [
         abs(math.log(later / earlier))

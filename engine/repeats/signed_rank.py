@@ -1,4 +1,4 @@
-"""An estimate with a confidence interval that a few wild values cannot spoil."""
+"""A robust estimate with a confidence interval: Wilcoxon's signed ranks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Interval", "centre", "fewest_values"]
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate of where values are centred, and where the true centre lies.
+    """An estimate of the centre of values, and its confidence interval.
 
     Args:
         centre: the estimate.
@@ -26,7 +26,7 @@ class Interval:
 
 
 def centre(values: Sequence[float], confidence: float) -> Interval:
-    """Where symmetrically spread values are centred, however heavy their tails.
+    """The centre of symmetrically distributed values, even with heavy tails.
 
     The estimate is Hodges and Lehmann's, the median of the means of all pairs (a value with itself
     included), and the interval the exact one that belongs to Wilcoxon's signed-rank test

@@ -1,4 +1,4 @@
-"""What earlier studies of the same kernel found: where a new study begins to look."""
+"""Warm start: the nearest earlier study of the same kernel, and its trials."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["PastStudy", "history_of"]
 
 _HISTORY = "history"  # name of the study's attribute
 
-# Correct trials that a study has to have before its best says anything, and how many trials are
-# kept with the new study: the fastest half, and the latest others.
+# The fewest correct trials in a study worth starting from, and how many of its trials are kept with
+# the new study: the fastest half, and the latest of the others.
 _FEWEST_TRIALS = 5
 _KEPT_TRIALS = 200
 
-# How far away a study is, in doublings of one dimension of the problem. By judgement: on another
-# board most of what decides a block's size differs, with another compiler little does.
+# Distances of a study, in doublings of one dimension. Chosen by hand: another board changes most of
+# what determines the best blocks, another toolchain little.
 _ANOTHER_DTYPE = 1.0
 _ANOTHER_DEVICE = 3.0
 _ANOTHER_TOOLCHAIN = 0.25
@@ -28,10 +28,10 @@ _ANOTHER_TOOLCHAIN = 0.25
 
 @dataclass(frozen=True)
 class PastStudy:
-    """Trials of a study, as what another one begins with.
+    """Trials that another study warm-starts from.
 
-    Its times were taken at another shape, on another board or with another compiler; they order
-    its configurations and are never results of the study that begins with them.
+    The times are from another shape, board or toolchain. They rank its configurations and are never
+    results of the study that starts from them.
 
     Args:
         name: of the study they are from.
@@ -49,19 +49,18 @@ class PastStudy:
 def history_of(
     stored: StoredTrials, identity: StudyIdentity, *, may_warm_start: bool = True
 ) -> PastStudy | None:
-    """What a study began with: the nearest study in its storage at that time, or None.
+    """The study that a study warm-starts from: the nearest in its storage when it began, or None.
 
-    It is looked for when a study begins, and stored with it, so that a study that is gone on with
-    stays what it was.
+    The choice is stored with the study, so that resuming it does not change it.
 
     Args:
         stored: the study.
         identity: what it is about.
-        may_warm_start: where it begins now, whether it may begin with another.
+        may_warm_start: whether a study that begins now may start from another.
     """
     known = stored.attribute(_HISTORY)
     if known is None and not stored.is_empty:
-        return None  # It began without one.
+        return None  # It started cold.
     if known is None:
         nearest = _nearest(stored, identity) if may_warm_start else None
         known = {} if nearest is None else nearest.to_json()
@@ -73,7 +72,7 @@ def history_of(
 
 
 def _nearest(stored: StoredTrials, identity: StudyIdentity) -> PastStudy | None:
-    """The nearest study with enough trials; among equally near ones the one with most."""
+    """The nearest study with enough correct trials; of equally near ones, the one with most."""
     found: list[tuple[float, int, PastStudy]] = []
     for name, attributes in stored.other_studies():
         away = _distance(identity, attributes)
@@ -97,7 +96,7 @@ def _kept(trials: Iterable[StoredTrial]) -> tuple[tuple[Config, float | None], .
 
 
 def _distance(identity: StudyIdentity, attributes: Mapping[str, object]) -> float | None:
-    """How far a study with these attributes is away, or None where it is of no use."""
+    """The distance of a study with these attributes, or None if it is about something else."""
     shape = attributes.get("shape")
     if (
         attributes.get("format_version") != FORMAT_VERSION

@@ -1,4 +1,4 @@
-"""Several objectives at once: their names, and what no trial beats."""
+"""Objectives: their names, and the Pareto front."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import numpy as np
 
 __all__ = ["CODE_BYTES", "TIME_S", "Values", "front"]
 
-# Objectives by name, all to be made small. The time is always there, and the first.
+# Objectives by name, all minimised. The time is always the first.
 TIME_S = "time_s"
 CODE_BYTES = "code_bytes"
 
-# The objectives of one trial, in the order of its study; all positive.
+# The objectives of one trial in the order of its study, all positive.
 Values = tuple[float, ...]
 
 
 def front(points: Sequence[Values]) -> list[int]:
-    """Places of the points that no other dominates: is at most as large in all, smaller in one."""
+    """Places of the points on the Pareto front: no other is as small in all and smaller in one."""
     values = np.array(points)
     return [
         place

@@ -1,4 +1,4 @@
-"""Which process measures a trial, and whether it is still alive to finish it."""
+"""The process that measures a trial, and whether it is still alive."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pathlib import Path
 
 __all__ = ["Owner"]
 
-# Nothing can be known of a process on another machine, so its trial is given up after a time that
-# no measurement takes.
+# Whether a process on another machine is alive cannot be known, so its trial is given up after a
+# time that no measurement takes.
 _UNREACHABLE_AFTER = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
 class Owner:
-    """A process, told apart from a later one that was given the same number.
+    """A process, distinct from a later one with the same id.
 
     Args:
         host: name of its machine.
-        boot_id: Linux's name of the machine's current run; a new one means all before it is gone.
-        pid: its number.
-        start_ticks: when it began, in clock ticks since boot.
+        boot_id: Linux's id of the machine's current boot, which ends all earlier processes.
+        pid: its id.
+        start_ticks: when it started, in clock ticks since boot.
     """
 
     host: str
@@ -34,13 +34,13 @@ class Owner:
 
     @classmethod
     def this_process(cls) -> Owner:
-        """The process that asks."""
+        """The calling process."""
         pid = os.getpid()
         return cls(socket.gethostname(), _boot_id(), pid, _start_ticks(pid) or 0)
 
     @classmethod
     def from_json(cls, value: object) -> Owner | None:
-        """What `to_json` made, or None where it is something else."""
+        """The inverse of `to_json`, or None for anything else."""
         match value:
             case {
                 "host": str(host),
@@ -56,7 +56,7 @@ class Owner:
         return asdict(self)
 
     def is_dead(self, age: timedelta) -> bool:
-        """Whether the process that began a trial `age` ago can no longer finish it."""
+        """Whether the process that started a trial `age` ago can no longer finish it."""
         if self.host != socket.gethostname():
             return age > _UNREACHABLE_AFTER
         return self.boot_id != _boot_id() or _start_ticks(self.pid) != self.start_ticks
@@ -67,7 +67,7 @@ def _boot_id() -> str:
 
 
 def _start_ticks(pid: int) -> int | None:
-    """Field 22 of /proc/PID/stat (see proc(5)), or None where there is no such process."""
+    """Field 22 of /proc/PID/stat (see proc(5)), or None if there is no such process."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):

@@ -1,4 +1,4 @@
-"""A study that outlives the process: opening it, going on with it, refusing what is not ours."""
+"""Stored studies: create one, resume one, refuse one that is about something else."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ __all__ = [
 ]
 
 # One file for all studies, so that one optuna-dashboard shows them side by side.
-# Of what is stored with studies and trials; a change that older code would misread raises it.
+# The format of what is stored. Raise it if older code would misread a change.
 FORMAT_VERSION = 2
 
 
 @dataclass(frozen=True)
 class StudyIdentity:
-    """What a study is about; times of two studies that differ here are never mixed.
+    """What a study is about. Times of studies that differ in this are never mixed.
 
     Args:
         kernel: the kernel's name.
         shape: size of each dimension.
         dtype: element type.
-        device: what measures.
-        sampler: name of the sampler; only for the study's own name, since what one sampler
-            measured serves another as well.
-        made_with: what else decides the times, by what people call it ("board model", "compiler");
-            short texts that change where it does.
-        more_shapes: other shapes, where the study is about one configuration for all of them.
-        objectives: names of what is to be made small, the time first.
+        device: what measures it.
+        sampler: name of the sampler. It is only part of the study's name: any sampler can use
+            the trials of another.
+        made_with: what else determines the times, by name ("board model", "compiler"); each a
+            short text that changes with it.
+        more_shapes: the other shapes of a study that looks for one configuration for several.
+        objectives: names of the objectives to minimise, the time first.
     """
 
     kernel: str
@@ -66,14 +66,14 @@ class StudyIdentity:
 
     @property
     def shapes(self) -> tuple[Mapping[str, int], ...]:
-        """Every shape that it is about."""
+        """Every shape of the study."""
         return (self.shape, *self.more_shapes)
 
     @property
     def name(self) -> str:
-        """The study's name where the user gives none: "matmul-M256-fp32-emulated:x60-tpe-1f0c2a9b".
+        """The study's default name: "matmul-M256-fp32-emulated:x60-tpe-1f0c2a9b".
 
-        It ends in a digest of `made_with`: with another compiler or board model a new study begins
+        It ends in a digest of `made_with`: another compiler or board model starts a new study
         beside the old one.
         """
         made_with = hashlib.sha256(json.dumps(dict(self.made_with), sort_keys=True).encode())
@@ -96,9 +96,9 @@ class StudyIdentity:
         return "-".join((self.kernel, *sizes, self.dtype, self.device, self.sampler, *several))
 
     def attributes(self) -> dict[str, object]:
-        """What is stored with the study, and has to be the same to go on with it.
+        """What is stored with the study and has to be the same to resume it.
 
-        Of several shapes it is a list, which is how a reader sees that times are of all of them.
+        The shape is a list if there are several, which tells readers that times are joint.
         """
         shapes = [dict(shape) for shape in self.shapes]
         return {
@@ -114,18 +114,18 @@ class StudyIdentity:
 def open_study(
     storage: str, identity: StudyIdentity, space: SearchSpace, name: str | None = None
 ) -> StoredTrials:
-    """Create a study, or go on with the one of that name; trials of dead processes are given back.
+    """Create a study, or resume the one of that name; trials of dead processes are given back.
 
     Args:
         storage: path of a journal file, or one of Optuna's URLs ("sqlite:///tuner.db",
             "mysql://...", "redis://...").
         identity: what the study is about.
-        space: what it searches; a fingerprint is stored, for people.
-        name: the study's name, where it is not to be the identity's.
+        space: the search space; its fingerprint is stored for people to compare.
+        name: the study's name; None for the identity's.
 
     Raises:
-        UserError: where the storage cannot be opened, or holds under this name something that
-            another version or another command made; nothing has been changed then.
+        UserError: if the storage cannot be opened, or its study of this name is from another
+            version or about something else. Then nothing is changed.
     """
     with _as_user_error(storage):
         with _alone_in(storage):
@@ -143,7 +143,7 @@ def open_study(
 
 
 def read_studies(storage: str) -> list[StoredTrials]:
-    """Every study of this format in a storage, to be read; nothing is made where there is none.
+    """Every study of this format in a storage, for reading; nothing is created.
 
     Raises:
         UserError: where the storage cannot be opened.
@@ -177,7 +177,7 @@ def _open_storage(storage: str) -> BaseStorage:
 
 @contextmanager
 def _alone_in(storage: str) -> Iterator[None]:
-    """Keep other processes from opening a SQLite file: two would make the same tables in it.
+    """Keep other processes from opening a SQLite file, since two would create the same tables.
 
     The lock is on its folder, so that no file is left behind.
     """
@@ -195,22 +195,22 @@ def _alone_in(storage: str) -> Iterator[None]:
 
 @contextmanager
 def _as_user_error(storage: str) -> Iterator[None]:
-    """Turn what goes wrong with a storage into one sentence."""
+    """Turn any error of a storage into one sentence."""
     try:
         yield
     except UserError:
         raise
     except Exception as error:
-        # Each database driver has exceptions of its own, so there is no shorter list of types.
+        # Each database driver has its own exceptions, so there is no shorter list of types.
         reason = (str(error).splitlines() or [type(error).__name__])[0].strip().rstrip(".")
         raise UserError(
             f"the storage {storage} cannot be used ({reason}): give --storage the path of a "
-            "journal file, which is made where there is none, or a URL of Optuna's"
+            "journal file, which is created if missing, or an Optuna storage URL"
         ) from error
 
 
 def _check_is_ours(storage: BaseStorage, name: str, identity: StudyIdentity) -> None:
-    """Refuse a study of this name that another version, or a command for another problem, made."""
+    """Refuse a study of this name that is from another version or about something else."""
     study = next((s for s in storage.get_all_studies() if s.study_name == name), None)
     if study is None:
         return
@@ -250,14 +250,14 @@ def _other_toolchain(name: str, stored: Mapping[str, str], current: Mapping[str,
 
 
 def _spelt(value: object) -> str:
-    """A value as the user would have written it: "M=256,N=512"."""
+    """A value as users write it: "M=256,N=512"."""
     if isinstance(value, list):
         return " and ".join(map(_spelt, value))
     return shape_text(value) if isinstance(value, Mapping) else str(value)
 
 
 def _fingerprint(space: SearchSpace) -> str:
-    """Changes where parameters, their values or the names of rules do."""
+    """A digest of the parameters, their values and the names of the rules."""
     described = {
         "parameters": {parameter.name: parameter.values for parameter in space.parameters},
         "rules": [rule.name for rule in space.rules],

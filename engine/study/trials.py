@@ -1,4 +1,4 @@
-"""The trials of one study in Optuna's storage, as the search reads and writes them."""
+"""The stored trials of one study, as the search reads and writes them."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from search_spaces.space import Parameter, Rule, SearchSpace
 
 __all__ = ["StoredTrial", "StoredTrials", "make_study"]
 
-# Optuna reports every study and trial it makes; what the user should see is printed elsewhere.
+# Optuna logs every study and trial that it creates; users see the progress of the run instead.
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
 @dataclass(frozen=True)
 class StoredTrial:
-    """A trial as the storage knows it.
+    """A trial in the storage.
 
     Args:
         number: its place in the study, from 0.
-        config: what was tried; parameters may be missing where another program made the trial.
+        config: what was tried; parameters may be missing if another program made the trial.
         status: None while it is being measured. "constraint" marks a combination that the sampler
-            wanted and a rule forbids; "board" one that was given back without an outcome.
-        time_s: its time, where the status is "correct".
+            proposed and a rule forbids; "board" a trial that was given back without an outcome.
+        time_s: its time if the status is "correct".
         attributes: what was stored with it; JSON values only.
         values: all objectives of the study, the time first; empty unless the status is "correct".
     """
@@ -60,25 +60,25 @@ class StoredTrial:
 
     @property
     def code_bytes(self) -> int | None:
-        """Size of the kernel's machine code; None where it is not known."""
+        """Size of the kernel's machine code; None if unknown."""
         stored = self.attributes.get(CODE_BYTES)
         return stored if isinstance(stored, int) else None
 
     @property
     def times_s(self) -> tuple[float, ...]:
-        """Its timed runs in seconds, in the order of running; empty where none are stored."""
+        """Its timed runs in seconds, in order; empty if none are stored."""
         stored = self.attributes.get("times_s")
         return tuple(map(float, stored)) if isinstance(stored, list | tuple) else ()
 
     @property
     def sampler_notes(self) -> Mapping[str, object]:
-        """What the sampler that proposed it noted."""
+        """The notes of the sampler that proposed it."""
         notes = self.attributes.get("sampler_notes")
         return notes if isinstance(notes, Mapping) else {}
 
     @property
     def was_started(self) -> bool:
-        """Whether somebody set out to measure it."""
+        """Whether a process started to measure it."""
         return "owner" in self.attributes
 
 
@@ -89,12 +89,12 @@ class StoredTrials:
 
     Args:
         study: the study; every direction of it is "minimize", and the first is the time's.
-        storage: where it is stored.
-        artifacts_dir: where the files that go with trials are kept.
+        storage: the storage that holds it.
+        artifacts_dir: folder of the files that belong to trials.
     """
 
     def __init__(self, study: optuna.Study, storage: BaseStorage, artifacts_dir: Path) -> None:
-        # Proposals are made elsewhere; TPE, the default, would look at every trial for nothing.
+        # The search proposes; Optuna's default, TPE, would read every trial for nothing.
         study.sampler = RandomSampler(seed=0)
         self._study = study
         self._storage = storage
@@ -113,7 +113,7 @@ class StoredTrials:
 
     @property
     def objectives(self) -> tuple[str, ...]:
-        """Names of what is to be made small, the time first."""
+        """Names of the objectives to minimise, the time first."""
         return self._objectives
 
     @property
@@ -130,16 +130,16 @@ class StoredTrials:
         self._study.set_user_attr(name, value)
 
     def names_in_storage(self) -> list[str]:
-        """Names of all studies that are stored in the same place, sorted."""
+        """Names of all studies in the same storage, sorted."""
         return sorted(study.study_name for study in self._storage.get_all_studies())
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was ever tried in the study."""
+        """Whether the study has no trials."""
         return self._storage.get_n_trials(self._study_id) == 0
 
     def other_studies(self) -> list[tuple[str, Mapping[str, object]]]:
-        """Name and attributes of every other study that is stored in the same place."""
+        """Name and attributes of every other study in the same storage."""
         return [
             (study.study_name, study.user_attrs)
             for study in self._storage.get_all_studies()
@@ -147,12 +147,12 @@ class StoredTrials:
         ]
 
     def trials_of(self, study_name: str) -> list[StoredTrial]:
-        """All trials of a study that is stored in the same place."""
+        """All trials of a study in the same storage."""
         study_id = self._storage.get_study_id_from_name(study_name)
         return [_stored_trial(t) for t in self._storage.get_all_trials(study_id, deepcopy=False)]
 
     def changes(self) -> Iterator[StoredTrial]:
-        """Trials that are new or have come to an end since the last call, in order of number."""
+        """Trials that are new or have ended since the last call, in order of number."""
         trials = self._study.get_trials(deepcopy=False)
         ended = [number for number in self._unfinished if trials[number].state.is_finished()]
         new = range(self._seen, len(trials))
@@ -162,7 +162,7 @@ class StoredTrials:
         return (_stored_trial(trials[number]) for number in [*sorted(ended), *new])
 
     def forbid(self, config: Config, rule: Rule, space: SearchSpace) -> int:
-        """Record a combination that the sampler wanted and a rule forbids; the trial's number."""
+        """Record a combination that the sampler proposed and a rule forbids; the trial's number."""
         attributes = {"status": "constraint", "constraint": rule.name, "reason": rule.reason}
         return self._add(config, space, TrialState.PRUNED, attributes)
 
@@ -171,8 +171,8 @@ class StoredTrials:
 
         Args:
             config: the configuration.
-            space: what it is from.
-            notes: the sampler's, JSON values only.
+            space: its search space.
+            notes: the sampler's notes; JSON values only.
         """
         attributes: dict[str, object] = {"owner": self._owner.to_json()}
         if notes:
@@ -189,7 +189,7 @@ class StoredTrials:
         note: str = "",
         files: Sequence[Path] = (),
     ) -> int:
-        """Record the outcome of a trial that `start` began; its number, which may be a new one.
+        """Record the outcome of a trial that `start` opened; its number, which may be a new one.
 
         The outcome stands in the storage once this returns; a process killed before that leaves
         the trial running, for the next to sweep.
@@ -197,7 +197,7 @@ class StoredTrials:
         Args:
             number: what `start` gave.
             time_s: in seconds, for the status "correct".
-            status: what became of it.
+            status: how it ended.
             attributes: stored with it, further objectives among them; JSON values only.
             note: Markdown that optuna-dashboard shows with the trial.
             files: copied to the artifacts, where optuna-dashboard offers them.
@@ -216,7 +216,7 @@ class StoredTrials:
         return self._storage.get_trial_number_from_id(trial_id)
 
     def sweep(self) -> int:
-        """Give back the trials that run in processes which are dead; how many there were."""
+        """Give back the trials of dead processes; how many there were."""
         dead = [
             trial
             for trial in self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
@@ -225,19 +225,19 @@ class StoredTrials:
         ]
         for trial in dead:
             trial_id = self._trial_id(trial.number)
-            # Another process that opens the study in this moment may be faster.
+            # Another process that opens the study now may be faster.
             with suppress(UpdateFinishedTrialError):
                 self._storage.set_trial_user_attr(trial_id, "status", "board")
-                self._storage.set_trial_user_attr(trial_id, "reason", "its process came to an end")
+                self._storage.set_trial_user_attr(trial_id, "reason", "its process died")
                 self._storage.set_trial_state_values(trial_id, TrialState.FAIL)
         return len(dead)
 
     def _trial_id(self, number: int) -> int:
-        """Optuna's id of a trial, which differs from its number where there are several studies."""
+        """Optuna's id of a trial, which differs from its number if there are several studies."""
         return self._storage.get_trial_id_from_study_id_trial_number(self._study_id, number)
 
     def _running(self, number: int) -> int:
-        """The id of a trial that `start` began.
+        """The id of a trial that `start` opened.
 
         Where another machine took this process for dead and gave the trial back, it is begun again
         under a new number, so that its outcome still counts.
@@ -284,7 +284,7 @@ class StoredTrials:
 
 
 def make_study(storage: BaseStorage, name: str | None, objectives: Sequence[str]) -> optuna.Study:
-    """A study with these objectives: a new one, or the one that has this name."""
+    """A study with these objectives: a new one, or the existing one of this name."""
     directions = [StudyDirection.MINIMIZE] * len(objectives)
     study = optuna.create_study(
         storage=storage, study_name=name, directions=directions, load_if_exists=True
@@ -321,7 +321,7 @@ def _status(trial: FrozenTrial) -> Status | None:
         case TrialState.PRUNED:
             return "constraint"
         case TrialState.FAIL:
-            # One that another program failed says nothing about its configuration.
+            # A trial that another program failed says nothing about its configuration.
             stored = trial.user_attrs.get("status")
             return cast(Status, stored) if stored in get_args(Status) else "board"
     return None
