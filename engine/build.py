@@ -9,15 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.arguments.options import add_storage_argument
 from engine.arguments.problem import add_kernel_arguments
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
+    integer,
     one_of,
-    positive_whole_number,
+    positive_integer,
     run_command,
-    whole_number,
 )
 from rvv_runner.devices import known_board, known_boards
 
@@ -33,10 +34,12 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _PROG = "engine.build"
-_DESCRIPTION = "Builds configurations into a folder that runs on a board without this program."
+_DESCRIPTION = (
+    "Builds configurations into a folder that runs on a board without this program installed."
+)
 _EPILOG = (
-    "See docs/by_hand.md. Exit status: 0 where something was built, 1 where nothing could be, 2 "
-    "for a mistake in the command."
+    "See docs/by_hand.md. Exit status: 0 if a configuration was built, 1 if none could be, 2 for a "
+    "mistake in the command."
 )
 _DEFAULT_BOARD = "x60"
 
@@ -54,30 +57,41 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
     add_kernel_arguments(parser)
     add = parser.add_argument
-    add("--out", metavar="DIR", type=Path, required=True, help="a new folder")
+    add("--out", metavar="DIR", type=Path, required=True, help="the folder to create")
     add(
         "--board",
         metavar="NAME",
         type=one_of("board", known_boards),
         default=_DEFAULT_BOARD,
-        help=f"what it will run on: one of {', '.join(known_boards())} (default: %(default)s)",
+        help=f"the board it will run on: one of {', '.join(known_boards())} (default: %(default)s)",
     )
     add(
         "--proposals",
         metavar="N",
-        type=positive_whole_number,
-        help="the next N that the study would try (default: every valid configuration)",
+        type=positive_integer,
+        help="only the next N that the study would try (default: every valid configuration)",
     )
-    add("--sampler", metavar="NAME", default="auto", help="of the study (default: %(default)s)")
-    add("--seed", metavar="N", type=whole_number, default=0, help="of the sampler")
-    add("--storage", metavar="URL", help="of the study (default: studies/tuner.journal)")
+    add(
+        "--sampler",
+        metavar="NAME",
+        default="auto",
+        help="sampler of the study (default: %(default)s)",
+    )
+    add(
+        "--seed",
+        metavar="N",
+        type=integer,
+        default=0,
+        help="seed of the sampler (default: %(default)s)",
+    )
+    add_storage_argument(parser)
     add("--study", metavar="NAME", help="name of the study (default: made from the problem)")
     add(
         "--jobs",
         metavar="N",
-        type=positive_whole_number,
+        type=positive_integer,
         default=len(os.sched_getaffinity(0)),
-        help="builds at once (default: one a core)",
+        help="builds at once (default: one per core)",
     )
     return parser.parse_args(argv)
 
@@ -110,13 +124,15 @@ def _open_study(
     from engine.by_hand.study_file import StudyFile
     from engine.run.tuning import identity_of
     from engine.search import Search
-    from engine.study.location import DEFAULT_STORAGE
+    from engine.study.location import is_url
     from engine.study.storage import open_study
     from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore
     from engine.workers.kernel_builder import BuildRequest
 
     space = problem.space(info)
-    storage = arguments.storage or str(Path(DEFAULT_STORAGE).resolve())
+    # The folder may be collected from elsewhere.
+    named = arguments.storage
+    storage = named if is_url(named) else str(Path(named).resolve())
     identity = identity_of(problem, info, arguments.sampler)
     stored = open_study(storage, identity, space, arguments.study)
     study_file = StudyFile(

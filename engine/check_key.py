@@ -31,12 +31,12 @@ __all__ = ["main"]
 
 _PROG = "engine.check_key"
 _DESCRIPTION = (
-    "Tunes each shape and its sizes rounded up to powers of two, and measures the second winner at "
-    "the first shape: what using it there costs."
+    "Measures what the power-of-two key costs: tunes each shape, tunes its sizes rounded up to "
+    "powers of two, and runs that winner at the shape itself."
 )
 _EPILOG = (
-    "engine.lookup reads the outcome in the studies. Exit status: 0 where no shape costs more than "
-    "the limit, 1 where one does, 2 for a mistake in the command."
+    "engine.lookup reads the result from the studies. Exit status: 0 if no shape costs more than "
+    "the limit, 1 if one does, 2 for a mistake in the command."
 )
 
 
@@ -70,7 +70,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         metavar="PERCENT",
         type=percentage,
         default="5",
-        help="what the key may cost (default: %(default)s)",
+        help="the most that the key may cost (default: %(default)s)",
     )
     add_storage_argument(parser)
     add_work_arguments(parser)
@@ -89,7 +89,7 @@ def _check(arguments: argparse.Namespace) -> tuple[list[KeyCost], bool]:
     problems = _problems(arguments)
     keys = {_key(problem).name: _key(problem) for problem in problems}
     with ray_session(arguments.jobs, arguments.ray_address):
-        # The keys first: each shape then begins with what was quick there.
+        # The keys first, so that each shape warm-starts from its key.
         requests = [request_for(problem, arguments) for problem in (*keys.values(), *problems)]
         results = {result.problem.name: result for result in tune_each(requests)}
         for problem in problems:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _PROG = "engine.collect"
-_DESCRIPTION = "Takes what run_perf.py measured on a board back into the study."
+_DESCRIPTION = "Adds the measurements of run_perf.py on a board to the study."
 _EPILOG = "Exit status: 0 with results, 1 without any, 2 for a mistake."
 _OUTCOMES = ("correct", "wrong", "runtime", "timeout")  # others say nothing of a configuration
 
@@ -37,7 +37,9 @@ def main(argv: Sequence[str] | None) -> int:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
-    parser.add_argument("folder", metavar="DIR", type=Path, help="what engine.build made")
+    parser.add_argument(
+        "folder", metavar="DIR", type=Path, help="the folder that engine.build created"
+    )
     return parser.parse_args(argv)
 
 

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.arguments.options import add_storage_argument
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -19,9 +20,9 @@ __all__ = ["main"]
 _PROG = "engine.export"
 _DESCRIPTION = (
     "Writes DIR/STUDY/trials.csv, with every trial's configuration, time and counters, and "
-    "DIR/STUDY/high_correlations.csv, the counters that go with the time."
+    "DIR/STUDY/high_correlations.csv, the counters that correlate with run time."
 )
-_EPILOG = "Exit status: 0 where something was written, 1 where there was nothing, 2 for a mistake."
+_EPILOG = "Exit status: 0 if a table was written, 1 if there was nothing to write, 2 for a mistake."
 
 
 def main(argv: Sequence[str] | None) -> int:
@@ -33,13 +34,10 @@ def main(argv: Sequence[str] | None) -> int:
     arguments = _parse(argv)
     # Optuna and pandas take seconds to import: --help does not wait for them.
     from engine.results.trials_table import correlations, trials_table
-    from engine.study.location import DEFAULT_STORAGE
     from engine.study.storage import read_studies
     from foundation.errors import UserError, nearest
 
-    studies = {
-        stored.study_name: stored for stored in read_studies(arguments.storage or DEFAULT_STORAGE)
-    }
+    studies = {stored.study_name: stored for stored in read_studies(arguments.storage)}
     if arguments.study is not None and arguments.study not in studies:
         if not studies:
             raise UserError("the storage holds no study: tune something first, or give --storage")
@@ -56,7 +54,7 @@ def main(argv: Sequence[str] | None) -> int:
         related = correlations(table)
         high = related[related["correlation"].abs() > arguments.above]
         high.to_csv(folder / "high_correlations.csv", index=False)
-        found = f"{len(high)} of {len(related)} counters go with the time"
+        found = f"{len(high)} of {len(related)} counters correlate with run time"
         print(f"{folder}: {len(table)} trials, {found}")
         written += 1
     return EXIT_FOUND if written else EXIT_NOTHING_VALID
@@ -64,21 +62,21 @@ def main(argv: Sequence[str] | None) -> int:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
-    parser.add_argument("--storage", metavar="URL", help="of the studies, as engine.tune takes it")
-    parser.add_argument("--study", metavar="NAME", help="only this one (default: all)")
+    add_storage_argument(parser)
+    parser.add_argument("--study", metavar="NAME", help="export only this study (default: all)")
     parser.add_argument(
         "--out",
         metavar="DIR",
         type=Path,
         default=Path("studies/exports"),
-        help="where the tables go (default: %(default)s)",
+        help="folder to write the tables to (default: %(default)s)",
     )
     parser.add_argument(
         "--above",
         metavar="PERCENT",
         type=percentage,
         default="70",
-        help="Pearson's correlation, or minus it, that counts as high (default: %(default)s)",
+        help="the absolute Pearson correlation that counts as high (default: %(default)s)",
     )
     return parser.parse_args(argv)
 

@@ -18,7 +18,7 @@ from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
-    positive_whole_number,
+    positive_integer,
     run_command,
 )
 from foundation.errors import UserError
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _PROG = "engine.gemm"
-_DESCRIPTION = "Looks for the fastest configuration of matrix products C = A @ B."
+_DESCRIPTION = "Tunes matrix products C = A @ B: finds the fastest configuration for each size."
 _EPILOG = (
-    "See docs/jobs.md. Exit status: 0 where every size has a winner, or passed the check, 1 where "
-    "one does not, 2 for a mistake in the command or a file."
+    "See docs/jobs.md. Exit status: 0 if every size has a winner or passed the check, 1 if one "
+    "does not, 2 for a mistake in the command or a file."
 )
 _RESULTS = Path("tuning_results.yaml")
 
@@ -71,14 +71,18 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _add_size_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
-    for name, what in (("m", "rows of A and C"), ("n", "columns of B and C"), ("k", "of the sums")):
-        add(f"-{name}", metavar=name.upper(), type=positive_whole_number, help=what)
+    for name, what in (
+        ("m", "rows of A and C"),
+        ("n", "columns of B and C"),
+        ("k", "columns of A, rows of B: the reduction dimension"),
+    ):
+        add(f"-{name}", metavar=name.upper(), type=positive_integer, help=what)
     add("--gemm_size_file", metavar="YAML", type=Path, help="a list of sizes, or of results")
     add(
         "--kernel",
         metavar="KERNEL",
         type=kernel_name,
-        help="what multiplies, with sizes M, N and K (default: the file's, or matmul)",
+        help="the kernel to tune, with dimensions M, N and K (default: the file's, or matmul)",
     )
     add("--dtype", metavar="TYPE", help="element type (default: the file's, or the kernel's first)")
 
@@ -90,13 +94,17 @@ def _add_file_arguments(parser: ArgumentParser) -> None:
         metavar="YAML",
         type=Path,
         default=_RESULTS,
-        help="where results are written (default: %(default)s)",
+        help="file to write the results to (default: %(default)s)",
     )
-    add("--compare", action="store_true", help="tell how far each winner is from the reference")
+    add(
+        "--compare",
+        action="store_true",
+        help="print each winner's largest error against the reference",
+    )
     add(
         "--compare_wo_tuning",
         action="store_true",
-        help="tune nothing: check the results in --gemm_size_file",
+        help="do not tune: check the results in --gemm_size_file",
     )
 
 

@@ -18,7 +18,7 @@ __all__ = ["main"]
 
 _PROG = "engine.measure"
 _DESCRIPTION = "Builds one configuration of a kernel, checks it and measures it."
-_EPILOG = "Exit status: 0 where the output is right, 1 where it is not, 2 for a mistake."
+_EPILOG = "Exit status: 0 if the output is correct, 1 if it is not, 2 for a mistake in the command."
 _LIMIT_S = 600.0
 
 
@@ -43,7 +43,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         metavar="NAME=VALUE,...",
         type=config_type,
         default={},
-        help="values of the tuned parameters; those not given keep the default configuration's",
+        help="values of the tuned parameters; those left out keep the default configuration's",
     )
     return parser.parse_args(argv)
 

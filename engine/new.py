@@ -14,8 +14,8 @@ from foundation.errors import UserError
 __all__ = ["main"]
 
 _PROG = "engine.new"
-_DESCRIPTION = "Writes NAME.py with a kernel that works, for you to change."
-_EPILOG = "Exit status: 0 where the file was written, 2 for a mistake."
+_DESCRIPTION = "Writes NAME.py with a working kernel for you to change."
+_EPILOG = "Exit status: 0 if the file was written, 2 for a mistake."
 
 _SKELETON = '''"""A vector plus a multiple of another: put a kernel of your own in its place."""
 
@@ -86,7 +86,10 @@ def main(argv: Sequence[str] | None) -> int:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
     parser.add_argument(
-        "name", metavar="NAME", type=_identifier, help="of the kernel and its file, such as axpy"
+        "name",
+        metavar="NAME",
+        type=_identifier,
+        help="name of the kernel and its file, such as axpy",
     )
     return parser.parse_args(argv)
 

@@ -1,4 +1,4 @@
-"""What may be tried: python -m engine.space KERNEL [--shape M=256,...] [--samples 5]."""
+"""The size of a search space: python -m engine.space KERNEL [--shape M=256,...] [--samples 5]."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
-    positive_whole_number,
+    integer,
+    positive_integer,
     run_command,
-    whole_number,
 )
 from foundation.config import Config
 from search_spaces.enumeration import Census, broken, take_census
@@ -24,8 +24,10 @@ from search_spaces.space import Rule, SearchSpace
 __all__ = ["main"]
 
 _PROG = "engine.space"
-_DESCRIPTION = "Says how large a kernel's search space is and what each rule takes out of it."
-_EPILOG = "Exit status: 0 where something may be tried, 1 where nothing may, 2 for a mistake."
+_DESCRIPTION = (
+    "Prints how large a kernel's search space is and how many combinations each rule prunes."
+)
+_EPILOG = "Exit status: 0 with a valid configuration, 1 without any, 2 for a mistake."
 
 
 def main(argv: Sequence[str] | None) -> int:
@@ -52,16 +54,16 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--samples",
         metavar="N",
-        type=positive_whole_number,
+        type=positive_integer,
         default=5,
         help="configurations to print (default: %(default)s)",
     )
     parser.add_argument(
         "--seed",
         metavar="N",
-        type=whole_number,
+        type=integer,
         default=0,
-        help="of the samples (default: %(default)s)",
+        help="seed of the samples (default: %(default)s)",
     )
     return parser.parse_args(argv)
 
@@ -92,7 +94,7 @@ def _record(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _rule(rule: Rule, count: int) -> dict[str, object]:
-    """A rule, and how many combinations it takes or, where it is soft, how many it doubts."""
+    """A rule, and how many combinations it prunes; if it is soft, how many violate it."""
     return {"rule": rule.name, "count": count, "reason": rule.reason}
 
 

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _PROG = "engine.tune"
-_DESCRIPTION = "Looks for the fastest configuration of a kernel on a board."
+_DESCRIPTION = "Finds the fastest configuration of a kernel on a board."
 _EPILOG = (
-    "The same command again goes on with its study up to the number of trials. Exit status: 0 with "
-    "a winner, 1 where no configuration was valid, 2 for a mistake in the command."
+    "Run the same command again to resume the study, up to the number of trials. Exit status: 0 "
+    "with a winner, 1 if no configuration was valid, 2 for a mistake in the command."
 )
 
 
@@ -202,18 +202,18 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--missing",
         action="store_true",
-        help="tune what ran untuned, as studies/missing.yaml lists it, in place of a KERNEL",
+        help="instead of a KERNEL, tune what ran untuned: the list in studies/missing.yaml",
     )
     parser.add_argument(
         "--mixed",
         action="store_true",
-        help="with boards of different kinds: one study and one result for each kind",
+        help="with boards of different kinds: one study and one result per kind",
     )
     parser.add_argument(
         "--together",
         action="store_true",
-        help="with several --shape: one study, for the configuration with the least geometric mean "
-        "of the times at all of them",
+        help="with several --shape: one study, for the configuration with the lowest "
+        "geometric-mean time over all shapes",
     )
     add_search_arguments(parser)
     _add_study_arguments(parser)
@@ -235,7 +235,7 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
         "--no-history",
         action="store_false",
         dest="use_history",
-        help="begin a study without what the nearest earlier one of the kernel measured",
+        help="do not warm-start a new study from the nearest earlier one of the kernel",
     )
 
 

@@ -12,7 +12,7 @@ from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
-    positive_whole_number,
+    positive_integer,
     run_command,
 )
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _PROG = "engine.tune_all"
-_DESCRIPTION = "Tunes one kernel after another and prints a table of what that brought."
+_DESCRIPTION = "Tunes one kernel after another and prints a table of the speed-ups."
 _EPILOG = (
-    "Exit status: 0 where every kernel has a winner, 1 where one has none, 2 for a mistake in the "
+    "Exit status: 0 if every kernel has a winner, 1 if one has none, 2 for a mistake in the "
     "command."
 )
 
@@ -54,14 +54,14 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         type=kernel_name,
         nargs="*",
         default=kernel_names(),
-        help="names or files (default: every kernel there is)",
+        help="names or files (default: every registered kernel)",
     )
     parser.add_argument(
         "--trials",
         metavar="N",
-        type=positive_whole_number,
+        type=positive_integer,
         default=10,
-        help="configurations to try of each, earlier runs included (default: %(default)s)",
+        help="configurations to try per kernel, earlier runs included (default: %(default)s)",
     )
     add_device_argument(parser, several=True)
     return parser.parse_args(argv)

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _PROG = "engine.tune_list"
-_DESCRIPTION = "Tunes a list of batch sizes, N and K, and writes a file that kernels read."
+_DESCRIPTION = "Tunes a list of matrix products and writes the winners to a file that kernels read."
 _EPILOG = (
-    "See docs/jobs.md. Exit status: 0 where every shape has a winner, 1 where one has none, 2 for "
+    "See docs/jobs.md. Exit status: 0 if every shape has a winner, 1 if one has none, 2 for "
     "a mistake in the command or the file."
 )
 _FOLDER = Path("studies", "configs")
@@ -56,7 +56,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         metavar="DIR",
         type=Path,
         default=_FOLDER,
-        help="where {device}-GEMM-{tag}.json is written (default: %(default)s)",
+        help="folder to write {device}-GEMM-{tag}.json to (default: %(default)s)",
     )
     add_device_argument(parser)
     add_search_arguments(parser)

@@ -17,12 +17,12 @@ __all__ = [
     "EXIT_NOTHING_VALID",
     "ArgumentParser",
     "host_and_port",
+    "integer",
     "one_of",
     "percentage",
+    "positive_integer",
     "positive_number",
-    "positive_whole_number",
     "run_command",
-    "whole_number",
 ]
 
 EXIT_FOUND = 0
@@ -78,17 +78,17 @@ def host_and_port(text: str) -> str:
     return text
 
 
-def positive_whole_number(text: str) -> int:
+def positive_integer(text: str) -> int:
     """An integer of at least 1, for argparse."""
     if not re.fullmatch(r"\+?\d+", text) or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number above 0")
+        raise argparse.ArgumentTypeError(f"must be a positive integer, not {text}")
     return int(text)
 
 
-def whole_number(text: str) -> int:
+def integer(text: str) -> int:
     """An integer, for argparse."""
     if not re.fullmatch(r"[+-]?\d+", text):
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number")
+        raise argparse.ArgumentTypeError(f"must be an integer, not {text}")
     return int(text)
 
 
@@ -99,7 +99,7 @@ def positive_number(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
+        raise argparse.ArgumentTypeError(f"must be a positive number, not {text}")
     return value
 
 
@@ -110,7 +110,7 @@ def percentage(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not a number of percent")
+        raise argparse.ArgumentTypeError(f"must be a percentage, not {text}")
     return value / 100
 
 

@@ -54,14 +54,14 @@ class Entry:
         return self
 
     def whole(self, key: str, default: int | None = None) -> int:
-        """A whole number above 0."""
+        """A positive integer."""
         node = self._node(key)
         if node is None:
             return self._default(key, default)
         return self._whole(key, node)
 
     def wholes(self, key: str) -> tuple[int, ...]:
-        """A list of whole numbers above 0, at least one."""
+        """A list of positive integers, at least one."""
         return tuple(self._whole(key, item) for item in self._items(key))
 
     def number(self, key: str) -> float | None:
@@ -121,7 +121,7 @@ class Entry:
     def _whole(self, key: str, node: Node) -> int:
         value = _value(node)
         if not _is_int(value) or not isinstance(value, int) or value < 1:
-            self._fail(node, f"{key} is {_spelt(node)}: give it a whole number above 0")
+            self._fail(node, f"{key} is {_spelt(node)}: give it a positive integer")
         return value
 
     def _items(self, key: str) -> list[Node]:

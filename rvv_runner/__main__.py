@@ -11,8 +11,8 @@ from foundation.command_line import EXIT_FOUND, EXIT_NOTHING_VALID, ArgumentPars
 __all__ = ["main"]
 
 _PROG = "rvv_runner"
-_DESCRIPTION = "Gets a board over SSH ready to measure."
-_EPILOG = "Exit status: 0 where all is well, 1 where it is not, 2 for a mistake in the command."
+_DESCRIPTION = "Prepares a board over SSH for measurements."
+_EPILOG = "Exit status: 0 if all is well, 1 if not, 2 for a mistake in the command."
 
 
 def main(argv: Sequence[str] | None) -> int:
@@ -38,7 +38,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     summary = "show a board's host key and trust it from now on"
     trust = commands.add_parser("trust", help=summary, description=summary)
     trust.add_argument("host", metavar="HOST", help="as in ssh://user@host:22, or a name")
-    summary = "see whether a board is ready to measure, and what to do if not"
+    summary = "check whether a board is ready to measure, and say what to do if not"
     check = commands.add_parser("check", help=summary, description=summary)
     check.add_argument(
         "device", metavar="DEVICE", help="ssh://user@host, or the name or path of a board file"

@@ -16,9 +16,9 @@ from engine.study.location import DEFAULT_STORAGE
 from foundation.command_line import (
     ArgumentParser,
     host_and_port,
+    integer,
+    positive_integer,
     positive_number,
-    positive_whole_number,
-    whole_number,
 )
 from kernels.spec import Problem
 
@@ -46,7 +46,7 @@ def add_search_arguments(parser: ArgumentParser) -> None:
     add(
         "--trials",
         metavar="N",
-        type=positive_whole_number,
+        type=positive_integer,
         help="configurations to try in the study, earlier runs included (default: "
         f"{DEFAULT_TRIALS}; with --until converged every valid one)",
     )
@@ -65,7 +65,7 @@ def add_search_arguments(parser: ArgumentParser) -> None:
     add(
         "--seed",
         metavar="N",
-        type=whole_number,
+        type=integer,
         default=0,
         help="seed of the sampler (default: %(default)s)",
     )
@@ -98,7 +98,7 @@ def add_work_arguments(parser: ArgumentParser) -> None:
     add(
         "--jobs",
         metavar="N",
-        type=positive_whole_number,
+        type=positive_integer,
         default=len(os.sched_getaffinity(0)),
         help="builds at once (default: one per core)",
     )

@@ -43,7 +43,7 @@ def add_kernel_arguments(
     The kernel is None where it is optional and not given; the shape is a list where there may be
     several.
     """
-    again = "; given again, another study begins with what the last one found"
+    again = "; repeat it for further studies, each warm-started from the one before"
     parser.add_argument(
         "kernel",
         metavar="KERNEL",
@@ -57,7 +57,7 @@ def add_kernel_arguments(
         type=shape_type,
         action="append" if several_shapes else "store",
         default=[] if several_shapes else {},
-        help="sizes of the problem; those not given keep the kernel's default"
+        help="sizes of the problem; those left out keep the kernel's default"
         f"{again if several_shapes else ''}",
     )
     parser.add_argument(
@@ -94,7 +94,7 @@ def shape_type(text: str) -> dict[str, int]:
     sizes = {}
     for name, value in _pairs(text, "M=256,N=512"):
         if not re.fullmatch(r"[+-]?\d+", value):
-            raise argparse.ArgumentTypeError(f"the size of {name} is not a whole number: {value}")
+            raise argparse.ArgumentTypeError(f"the size of {name} is not an integer: {value}")
         sizes[name] = int(value)
     return sizes
 
@@ -119,7 +119,7 @@ def complete_config(given: Mapping[str, ParameterValue], default: Config, kernel
         if name not in default:
             raise UserError(f"{kernel} has no parameter {name}: {nearest(name, default)}")
         if type(default[name]) is int and (type(value) is not int or value < 1):
-            raise UserError(f"{name} takes a whole number above 0, and {value} is none")
+            raise UserError(f"{name} must be a positive integer, not {value}")
     return Config({**default, **given})
 
 

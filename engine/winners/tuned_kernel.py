@@ -84,7 +84,7 @@ def tuned(
 
     Args:
         configs: as for triton.autotune. Winners outside this list are used as well.
-        key: the arguments that hold the sizes, whole numbers.
+        key: the arguments that hold the sizes, integers.
         winners: where winners are, and what to do on a miss.
         options: the other arguments of triton.autotune, such as prune_configs_by.
     """
@@ -118,7 +118,7 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
         """Run with the winner of the arguments' shape.
 
         Raises:
-            UserError: where an argument of `key` is missing or no whole number, and where the
+            UserError: where an argument of `key` is missing or no integer, and where the
                 studies cannot be read.
         """
         self.nargs: dict[str, Any] | None = dict(zip(self.arg_names, args, strict=False))
@@ -142,7 +142,7 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
             if not isinstance(value, int) or isinstance(value, bool):
                 raise UserError(
                     f"the key {argument} of {self._name} is {value!r}: "
-                    "name arguments in it that are whole numbers"
+                    "name arguments in it that are integers"
                 )
             shape[names.get(argument, argument)] = value
         return shape

@@ -84,7 +84,7 @@ class Launch:
         """Programs along x, y and z.
 
         Raises:
-            UserError: where `grid` does not give one to three positive whole numbers.
+            UserError: where `grid` does not give one to three positive integers.
         """
         function = self.file.required("grid", "which says how many programs are run")
         meta = {**self.shape, **values, **self.constants(values), **self.config}

@@ -37,7 +37,7 @@ MISTAKES = [
         "the size of N is 3000000000, and kernels take sizes as 32-bit integers: "
         "give it at most 2147483647",
     ),
-    ("tune", "matmul --shape M=4.5", "--shape: the size of M is not a whole number: 4.5"),
+    ("tune", "matmul --shape M=4.5", "--shape: the size of M is not an integer: 4.5"),
     (
         "tune",
         "matmul --shape M",
@@ -71,12 +71,12 @@ MISTAKES = [
         "the sampler optuna.samplers.GridSampler needs search_space, which cannot be given here: "
         "choose one whose arguments all have defaults",
     ),
-    ("tune", "matmul --trials 0", "--trials: 0 is not a whole number above 0"),
-    ("tune", "matmul --trials ten", "--trials: ten is not a whole number above 0"),
-    ("tune", "matmul --timeout -1", "--timeout: -1 is not a number above 0"),
-    ("tune", "matmul --timeout inf", "--timeout: inf is not a number above 0"),
-    ("tune", "matmul --jobs 0", "--jobs: 0 is not a whole number above 0"),
-    ("tune", "matmul --seed x", "--seed: x is not a whole number"),
+    ("tune", "matmul --trials 0", "--trials: must be a positive integer, not 0"),
+    ("tune", "matmul --trials ten", "--trials: must be a positive integer, not ten"),
+    ("tune", "matmul --timeout -1", "--timeout: must be a positive number, not -1"),
+    ("tune", "matmul --timeout inf", "--timeout: must be a positive number, not inf"),
+    ("tune", "matmul --jobs 0", "--jobs: must be a positive integer, not 0"),
+    ("tune", "matmul --seed x", "--seed: must be an integer, not x"),
     (
         "tune",
         "matmul --trails 5",
@@ -104,12 +104,12 @@ MISTAKES = [
     (
         "measure",
         "matmul --config BLOCK_SIZE_M=abc",
-        "BLOCK_SIZE_M takes a whole number above 0, and abc is none",
+        "BLOCK_SIZE_M must be a positive integer, not abc",
     ),
     (
         "measure",
         "matmul --config BLOCK_SIZE_M=0",
-        "BLOCK_SIZE_M takes a whole number above 0, and 0 is none",
+        "BLOCK_SIZE_M must be a positive integer, not 0",
     ),
     (
         "measure",

@@ -51,7 +51,7 @@ def test_command_goes_before_what_the_file_says(tmp_path: Path) -> None:
     [
         ("- {M: 16, N: 24, K: 8}\n- {M: -16, N: 24, K: 8}\n", 2, "M", "-16"),
         ("- M: 16\n  N: 24\n  K: eight\n", 3, "K", "eight"),
-        ("- {M: 16, N: 24, K: 0}\n", 1, "K", "above 0"),
+        ("- {M: 16, N: 24, K: 0}\n", 1, "K", "positive integer"),
         ("- {M: 16, N: true, K: 8}\n", 1, "N", "true"),
         ("- {M: 16, N: 2.5, K: 8}\n", 1, "N", "2.5"),
         ("- M: 16\n  N: [24]\n  K: 8\n", 2, "N", "a list"),
@@ -104,7 +104,7 @@ def test_results_come_back_as_they_were_written(tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         (["-m", "16", "-n", "16"], "give -m, -n and -k"),
-        (["-m", "0", "-n", "16", "-k", "16"], "above 0"),
+        (["-m", "0", "-n", "16", "-k", "16"], "positive integer"),
         (["-m", "16", "-n", "16", "-k", "16", "--compare_wo_tuning"], "--gemm_size_file"),
         (["-m", "16", "--gemm_size_file", "sizes.yaml"], "leave -m"),
         (["-m", "16", "-n", "16", "-k", "16", "--kernel", "softmax"], "not M, N and K"),
