@@ -38,9 +38,7 @@ def table_of(stored: StoredTrials, default: Config) -> dict[str, object]:
         default: what would be run without tuning.
     """
     about = ("kernel", "shape", "dtype", "device", "made_with")
-    tried = [
-        trial for trial in stored.changes() if trial.status not in (None, "constraint", "board")
-    ]
+    tried = [trial for trial in stored.changes() if trial.has_outcome]
     names = list(tried[0].config)
     tried.sort(key=lambda trial: [trial.config[name] for name in names])
     rows = [[*(trial.config[name] for name in names), trial.time_s] for trial in tried]

@@ -286,7 +286,7 @@ class Search:
             self._proposals.release(candidate)
             return
         self._proposals.finish(candidate, trial.values or None)
-        if trial.status != "constraint":
+        if trial.has_outcome:
             self._finished[candidate] = trial
 
 

@@ -87,8 +87,8 @@ def _nearest(stored: StoredTrials, identity: StudyIdentity) -> PastStudy | None:
 
 
 def _kept(trials: Iterable[StoredTrial]) -> tuple[tuple[Config, float | None], ...]:
-    """Those with an outcome of their configuration's own, the fastest first and failures last."""
-    settled = [trial for trial in trials if trial.status not in (None, "board", "constraint")]
+    """Those with an outcome, the fastest first and failures last."""
+    settled = [trial for trial in trials if trial.has_outcome]
     settled.sort(key=lambda trial: (trial.time_s is None, trial.time_s or 0.0, trial.number))
     fastest, others = settled[: _KEPT_TRIALS // 2], settled[_KEPT_TRIALS // 2 :]
     latest = sorted(trial.number for trial in others)[-(_KEPT_TRIALS // 2) :]
