@@ -12,10 +12,10 @@ from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.plugin import build_plugin, find_qemu, model_version, write_once
 from rvv_runner.emulated.run import SCRATCH, Emulator, run_in_qemu
 from rvv_runner.emulated.self_test import SELF_TEST_VLEN_BITS, check_qemu
-from rvv_runner.emulated.verdict import judge
+from rvv_runner.emulated.verdict import measurement_of
+from rvv_runner.failure import failed
 from rvv_runner.measurement import Artifact, Measurement
 from rvv_runner.scratch import remove_left_behind
-from rvv_runner.verdict import failed
 
 __all__ = ["EmulatedBoard"]
 
@@ -114,7 +114,7 @@ class EmulatedBoard:
             run = run_in_qemu(self._emulator, artifact.elf_path, arguments, timeout_s)
         except OSError as error:
             return failed("board", self._info, f"QEMU could not be run: {error}")
-        return judge(run, self._info, timeout_s)
+        return measurement_of(run, self._info, timeout_s)
 
     def close(self) -> None:
         """Let go of the board; it can be opened again."""
