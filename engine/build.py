@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.arguments.options import add_jobs_argument
 from engine.arguments.problem import add_kernel_arguments
 from foundation.command_line import (
     EXIT_FOUND,
@@ -72,13 +72,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--seed", metavar="N", type=whole_number, default=0, help="of the sampler")
     add("--storage", metavar="URL", help="of the study (default: studies/tuner.journal)")
     add("--study", metavar="NAME", help="name of the study (default: made from the problem)")
-    add(
-        "--jobs",
-        metavar="N",
-        type=positive_whole_number,
-        default=len(os.sched_getaffinity(0)),
-        help="builds at once (default: one a core)",
-    )
+    add_jobs_argument(parser)
     return parser.parse_args(argv)
 
 

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.arguments.options import add_storage_argument
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -33,13 +34,10 @@ def main(argv: Sequence[str] | None) -> int:
     arguments = _parse(argv)
     # Optuna and pandas take seconds to import: --help does not wait for them.
     from engine.results.trials_table import correlations, trials_table
-    from engine.study.location import DEFAULT_STORAGE
     from engine.study.storage import read_studies
     from foundation.errors import UserError, nearest
 
-    studies = {
-        stored.study_name: stored for stored in read_studies(arguments.storage or DEFAULT_STORAGE)
-    }
+    studies = {stored.study_name: stored for stored in read_studies(arguments.storage)}
     if arguments.study is not None and arguments.study not in studies:
         if not studies:
             raise UserError("the storage holds no study: tune something first, or give --storage")
@@ -64,7 +62,7 @@ def main(argv: Sequence[str] | None) -> int:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
-    parser.add_argument("--storage", metavar="URL", help="of the studies, as engine.tune takes it")
+    add_storage_argument(parser)
     parser.add_argument("--study", metavar="NAME", help="only this one (default: all)")
     parser.add_argument(
         "--out",

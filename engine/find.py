@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from engine.arguments.options import add_storage_argument
 from engine.arguments.problem import add_device_argument, add_problem_arguments
 from foundation.command_line import (
     EXIT_FOUND,
@@ -34,7 +35,6 @@ def main(argv: Sequence[str] | None) -> int:
     arguments = _parse(argv)
     # Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
     from engine.results.json import json_text
-    from engine.study.location import DEFAULT_STORAGE
     from engine.winners.lookup import NotTunedError, lookup
 
     try:
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None) -> int:
             arguments.kernel,
             dtype=arguments.dtype,
             device=arguments.device,
-            storage=arguments.storage or DEFAULT_STORAGE,
+            storage=arguments.storage,
             max_key_cost=arguments.max_key_cost,
             **arguments.shape,
         )
@@ -57,12 +57,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
     add_problem_arguments(parser)
     add_device_argument(parser)
-    parser.add_argument(
-        "--storage",
-        metavar="URL",
-        help="of the studies: a journal file or one of Optuna's URLs "
-        "(default: studies/tuner.journal)",
-    )
+    add_storage_argument(parser)
     parser.add_argument(
         "--max-key-cost",
         metavar="PERCENT",

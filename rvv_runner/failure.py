@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rvv_runner.board import BoardInfo
-from rvv_runner.measurement import Measurement, Status
+from rvv_runner.measurement import Artifact, Measurement, Status
 from rvv_runner.verdict import Verdict
 
-__all__ = ["failed", "failed_run"]
+__all__ = ["failed", "failed_run", "refused_length"]
 
 
 def failed(
@@ -19,6 +19,18 @@ def failed(
         board=info.name,
         estimated=info.estimated,
         max_abs_error=max_abs_error,
+    )
+
+
+def refused_length(artifact: Artifact, info: BoardInfo) -> Measurement | None:
+    """The measurement of what was built for vectors of another length, None for the board's own."""
+    if artifact.vlen_bits == info.vlen_bits:
+        return None
+    return failed(
+        "board",
+        info,
+        f"the executable was built for vectors of {artifact.vlen_bits} bits "
+        f"and this board's have {info.vlen_bits}",
     )
 
 

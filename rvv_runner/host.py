@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from rvv_runner.board import BoardError, BoardInfo
-from rvv_runner.failure import failed, failed_run
+from rvv_runner.failure import failed, failed_run, refused_length
 from rvv_runner.host_conditions import HostWatch
 from rvv_runner.host_lock import measuring
 from rvv_runner.measurement import Artifact, Measurement
@@ -80,13 +80,9 @@ class HostBoard:
         """
         if not self._is_open:
             raise RuntimeError("measure() was called on a board that is not open")
-        if artifact.vlen_bits != self._info.vlen_bits:
-            return failed(
-                "board",
-                self._info,
-                f"the executable was built for vectors of {artifact.vlen_bits} bits "
-                f"and this machine's have {self._info.vlen_bits}",
-            )
+        refused = refused_length(artifact, self._info)
+        if refused is not None:
+            return refused
         deadline = time.monotonic() + timeout_s
         disturbed: list[Measurement] = []
         while True:

@@ -83,11 +83,6 @@ class Comparison:
         """The fastest, as far as can be told."""
         return self.contenders[0]
 
-    @property
-    def ties(self) -> tuple[Contender, ...]:
-        """Those that cannot be told from the winner."""
-        return tuple(c for c in self.contenders[1:] if not c.is_told_apart)
-
     def to_json(self) -> dict[str, object]:
         """JSON values only."""
         contenders = [{**asdict(c), "config": dict(c.config)} for c in self.contenders]

@@ -13,7 +13,7 @@ from rvv_runner.emulated.plugin import build_plugin, find_qemu, model_version, w
 from rvv_runner.emulated.run import SCRATCH, Emulator, run_in_qemu
 from rvv_runner.emulated.self_test import SELF_TEST_VLEN_BITS, check_qemu
 from rvv_runner.emulated.verdict import measurement_of
-from rvv_runner.failure import failed
+from rvv_runner.failure import failed, refused_length
 from rvv_runner.measurement import Artifact, Measurement
 from rvv_runner.scratch import remove_left_behind
 
@@ -101,13 +101,9 @@ class EmulatedBoard:
         """
         if self._emulator is None:
             raise RuntimeError("measure() was called on a board that is not open")
-        if artifact.vlen_bits != self._info.vlen_bits:
-            return failed(
-                "board",
-                self._info,
-                f"the executable was built for vectors of {artifact.vlen_bits} bits "
-                f"and the board's have {self._info.vlen_bits}",
-            )
+        refused = refused_length(artifact, self._info)
+        if refused is not None:
+            return refused
         grid = ",".join(str(size) for size in artifact.grid)
         arguments = (artifact.data_path, "--grid", grid, "--repeats", "1")
         try:

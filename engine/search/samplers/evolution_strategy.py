@@ -9,14 +9,11 @@ import numpy.typing as npt
 from cmaes import CMA
 
 from engine.search.model.search_state import SearchState
-from engine.search.samplers.spread import spread
+from engine.search.samplers.spread import SPREAD_TRIALS, spread
 
 __all__ = ["evolution_strategy"]
 
 Floats = npt.NDArray[np.float64]
-
-# Trials that spread over the space; the best of them is where the strategy starts.
-_SPREAD_TRIALS = 10
 
 # Of the cube, whose edges are 1 long: a third covers it.
 _FIRST_STEP = 0.3
@@ -28,18 +25,19 @@ def evolution_strategy(state: SearchState) -> int:
     The strategy (Hansen, "The CMA evolution strategy: a tutorial", 2016) is run again over the
     trials of the study, a generation at a time in the order of asking, so that nothing has to be
     kept between proposals. What counts as an individual is the candidate that was tried. Where its
-    steps have become too small for the strategy to go on, it begins anew at a random place.
+    steps have become too small for the strategy to go on, it begins anew at a random place. It
+    starts at the best of the trials that spread over the space.
     """
     settled = [number for number in state.taken if number in state.times_s]
-    if len(state.taken) < _SPREAD_TRIALS or not state.fastest(1):
+    if len(state.taken) < SPREAD_TRIALS or not state.fastest(1):
         return spread(state)
     points = state.candidates.points
     costs = _costs(state, settled)
-    first = settled[:_SPREAD_TRIALS]
+    first = settled[:SPREAD_TRIALS]
     start = points[min(first, key=lambda number: costs[number])]
     seeds = np.random.default_rng(state.seed)
     strategy = _begin(start, seeds)
-    rest = settled[_SPREAD_TRIALS:]
+    rest = settled[SPREAD_TRIALS:]
     while len(rest) >= strategy.population_size:
         generation, rest = rest[: strategy.population_size], rest[strategy.population_size :]
         strategy.tell([(points[number], costs[number]) for number in generation])
