@@ -3,7 +3,7 @@
 Configurations drawn at random are measured in full on the emulated board, and looked at: what was
 built is counted, and the same executable runs a smaller problem (`looks.py`). Printed is, for each
 look, how well it ranks them, what it costs and where a search ends that looks before it runs; then
-whether what a soft rule soft_violations is slower.
+whether what violates a soft rule is slower.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 
 from looks import CASES, NO_LOOK, SMALLER, Case, Laboratory, Trial
 from scipy.stats import rankdata, spearmanr
+from vector_guesses import fits_in_l1, fits_in_registers, short_code
 
 from engine.search import Search
 from foundation.config import Config
@@ -27,7 +28,6 @@ from rvv_runner.devices import load_board
 from search_spaces.blocks import TOTAL_BYTES
 from search_spaces.rules import lanes_in_register
 from search_spaces.space import SearchSpace
-from search_spaces.vector_guesses import fits_in_l1, fits_in_registers, short_code
 
 __all__ = ["main"]
 
@@ -40,7 +40,7 @@ LOOKS = """
 | look | correlation | best tenth kept | of a trial | of its run | above the best | builds free |
 |---|---|---|---|---|---|---|"""
 GUESSES = """
-| soft rule | soft_violations | their median time over that of the others |
+| soft rule | violations | their median time over that of the others |
 |---|---|---|"""
 
 Trials = Mapping[Config, Trial]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from engine.study.location import DEFAULT_STORAGE
 from engine.study.storage import open_study
 from engine.study.trials import StoredTrials
 from foundation.config import Config
+from foundation.processors import cores
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.devices import load_board
 
@@ -38,9 +38,7 @@ def table_of(stored: StoredTrials, default: Config) -> dict[str, object]:
         default: what would be run without tuning.
     """
     about = ("kernel", "shape", "dtype", "device", "made_with")
-    tried = [
-        trial for trial in stored.changes() if trial.status not in (None, "constraint", "board")
-    ]
+    tried = [trial for trial in stored.changes() if trial.has_outcome]
     names = list(tried[0].config)
     tried.sort(key=lambda trial: [trial.config[name] for name in names])
     rows = [[*(trial.config[name] for name in names), trial.time_s] for trial in tried]
@@ -67,7 +65,7 @@ def main() -> int:
     parser.add_argument("kernel")
     parser.add_argument("--shape", type=shape_type, default={})
     parser.add_argument("--device", default="emulated")
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--jobs", type=int, default=cores())
     arguments = parser.parse_args()
     request = TuningRequest(
         kernel=arguments.kernel,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.arguments.options import add_storage_argument
+from engine.arguments.options import add_jobs_argument, add_storage_argument
 from engine.arguments.problem import add_kernel_arguments
 from foundation.command_line import (
     EXIT_FOUND,
@@ -86,13 +85,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     add_storage_argument(parser)
     add("--study", metavar="NAME", help="name of the study (default: made from the problem)")
-    add(
-        "--jobs",
-        metavar="N",
-        type=positive_integer,
-        default=len(os.sched_getaffinity(0)),
-        help="builds at once (default: one per core)",
-    )
+    add_jobs_argument(parser)
     return parser.parse_args(argv)
 
 

@@ -81,10 +81,9 @@ def _check(arguments: argparse.Namespace) -> tuple[list[KeyCost], bool]:
     """What the key costs at each shape, and whether it is known for all of them."""
     # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
     from engine.jobs.shapes import tune_each
-    from engine.run.tuning import made_with
-    from engine.winners.stored import key_costs, stored_winners
+    from engine.winners.lookup import wanted, winners_for
+    from engine.winners.stored import key_costs
     from engine.workers.ray_session import ray_session
-    from rvv_runner.devices import load_board
 
     problems = _problems(arguments)
     keys = {_key(problem).name: _key(problem) for problem in problems}
@@ -99,16 +98,10 @@ def _check(arguments: argparse.Namespace) -> tuple[list[KeyCost], bool]:
     if len(results) < len(requests):
         return [], False
     first = next(iter(results.values()))
-    winners = [
-        winner
-        for winner in stored_winners(first.storage)
-        if (winner.kernel, winner.dtype, winner.device)
-        == (first.problem.spec.name, first.problem.dtype, first.device)
-    ]
-    wanted = [dict(problem.shape) for problem in problems]
-    info = load_board(arguments.device).info
-    made = made_with(first.problem.spec.source_digest, info, first.problem.outputs)
-    costs = [cost for cost in key_costs(winners, made) if dict(cost.shape) in wanted]
+    about = wanted(arguments.kernel, first.problem.shape, first.problem.dtype, arguments.device)
+    shapes = [dict(problem.shape) for problem in problems]
+    found = key_costs(winners_for(about, first.storage), about.made_with)
+    costs = [cost for cost in found if dict(cost.shape) in shapes]
     return costs, len(costs) == len(problems)
 
 

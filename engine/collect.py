@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 from foundation.command_line import EXIT_FOUND, EXIT_NOTHING_VALID, ArgumentParser, run_command
 from foundation.errors import UserError
 from rvv_runner.devices import known_board
+from rvv_runner.measurement import OUTCOMES
 
 if TYPE_CHECKING:
     from engine.search import Search
@@ -23,7 +24,6 @@ __all__ = ["main"]
 _PROG = "engine.collect"
 _DESCRIPTION = "Adds the measurements of run_perf.py on a board to the study."
 _EPILOG = "Exit status: 0 with results, 1 without any, 2 for a mistake."
-_OUTCOMES = ("correct", "wrong", "runtime", "timeout")  # others say nothing of a configuration
 
 
 def main(argv: Sequence[str] | None) -> int:
@@ -103,7 +103,7 @@ def _take(search: Search, config: Mapping[str, object], row: Mapping[str, str], 
     status = row["Status"]
     times_s = [float(time_s) for time_s in row["Kernel Times (s)"].split()]
     checked = row["Valid Output"] == "YES" and all(0 < time_s < math.inf for time_s in times_s)
-    if status not in _OUTCOMES or (status == "correct" and not (times_s and checked)):
+    if status not in OUTCOMES or (status == "correct" and not (times_s and checked)):
         return f"not taken, since the board was at fault or the output not checked ({status})"
     if not search.take(config):
         return "that the study knows already"

@@ -8,13 +8,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from launchers.output import parse_launcher_output
 from rvv_runner.board import BoardError, BoardInfo
+from rvv_runner.failure import failed, failed_run, refused_length
 from rvv_runner.host_conditions import HostWatch
 from rvv_runner.host_lock import measuring
 from rvv_runner.measurement import Artifact, Measurement
-from rvv_runner.process import OUTPUT_LIMIT_BYTES, BoundedResult, run_bounded
-from rvv_runner.verdict import failed, fault
+from rvv_runner.process import run_bounded
+from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, Ending, judge
 from triton_rvv.host_caches import cache_bytes
 from triton_rvv.host_target import host_target
 
@@ -80,13 +80,9 @@ class HostBoard:
         """
         if not self._is_open:
             raise RuntimeError("measure() was called on a board that is not open")
-        if artifact.vlen_bits != self._info.vlen_bits:
-            return failed(
-                "board",
-                self._info,
-                f"the executable was built for vectors of {artifact.vlen_bits} bits "
-                f"and this machine's have {self._info.vlen_bits}",
-            )
+        refused = refused_length(artifact, self._info)
+        if refused is not None:
+            return refused
         deadline = time.monotonic() + timeout_s
         disturbed: list[Measurement] = []
         while True:
@@ -113,20 +109,17 @@ class HostBoard:
                 watch.stop()
         except OSError as error:
             return failed("board", self._info, f"the executable cannot be run: {error}")
-        launcher = parse_launcher_output(result.stdout)
-        wrong = fault(result, launcher, self._info, timeout_s, "the program")
-        if wrong is not None:
-            return wrong
+        verdict = judge(result, timeout_s, repeats)
         doubt = {_DISTURBED: watch.doubt} if watch.doubt else {}
-        return Measurement(
+        return failed_run(verdict, self._info) or Measurement(
             status="correct",
-            times_s=launcher.times_s,
+            times_s=verdict.launcher.times_s,
             board=self._info.name,
-            max_abs_error=launcher.max_abs_error,
+            max_abs_error=verdict.launcher.max_abs_error,
             conditions={**watch.conditions, **doubt},
         )
 
-    def _run(self, artifact: Artifact, repeats: int, timeout_s: float) -> BoundedResult:
+    def _run(self, artifact: Artifact, repeats: int, timeout_s: float) -> Ending:
         grid = ",".join(map(str, artifact.grid))
         runs = ["--repeats", str(repeats), "--warmup", str(repeats)]
         with tempfile.TemporaryDirectory(prefix="host-") as folder:

@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from rvv_runner.cache_folder import cache_folder
+
 __all__ = ["building", "measuring"]
 
 # Builds end within a second; whoever holds the lock longer than this is not waited for.
@@ -51,8 +53,6 @@ def _locked(kind: int) -> Iterator[None]:
 
 
 def _lock_path() -> Path:
-    """In the user's cache folder, by the XDG base directory specification."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(base) / "triton-rvv-tuner"
+    folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
     return folder / "host.lock"

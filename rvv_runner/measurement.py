@@ -7,12 +7,16 @@ import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
-__all__ = ["Artifact", "Measurement", "Status"]
+__all__ = ["OUTCOMES", "Artifact", "Measurement", "Status"]
 
 # All but "board" belong to the configuration; "board" is the board's fault: run again, not scored.
 Status = Literal["correct", "constraint", "compile", "runtime", "timeout", "wrong", "board"]
+
+# Statuses with which the configuration itself was judged. A rule judges a configuration before
+# anything is built, and a board at fault judges nothing.
+OUTCOMES: frozenset[str] = frozenset(get_args(Status)) - {"constraint", "board"}
 
 
 @dataclass(frozen=True)

@@ -10,34 +10,14 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["OUTPUT_LIMIT_BYTES", "BoundedResult", "run_bounded"]
+from rvv_runner.verdict import Ending
 
-# What a launcher may print.
-OUTPUT_LIMIT_BYTES = 1 << 20
+__all__ = ["run_bounded"]
 
 _READ_BYTES = 65536
 _CPU_GRACE_S = 5
-
-
-@dataclass(frozen=True)
-class BoundedResult:
-    """How a command ended.
-
-    Args:
-        returncode: its exit status, or minus the signal that ended it.
-        stdout, stderr: what it printed, up to the limit.
-        timed_out: it was killed because its time was up.
-        flooded: it was killed because it printed more than the limit.
-    """
-
-    returncode: int
-    stdout: str
-    stderr: str
-    timed_out: bool = False
-    flooded: bool = False
 
 
 def run_bounded(
@@ -47,7 +27,7 @@ def run_bounded(
     timeout_s: float,
     output_limit_bytes: int,
     core: int | None = None,
-) -> BoundedResult:
+) -> Ending:
     """Run `command` in `folder` with an empty environment and no input, on `core` where given.
 
     It runs in a process group of its own, which is killed as a whole when the command ends, when
@@ -75,7 +55,7 @@ def run_bounded(
     finally:
         _kill_group(process)
     stdout, stderr = (output.decode(errors="replace") for output in outputs)
-    return BoundedResult(process.returncode, stdout, stderr, timed_out, flooded)
+    return Ending(process.returncode, stdout, stderr, timed_out, flooded)
 
 
 def _set_limits(pid: int, timeout_s: float) -> None:

@@ -1,79 +1,152 @@
-"""What went wrong in a run of the launcher, and whose fault it was."""
+"""What a run of the launcher amounts to, and whose fault a failure was: the same on every board.
+
+Boards that are reached by hand judge with this file too, so it is for Python 3.8.
+"""
 
 from __future__ import annotations
 
+import math
 import signal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from launchers.output import ExitStatus, LauncherReport
-from rvv_runner.board import BoardInfo
-from rvv_runner.measurement import Measurement, Status
-from rvv_runner.process import OUTPUT_LIMIT_BYTES, BoundedResult
+from launchers.output import ExitStatus, LauncherReport, parse_launcher_output
 
-__all__ = ["failed", "fault"]
+if TYPE_CHECKING:
+    from rvv_runner.measurement import Status
+
+__all__ = ["OUTPUT_LIMIT_BYTES", "Ending", "Verdict", "judge"]
+
+# What a launcher may print.
+OUTPUT_LIMIT_BYTES = 1 << 20
 
 # Signals that a program brings upon itself, with which an emulator then ends as well. Any other was
 # sent from outside, as when the machine runs out of memory.
-_OWN_SIGNALS = {
-    signal.SIGILL,
-    signal.SIGSEGV,
-    signal.SIGBUS,
-    signal.SIGFPE,
-    signal.SIGTRAP,
-    signal.SIGABRT,
-    signal.SIGSYS,
-}
+_OWN_SIGNALS = frozenset(
+    (
+        signal.SIGILL,
+        signal.SIGSEGV,
+        signal.SIGBUS,
+        signal.SIGFPE,
+        signal.SIGTRAP,
+        signal.SIGABRT,
+        signal.SIGSYS,
+    )
+)
 
 
-def fault(
-    result: BoundedResult, launcher: LauncherReport, info: BoardInfo, timeout_s: float, runner: str
-) -> Measurement | None:
-    """The measurement of a run that did not pass, None for one whose outputs were right.
+@dataclass(frozen=True)
+class Ending:
+    """How a program ended, whatever ran it.
 
     Args:
-        result: how the run ended.
-        launcher: what it printed.
-        info: the board it ran on.
-        timeout_s: the limit it ran under.
+        returncode: its exit status, or minus the signal that ended it.
+        stdout, stderr: what it printed, up to the limit.
+        timed_out: it was killed because its time was up.
+        flooded: it was killed because it printed more than the limit.
+        left_behind: how many processes it had left running, which were ended.
+    """
+
+    returncode: int
+    stdout: str
+    stderr: str
+    timed_out: bool = False
+    flooded: bool = False
+    left_behind: int = 0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a run amounts to.
+
+    Args:
+        status: "correct" only where the outputs were checked and every time asked for is one.
+        reason: one sentence where the status is not "correct".
+        launcher: what the launcher printed.
+    """
+
+    status: Status
+    reason: str
+    launcher: LauncherReport
+
+
+def judge(run: Ending, limit_s: float, repeats: int, runner: str = "the program") -> Verdict:
+    """The verdict on a run of the launcher; nothing that the program prints makes it raise.
+
+    Args:
+        run: how it ended.
+        limit_s: the time limit that it ran under.
+        repeats: timed runs that were asked for; with 0 the outputs are only checked.
         runner: what ran, for messages.
     """
-    refused = result.returncode in (ExitStatus.USAGE, ExitStatus.WRONG_MACHINE)
-    if result.timed_out:
-        return failed("timeout", info, f"it did not finish within {timeout_s:g} s")
-    if result.flooded:
-        return failed("runtime", info, f"it printed more than {OUTPUT_LIMIT_BYTES >> 20} MiB")
-    if launcher.kernel is None or refused:
-        return failed("board", info, _last_line(result, runner))
-    if result.returncode == ExitStatus.OK and launcher.output_ok:
-        return None
-    if result.returncode == ExitStatus.WRONG_OUTPUT and launcher.output_ok is False:
-        return failed("wrong", info, launcher.mismatch, launcher.max_abs_error)
-    if result.returncode == ExitStatus.ASSERTION:
-        return failed("runtime", info, _last_line(result, runner))
-    return _crashed(result.returncode, info, runner)
+    try:
+        launcher = parse_launcher_output(run.stdout)
+    except ValueError as error:
+        launcher, unreadable = LauncherReport(), f"the launcher's report cannot be read: {error}"
+    else:
+        unreadable = ""
+    stopped = _stopped(run, limit_s)
+    if stopped is not None:
+        return Verdict(*stopped, launcher)
+    if unreadable:
+        return Verdict("board", unreadable, launcher)
+    return Verdict(*_ended(run, launcher, repeats, runner), launcher)
 
 
-def failed(
-    status: Status, info: BoardInfo, reason: str, max_abs_error: float | None = None
-) -> Measurement:
-    """A measurement without a time."""
-    return Measurement(
-        status=status,
-        reason=reason,
-        board=info.name,
-        estimated=info.estimated,
-        max_abs_error=max_abs_error,
-    )
+def _stopped(run: Ending, limit_s: float) -> tuple[Status, str] | None:
+    """Status and reason of a run that went beyond a limit."""
+    if run.timed_out:
+        return "timeout", f"it did not finish within {limit_s:g} s"
+    if run.flooded:
+        return "runtime", f"it printed more than {OUTPUT_LIMIT_BYTES >> 20} MiB"
+    return None
 
 
-def _crashed(returncode: int, info: BoardInfo, runner: str) -> Measurement:
+def _ended(run: Ending, launcher: LauncherReport, repeats: int, runner: str) -> tuple[Status, str]:
+    """Status and reason of a run that came to an end within its limits."""
+    if launcher.kernel is None or run.returncode in (ExitStatus.USAGE, ExitStatus.WRONG_MACHINE):
+        return "board", _last_line(run, runner)
+    if run.returncode == ExitStatus.WRONG_OUTPUT and launcher.output_ok is False:
+        return "wrong", launcher.mismatch
+    if run.returncode == ExitStatus.ASSERTION:
+        return "runtime", _last_line(run, runner)
+    if run.returncode != ExitStatus.OK or not launcher.output_ok:
+        return _crashed(run.returncode, runner)
+    if run.left_behind:
+        return "runtime", f"it left {run.left_behind} processes running, which were ended"
+    return _timed(launcher.times_s, repeats)
+
+
+def _timed(times_s: tuple[float, ...], repeats: int) -> tuple[Status, str]:
+    """Status and reason of a run whose outputs were right."""
+    if repeats and not times_s:
+        return "board", "its outputs were right and it printed no time"
+    for time_s in times_s:
+        if not 0 < time_s < math.inf:
+            return "board", f"its clock gave a time of {time_s:g} s"
+    return "correct", ""
+
+
+def _crashed(returncode: int, runner: str) -> tuple[Status, str]:
     if returncode >= 0:
-        return failed("runtime", info, f"it ended with status {returncode}")
-    cause = signal.Signals(-returncode)
-    if cause in _OWN_SIGNALS:
-        return failed("runtime", info, f"it was ended by {cause.name}")
-    return failed("board", info, f"{runner} was ended by {cause.name}")
+        return "runtime", f"it ended with status {returncode}"
+    name = _signal_name(-returncode)
+    if -returncode in _OWN_SIGNALS:
+        return "runtime", f"it was ended by {name}"
+    return "board", f"{runner} was ended from outside, by {name}"
 
 
-def _last_line(result: BoundedResult, runner: str) -> str:
-    lines = result.stderr.strip().splitlines()
-    return lines[-1] if lines else f"{runner} ended with status {result.returncode} and no message"
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # most real-time signals have no name
+        return f"signal {number}"
+
+
+def _last_line(run: Ending, runner: str) -> str:
+    lines = run.stderr.strip().splitlines()
+    if lines:
+        return lines[-1]
+    if run.returncode < 0:
+        return f"{runner} was ended by {_signal_name(-run.returncode)} without a message"
+    return f"{runner} ended with status {run.returncode} and no message"

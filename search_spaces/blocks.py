@@ -13,8 +13,10 @@ from search_spaces.space import Parameter, Rule, SearchSpace
 
 __all__ = [
     "TOTAL_BYTES",
+    "chunked_rows",
     "chunks_of_rows",
     "elements_of",
+    "image_tiles",
     "parameters",
     "product_operands",
     "product_rules",
@@ -121,3 +123,46 @@ def _cache_rule(
     if board.l2_bytes is None:
         return []
     return [rules.working_set_within_l2(working_set, size_bytes, board.l2_bytes)]
+
+
+def image_tiles(problem: Problem, board: BoardInfo, blocks: int) -> SearchSpace:
+    """Tiles of BLOCK_SIZE_H x BLOCK_SIZE_W pixels of an image of H x W.
+
+    Args:
+        problem: the kernel at one shape.
+        board: what it runs on.
+        blocks: tiles that are in use at once.
+    """
+    tuned = parameters(
+        BLOCK_SIZE_H=rules.powers_of_two(1, 32),
+        BLOCK_SIZE_W=rules.powers_of_two(4, 512),
+    )
+    pruning = row_rules(
+        board,
+        rows={"BLOCK_SIZE_H": ("H", problem.shape["H"])},
+        columns={"BLOCK_SIZE_W": ("W", problem.shape["W"])},
+        working_set=elements_of("BLOCK_SIZE_H", "BLOCK_SIZE_W", copies=blocks),
+    )
+    return pruned(problem, tuned, pruning)
+
+
+def chunked_rows(problem: Problem, board: BoardInfo, blocks: int) -> SearchSpace:
+    """BLOCK_SIZE_M of the M rows, BLOCK_SIZE_N of their N columns at a time.
+
+    Args:
+        problem: the kernel at one shape.
+        board: what it runs on.
+        blocks: blocks that are in use at once.
+    """
+    columns = problem.shape["N"]
+    tuned = parameters(
+        BLOCK_SIZE_M=rules.powers_of_two(1, 32),
+        BLOCK_SIZE_N=chunks_of_rows(columns),
+    )
+    pruning = row_rules(
+        board,
+        rows={"BLOCK_SIZE_M": ("M", problem.shape["M"])},
+        columns={"BLOCK_SIZE_N": ("N", columns)},
+        working_set=elements_of("BLOCK_SIZE_M", "BLOCK_SIZE_N", copies=blocks),
+    )
+    return pruned(problem, tuned, pruning)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from rvv_runner.board import BoardInfo
-from search_spaces import rules
-from search_spaces.blocks import elements_of, parameters, pruned, row_rules
+from search_spaces.blocks import image_tiles
 from search_spaces.problem import Problem
 from search_spaces.space import SearchSpace
 
@@ -13,15 +12,4 @@ __all__ = ["space"]
 
 def space(problem: Problem, board: BoardInfo) -> SearchSpace:
     """Tiles of BLOCK_SIZE_H x BLOCK_SIZE_W pixels."""
-    sizes = problem.shape
-    tuned = parameters(
-        BLOCK_SIZE_H=rules.powers_of_two(1, 32),
-        BLOCK_SIZE_W=rules.powers_of_two(4, 512),
-    )
-    pruning = row_rules(
-        board,
-        rows={"BLOCK_SIZE_H": ("H", sizes["H"])},
-        columns={"BLOCK_SIZE_W": ("W", sizes["W"])},
-        working_set=elements_of("BLOCK_SIZE_H", "BLOCK_SIZE_W", copies=4),
-    )
-    return pruned(problem, tuned, pruning)
+    return image_tiles(problem, board, blocks=4)

@@ -121,6 +121,16 @@ class SearchSpace:
             return _NOT_IN_TABLE
         return next((rule for rule in self.constraints if rule.forbids(config)), None)
 
+    def is_combination(self, config: Mapping[str, object]) -> bool:
+        """Whether each parameter of the space, and nothing else, has one of its values."""
+        return len(config) == len(self.parameters) and all(
+            config.get(parameter.name) in parameter.values for parameter in self.parameters
+        )
+
+    def holds(self, config: Config) -> bool:
+        """Whether it is a valid configuration of this space."""
+        return self.is_combination(config) and self.violation(config) is None
+
     @property
     def constraints(self) -> tuple[Rule, ...]:
         """Every rule that is not soft; those of conditional parameters come first."""

@@ -37,7 +37,7 @@ def joint_space(spaces: Mapping[str, SearchSpace]) -> SearchSpace:
     )
     joint = replace(joint, members=_members(joint, list(spaces.values())))
     defaults = (space.default for space in spaces.values())
-    default = next((config for config in defaults if config and _holds(joint, config)), None)
+    default = next((config for config in defaults if config and joint.holds(config)), None)
     return replace(joint, default=default)
 
 
@@ -74,12 +74,4 @@ def _members(joint: SearchSpace, spaces: Sequence[SearchSpace]) -> frozenset[Con
     tables = [space.members for space in spaces if space.members is not None]
     if not tables:
         return None
-    return frozenset(c for c in frozenset.intersection(*tables) if _is_combination(joint, c))
-
-
-def _holds(space: SearchSpace, config: Config) -> bool:
-    return _is_combination(space, config) and space.violation(config) is None
-
-
-def _is_combination(space: SearchSpace, config: Config) -> bool:
-    return all(config[parameter.name] in parameter.values for parameter in space.parameters)
+    return frozenset(c for c in frozenset.intersection(*tables) if joint.is_combination(c))

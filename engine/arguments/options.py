@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 
 from engine.run.request import (
     DEFAULT_TRIALS,
@@ -20,9 +19,11 @@ from foundation.command_line import (
     positive_integer,
     positive_number,
 )
+from foundation.processors import cores
 from kernels.spec import Problem
 
 __all__ = [
+    "add_jobs_argument",
     "add_search_arguments",
     "add_storage_argument",
     "add_work_arguments",
@@ -92,17 +93,21 @@ def add_storage_argument(parser: ArgumentParser) -> None:
     )
 
 
-def add_work_arguments(parser: ArgumentParser) -> None:
-    """The arguments that say where configurations are built, and how many at once."""
-    add = parser.add_argument
-    add(
+def add_jobs_argument(parser: ArgumentParser) -> None:
+    """The argument that says how many configurations are built at once."""
+    parser.add_argument(
         "--jobs",
         metavar="N",
         type=positive_integer,
-        default=len(os.sched_getaffinity(0)),
+        default=cores(),
         help="builds at once (default: one per core)",
     )
-    add(
+
+
+def add_work_arguments(parser: ArgumentParser) -> None:
+    """The arguments that say where configurations are built, and how many at once."""
+    add_jobs_argument(parser)
+    parser.add_argument(
         "--ray-address",
         metavar="HOST:PORT",
         type=host_and_port,

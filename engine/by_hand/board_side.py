@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import shlex
-import signal
 import statistics
 import time
 from collections.abc import Mapping, Sequence
@@ -19,9 +18,9 @@ from engine.by_hand.board_state import watched
 from engine.by_hand.bounded_run import Outcome, board_lock, run_alone
 from engine.by_hand.perf_table import COUNTED, RECORDED, append_row, read_rows
 from engine.by_hand.recording import record_events
-from launchers.output import ExitStatus, LauncherReport, parse_launcher_output
 from rvv_runner.perf import counts_of_one_run, event_argument, parse_stat_csv
 from rvv_runner.perf_groups import Counting, find_groups
+from rvv_runner.verdict import Ending, judge
 
 __all__ = ["run_all"]
 
@@ -30,9 +29,6 @@ _PERF_LIMIT_S = 20.0
 _ATTEMPTS = 3  # where the board was busy or throttled
 _PAUSE_S = 1.0
 _LEADER = "u_mode_cycle"  # what perf record can sample on a K1
-
-# Signals that a program brings upon itself; any other was sent from outside.
-_OWN_SIGNALS = ("SIGILL", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGTRAP", "SIGABRT", "SIGSYS")
 
 
 def run_all(root: Path) -> int:
@@ -89,7 +85,7 @@ def _count_what_can_be(events: Mapping[str, Any]) -> Counting:
     def count(asked: Sequence[str]) -> str:
         command = ["perf", "stat", "-x", ";", "-e", ",".join(asked), "--", "true"]
         try:
-            return run_alone(command, _PERF_LIMIT_S).stderr
+            return run_alone(command, _PERF_LIMIT_S).ending.stderr
         except OSError as error:
             return f"perf cannot be run: {error.strerror}"
 
@@ -124,7 +120,7 @@ class _Bench:
                 if not state.doubt:
                     break
                 time.sleep(_PAUSE_S if attempt < _ATTEMPTS else 0)
-            row = _judged(outcome, self.configs["limit_s"])
+            row = _judged(outcome.ending, self.configs["limit_s"], self.configs["repeats"])
             if state.doubt and row["Status"] == "correct":
                 row = {"Valid Output": "YES", "Status": "board", "Reason": state.doubt}
             events = self._events(variant) if row["Status"] == "correct" else {}
@@ -158,7 +154,8 @@ class _Bench:
         try:
             return run_alone(command, self.configs["limit_s"], self._core)
         except OSError as error:
-            return Outcome(127, "", f"{shlex.quote(command[0])}: {error.strerror}", 0.0, 0)
+            message = f"{shlex.quote(command[0])}: {error.strerror}"
+            return Outcome(Ending(127, "", message), took_s=0.0)
 
     def _events(self, variant: Mapping[str, Any]) -> dict[str, float]:
         """Events of one run of the grid: counted, and for the second cache sampled."""
@@ -173,8 +170,8 @@ class _Bench:
     def _counted(self, variant: Mapping[str, Any], group: Sequence[str], repeats: str) -> str:
         command = self._command(variant, "--repeats", repeats)
         perf = ["perf", "stat", "-x", ";", "-e", ",".join(group), "--", *command]
-        outcome = run_alone(perf, self.configs["limit_s"], self._core)
-        return outcome.stderr if outcome.status == 0 else ""
+        ending = run_alone(perf, self.configs["limit_s"], self._core).ending
+        return ending.stderr if ending.returncode == 0 else ""
 
     def _recorded(self, variant: Mapping[str, Any]) -> dict[str, float]:
         """By symbol, since what surrounds the kernel uses the second cache as well."""
@@ -202,48 +199,18 @@ class _Bench:
         return {name: period / runs for name, period in periods.items()}
 
 
-def _judged(outcome: Outcome, limit_s: float) -> dict[str, str]:
+def _judged(run: Ending, limit_s: float, repeats: int) -> dict[str, str]:
     """The columns that say how a run went; a time only where the outputs were checked."""
-    launcher = parse_launcher_output(outcome.stdout)
-    status, reason = _status(outcome, launcher, limit_s)
-    row = {"Valid Output": "YES" if launcher.output_ok else "NO", "Status": status}
-    row["Reason"] = reason
+    verdict = judge(run, limit_s, repeats)
+    launcher = verdict.launcher
+    row = {
+        "Valid Output": "YES" if launcher.output_ok else "NO",
+        "Status": verdict.status,
+        "Reason": verdict.reason,
+    }
     if launcher.max_abs_error is not None:
         row["Max Abs Error"] = repr(launcher.max_abs_error)
-    if status == "correct":
+    if verdict.status == "correct":
         row["Kernel Time (s)"] = f"{statistics.median(launcher.times_s):.9f}"
         row["Kernel Times (s)"] = " ".join(f"{time_s:.9f}" for time_s in launcher.times_s)
     return row
-
-
-def _status(outcome: Outcome, launcher: LauncherReport, limit_s: float) -> tuple[str, str]:
-    """Status and reason, as boards over SSH give them."""
-    status = outcome.status
-    if status is None:
-        return "timeout", f"it did not finish within {limit_s:g} s"
-    if launcher.kernel is None or status in (ExitStatus.USAGE, ExitStatus.WRONG_MACHINE):
-        return "board", _last_line(outcome)
-    if status == ExitStatus.WRONG_OUTPUT and launcher.output_ok is False:
-        return "wrong", launcher.mismatch
-    if status == ExitStatus.OK and launcher.output_ok and launcher.times_s:
-        left = outcome.left_behind
-        return (
-            ("runtime", f"it left {left} processes, which were ended") if left else ("correct", "")
-        )
-    return _crashed(outcome, status)
-
-
-def _crashed(outcome: Outcome, status: int) -> tuple[str, str]:
-    if status == ExitStatus.ASSERTION:
-        return "runtime", _last_line(outcome)
-    if status >= 0:
-        return "runtime", f"it ended with status {status}"
-    name = signal.Signals(-status).name
-    if name == "SIGXFSZ":
-        return "runtime", "it printed more than 1 MiB"
-    return ("runtime" if name in _OWN_SIGNALS else "board"), f"it was ended by {name}"
-
-
-def _last_line(outcome: Outcome) -> str:
-    lines = outcome.stderr.strip().splitlines()
-    return lines[-1] if lines else f"the program ended with status {outcome.status} and no message"

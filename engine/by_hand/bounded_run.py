@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-__all__ = ["OUTPUT_LIMIT_BYTES", "Outcome", "board_lock", "run_alone"]
+from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, Ending
 
-OUTPUT_LIMIT_BYTES = 1 << 20
+__all__ = ["Outcome", "board_lock", "run_alone"]
 
 _MARK = "TRITON_RVV_RUN"
 _SWEEPS = 50
@@ -27,20 +27,15 @@ _SWEEP_PAUSE_S = 0.02
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a program ended.
+    """A run of a program.
 
     Args:
-        status: its exit status, minus the signal that ended it, or None where its time was up.
-        stdout, stderr: what it printed, up to the limit.
+        ending: how it ended.
         took_s: seconds from its start to its end.
-        left_behind: how many processes it had left running, which were ended.
     """
 
-    status: int | None
-    stdout: str
-    stderr: str
+    ending: Ending
     took_s: float
-    left_behind: int
 
 
 @contextlib.contextmanager
@@ -91,17 +86,25 @@ def run_alone(
             stderr=err,
             start_new_session=True,
         )
-        status: int | None = None
+        timed_out = True
         try:
             _limit(process.pid, file_bytes, core)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                status = process.wait(limit_s)
+                process.wait(limit_s)
+                timed_out = False
         finally:
             took_s = time.monotonic() - start_s
             left_behind = _sweep(mark, process.pid)
-            process.wait()
-        texts = [_contents(file) for file in (out, err)]
-    return Outcome(status, texts[0], texts[1], took_s, left_behind)
+            returncode = process.wait()
+        ending = Ending(
+            returncode,
+            stdout=_contents(out),
+            stderr=_contents(err),
+            timed_out=timed_out,
+            flooded=returncode == -signal.SIGXFSZ,
+            left_behind=left_behind,
+        )
+    return Outcome(ending, took_s)
 
 
 def _limit(pid: int, file_bytes: int, core: int | None) -> None:

@@ -42,7 +42,7 @@ def record_events(
     """
     group = "{" + ",".join([leader, *events.values()]) + "}:S"
     record = ["perf", "record", "-q", "-e", group, "-o", str(data), "--", *command]
-    if run_alone(record, limit_s, core, _RECORDING_BYTES).status != 0:
+    if run_alone(record, limit_s, core, _RECORDING_BYTES).ending.returncode != 0:
         return {}
     recorded = {event.name for event in parse_evlist(_perf("evlist", "-v", "-i", str(data)))}
     options = ("--no-group", "--stdio", "-t,", "-F", "overhead,sample,period,symbol")
@@ -59,4 +59,4 @@ def record_events(
 
 
 def _perf(*arguments: str) -> str:
-    return run_alone(["perf", *arguments], _PERF_LIMIT_S).stdout
+    return run_alone(["perf", *arguments], _PERF_LIMIT_S).ending.stdout

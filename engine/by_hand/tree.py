@@ -13,6 +13,7 @@ import launchers.output
 import rvv_runner.conditions
 import rvv_runner.perf
 import rvv_runner.perf_groups
+import rvv_runner.verdict
 from engine.by_hand import board_side, board_state, bounded_run, perf_table, recording
 from engine.workers.assembly import assembly_file
 from foundation.config import Config
@@ -39,6 +40,7 @@ _PARTS = (
     rvv_runner.perf,
     rvv_runner.perf_groups,
     rvv_runner.conditions,
+    rvv_runner.verdict,
 )
 _SCRIPTS = Path(__file__).parent
 

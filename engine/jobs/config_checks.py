@@ -21,8 +21,6 @@ __all__ = ["add_to_study", "check_configs"]
 # Seconds that one configuration may run: nothing is known of it yet.
 _LIMIT_S = 600.0
 
-_WITHOUT_OUTCOME = (None, "constraint", "board")
-
 
 def check_configs(
     configs: Sequence[tuple[Problem, Config]], device: str, ray_address: str | None = None
@@ -64,7 +62,7 @@ def add_to_study(
     space = problem.space(info)
     identity = identity_of(problem, info, result.sampler)
     stored = open_study(result.storage, identity, space, result.study)
-    if any(t.config == config and t.status not in _WITHOUT_OUTCOME for t in stored.changes()):
+    if any(t.config == config and t.has_outcome for t in stored.changes()):
         return
     try:
         number = stored.start(config, space, {})

@@ -12,9 +12,19 @@ from engine.repeats.signed_rank import Interval, centre, fewest_values
 from engine.study.trials import StoredTrial
 from foundation.config import Config
 
-__all__ = ["CONFIDENCE", "Comparison", "Contender", "compare", "leaders"]
+__all__ = [
+    "COMPARISON",
+    "CONFIDENCE",
+    "Comparison",
+    "Contender",
+    "compare",
+    "kept_comparison",
+    "leaders",
+]
 
 CONFIDENCE = 0.95
+
+COMPARISON = "comparison"  # name of the study's attribute
 
 # A leader that is slower with this confidence is dropped. It is higher since the test is repeated
 # each round.
@@ -73,11 +83,6 @@ class Comparison:
         """The fastest leader."""
         return self.contenders[0]
 
-    @property
-    def ties(self) -> tuple[Contender, ...]:
-        """The leaders that are not significantly slower."""
-        return tuple(c for c in self.contenders[1:] if not c.is_told_apart)
-
     def to_json(self) -> dict[str, object]:
         """JSON values only."""
         contenders = [{**asdict(c), "config": dict(c.config)} for c in self.contenders]
@@ -105,6 +110,23 @@ def leaders(trials: Sequence[StoredTrial]) -> list[Config]:
     """
     timed = [(trial.time_s, trial.number, trial.config) for trial in trials if trial.time_s]
     return [config for _, _, config in sorted(timed)[:_MOST_LEADERS]]
+
+
+def kept_comparison(attribute: object, trials: Sequence[StoredTrial]) -> Comparison | None:
+    """The comparison that is stored with a study, as long as these trials have the same leaders.
+
+    A faster trial is a new leader, and so is the next in time where a rule of today forbids one. A
+    trial that is slower than all leaders changes nothing: the same would be compared again.
+
+    Args:
+        attribute: the study's attribute `COMPARISON`.
+        trials: those with an outcome whose configurations today's search space holds.
+    """
+    if not isinstance(attribute, Mapping):
+        return None
+    comparison = Comparison.from_json(attribute)
+    still_lead = {c.config for c in comparison.contenders} == set(leaders(trials))
+    return comparison if still_lead else None
 
 
 def compare(configs: Sequence[Config], measure: Round, seed: int) -> Comparison | None:

@@ -17,7 +17,7 @@ _FEWEST_TRIALS = 5
 
 
 def trials_table(trials: Sequence[StoredTrial]) -> pandas.DataFrame:
-    """One row a trial that was measured: number, status, time, code size, parameters, counters.
+    """One row per trial with an outcome: number, status, time, code size, parameters, counters.
 
     Times are in seconds. In a study of several shapes the time is the geometric mean, and the time
     at each has a column of its own. What a trial does not have stays empty. Counters come last,
@@ -25,7 +25,7 @@ def trials_table(trials: Sequence[StoredTrial]) -> pandas.DataFrame:
     """
     rows = []
     for trial in trials:
-        if trial.status in (None, "board", "constraint"):
+        if not trial.has_outcome:
             continue
         counters = {f"counter.{name}": value for name, value in counters_of(trial).items()}
         about = {name: trial.attributes.get(name) for name in ("board", "reason", "code_bytes")}

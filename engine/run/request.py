@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from engine.study.location import DEFAULT_STORAGE
 from engine.study.objectives import TIME_S
+from foundation.processors import cores
 from foundation.shapes import Shape
 from kernels.spec import OWN_OUTPUTS, Outputs
 from rvv_runner.devices import DEFAULT_DEVICE
@@ -61,20 +61,16 @@ class StudyOptions:
     objectives: tuple[str, ...] = (TIME_S,)
 
 
-def _one_per_core() -> int:
-    return len(os.sched_getaffinity(0))
-
-
 @dataclass(frozen=True)
 class WorkOptions:
     """Where configurations are built.
 
     Args:
-        jobs: builds at once.
+        jobs: builds at once, one per core where nothing is said.
         ray_address: of a Ray cluster to build on; None for this machine.
     """
 
-    jobs: int = field(default_factory=_one_per_core)
+    jobs: int = field(default_factory=cores)
     ray_address: str | None = None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import overload
 
-from engine.repeats.comparison import Comparison
+from engine.repeats.comparison import COMPARISON, Comparison, kept_comparison
 from engine.search.model.candidates import Candidates
 from engine.search.model.transfer_model import transfer_model
 from engine.search.model.warm_start import History, WarmStart
@@ -21,8 +21,6 @@ from search_spaces.enumeration import Census
 from search_spaces.space import SearchSpace
 
 __all__ = ["Search"]
-
-_COMPARISON = "comparison"  # name of the study's attribute
 
 
 class Search:
@@ -187,16 +185,14 @@ class Search:
 
     @property
     def comparison(self) -> Comparison | None:
-        """The comparison of the leaders; None before it was made, and after more trials."""
-        stored = self._stored.attribute(_COMPARISON)
-        if not isinstance(stored, Mapping) or stored["tried"] != self.tried:
-            return None
-        return Comparison.from_json(stored)
+        """The comparison of the leaders; None before it was made, and once others lead."""
+        return kept_comparison(self._stored.attribute(COMPARISON), self.trials())
 
     def keep_comparison(self, comparison: Comparison) -> None:
         """Store the comparison of the leaders."""
+        # Earlier versions read "tried": a comparison counted for so many trials.
         value = {**comparison.to_json(), "tried": self.tried}
-        self._stored.set_attribute(_COMPARISON, value)
+        self._stored.set_attribute(COMPARISON, value)
 
     def expected_gain(self) -> float | None:
         """The relative improvement of the best time that the surrogate expects of the next trial.
@@ -286,7 +282,7 @@ class Search:
             self._proposals.release(candidate)
             return
         self._proposals.finish(candidate, trial.values or None)
-        if trial.status != "constraint":
+        if trial.has_outcome:
             self._finished[candidate] = trial
 
 

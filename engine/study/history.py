@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from engine.study.selection import fastest_and_latest
 from engine.study.storage import FORMAT_VERSION, StudyIdentity
 from engine.study.trials import StoredTrial, StoredTrials
 from foundation.config import Config
@@ -15,7 +16,7 @@ __all__ = ["PastStudy", "history_of"]
 _HISTORY = "history"  # name of the study's attribute
 
 # The fewest correct trials in a study worth starting from, and how many of its trials are kept with
-# the new study: the fastest half, and the latest of the others.
+# the new study.
 _FEWEST_TRIALS = 5
 _KEPT_TRIALS = 200
 
@@ -86,12 +87,11 @@ def _nearest(stored: StoredTrials, identity: StudyIdentity) -> PastStudy | None:
 
 
 def _kept(trials: Iterable[StoredTrial]) -> tuple[tuple[Config, float | None], ...]:
-    """Those with an outcome of their configuration's own, the fastest first and failures last."""
-    settled = [trial for trial in trials if trial.status not in (None, "board", "constraint")]
-    settled.sort(key=lambda trial: (trial.time_s is None, trial.time_s or 0.0, trial.number))
-    fastest, others = settled[: _KEPT_TRIALS // 2], settled[_KEPT_TRIALS // 2 :]
-    latest = sorted(trial.number for trial in others)[-(_KEPT_TRIALS // 2) :]
-    kept = [*fastest, *(trial for trial in others if trial.number in latest)]
+    """Those with an outcome, the fastest first and failures last."""
+    settled = sorted((t for t in trials if t.has_outcome), key=lambda trial: trial.number)
+    places = fastest_and_latest([trial.time_s for trial in settled], _KEPT_TRIALS)
+    kept = [settled[place] for place in places]
+    kept.sort(key=lambda trial: (trial.time_s is None, trial.time_s or 0.0))
     return tuple((trial.config, trial.time_s) for trial in kept)
 
 

@@ -28,7 +28,7 @@ from optuna_dashboard import save_note
 from engine.study.objectives import CODE_BYTES, TIME_S, Values
 from engine.study.owner import Owner
 from foundation.config import Config
-from rvv_runner.measurement import Status
+from rvv_runner.measurement import OUTCOMES, Status
 from search_spaces.space import Parameter, Rule, SearchSpace
 
 __all__ = ["StoredTrial", "StoredTrials", "make_study"]
@@ -75,6 +75,11 @@ class StoredTrial:
         """The notes of the sampler that proposed it."""
         notes = self.attributes.get("sampler_notes")
         return notes if isinstance(notes, Mapping) else {}
+
+    @property
+    def has_outcome(self) -> bool:
+        """Whether the configuration itself was judged: built and run, or found not to build."""
+        return self.status in OUTCOMES
 
     @property
     def was_started(self) -> bool:

@@ -3,29 +3,46 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from engine.run.tuning import made_with
 from engine.study.location import DEFAULT_STORAGE, storage_file
 from engine.winners.stored import (
     KeyCost,
+    StoredStudy,
     Winner,
     key_costs,
     key_of,
-    stored_winners,
+    stored_studies,
 )
 from foundation.config import Config
 from foundation.errors import UserError
-from foundation.shapes import distance, shape_text
+from foundation.shapes import Shape, distance, shape_text
 from kernels.registry import load_kernel, make_problem
+from kernels.spec import KernelSpec, Problem
+from rvv_runner.board import BoardInfo
 from rvv_runner.devices import DEFAULT_DEVICE, load_board
+from search_spaces.space import SearchSpace
 
-__all__ = ["MAX_KEY_COST", "Found", "NotTunedError", "Wanted", "find", "lookup", "wanted"]
+__all__ = [
+    "MAX_KEY_COST",
+    "Found",
+    "NotTunedError",
+    "Wanted",
+    "find",
+    "lookup",
+    "spaces_of",
+    "wanted",
+    "winners_for",
+]
 
 # What the power-of-two key may cost where nothing else is asked for: 0.05 is five percent.
 MAX_KEY_COST = 0.05
+
+
+SpaceAt = Callable[[Shape], SearchSpace]
 
 
 class NotTunedError(UserError):
@@ -41,6 +58,8 @@ class Wanted:
         load_name: what `python -m engine.tune` takes for the kernel: its name, or its file.
         shape: a size for each dimension.
         made_with: compiler, board model and kernel source of today: `engine.run.tuning.made_with`.
+        space_at: today's search space at a shape, which has to hold a winner; None where only the
+            kernel's file knows it and is not to be imported.
     """
 
     kernel: str
@@ -49,6 +68,7 @@ class Wanted:
     device: str
     shape: Mapping[str, int]
     made_with: Mapping[str, str]
+    space_at: SpaceAt | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -146,7 +166,13 @@ def wanted(kernel: str, shape: Mapping[str, int], dtype: str | None, device: str
         device=info.study_device,
         shape=problem.shape,
         made_with=made_with(problem.spec.source_digest, info, problem.outputs),
+        space_at=spaces_of(problem.spec, problem.dtype, info),
     )
+
+
+def spaces_of(spec: KernelSpec, dtype: str, info: BoardInfo) -> SpaceAt:
+    """A kernel's search space on a board at any shape."""
+    return lambda shape: Problem(spec, shape, dtype).space(info)
 
 
 def find(
@@ -158,16 +184,20 @@ def find(
         NotTunedError: where nothing is stored for this kernel, element type and device.
         UserError: where the storage cannot be read.
     """
-    winners = [winner for winner in _winners(storage, _stamp(storage)) if _serves(winner, wanted)]
+    studies = _serving(wanted, storage)
+    # A search space of the user's own may take a while to make: the others are looked at on a miss.
+    here = [study for study in studies if study.shape == wanted.shape]
+    exact = _best_at(_winners(here, wanted), wanted.shape, wanted)
+    if exact is not None:
+        return Found("exact", wanted, exact, 0.0)
+    winners = _winners(studies, wanted)
     if not winners:
         raise NotTunedError(
             f"nothing is tuned for {wanted.kernel} in {wanted.dtype} on {wanted.device}: run "
             f"python -m engine.tune {wanted.load_name} --shape {shape_text(wanted.shape)}"
         )
     key, costs = key_of(wanted.shape), key_costs(winners, wanted.made_with)
-    exact, at_key = _best_at(winners, wanted.shape, wanted), _best_at(winners, key, wanted)
-    if exact is not None:
-        return Found("exact", wanted, exact, 0.0)
+    at_key = _best_at(winners, key, wanted)
     rejected = _why_not(costs, max_key_cost) if at_key is not None else ""
     if at_key is not None and not rejected:
         return Found("power-of-two", wanted, at_key, distance(wanted.shape, key), costs)
@@ -179,9 +209,28 @@ def find(
     return Found("nearest", wanted, nearest, away, costs, rejected)
 
 
-def _serves(winner: Winner, wanted: Wanted) -> bool:
-    named = (winner.kernel, winner.dtype, winner.device)
-    return named == (wanted.kernel, wanted.dtype, wanted.device) and set(winner.shape) == set(
+def winners_for(wanted: Wanted, storage: str) -> list[Winner]:
+    """The winners of the kernel, element type and device at every shape.
+
+    Raises:
+        UserError: where the storage cannot be read.
+    """
+    return _winners(_serving(wanted, storage), wanted)
+
+
+def _winners(studies: Iterable[StoredStudy], wanted: Wanted) -> list[Winner]:
+    spaces = wanted.space_at
+    found = (study.winner(spaces(study.shape) if spaces else None) for study in studies)
+    return [winner for winner in found if winner is not None]
+
+
+def _serving(wanted: Wanted, storage: str) -> list[StoredStudy]:
+    return [study for study in _studies(storage, _stamp(storage)) if _serves(study, wanted)]
+
+
+def _serves(study: StoredStudy, wanted: Wanted) -> bool:
+    named = (study.kernel, study.dtype, study.device)
+    return named == (wanted.kernel, wanted.dtype, wanted.device) and set(study.shape) == set(
         wanted.shape
     )
 
@@ -203,9 +252,9 @@ def _why_not(costs: tuple[KeyCost, ...], max_key_cost: float) -> str:
 
 
 @functools.lru_cache(maxsize=4)
-def _winners(storage: str, stamp: tuple[int, int] | None) -> tuple[Winner, ...]:
-    """The winners of a storage as it was at `stamp`; of a server, as it was when first asked."""
-    return tuple(stored_winners(storage))
+def _studies(storage: str, stamp: tuple[int, int] | None) -> tuple[StoredStudy, ...]:
+    """The studies of a storage as it was at `stamp`; of a server, as it was when first asked."""
+    return tuple(stored_studies(storage))
 
 
 def _stamp(storage: str) -> tuple[int, int] | None:

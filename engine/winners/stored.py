@@ -1,4 +1,4 @@
-"""The winners of all studies in a storage, by kernel, shape, element type and device."""
+"""The studies of a storage, what won each, and what the power-of-two key costs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.repeats.comparison import Comparison
+from engine.repeats.comparison import COMPARISON, kept_comparison
 from engine.run.summary import summarise
 from engine.study.location import DEFAULT_STORAGE
 from engine.study.storage import read_studies
@@ -14,14 +14,16 @@ from engine.study.trials import StoredTrial, StoredTrials
 from foundation.config import Config
 from foundation.shapes import Shape, shape_text
 from search_spaces.rules import next_power_of_two
+from search_spaces.space import SearchSpace
 
 __all__ = [
     "FEWEST_TRIALS",
     "KeyCost",
+    "StoredStudy",
     "Winner",
     "key_costs",
     "key_of",
-    "stored_winners",
+    "stored_studies",
 ]
 
 # Correct trials that a study needs before its best says what another configuration costs.
@@ -40,7 +42,7 @@ class Winner:
         estimated: whether times come from a model.
         elf_sha256: of the executable that was timed, None where it is not known.
         times_s: the time of every configuration whose output was right, and infinity for those
-            that failed.
+            that failed; those that today's search space does not hold are among them.
     """
 
     study: str
@@ -54,6 +56,54 @@ class Winner:
     estimated: bool
     elf_sha256: str | None
     times_s: Mapping[Config, float]
+
+
+@dataclass(frozen=True)
+class StoredStudy:
+    """A study of one shape, as it is stored.
+
+    Args:
+        name: its name.
+        kernel, dtype, device, shape, made_with: what it is about, as `Winner` has them.
+        outcomes: its trials with an outcome.
+        comparison: its attribute of that name.
+    """
+
+    name: str
+    kernel: str
+    dtype: str
+    device: str
+    shape: Shape
+    made_with: Mapping[str, str]
+    outcomes: tuple[StoredTrial, ...]
+    comparison: object
+
+    def winner(self, space: SearchSpace | None) -> Winner | None:
+        """What `python -m engine.tune` names, too; None where nothing was right.
+
+        Args:
+            space: today's search space at this shape: what it does not hold does not win. None
+                where it cannot be known: then everything that was tried may win.
+        """
+        trials = [t for t in self.outcomes if space is None or space.holds(t.config)]
+        comparison = kept_comparison(self.comparison, trials)
+        best = summarise(trials, None, comparison).winner
+        if best is None or best.time_s is None:
+            return None
+        sha256 = best.attributes.get("elf_sha256")
+        return Winner(
+            study=self.name,
+            kernel=self.kernel,
+            dtype=self.dtype,
+            device=self.device,
+            shape=self.shape,
+            made_with=self.made_with,
+            config=best.config,
+            time_s=best.time_s,
+            estimated=bool(best.attributes.get("estimated")),
+            elf_sha256=None if sha256 is None else str(sha256),
+            times_s={trial.config: trial.time_s or math.inf for trial in self.outcomes},
+        )
 
 
 @dataclass(frozen=True)
@@ -94,14 +144,14 @@ class KeyCost:
         )
 
 
-def stored_winners(storage: str = DEFAULT_STORAGE) -> list[Winner]:
-    """The winner of each study that has one.
+def stored_studies(storage: str = DEFAULT_STORAGE) -> list[StoredStudy]:
+    """Every study of one shape in a storage.
 
     Raises:
         UserError: where the storage cannot be read.
     """
-    found = (_winner(stored) for stored in read_studies(storage))
-    return [winner for winner in found if winner is not None]
+    found = (_study(stored) for stored in read_studies(storage))
+    return [study for study in found if study is not None]
 
 
 def key_of(shape: Shape) -> dict[str, int]:
@@ -139,42 +189,21 @@ def key_costs(winners: list[Winner], made_with: Mapping[str, str]) -> tuple[KeyC
     return tuple(costs)
 
 
-def _winner(stored: StoredTrials) -> Winner | None:
+def _study(stored: StoredTrials) -> StoredStudy | None:
+    """A study to be read; None where it is about several shapes."""
     shape, made_with = stored.attribute("shape"), stored.attribute("made_with")
-    trials = list(stored.changes())
-    best = summarise(trials, None, _comparison(stored, trials)).winner
-    if best is None or best.time_s is None:
-        return None
     if not isinstance(shape, Mapping) or not isinstance(made_with, Mapping):
         return None
-    sha256 = best.attributes.get("elf_sha256")
-    return Winner(
-        study=stored.study_name,
+    return StoredStudy(
+        name=stored.study_name,
         kernel=str(stored.attribute("kernel")),
         dtype=str(stored.attribute("dtype")),
         device=str(stored.attribute("device")),
         shape=dict(shape),
         made_with=dict(made_with),
-        config=best.config,
-        time_s=best.time_s,
-        estimated=bool(best.attributes.get("estimated")),
-        elf_sha256=None if sha256 is None else str(sha256),
-        times_s=_times_s(trials),
+        outcomes=tuple(trial for trial in stored.changes() if trial.has_outcome),
+        comparison=stored.attribute(COMPARISON),
     )
-
-
-def _times_s(trials: list[StoredTrial]) -> dict[Config, float]:
-    """The time of every configuration with an outcome, infinity for a failure."""
-    outcomes = [t for t in trials if t.status not in (None, "constraint", "board")]
-    return {t.config: t.time_s or math.inf for t in outcomes}
-
-
-def _comparison(stored: StoredTrials, trials: list[StoredTrial]) -> Comparison | None:
-    """What measuring the leaders again showed, unless more was tried since, as in `Search`."""
-    kept = stored.attribute("comparison")
-    if not isinstance(kept, Mapping) or kept["tried"] != len(_times_s(trials)):
-        return None
-    return Comparison.from_json(kept)
 
 
 def _merged(winners: list[Winner]) -> list[Winner]:

@@ -19,7 +19,7 @@ from triton.runtime.autotuner import Autotuner, Heuristics
 
 from engine.run.tuning import made_with
 from engine.study.location import DEFAULT_STORAGE
-from engine.winners.lookup import MAX_KEY_COST, Found, NotTunedError, Wanted, find
+from engine.winners.lookup import MAX_KEY_COST, Found, NotTunedError, Wanted, find, spaces_of
 from engine.winners.missing import Missing, note_missing
 from foundation.errors import UserError
 from foundation.shapes import shape_text
@@ -188,6 +188,7 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
         if knobs.runtime.interpret:
             return None  # in Triton's interpreter no winner is any faster
         info = load_board(self._winners.device).info
+        named = self._winners.kernel
         wanted = Wanted(
             kernel=self._name,
             load_name=self._kernel,
@@ -195,6 +196,7 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
             device=info.study_device,
             shape=shape,
             made_with=made_with(self._source, info, OWN_OUTPUTS),
+            space_at=spaces_of(load_kernel(named), dtype, info) if named else None,
         )
         try:
             found = find(wanted, self._winners.storage, self._winners.max_key_cost)

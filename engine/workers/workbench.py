@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,12 +13,13 @@ from engine.workers.builders import BUILD_LIMIT_S, Builder, BuilderPool
 from engine.workers.joint import JointBoard, JointBuilder
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from engine.workers.ray_session import ray_session
+from foundation.processors import cores
 from foundation.shapes import shape_text
 from kernels.spec import Problem
 from rvv_runner.board import Board, BoardInfo
 from rvv_runner.devices import load_board
 
-__all__ = ["Workbench", "boards_at_once", "cores", "workbench"]
+__all__ = ["Workbench", "boards_at_once", "workbench"]
 
 
 _REPEATS = 10  # where the board does not repeat itself to the bit
@@ -39,15 +39,10 @@ class Workbench:
     repeats: int
 
 
-def cores() -> int:
-    """Processor cores that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
 def boards_at_once(info: BoardInfo) -> int:
     """How many boards a device stands for.
 
-    One that repeats itself to the bit is not disturbed by a neighbour, so there is one a core.
+    One that repeats itself to the bit is not disturbed by a neighbour, so there is one per core.
     """
     return cores() if info.deterministic else 1
 

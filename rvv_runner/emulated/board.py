@@ -12,10 +12,10 @@ from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.plugin import build_plugin, find_qemu, model_version, write_once
 from rvv_runner.emulated.run import SCRATCH, Emulator, run_in_qemu
 from rvv_runner.emulated.self_test import SELF_TEST_VLEN_BITS, check_qemu
-from rvv_runner.emulated.verdict import judge
+from rvv_runner.emulated.verdict import measurement_of
+from rvv_runner.failure import failed, refused_length
 from rvv_runner.measurement import Artifact, Measurement
 from rvv_runner.scratch import remove_left_behind
-from rvv_runner.verdict import failed
 
 __all__ = ["EmulatedBoard"]
 
@@ -101,20 +101,16 @@ class EmulatedBoard:
         """
         if self._emulator is None:
             raise RuntimeError("measure() was called on a board that is not open")
-        if artifact.vlen_bits != self._info.vlen_bits:
-            return failed(
-                "board",
-                self._info,
-                f"the executable was built for vectors of {artifact.vlen_bits} bits "
-                f"and the board's have {self._info.vlen_bits}",
-            )
+        refused = refused_length(artifact, self._info)
+        if refused is not None:
+            return refused
         grid = ",".join(str(size) for size in artifact.grid)
         arguments = (artifact.data_path, "--grid", grid, "--repeats", "1")
         try:
             run = run_in_qemu(self._emulator, artifact.elf_path, arguments, timeout_s)
         except OSError as error:
             return failed("board", self._info, f"QEMU could not be run: {error}")
-        return judge(run, self._info, timeout_s)
+        return measurement_of(run, self._info, timeout_s)
 
     def close(self) -> None:
         """Let go of the board; it can be opened again."""

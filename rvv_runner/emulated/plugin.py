@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from rvv_runner.board import BoardError
+from rvv_runner.cache_folder import cache_folder
 
 __all__ = ["build_folder", "build_plugin", "find_qemu", "model_version", "write_once"]
 
@@ -46,9 +47,8 @@ def find_qemu() -> Path:
 
 
 def build_folder() -> Path:
-    """Where built files are kept, by the XDG base directory specification; made where missing."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(base) / "triton-rvv-tuner" / "emulated"
+    """Where built files are kept; made where missing."""
+    folder = cache_folder() / "emulated"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

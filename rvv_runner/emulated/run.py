@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rvv_runner.process import OUTPUT_LIMIT_BYTES, BoundedResult, run_bounded
+from rvv_runner.process import run_bounded
 from rvv_runner.scratch import scratch_folder
+from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, Ending
 
 __all__ = ["SCRATCH", "Emulator", "QemuRun", "run_in_qemu"]
 
@@ -40,7 +41,7 @@ class QemuRun:
         report: what the plug-in wrote, None where it wrote nothing.
     """
 
-    result: BoundedResult
+    result: Ending
     report: str | None
 
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from launchers.output import LauncherReport, parse_launcher_output
+from launchers.output import LauncherReport
 from rvv_runner.board import BoardInfo
 from rvv_runner.emulated.counters import Region, parse_report
 from rvv_runner.emulated.run import QemuRun
+from rvv_runner.failure import failed, failed_run
 from rvv_runner.measurement import Measurement
-from rvv_runner.verdict import failed, fault
+from rvv_runner.verdict import judge
 
-__all__ = ["judge"]
+__all__ = ["measurement_of"]
 
 
-def judge(run: QemuRun, info: BoardInfo, timeout_s: float) -> Measurement:
-    """The measurement that a run of the launcher in QEMU amounts to.
+def measurement_of(run: QemuRun, info: BoardInfo, timeout_s: float) -> Measurement:
+    """The measurement that one timed run of the launcher in QEMU amounts to.
 
     Args:
         run: how it went.
         info: the board it ran on.
         timeout_s: the limit it ran under.
     """
-    launcher = parse_launcher_output(run.result.stdout)
-    wrong = fault(run.result, launcher, info, timeout_s, "QEMU")
-    return wrong or _correct(run.report, launcher, info)
+    verdict = judge(run.result, timeout_s, repeats=1, runner="QEMU")
+    return failed_run(verdict, info) or _correct(run.report, verdict.launcher, info)
 
 
 def _correct(report: str | None, launcher: LauncherReport, info: BoardInfo) -> Measurement:

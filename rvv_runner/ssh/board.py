@@ -12,6 +12,7 @@ from pathlib import Path
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.board_file import BoardFile
 from rvv_runner.conditions import doubt
+from rvv_runner.failure import failed, refused_length
 from rvv_runner.measurement import Artifact, Measurement
 from rvv_runner.perf_groups import Counting
 from rvv_runner.ssh.cache import CannotShip, RemoteCache, RemotePlace
@@ -23,7 +24,7 @@ from rvv_runner.ssh.link import PATIENCE_S, Link
 from rvv_runner.ssh.report import JobReport
 from rvv_runner.ssh.route import Address, find_route
 from rvv_runner.ssh.session import Session
-from rvv_runner.ssh.verdict import failed, judge
+from rvv_runner.ssh.verdict import measurement_of
 
 __all__ = ["SshBoard"]
 
@@ -133,13 +134,9 @@ class SshBoard:
         """
         if self._link is None or self._ready is None:
             raise RuntimeError("measure() was called on a board that is not open")
-        if artifact.vlen_bits != self._info.vlen_bits:
-            return failed(
-                "board",
-                self._info,
-                f"the executable was built for vectors of {artifact.vlen_bits} bits and this "
-                f"board's have {self._info.vlen_bits}",
-            )
+        refused = refused_length(artifact, self._info)
+        if refused is not None:
+            return refused
         start_s = time.monotonic()
         deadline = start_s + timeout_s + _GRACE_S
         why = ""
@@ -212,7 +209,7 @@ class SshBoard:
         if report.outcome != "done":
             return failed("board", self._info, self._not_run(report)), ""
         counters = count_events(report, self._ready.counting)
-        measurement = judge(report, self._info, timeout_s, counters)
+        measurement = measurement_of(report, self._info, timeout_s, repeats, counters)
         if measurement.status != "correct":
             return measurement, ""
         return measurement, doubt(report.conditions, self._settings.busy_cores)

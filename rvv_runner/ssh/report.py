@@ -69,7 +69,10 @@ def parse_job_report(text: str, job: str) -> JobReport:
         raise ValueError(f"the job's report has the outcome {outcome}")
     if outcome != "done":
         return JobReport(cast(Outcome, outcome))
-    parts = dict(sections)
+    parts = {"err": "", **dict(sections)}
+    missing = [name for name in ("head", "facts", "out") if name not in parts]
+    if missing:
+        raise ValueError(f"the job's report lacks {' and '.join(missing)}")
     facts: dict[str, list[str]] = {}
     for line in f"{parts['head']}\n{parts['facts']}".splitlines():
         name, _, value = line.partition(" ")
@@ -84,7 +87,7 @@ def parse_job_report(text: str, job: str) -> JobReport:
         status=None if out_of_time else status,
         out_of_time=out_of_time,
         stdout=parts["out"],
-        stderr=parts.get("err", ""),
+        stderr=parts["err"],
         left_behind=int(_only(facts, "left_behind")),
         conditions={name: tuple(values) for name, values in facts.items() if "." in name},
         counts=_counts(sections),

@@ -122,21 +122,6 @@ class Session:
         with self._answering():
             file.close()
 
-    def replace(self, path: str, new_path: str) -> None:
-        """Rename, over whatever has the new name."""
-        with self._answering():
-            self._files().posix_rename(path, new_path)
-
-    def set_mode(self, path: str, mode: int) -> None:
-        """Change the file's permissions."""
-        with self._answering():
-            self._files().chmod(path, mode)
-
-    def touch(self, path: str) -> None:
-        """Set the file's times to now, by this machine's clock."""
-        with self._answering():
-            self._files().utime(path, None)
-
     def remove(self, path: str) -> None:
         """Remove a file; one that is not there is no error."""
         with self._answering(), contextlib.suppress(FileNotFoundError):

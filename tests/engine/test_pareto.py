@@ -23,7 +23,7 @@ from engine.study.history import history_of
 from engine.study.objectives import CODE_BYTES, TIME_S, front
 from engine.study.storage import open_study
 from engine.study.trials import StoredTrials
-from engine.winners.stored import stored_winners
+from engine.winners.stored import stored_studies
 from foundation.config import Config
 from foundation.errors import UserError
 
@@ -161,8 +161,9 @@ def test_a_study_with_two_objectives_is_history_and_has_a_winner(tmp_path: Path)
     search = Search(SPACE, "auto", 0, open_study(storage, TWO, SPACE))
     list(run(search, 20))
     past = history_of(open_study(storage, IDENTITY, SPACE), IDENTITY)
-    winners = [w for w in stored_winners(storage) if w.study == TWO.name]
-    assert search.best() == past.trials[0] == (winners[0].config, winners[0].time_s)
+    (study,) = (study for study in stored_studies(storage) if study.name == TWO.name)
+    winner = study.winner(SPACE)
+    assert search.best() == past.trials[0] == (winner.config, winner.time_s)
 
 
 def test_the_front_is_printed_with_what_it_is_over_the_default() -> None:

@@ -21,7 +21,7 @@ from engine.search import Search
 from engine.study.history import history_of
 from engine.study.storage import StudyIdentity, open_study
 from engine.study.trials import StoredTrial
-from engine.winners.stored import stored_winners
+from engine.winners.stored import stored_studies
 from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool, BoardSource
 from engine.workers.builders import BuilderPool
@@ -150,7 +150,7 @@ def tune(storage: str, identity: StudyIdentity = JOINT) -> None:
 def test_no_reader_takes_the_study_for_one_of_a_single_shape(tmp_path: Path) -> None:
     storage = str(tmp_path / "j.journal")
     tune(storage)
-    assert stored_winners(storage) == []
+    assert stored_studies(storage) == []
     assert history_of(open_study(storage, IDENTITY, SPACE), IDENTITY) is None
     with pytest.raises(UserError, match="is about shape M=64,N=32 and M=128,N=32, not M=64,N=32"):
         open_study(storage, IDENTITY, SPACE, JOINT.name)

@@ -17,6 +17,7 @@ from engine.search.model.gaussian_process import (
     fit,
 )
 from engine.search.model.search_state import SearchState
+from engine.study.selection import fastest_and_latest
 
 __all__ = ["Surrogate", "candidate_pool", "training_set"]
 
@@ -113,15 +114,7 @@ def _inputs(state: SearchState, numbers: list[int]) -> Inputs:
 
 
 def _chosen(taken: Sequence[int], times_s: Mapping[int, float | None], limit: int) -> list[int]:
-    """At most `limit` of the candidates with an outcome.
-
-    If there are more, one half are the fastest and the rest the latest of the others.
-    """
+    """At most `limit` of the candidates with an outcome, in the order of proposal."""
     settled = [number for number in taken if number in times_s]
-    if len(settled) <= limit:
-        return settled
-    failures_last = sorted(settled, key=lambda n: (times_s[n] is None, times_s[n] or 0.0, n))
-    kept = set(failures_last[: limit // 2])
-    others = [number for number in settled if number not in kept]
-    kept.update(others[len(kept) - limit :])
-    return [number for number in settled if number in kept]
+    places = fastest_and_latest([times_s[number] for number in settled], limit)
+    return [settled[place] for place in places]

@@ -10,15 +10,12 @@ from engine.search.model.search_state import SearchState
 from engine.search.model.surrogate import Surrogate, candidate_pool, training_set
 from engine.search.model.targets import Scale, scaled, targets
 from engine.search.model.transfer_model import TransferModel
-from engine.search.samplers.spread import spread
+from engine.search.samplers.spread import SURROGATE_SPREAD_TRIALS, spread
 
 __all__ = ["BayesianSearch"]
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
-
-# Trials that spread over the space before the model takes over: few, since it is of use at once.
-_SPREAD_TRIALS = 5
 
 # With a history to expect something from: the default and what was fastest there.
 _TRIALS_WITH_TRANSFER = 2
@@ -65,7 +62,7 @@ class BayesianSearch:
         It is the highest expected improvement of a free candidate: of the logarithm of the time,
         which for a small one is a part of the time. None while there is too little to learn from.
         """
-        if len(state.times_s) < _SPREAD_TRIALS or not state.fastest(1):
+        if len(state.times_s) < SURROGATE_SPREAD_TRIALS or not state.fastest(1):
             return None
         choice = candidate_pool(state, state.fastest(_NEIGHBOURED))
         gain = self._log_gain(state, choice)
@@ -90,7 +87,7 @@ class BayesianSearch:
 
 def _first_trials(state: SearchState) -> int:
     """Trials before the surrogate takes over."""
-    return _SPREAD_TRIALS if state.transfer is None else _TRIALS_WITH_TRANSFER
+    return SURROGATE_SPREAD_TRIALS if state.transfer is None else _TRIALS_WITH_TRANSFER
 
 
 def _fastest_expected(state: SearchState, transfer: TransferModel) -> int:

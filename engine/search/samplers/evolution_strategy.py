@@ -9,14 +9,11 @@ import numpy.typing as npt
 from cmaes import CMA
 
 from engine.search.model.search_state import SearchState
-from engine.search.samplers.spread import spread
+from engine.search.samplers.spread import SPREAD_TRIALS, spread
 
 __all__ = ["evolution_strategy"]
 
 Floats = npt.NDArray[np.float64]
-
-# Trials that spread over the space; the strategy starts at the best of them.
-_SPREAD_TRIALS = 10
 
 # The first step size in the unit cube: a third covers it.
 _FIRST_STEP = 0.3
@@ -27,19 +24,20 @@ def evolution_strategy(state: SearchState) -> int:
 
     The strategy (Hansen, "The CMA evolution strategy: a tutorial", 2016) is replayed over the
     trials of the study, one generation at a time in the order of proposal, so that nothing has to
-    be kept between proposals. Its individuals are the candidates that were tried. When its steps
-    become too small, it restarts at a random point.
+    be kept between proposals. It starts at the best of the trials that spread over the space. Its
+    individuals are the candidates that were tried. When its steps become too small, it restarts at
+    a random point.
     """
     settled = [number for number in state.taken if number in state.times_s]
-    if len(state.taken) < _SPREAD_TRIALS or not state.fastest(1):
+    if len(state.taken) < SPREAD_TRIALS or not state.fastest(1):
         return spread(state)
     points = state.candidates.points
     costs = _costs(state, settled)
-    first = settled[:_SPREAD_TRIALS]
+    first = settled[:SPREAD_TRIALS]
     start = points[min(first, key=lambda number: costs[number])]
     seeds = np.random.default_rng(state.seed)
     strategy = _begin(start, seeds)
-    rest = settled[_SPREAD_TRIALS:]
+    rest = settled[SPREAD_TRIALS:]
     while len(rest) >= strategy.population_size:
         generation, rest = rest[: strategy.population_size], rest[strategy.population_size :]
         strategy.tell([(points[number], costs[number]) for number in generation])

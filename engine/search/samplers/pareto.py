@@ -10,15 +10,12 @@ import numpy.typing as npt
 from engine.search.model.acquisition import expected_hypervolume_improvement
 from engine.search.model.search_state import SearchState
 from engine.search.model.surrogate import Surrogate, candidate_pool, training_set
-from engine.search.samplers.spread import spread
+from engine.search.samplers.spread import SURROGATE_SPREAD_TRIALS, spread
 from engine.study.objectives import front
 
 __all__ = ["ParetoSearch"]
 
 Floats = npt.NDArray[np.float64]
-
-# Trials that spread over the space before the models take over.
-_SPREAD_TRIALS = 5
 
 # The reference point lies so many standard deviations beyond the worst of each objective, so that
 # the ends of the front contribute too.
@@ -41,7 +38,7 @@ class ParetoSearch:
 
     def __call__(self, state: SearchState) -> int:
         """The number of a free candidate."""
-        if len(state.taken) < _SPREAD_TRIALS or not state.fastest(1):
+        if len(state.taken) < SURROGATE_SPREAD_TRIALS or not state.fastest(1):
             return spread(state)
         numbers = training_set(state)
         known = _objectives(state, numbers)

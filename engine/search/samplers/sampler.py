@@ -11,14 +11,10 @@ from optuna.samplers import BaseSampler
 
 from engine.search.model.search_state import SearchState
 from engine.search.samplers.encoding import Encoding
-from engine.search.samplers.spread import spread
+from engine.search.samplers.spread import SPREAD_TRIALS, spread
 from foundation.config import ParameterValue
 
 __all__ = ["Combination", "Sampler", "SamplerFactory", "after_spread", "choosing", "combining"]
-
-# Trials that spread over the space before a model or a population takes over. Few, since budgets
-# are 50 to 200 trials; a first model needs about one trial per parameter.
-_SPREAD_TRIALS = 10
 
 Combination = Mapping[str, ParameterValue]
 SamplerFactory = Callable[[SearchState], BaseSampler]
@@ -72,4 +68,4 @@ def choosing(choose: Callable[[SearchState], int]) -> SamplerFactory:
 def after_spread(factory: SamplerFactory) -> SamplerFactory:
     """The same sampler, after a start that spreads over the valid configurations."""
     spreading = choosing(spread)
-    return lambda state: spreading(state) if len(state.taken) < _SPREAD_TRIALS else factory(state)
+    return lambda state: spreading(state) if len(state.taken) < SPREAD_TRIALS else factory(state)

@@ -7,7 +7,13 @@ import numpy.typing as npt
 
 from engine.search.model.search_state import SearchState
 
-__all__ = ["spread", "spread_evenly"]
+__all__ = ["SPREAD_TRIALS", "SURROGATE_SPREAD_TRIALS", "spread", "spread_evenly"]
+
+# Trials that spread over the space before a model or a population takes over. Few, since budgets
+# are 50 to 200; one for each parameter or so is what a first model needs. A Gaussian process is of
+# use with fewer.
+SPREAD_TRIALS = 10
+SURROGATE_SPREAD_TRIALS = 5
 
 # Candidates drawn for each trial. More would push every start into the corners of the space.
 _SPREAD_DRAWS = 10

@@ -1,0 +1,42 @@
+"""Measurements without a time."""
+
+from __future__ import annotations
+
+from rvv_runner.board import BoardInfo
+from rvv_runner.measurement import Artifact, Measurement, Status
+from rvv_runner.verdict import Verdict
+
+__all__ = ["failed", "failed_run", "refused_length"]
+
+
+def failed(
+    status: Status, info: BoardInfo, reason: str, max_abs_error: float | None = None
+) -> Measurement:
+    """The measurement of what did not pass, or could not be run."""
+    return Measurement(
+        status=status,
+        reason=reason,
+        board=info.name,
+        estimated=info.estimated,
+        max_abs_error=max_abs_error,
+    )
+
+
+def refused_length(artifact: Artifact, info: BoardInfo) -> Measurement | None:
+    """The measurement of what was built for vectors of another length, None for the board's own."""
+    if artifact.vlen_bits == info.vlen_bits:
+        return None
+    return failed(
+        "board",
+        info,
+        f"the executable was built for vectors of {artifact.vlen_bits} bits "
+        f"and this board's have {info.vlen_bits}",
+    )
+
+
+def failed_run(verdict: Verdict, info: BoardInfo) -> Measurement | None:
+    """The measurement of a run that did not pass, None for one that did."""
+    if verdict.status == "correct":
+        return None
+    error = verdict.launcher.max_abs_error if verdict.status == "wrong" else None
+    return failed(verdict.status, info, verdict.reason, error)

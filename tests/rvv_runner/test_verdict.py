@@ -1,0 +1,109 @@
+"""The verdict on a run of the launcher: one for all boards, over how the program ended."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from rvv_runner.board import BoardInfo
+from rvv_runner.ssh.report import JobReport, parse_job_report
+from rvv_runner.ssh.verdict import measurement_of
+from rvv_runner.verdict import Ending, judge
+
+pytestmark = pytest.mark.timeout(60)
+
+LIMIT_S = 2.0
+STARTED = "kernel: scale\nvlen_bits: 256\n"
+RIGHT = STARTED + "out OK max_abs_error=0\n"
+TIME = "kernel_time_s: 0.000001000\n"
+WRONG = STARTED + "out NOT OK max_abs_error=1 argument=v index=1 got=3 expected=2\n"
+KILLED = -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("ending", "status", "reason"),
+    [
+        (Ending(0, RIGHT + TIME, ""), "correct", ""),
+        (Ending(0, RIGHT, ""), "board", "its outputs were right and it printed no time"),
+        (
+            Ending(0, RIGHT + "kernel_time_s: 0.000000000\n" + TIME, ""),
+            "board",
+            "its clock gave a time of 0 s",
+        ),
+        (
+            Ending(0, RIGHT + f"kernel_time_s: {'9' * 400}.000000000\n", ""),
+            "board",
+            "its clock gave a time of inf s",
+        ),
+        (
+            Ending(0, STARTED + "out OK max_abs_error=none\n" + TIME, ""),
+            "board",
+            "the launcher's report cannot be read: could not convert string to float: 'none'",
+        ),
+        (Ending(0, STARTED + TIME, ""), "runtime", "it ended with status 0"),
+        (Ending(1, WRONG, ""), "wrong", "v[1] is 3 and should be 2"),
+        (Ending(2, RIGHT, "first\nno such option\n"), "board", "no such option"),
+        (Ending(3, STARTED, ""), "board", "the program ended with status 3 and no message"),
+        (Ending(4, STARTED, "k.py:3: assertion failed\n"), "runtime", "k.py:3: assertion failed"),
+        (Ending(-signal.SIGSEGV, STARTED, ""), "runtime", "it was ended by SIGSEGV"),
+        (
+            Ending(-signal.SIGTERM, STARTED, ""),
+            "board",
+            "the program was ended from outside, by SIGTERM",
+        ),
+        (Ending(-35, STARTED, ""), "board", "the program was ended from outside, by signal 35"),
+        (Ending(-9, "", ""), "board", "the program was ended by SIGKILL without a message"),
+        (
+            Ending(KILLED, "", "", timed_out=True),
+            "timeout",
+            "it did not finish within 2 s",
+        ),
+        (Ending(KILLED, "", "", flooded=True), "runtime", "it printed more than 1 MiB"),
+        (
+            Ending(0, RIGHT + TIME, "", left_behind=2),
+            "runtime",
+            "it left 2 processes running, which were ended",
+        ),
+    ],
+)
+def test_each_ending_has_its_status_and_reason(ending: Ending, status: str, reason: str) -> None:
+    verdict = judge(ending, LIMIT_S, repeats=1)
+    assert (verdict.status, verdict.reason) == (status, reason)
+
+
+def test_a_run_that_only_checks_needs_no_time() -> None:
+    verdict = judge(Ending(0, RIGHT, ""), LIMIT_S, repeats=0)
+    assert (verdict.status, verdict.launcher.times_s) == ("correct", ())
+
+
+def test_the_runner_is_named_where_it_is_to_blame() -> None:
+    ended = judge(Ending(KILLED, STARTED, ""), LIMIT_S, 1, "QEMU")
+    assert ended.reason == "QEMU was ended from outside, by SIGKILL"
+    silent = judge(Ending(1, "", ""), LIMIT_S, 1, "QEMU")
+    assert silent.reason == "QEMU ended with status 1 and no message"
+
+
+INFO = BoardInfo("laptop", "x60", "spacemit-x60", 256, 8, 1.6e9)
+
+
+@pytest.mark.parametrize(
+    ("shell_status", "status", "reason"),
+    [
+        (128 + signal.SIGSEGV, "runtime", "it was ended by SIGSEGV"),
+        (128 + signal.SIGXFSZ, "runtime", "it printed more than 1 MiB"),
+        (255, "runtime", "it ended with status 255"),
+    ],
+)
+def test_a_shell_tells_of_signals_by_large_statuses(
+    shell_status: int, status: str, reason: str
+) -> None:
+    report = JobReport("done", limit_s=2, status=shell_status, stdout=STARTED)
+    measurement = measurement_of(report, INFO, LIMIT_S, 1, {})
+    assert (measurement.status, measurement.reason) == (status, reason)
+
+
+def test_a_job_report_without_a_part_is_refused_in_a_sentence() -> None:
+    text = "\n--7 head\nwaited 0\nlimit 2\n\n--7 out\n\n--7 end done"
+    with pytest.raises(ValueError, match="the job's report lacks facts"):
+        parse_job_report(text, "7")
