@@ -9,16 +9,19 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.arguments.options import SAMPLER_NAMES
 from engine.arguments.problem import add_kernel_arguments
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
+    invocation,
     one_of,
     positive_whole_number,
     run_command,
     whole_number,
 )
+from foundation.completion import completes
 from rvv_runner.devices import known_board, known_boards
 
 if TYPE_CHECKING:
@@ -51,24 +54,28 @@ def main(argv: Sequence[str] | None) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add_kernel_arguments(parser)
     add = parser.add_argument
     add("--out", metavar="DIR", type=Path, required=True, help="a new folder")
-    add(
+    board = add(
         "--board",
         metavar="NAME",
         type=one_of("board", known_boards),
         default=_DEFAULT_BOARD,
         help=f"what it will run on: one of {', '.join(known_boards())} (default: %(default)s)",
     )
+    completes(board, known_boards)
     add(
         "--proposals",
         metavar="N",
         type=positive_whole_number,
         help="the next N that the study would try (default: every valid configuration)",
     )
-    add("--sampler", metavar="NAME", default="auto", help="of the study (default: %(default)s)")
+    sampler = add(
+        "--sampler", metavar="NAME", default="auto", help="of the study (default: %(default)s)"
+    )
+    completes(sampler, lambda: SAMPLER_NAMES)
     add("--seed", metavar="N", type=whole_number, default=0, help="of the sampler")
     add("--storage", metavar="URL", help="of the study (default: studies/tuner.journal)")
     add("--study", metavar="NAME", help="name of the study (default: made from the problem)")
@@ -79,7 +86,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         default=len(os.sched_getaffinity(0)),
         help="builds at once (default: one a core)",
     )
-    return parser.parse_args(argv)
+    return parser.parse(argv)
 
 
 def _build(arguments: argparse.Namespace) -> bool:

@@ -10,6 +10,7 @@ from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
+    invocation,
     percentage,
     run_command,
 )
@@ -63,7 +64,7 @@ def main(argv: Sequence[str] | None) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     parser.add_argument("--storage", metavar="URL", help="of the studies, as engine.tune takes it")
     parser.add_argument("--study", metavar="NAME", help="only this one (default: all)")
     parser.add_argument(
@@ -80,7 +81,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         default="70",
         help="Pearson's correlation, or minus it, that counts as high (default: %(default)s)",
     )
-    return parser.parse_args(argv)
+    return parser.parse(argv)
 
 
 if __name__ == "__main__":

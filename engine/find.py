@@ -11,6 +11,7 @@ from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
+    invocation,
     percentage,
     run_command,
 )
@@ -54,7 +55,7 @@ def main(argv: Sequence[str] | None) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add_problem_arguments(parser)
     add_device_argument(parser)
     parser.add_argument(
@@ -70,7 +71,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         default="5",
         help="use the power-of-two key only where it costs no more (default: %(default)s)",
     )
-    return parser.parse_args(argv)
+    return parser.parse(argv)
 
 
 def _report(found: Found) -> str:
