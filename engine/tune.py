@@ -17,6 +17,7 @@ from engine.arguments.options import (
     work_options,
 )
 from engine.arguments.problem import add_device_argument, add_problem_arguments
+from engine.from_python import CallableModule
 from engine.run.request import StudyOptions, TuningRequest
 from foundation.command_line import (
     EXIT_FOUND,
@@ -239,6 +240,8 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
         help="begin a study without what the nearest earlier one of the kernel measured",
     )
 
+
+sys.modules[__name__].__class__ = CallableModule
 
 if __name__ == "__main__":
     run_command(main, _PROG)
