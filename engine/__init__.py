@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from engine.from_python import tune
     from engine.winners.lookup import lookup
     from engine.winners.tuned_kernel import tuned
 
-__all__ = ["lookup", "tuned"]
+__all__ = ["lookup", "tune", "tuned"]
 
 
 def __getattr__(name: str) -> object:
     # Triton and Optuna take seconds to import: the commands' --help does not wait for them.
+    if name == "tune":
+        import importlib
+
+        return importlib.import_module("engine.tune")
     if name == "lookup":
         from engine.winners.lookup import lookup
 

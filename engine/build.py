@@ -8,17 +8,19 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.arguments.options import add_jobs_argument, add_storage_argument
+from engine.arguments.options import SAMPLER_NAMES, add_jobs_argument, add_storage_argument
 from engine.arguments.problem import add_kernel_arguments
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
     integer,
+    invocation,
     one_of,
     positive_integer,
     run_command,
 )
+from foundation.completion import completes
 from rvv_runner.devices import known_board, known_boards
 
 if TYPE_CHECKING:
@@ -53,29 +55,31 @@ def main(argv: Sequence[str] | None) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add_kernel_arguments(parser)
     add = parser.add_argument
     add("--out", metavar="DIR", type=Path, required=True, help="the folder to create")
-    add(
+    board = add(
         "--board",
         metavar="NAME",
         type=one_of("board", known_boards),
         default=_DEFAULT_BOARD,
         help=f"the board it will run on: one of {', '.join(known_boards())} (default: %(default)s)",
     )
+    completes(board, known_boards)
     add(
         "--proposals",
         metavar="N",
         type=positive_integer,
         help="only the next N that the study would try (default: every valid configuration)",
     )
-    add(
+    sampler = add(
         "--sampler",
         metavar="NAME",
         default="auto",
         help="sampler of the study (default: %(default)s)",
     )
+    completes(sampler, lambda: SAMPLER_NAMES)
     add(
         "--seed",
         metavar="N",
@@ -86,7 +90,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add_storage_argument(parser)
     add("--study", metavar="NAME", help="name of the study (default: made from the problem)")
     add_jobs_argument(parser)
-    return parser.parse_args(argv)
+    return parser.parse(argv)
 
 
 def _build(arguments: argparse.Namespace) -> bool:

@@ -17,6 +17,7 @@ from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
+    invocation,
     percentage,
     run_command,
 )
@@ -60,7 +61,7 @@ def main(argv: Sequence[str] | None) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add_kernel_arguments(parser, several_shapes=True)
     add_device_argument(parser)
     add_search_arguments(parser)
@@ -74,7 +75,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     add_storage_argument(parser)
     add_work_arguments(parser)
-    return parser.parse_args(argv)
+    return parser.parse(argv)
 
 
 def _check(arguments: argparse.Namespace) -> tuple[list[KeyCost], bool]:

@@ -10,7 +10,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from foundation.command_line import EXIT_FOUND, EXIT_NOTHING_VALID, ArgumentParser, run_command
+from foundation.command_line import (
+    EXIT_FOUND,
+    EXIT_NOTHING_VALID,
+    ArgumentParser,
+    invocation,
+    run_command,
+)
 from foundation.errors import UserError
 from rvv_runner.devices import known_board
 from rvv_runner.measurement import OUTCOMES
@@ -36,11 +42,11 @@ def main(argv: Sequence[str] | None) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     parser.add_argument(
         "folder", metavar="DIR", type=Path, help="the folder that engine.build created"
     )
-    return parser.parse_args(argv)
+    return parser.parse(argv)
 
 
 def _collect(arguments: argparse.Namespace) -> bool:

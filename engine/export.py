@@ -11,6 +11,7 @@ from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
+    invocation,
     percentage,
     run_command,
 )
@@ -61,7 +62,7 @@ def main(argv: Sequence[str] | None) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add_storage_argument(parser)
     parser.add_argument("--study", metavar="NAME", help="export only this study (default: all)")
     parser.add_argument(
@@ -78,7 +79,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         default="70",
         help="the absolute Pearson correlation that counts as high (default: %(default)s)",
     )
-    return parser.parse_args(argv)
+    return parser.parse(argv)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
+    invocation,
     percentage,
     run_command,
 )
@@ -54,7 +55,7 @@ def main(argv: Sequence[str] | None) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add_problem_arguments(parser)
     add_device_argument(parser)
     add_storage_argument(parser)
@@ -65,7 +66,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         default="5",
         help="use the power-of-two key only if it costs no more than this (default: %(default)s)",
     )
-    return parser.parse_args(argv)
+    return parser.parse(argv)
 
 
 def _report(found: Found) -> str:

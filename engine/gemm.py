@@ -18,10 +18,13 @@ from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
+    invocation,
     positive_integer,
     run_command,
 )
+from foundation.completion import completes
 from foundation.errors import UserError
+from kernels.registry import kernel_names
 
 if TYPE_CHECKING:
     from engine.jobs.gemm_files import GemmEntry
@@ -51,14 +54,14 @@ def main(argv: Sequence[str] | None) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     _add_size_arguments(parser)
     _add_file_arguments(parser)
     add_device_argument(parser)
     add_search_arguments(parser)
     add_storage_argument(parser)
     add_work_arguments(parser)
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse(argv)
     sizes = (arguments.m, arguments.n, arguments.k)
     if arguments.gemm_size_file is None and None in sizes:
         raise UserError("the sizes are missing: give -m, -n and -k, or --gemm_size_file")
@@ -78,12 +81,13 @@ def _add_size_arguments(parser: ArgumentParser) -> None:
     ):
         add(f"-{name}", metavar=name.upper(), type=positive_integer, help=what)
     add("--gemm_size_file", metavar="YAML", type=Path, help="a list of sizes, or of results")
-    add(
+    kernel = add(
         "--kernel",
         metavar="KERNEL",
         type=kernel_name,
         help="the kernel to tune, with dimensions M, N and K (default: the file's, or matmul)",
     )
+    completes(kernel, kernel_names)
     add("--dtype", metavar="TYPE", help="element type (default: the file's, or the kernel's first)")
 
 

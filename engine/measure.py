@@ -12,7 +12,13 @@ from engine.arguments.problem import (
     complete_config,
     config_type,
 )
-from foundation.command_line import EXIT_FOUND, EXIT_NOTHING_VALID, ArgumentParser, run_command
+from foundation.command_line import (
+    EXIT_FOUND,
+    EXIT_NOTHING_VALID,
+    ArgumentParser,
+    invocation,
+    run_command,
+)
 
 __all__ = ["main"]
 
@@ -35,7 +41,7 @@ def main(argv: Sequence[str] | None) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add_problem_arguments(parser)
     add_device_argument(parser)
     parser.add_argument(
@@ -45,7 +51,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         default={},
         help="values of the tuned parameters; those left out keep the default configuration's",
     )
-    return parser.parse_args(argv)
+    return parser.parse(argv)
 
 
 def _measure(arguments: argparse.Namespace) -> dict[str, object]:

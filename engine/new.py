@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from foundation.command_line import EXIT_FOUND, ArgumentParser, run_command
+from foundation.command_line import EXIT_FOUND, ArgumentParser, invocation, run_command
 from foundation.errors import UserError
 
 __all__ = ["main"]
@@ -84,14 +84,14 @@ def main(argv: Sequence[str] | None) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     parser.add_argument(
         "name",
         metavar="NAME",
         type=_identifier,
         help="name of the kernel and its file, such as axpy",
     )
-    return parser.parse_args(argv)
+    return parser.parse(argv)
 
 
 def _identifier(text: str) -> str:

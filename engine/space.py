@@ -14,6 +14,7 @@ from foundation.command_line import (
     EXIT_NOTHING_VALID,
     ArgumentParser,
     integer,
+    invocation,
     positive_integer,
     run_command,
 )
@@ -48,7 +49,7 @@ def main(argv: Sequence[str] | None) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add_problem_arguments(parser)
     add_device_argument(parser)
     parser.add_argument(
@@ -65,7 +66,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         default=0,
         help="seed of the samples (default: %(default)s)",
     )
-    return parser.parse_args(argv)
+    return parser.parse(argv)
 
 
 def _record(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -17,11 +17,13 @@ from engine.arguments.options import (
     work_options,
 )
 from engine.arguments.problem import add_device_argument, add_problem_arguments
+from engine.from_python import CallableModule
 from engine.run.request import StudyOptions, TuningRequest
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
+    invocation,
     run_command,
 )
 from foundation.errors import UserError
@@ -52,7 +54,7 @@ def main(argv: Sequence[str] | None) -> int:
     if arguments.missing:
         return EXIT_FOUND if _tune_missing(arguments) else EXIT_NOTHING_VALID
     if arguments.kernel is None:
-        raise UserError(f"KERNEL is missing: see `python -m {_PROG} --help`")
+        raise UserError(f"KERNEL is missing: see `{invocation(_PROG)} --help`")
     requests = _requests(arguments)
     results = _tune(requests, as_json=arguments.json, as_list=len(requests) > 1 or arguments.mixed)
     found = all(result.summary.winner is not None for result in results)
@@ -196,7 +198,7 @@ def _groups(arguments: argparse.Namespace) -> list[Sequence[str]]:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add_problem_arguments(parser, kernel_optional=True, several_shapes=True)
     add_device_argument(parser, several=True)
     parser.add_argument(
@@ -218,7 +220,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add_search_arguments(parser)
     _add_study_arguments(parser)
     add_work_arguments(parser)
-    return parser.parse_args(argv)
+    return parser.parse(argv)
 
 
 def _add_study_arguments(parser: ArgumentParser) -> None:
@@ -238,6 +240,8 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
         help="do not warm-start a new study from the nearest earlier one of the kernel",
     )
 
+
+sys.modules[__name__].__class__ = CallableModule
 
 if __name__ == "__main__":
     run_command(main, _PROG)

@@ -12,9 +12,12 @@ from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
+    invocation,
     positive_integer,
     run_command,
 )
+from foundation.completion import completes
+from kernels.registry import kernel_names
 
 if TYPE_CHECKING:
     from engine.run.request import TuningRequest
@@ -45,10 +48,8 @@ def main(argv: Sequence[str] | None) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    from kernels.registry import kernel_names
-
-    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
-    parser.add_argument(
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
+    kernels = parser.add_argument(
         "kernels",
         metavar="KERNEL",
         type=kernel_name,
@@ -56,6 +57,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         default=kernel_names(),
         help="names or files (default: every registered kernel)",
     )
+    completes(kernels, kernel_names)
     parser.add_argument(
         "--trials",
         metavar="N",
@@ -64,7 +66,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="configurations to try per kernel, earlier runs included (default: %(default)s)",
     )
     add_device_argument(parser, several=True)
-    return parser.parse_args(argv)
+    return parser.parse(argv)
 
 
 def _tune_each(arguments: argparse.Namespace) -> list[TuningResult]:

@@ -16,7 +16,13 @@ from engine.arguments.options import (
     request_for,
 )
 from engine.arguments.problem import add_device_argument
-from foundation.command_line import EXIT_FOUND, EXIT_NOTHING_VALID, ArgumentParser, run_command
+from foundation.command_line import (
+    EXIT_FOUND,
+    EXIT_NOTHING_VALID,
+    ArgumentParser,
+    invocation,
+    run_command,
+)
 
 if TYPE_CHECKING:
     from engine.jobs.shape_list import ShapeGroup, ShapeList
@@ -48,7 +54,7 @@ def main(argv: Sequence[str] | None) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add = parser.add_argument
     add("file", metavar="YAML", type=Path, help="the list of shapes")
     add(
@@ -62,7 +68,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add_search_arguments(parser)
     add_storage_argument(parser)
     add_work_arguments(parser)
-    return parser.parse_args(argv)
+    return parser.parse(argv)
 
 
 def _tune_list(arguments: argparse.Namespace) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import NoReturn
 
+from foundation.completion import complete
 from foundation.errors import CommandError, UserError, nearest
 
 __all__ = [
@@ -18,6 +21,8 @@ __all__ = [
     "ArgumentParser",
     "host_and_port",
     "integer",
+    "invocation",
+    "invoked_as",
     "one_of",
     "percentage",
     "positive_integer",
@@ -29,12 +34,39 @@ EXIT_FOUND = 0
 EXIT_NOTHING_VALID = 1
 EXIT_MISTAKE = 2
 
+_invoked_as: ContextVar[str | None] = ContextVar("_invoked_as", default=None)
+
+
+def invocation(module: str) -> str:
+    """How a command is started, for usage lines that can be pasted: "python -m engine.tune"."""
+    return _invoked_as.get() or f"python -m {module}"
+
+
+@contextlib.contextmanager
+def invoked_as(words: str) -> Iterator[None]:
+    """Within the block the command is a subcommand, started as `words`: "rvv-tune tune"."""
+    before = _invoked_as.set(words)
+    try:
+        yield
+    finally:
+        _invoked_as.reset(before)
+
 
 class ArgumentParser(argparse.ArgumentParser):
-    """A parser whose errors are UserErrors of one sentence."""
+    """A parser whose errors are UserErrors of one sentence.
+
+    Args:
+        prog: how the command is started, from `invocation`.
+        description, epilog: for --help.
+    """
 
     def __init__(self, prog: str, description: str, epilog: str | None = None) -> None:
         super().__init__(prog=prog, description=description, epilog=epilog, allow_abbrev=False)
+
+    def parse(self, argv: Sequence[str] | None) -> argparse.Namespace:
+        """The arguments; where the shell asks for completions, those, and the process ends."""
+        complete(self)
+        return self.parse_args(argv)
 
     def error(self, message: str) -> NoReturn:
         """Called by argparse for every mistake."""
@@ -45,8 +77,8 @@ class ArgumentParser(argparse.ArgumentParser):
         message = message.removeprefix("argument ").rstrip(".")
         if message.startswith("the following arguments are required: "):
             missing = message.partition(": ")[2]
-            raise UserError(f"{missing} is missing: see `python -m {self.prog} --help`")
-        raise UserError(message)
+            raise UserError(f"{missing} is missing: see `{self.prog} --help`")
+        raise UserError(f"{message} (see `{self.prog} --help`)")
 
     def _options(self) -> list[str]:
         return [name for name in self._option_string_actions if name.startswith("--")]

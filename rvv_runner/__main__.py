@@ -6,7 +6,13 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from foundation.command_line import EXIT_FOUND, EXIT_NOTHING_VALID, ArgumentParser, run_command
+from foundation.command_line import (
+    EXIT_FOUND,
+    EXIT_NOTHING_VALID,
+    ArgumentParser,
+    invocation,
+    run_command,
+)
 
 __all__ = ["main"]
 
@@ -33,7 +39,7 @@ def main(argv: Sequence[str] | None) -> int:
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = ArgumentParser(_PROG, _DESCRIPTION, _EPILOG)
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     summary = "show a board's host key and trust it from now on"
     trust = commands.add_parser("trust", help=summary, description=summary)
@@ -44,7 +50,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "device", metavar="DEVICE", help="ssh://user@host, or the name or path of a board file"
     )
     check.add_argument("--write", metavar="NAME", help="write a board file of this name")
-    return parser.parse_args(argv)
+    return parser.parse(argv)
 
 
 if __name__ == "__main__":

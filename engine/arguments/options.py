@@ -19,31 +19,39 @@ from foundation.command_line import (
     positive_integer,
     positive_number,
 )
+from foundation.completion import completes
 from foundation.processors import cores
 from kernels.spec import Problem
 
 __all__ = [
+    "SAMPLER_NAMES",
     "add_jobs_argument",
     "add_search_arguments",
     "add_storage_argument",
     "add_work_arguments",
     "request_for",
+    "sampler_name",
     "search_options",
     "work_options",
 ]
 
 
+# Those of engine.search.samplers.registry, which --help and completion do not wait for.
+SAMPLER_NAMES = ("auto", "gp", "tpe", "cmaes", "ga", "spread", "grid", "random")
+
+
 def add_search_arguments(parser: ArgumentParser) -> None:
     """The arguments that say how configurations are proposed, and how many."""
     add = parser.add_argument
-    add(
+    sampler = add(
         "--sampler",
         metavar="NAME",
-        type=_sampler_name,
+        type=sampler_name,
         default="auto",
-        help="how configurations are proposed: auto, gp, tpe, cmaes, ga, spread, grid, random, or "
-        "the dotted name of a class such as optuna.samplers.NSGAIISampler (default: %(default)s)",
+        help=f"how configurations are proposed: {', '.join(SAMPLER_NAMES)}, or the dotted name of "
+        "a class such as optuna.samplers.NSGAIISampler (default: %(default)s)",
     )
+    completes(sampler, lambda: SAMPLER_NAMES)
     add(
         "--trials",
         metavar="N",
@@ -133,12 +141,14 @@ def request_for(problem: Problem, arguments: argparse.Namespace) -> TuningReques
     )
 
 
-def _sampler_name(text: str) -> str:
+def sampler_name(text: str) -> str:
     """The name of a sampler, for argparse.
 
     Raises:
         UserError: for a name that means nothing.
     """
+    if text in SAMPLER_NAMES:
+        return text
     # Optuna takes a while to import: --help does not wait for it.
     from engine.search.samplers.registry import sampler_named
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 
 from foundation.command_line import ArgumentParser, one_of
+from foundation.completion import completes
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError, nearest
 from kernels.registry import is_kernel_file, kernel_names
@@ -44,13 +45,14 @@ def add_kernel_arguments(
     several.
     """
     again = "; repeat it for further studies, each warm-started from the one before"
-    parser.add_argument(
+    kernel = parser.add_argument(
         "kernel",
         metavar="KERNEL",
         nargs="?" if optional else None,
         type=kernel_name,
         help=f"one of {', '.join(kernel_names())}, or the path of a Python file",
     )
+    completes(kernel, kernel_names)
     parser.add_argument(
         "--shape",
         metavar="M=256,...",
@@ -67,7 +69,7 @@ def add_kernel_arguments(
 
 def add_device_argument(parser: ArgumentParser, *, several: bool = False) -> None:
     """The argument that says where it is run; a tuple of names where there may be several."""
-    parser.add_argument(
+    device = parser.add_argument(
         "--device",
         metavar="NAME,..." if several else "NAME",
         type=device_names if several else device_name,
@@ -76,6 +78,7 @@ def add_device_argument(parser: ArgumentParser, *, several: bool = False) -> Non
         f"ssh://USER@HOST, or the path of a board file"
         f"{'; several with commas between them' if several else ''} (default: %(default)s)",
     )
+    completes(device, board_names)
 
 
 def kernel_name(text: str) -> str:

@@ -22,7 +22,7 @@ from engine.run.tuning import TuningResult
 from engine.study.location import artifacts_dir
 from engine.workers.board_events import BoardRecord
 
-__all__ = ["print_result"]
+__all__ = ["print_result", "print_tables"]
 
 CYCLES = "u_mode_cycle"
 
@@ -39,7 +39,7 @@ _END = {
 def print_result(result: TuningResult, stream: TextIO) -> None:
     """Print tables on a terminal, and lines of key=value fields separated by tabs elsewhere."""
     if stream.isatty():
-        _print_tables(result, Console(file=stream))
+        print_tables(result, Console(file=stream))
     else:
         for line in _lines(result):
             print(line, file=stream)
@@ -75,7 +75,8 @@ def _other_studies(result: TuningResult) -> dict[str, str]:
     return {"studies_with_other_toolchain": ", ".join(result.other_studies)}
 
 
-def _print_tables(result: TuningResult, console: Console) -> None:
+def print_tables(result: TuningResult, console: Console) -> None:
+    """The tables for people, and where everything was written."""
     summary = result.summary
     if summary.best:
         console.print(_best_table(summary))

@@ -7,6 +7,7 @@ import itertools
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -213,6 +214,9 @@ def _run(
 @contextlib.contextmanager
 def _stopped_by_signals(loop: TuningLoop) -> Iterator[None]:
     """Within the block Ctrl-C and SIGTERM stop the loop; a second one ends the process at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's, and so is what they do
+        return
     received: list[int] = []
 
     def handle(number: int, _frame: FrameType | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import Literal
 
 from engine.run.tuning import made_with
@@ -71,7 +72,7 @@ class Wanted:
     space_at: SpaceAt | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Found:
     """A stored winner, and why it was taken.
 
@@ -122,6 +123,18 @@ class Found:
         if self.differs:
             text += f"; made with another {' and another '.join(self.differs)}"
         return text
+
+    def __repr__(self) -> str:
+        return f"<Found {self}>"
+
+    def _repr_html_(self) -> str:
+        """The sentence and the time for a notebook, above a table of the parameters."""
+        winner = self.winner
+        time = f"{winner.time_s:.4g} s{' (estimated)' if winner.estimated else ''}"
+        text = f"{self.wanted.kernel}, {self}; {time} at {shape_text(winner.shape)}"
+        names = "".join(f"<th>{escape(name)}</th>" for name in self.config)
+        values = "".join(f"<td>{escape(str(value))}</td>" for value in self.config.values())
+        return f"<p>{escape(text)}</p><table><tr>{names}</tr><tr>{values}</tr></table>"
 
 
 def lookup(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -117,6 +118,7 @@ MISTAKES = [
         "--config: 'BLOCK_SIZE_M' is not NAME=VALUE: write it like BLOCK_SIZE_M=16,BLOCK_SIZE_N=32",
     ),
 ]
+VALUE = re.compile("--[a-z-]+: ")
 COMMANDS = {"tune": tune.main, "measure": measure.main}
 
 
@@ -135,7 +137,9 @@ def test_a_mistake_is_one_sentence_and_status_2(
     with pytest.raises(SystemExit) as ended:
         run_command(COMMANDS[command], f"engine.{command}")
     printed = capsys.readouterr()
-    assert printed.err == f"engine.{command}: {sentence}\n"
+    # A value that an argument does not take is followed by where to read what it takes.
+    see = f" (see `python -m engine.{command} --help`)" if VALUE.match(sentence) else ""
+    assert printed.err == f"engine.{command}: {sentence}{see}\n"
     assert printed.out == ""
     assert ended.value.code == 2
 

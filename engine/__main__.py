@@ -1,0 +1,119 @@
+"""Every command in one: python -m engine, or rvv-tune."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from foundation.command_line import (
+    EXIT_FOUND,
+    ArgumentParser,
+    invocation,
+    invoked_as,
+    one_of,
+    run_command,
+)
+from foundation.completion import completed_words, completes, enter_subcommand
+from foundation.version import project_version
+
+__all__ = ["COMMANDS", "Command", "main", "start"]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A subcommand.
+
+    Args:
+        module: has `main`, a function from the arguments to the exit status.
+        summary: one line.
+        words: what `main` takes before the arguments.
+    """
+
+    module: str
+    summary: str
+    words: tuple[str, ...] = ()
+
+
+# A new command is one line here, and its module's name in the contracts of pyproject.toml.
+COMMANDS = {
+    "tune": Command("engine.tune", "find the fastest configuration of a kernel"),
+    "measure": Command("engine.measure", "build, check and measure one configuration"),
+    "space": Command("engine.space", "show a kernel's search space and its pruning rules"),
+    "gemm": Command("engine.gemm", "tune matrix products by size"),
+    "tune-list": Command("engine.tune_list", "tune a list of shapes from a YAML file"),
+    "tune-all": Command("engine.tune_all", "tune every kernel at its default shape"),
+    "find": Command("engine.find", "look up the stored winner for a shape"),
+    "check-key": Command("engine.check_key", "check what the power-of-two key costs"),
+    "export": Command("engine.export", "write studies as CSV"),
+    "build": Command("engine.build", "build configurations for a board reached by hand"),
+    "collect": Command("engine.collect", "take back results measured by hand"),
+    "new": Command("engine.new", "write the file of a new kernel"),
+    "boards": Command("rvv_runner.__main__", "check or trust a board over SSH"),
+    "compile": Command("triton_rvv.__main__", "compile a kernel to IR and assembly", ("compile",)),
+}
+
+_PROG = "engine"
+_SCRIPT = "rvv-tune"
+_DESCRIPTION = "Tunes Triton kernels for RISC-V Vector boards."
+
+
+def start() -> NoReturn:
+    """The console script."""
+    with invoked_as(_SCRIPT):
+        run_command(main, _SCRIPT)
+
+
+def main(argv: Sequence[str] | None) -> int:
+    """Run a command, or list them all; the exit status.
+
+    Raises:
+        CommandError: for a mistake in the arguments, or what the command raises.
+    """
+    given = sys.argv[1:] if argv is None else list(argv)
+    if any(word in COMMANDS for word in completed_words()[:1]):
+        given = completed_words()[:1]
+        enter_subcommand()
+    if given and given[0] in COMMANDS:
+        return _run(given[0], given[1:])
+    parser = _parser()
+    parser.parse(given[:1])
+    parser.print_help()
+    return EXIT_FOUND
+
+
+def _run(name: str, arguments: Sequence[str]) -> int:
+    command = COMMANDS[name]
+    with invoked_as(f"{invocation(_PROG)} {name}"):
+        # Only the chosen command is imported.
+        run: Callable[[Sequence[str]], int] = importlib.import_module(command.module).main
+        return run([*command.words, *arguments])
+
+
+def _parser() -> ArgumentParser:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:{width}}  {command.summary}" for name, command in COMMANDS.items()]
+    parser = ArgumentParser(invocation(_PROG), "\n".join([_DESCRIPTION, "", "commands:", *lines]))
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.usage = "%(prog)s COMMAND ..."
+    parser.add_argument("--version", action="version", version=project_version())
+    command = parser.add_argument(
+        "command",
+        metavar="COMMAND",
+        nargs="?",
+        type=one_of("command", _names),
+        help="one of these; COMMAND --help says what it takes",
+    )
+    completes(command, _names)
+    return parser
+
+
+def _names() -> list[str]:
+    return list(COMMANDS)
+
+
+if __name__ == "__main__":
+    run_command(main, _PROG)

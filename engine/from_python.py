@@ -1,0 +1,216 @@
+"""Tuning from Python, `engine.tune("matmul", shape={"M": 256})`, with the command's arguments."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from engine.arguments.options import sampler_name
+from engine.arguments.problem import device_names, kernel_name, shape_type
+from engine.run.request import (
+    DEFAULT_TRIALS,
+    SearchOptions,
+    StudyOptions,
+    TuningRequest,
+    WorkOptions,
+)
+from engine.study.location import DEFAULT_STORAGE
+from foundation.command_line import (
+    host_and_port,
+    integer,
+    one_of,
+    positive_integer,
+    positive_number,
+)
+from foundation.errors import UserError
+from foundation.shapes import Shape
+from rvv_runner.board import BoardError
+from rvv_runner.devices import DEFAULT_DEVICE, boards_by_kind
+
+if TYPE_CHECKING:
+    from engine.results.shown import ShownResult
+    from engine.run.events import Listener
+
+__all__ = ["CallableModule", "tune"]
+
+_T = TypeVar("_T")
+_OBJECTIVES = ("time_s", "time_s,code_bytes")
+
+
+def tune(
+    kernel: str | Path,
+    *,
+    shape: Mapping[str, int] | None = None,
+    shapes: Sequence[Mapping[str, int]] | None = None,
+    dtype: str | None = None,
+    device: str = DEFAULT_DEVICE,
+    sampler: str = "auto",
+    trials: int | None = None,
+    until: Literal["converged"] | None = None,
+    timeout: float | None = None,
+    seed: int = 0,
+    storage: str = DEFAULT_STORAGE,
+    study: str | None = None,
+    objective: Literal["time_s", "time_s,code_bytes"] = "time_s",
+    no_history: bool = False,
+    jobs: int | None = None,
+    ray_address: str | None = None,
+    progress: Listener | None = None,
+) -> ShownResult:
+    """Tune a kernel, or resume its study, as `python -m engine.tune` does.
+
+    Ctrl-C ends the run early, with the best known so far.
+
+    Args:
+        kernel: a registered name, or the path of a Python file.
+        shape: sizes by name; those left out keep the kernel's default.
+        shapes: several, in place of `shape`: one study, for the configuration with the lowest
+            geometric-mean time over all of them.
+        dtype: element type, None for the kernel's first.
+        device: the board, or several of one kind with commas between them.
+        sampler: how configurations are proposed.
+        trials: configurations to try in the study, earlier runs included; None for 50, and with
+            `until` for every valid one.
+        until: "converged" stops when the surrogate predicts no further improvement.
+        timeout: start no new trials after so many seconds.
+        seed: of the sampler.
+        storage: a journal file or an Optuna storage URL.
+        study: its name, None for one made from the problem.
+        objective: what to minimise: the time, or "time_s,code_bytes", time and code size.
+        no_history: begin a study without what earlier ones of the kernel measured.
+        jobs: builds at once, None for one per core.
+        ray_address: HOST:PORT of a Ray cluster to build on.
+        progress: called with each event of `engine.run.events`; None for a live line where stderr
+            is a terminal, and nothing elsewhere.
+
+    Raises:
+        UserError: for a mistake in the arguments, in one sentence.
+        BoardError: where the board cannot be used.
+    """
+    one = one_of("objective", lambda: list(_OBJECTIVES))
+    request = TuningRequest(
+        kernel=kernel_name(str(kernel)),
+        shapes=_shapes(shape, shapes),
+        dtype=dtype,
+        devices=_devices(device),
+        search=SearchOptions(
+            sampler=sampler_name(sampler),
+            trials=_trials(trials, until),
+            timeout_s=_optional("timeout", positive_number, timeout),
+            seed=_checked("seed", integer, seed),
+            until_converged=until is not None,
+        ),
+        study=StudyOptions(str(storage), study, not no_history, tuple(one(objective).split(","))),
+        work=_work(jobs, ray_address),
+    )
+    _check_objectives(request)
+    # Ray, Triton and Optuna take seconds to import: mistakes do not wait for them.
+    from engine.results.shown import shown
+    from engine.run.tuning import tune as run
+
+    return shown(run(request, _listeners(progress)))
+
+
+class CallableModule(ModuleType):
+    """What makes `engine.tune` both the module behind `python -m engine.tune` and a function.
+
+    Importing a submodule makes it the package's attribute, so a function of that name would be
+    hidden by the first `import engine.tune`; the module itself stays, however it is imported.
+    """
+
+    def __call__(self, kernel: str | Path, **arguments: Any) -> ShownResult:
+        """See `engine.from_python.tune`, which has the arguments with their types."""
+        return tune(kernel, **arguments)
+
+    @property
+    def __signature__(self) -> inspect.Signature:  # notebooks complete the arguments by it
+        return inspect.signature(tune)
+
+    def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
+        return importlib.import_module, (self.__name__,)
+
+
+def _shapes(
+    shape: Mapping[str, int] | None, shapes: Sequence[Mapping[str, int]] | None
+) -> tuple[Shape, ...]:
+    if shapes is None:
+        return (_shape({} if shape is None else shape),)
+    if shape is not None:
+        raise UserError("shape and shapes are both given: leave one of them out")
+    if not shapes:
+        raise UserError("shapes is empty: give one shape at least, such as {'M': 256}")
+    return tuple(_shape(sizes) for sizes in shapes)
+
+
+def _shape(sizes: Mapping[str, int]) -> Shape:
+    if not isinstance(sizes, Mapping):
+        raise UserError(f"the shape {sizes!r} is no mapping: write it like {{'M': 256, 'N': 512}}")
+    text = ",".join(f"{name}={size}" for name, size in sizes.items())
+    return _checked("shape", shape_type, text) if text else {}
+
+
+def _devices(device: str) -> Sequence[str]:
+    try:
+        names = device_names(device)
+    except BoardError as error:  # a name that means nothing
+        raise UserError(str(error)) from None
+    kinds = boards_by_kind(names) if len(names) > 1 else {}
+    if len(kinds) > 1:
+        listed = "; ".join(f"{kind}: {', '.join(of_kind)}" for kind, of_kind in kinds.items())
+        raise UserError(
+            f"the boards are of different kinds ({listed}), whose times cannot be compared: "
+            "name boards of one kind"
+        )
+    return names
+
+
+def _trials(trials: int | None, until: str | None) -> int | None:
+    if until is not None:
+        one_of("way to end", lambda: ["converged"])(until)
+    given = _optional("trials", positive_integer, trials)
+    return DEFAULT_TRIALS if given is None and until is None else given
+
+
+def _work(jobs: int | None, ray_address: str | None) -> WorkOptions:
+    address = _optional("ray_address", host_and_port, ray_address)
+    count = _optional("jobs", positive_integer, jobs)
+    return WorkOptions(ray_address=address) if count is None else WorkOptions(count, address)
+
+
+def _check_objectives(request: TuningRequest) -> None:
+    """Refuse several objectives together with what looks at the time alone."""
+    if len(request.study.objectives) == 1:
+        return
+    from engine.search.samplers.registry import sampler_named
+
+    sampler_named(request.search.sampler, len(request.study.objectives))
+    if request.search.until_converged or len(request.shapes) > 1:
+        raise UserError("until and shapes look at the time alone: leave them out, or objective")
+
+
+def _optional(name: str, parse: Callable[[str], _T], value: object) -> _T | None:
+    return None if value is None else _checked(name, parse, value)
+
+
+def _checked(name: str, parse: Callable[[str], _T], value: object) -> _T:
+    """What the command makes of the value, so that both refuse the same."""
+    try:
+        return parse(str(value))
+    except argparse.ArgumentTypeError as error:
+        raise UserError(f"{name}: {error}") from None
+
+
+def _listeners(progress: Listener | None) -> list[Listener]:
+    if progress is not None:
+        return [progress]
+    if not sys.stderr.isatty():
+        return []
+    from engine.results.progress import progress_on
+
+    return [progress_on(sys.stderr)]

@@ -1,0 +1,66 @@
+"""A result that shows itself: a table where it is printed and in notebooks, a line in lists."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from engine.results.table import print_tables
+from engine.results.units import short_config, speedup_text, time_text
+from engine.run.tuning import TuningResult
+from engine.study.storage import read_studies
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["ShownResult", "shown"]
+
+_WIDTH = 100
+_HTML = '<pre style="line-height: normal">{code}</pre>'
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class ShownResult(TuningResult):
+    """What came of a study, as `TuningResult` says, with ways to look at it."""
+
+    def __str__(self) -> str:
+        """The closing tables of `python -m engine.tune`."""
+        return self._printed().export_text().rstrip()
+
+    def __repr__(self) -> str:
+        summary, winner = self.summary, self.summary.winner
+        if winner is None:
+            return f"<TuningResult of {self.study}: no valid configuration>"
+        time = f"{time_text(winner.time_s or 0.0)}{' (estimated)' if summary.estimated else ''}"
+        speedup = summary.speedup(winner)
+        gain = "" if speedup is None else f", {speedup_text(speedup)} the default"
+        return f"<TuningResult of {self.study}: {short_config(winner.config)}, {time}{gain}>"
+
+    def _repr_html_(self) -> str:
+        """The same tables for a notebook; rich escapes what is in them."""
+        return self._printed().export_html(inline_styles=True, code_format=_HTML)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A row for each trial that was measured, as `engine.export` writes them.
+
+        Raises:
+            UserError: where the storage cannot be read.
+        """
+        from engine.results.trials_table import trials_table  # pandas takes a while to import
+
+        studies = {stored.study_name: stored for stored in read_studies(self.storage)}
+        return trials_table(list(studies[self.study].changes()))
+
+    def _printed(self) -> Console:
+        console = Console(file=io.StringIO(), width=_WIDTH, record=True, force_jupyter=False)
+        print_tables(self, console)
+        return console
+
+
+def shown(result: TuningResult) -> ShownResult:
+    """The same result, which shows itself."""
+    fields = dataclasses.fields(result)
+    return ShownResult(**{field.name: getattr(result, field.name) for field in fields})

@@ -1,0 +1,41 @@
+"""Completion in the shell, by argcomplete: `eval "$(register-python-argcomplete rvv-tune)"`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterable
+
+__all__ = ["complete", "completed_words", "completes", "enter_subcommand"]
+
+# The shell sets it where it asks for completions: 1 and the words before the program.
+_ASKED = "_ARGCOMPLETE"
+
+
+def complete(parser: argparse.ArgumentParser) -> None:
+    """Where the shell asks for completions, print them and end the process."""
+    if _ASKED in os.environ:
+        import argcomplete
+
+        argcomplete.autocomplete(parser, always_complete_options=False)
+
+
+def completes(action: argparse.Action, names: Callable[[], Iterable[str]]) -> None:
+    """Offer `names()` for an argument; what else it takes stays possible."""
+    action.completer = lambda **_: names()  # type: ignore[attr-defined]  # argcomplete reads it
+
+
+def completed_words() -> list[str]:
+    """The finished words after the program's name on the line to complete; none elsewhere."""
+    if _ASKED not in os.environ:
+        return []
+    from argcomplete.lexers import split_line
+
+    line, point = os.environ["COMP_LINE"], int(os.environ["COMP_POINT"])
+    words = split_line(line, point)[3]
+    return words[int(os.environ[_ASKED]) :]
+
+
+def enter_subcommand() -> None:
+    """Leave the first of `completed_words` to the program: the next parser completes the rest."""
+    os.environ[_ASKED] = str(int(os.environ[_ASKED]) + 1)

@@ -1,0 +1,245 @@
+"""`engine.tune(...)`: a call from Python with the command's arguments, and results that show."""
+
+from __future__ import annotations
+
+import html
+import inspect
+import os
+import pickle
+import re
+import subprocess
+import sys
+import threading
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import engine
+from engine import tune
+from engine.results.shown import ShownResult
+from engine.run.events import Event, RunEnded, TrialFinished
+from engine.run.tuning import TuningResult
+from foundation.errors import UserError
+
+pytestmark = pytest.mark.timeout(120)
+
+SHAPE = {"N": 1000}
+TRIALS = 3
+# Of the command alone: how it prints, and several studies at once.
+ONLY_TYPED = {"help", "json", "missing", "mixed", "together"}
+
+
+@pytest.fixture(scope="module")
+def events() -> list[Event]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("called")
+
+
+@pytest.fixture(scope="module")
+def result(folder: Path, events: list[Event]) -> ShownResult:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        return engine.tune("vector_add", shape=SHAPE, trials=TRIALS, progress=events.append)
+
+
+@pytest.fixture
+def in_folder(folder: Path, result: ShownResult, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The current folder is the one with the study of `result`."""
+    monkeypatch.chdir(folder)
+
+
+def test_a_call_tunes_and_tells_of_each_trial(result: ShownResult, events: list[Event]) -> None:
+    assert isinstance(result, TuningResult)
+    assert result.summary.winner is not None
+    assert result.problem.shape == SHAPE
+    assert result.device == "emulated:x60"
+    assert sum(isinstance(event, TrialFinished) for event in events) == TRIALS
+    assert isinstance(events[-1], RunEnded)
+
+
+def test_the_command_resumes_the_study_of_a_call(result: ShownResult, in_folder: None) -> None:
+    command = [sys.executable, "-m", "engine.tune", "vector_add", "--shape", "N=1000"]
+    done = subprocess.run(
+        [*command, "--trials", str(TRIALS)],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.startswith(f"ended=trials\ttried={TRIALS}\n")
+    assert f"study={result.study}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "import engine; f = engine.tune",
+        "import engine.tune; f = engine.tune",
+        "from engine import tune as f",
+        "import engine, engine.tune, importlib; f = importlib.import_module('engine').tune",
+    ],
+)
+def test_it_is_callable_however_it_was_imported(script: str) -> None:
+    script += "\ntry: f('matmull')\nexcept Exception as error: print(type(error).__name__, f.main)"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert done.stdout.startswith("UserError <function main")
+
+
+def test_it_has_every_argument_of_the_command_with_its_default() -> None:
+    typed = vars(tune._parse(["matmul"]))
+    ours = inspect.signature(engine.tune).parameters
+    # These the command writes in another way.
+    assert (typed["shape"], ours["shape"].default) == ([], None)
+    assert (typed["device"], ours["device"].default) == (("emulated",), "emulated")
+    assert (typed["use_history"], ours["no_history"].default) == (True, False)
+    assert (typed["jobs"], ours["jobs"].default) == (len(os.sched_getaffinity(0)), None)
+    apart = {"kernel", "shape", "device", "jobs"}
+    assert {name: typed[name] for name in typed.keys() - ONLY_TYPED - apart - {"use_history"}} == {
+        name: ours[name].default
+        for name in ours.keys() - apart - {"no_history", "shapes", "progress"}
+    }
+
+
+def test_the_module_travels_to_other_processes() -> None:
+    assert pickle.loads(pickle.dumps(engine.tune)) is tune
+
+
+def test_several_shapes_are_one_study(in_folder: None) -> None:
+    joint = engine.tune("vector_add", shapes=[{"N": 500}, {"N": 600}], trials=2)
+    assert set(joint.summary.shapes) == {"N=500", "N=600"}
+    assert "The winner at each shape" in str(joint)
+
+
+def test_it_can_be_called_in_a_thread(in_folder: None) -> None:
+    results: list[ShownResult] = []
+
+    def call() -> None:
+        results.append(engine.tune("vector_add", shape={"N": 700}, trials=1))
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    assert [found.ended.tried for found in results] == [1]
+
+
+def test_nothing_is_printed_where_there_is_no_terminal(
+    in_folder: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    engine.tune("vector_add", shape={"N": 800}, trials=1)
+    assert capfd.readouterr() == ("", "")
+
+
+MISTAKES = [
+    ({"kernel": "matmull"}, "there is no kernel named matmull: did you mean matmul"),
+    ({"shape": {"M": 0}}, "the size of M is 0: give it a positive one"),
+    ({"shape": {"M": 1.5}}, "shape: the size of M is not a whole number: 1.5"),
+    ({"shape": "M=2"}, "the shape 'M=2' is no mapping: write it like {'M': 256, 'N': 512}"),
+    ({"shape": {"Q": 2}}, "matmul has no dimension Q: choose one of K, M, N"),
+    ({"shape": {}, "shapes": [{}]}, "shape and shapes are both given: leave one of them out"),
+    ({"shapes": []}, "shapes is empty: give one shape at least"),
+    ({"dtype": "f33"}, "matmul does not take fp33: did you mean fp32 or fp16?"),
+    ({"device": "emulatd"}, "there is no device named emulatd: did you mean emulated"),
+    ({"device": "emulated,host"}, "the boards are of different kinds (emulated:x60: emulated; "),
+    ({"sampler": "tpa"}, "there is no sampler named tpa: did you mean tpe?"),
+    ({"trials": 0}, "trials: 0 is not a whole number above 0"),
+    ({"until": "done"}, "there is no way to end named done: choose one of converged"),
+    ({"timeout": -1}, "timeout: -1 is not a number above 0"),
+    ({"seed": "x"}, "seed: x is not a whole number"),
+    ({"objective": "size"}, "there is no objective named size: choose one of time_s, "),
+    (
+        {"objective": "time_s,code_bytes", "until": "converged"},
+        "until and shapes look at the time alone: leave them out, or objective",
+    ),
+    (
+        {"objective": "time_s,code_bytes", "sampler": "tpe"},
+        "the sampler tpe looks at the time alone: with several objectives choose one of ",
+    ),
+    ({"jobs": 0}, "jobs: 0 is not a whole number above 0"),
+    ({"ray_address": "here"}, "ray_address: here is not HOST:PORT"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), MISTAKES)
+def test_a_mistake_is_one_sentence(
+    arguments: dict[str, object], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=re.escape(sentence)) as raised:
+        engine.tune(**{"kernel": "matmul", **arguments})
+    assert "\n" not in str(raised.value)
+
+
+def test_a_result_is_a_line_in_lists_and_tables_in_print(result: ShownResult) -> None:
+    line = repr([result])
+    assert "\n" not in line
+    assert len(line) < 200
+    assert f"<TuningResult of {result.study}: BLOCK_SIZE=" in line
+    assert "(estimated)" in line
+    text = str(result)
+    assert f"The best of {TRIALS} configurations" in text
+    assert f"study: {result.study}" in text
+    assert "\x1b" not in text
+
+
+class Tags(HTMLParser):
+    """The tags of a fragment, which have to end in the order in which they began."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.open.append(tag)
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def tags(fragment: str) -> set[str]:
+    parser = Tags()
+    parser.feed(fragment)
+    assert parser.open == []
+    return parser.seen
+
+
+def test_a_notebook_shows_the_tables_and_takes_no_text_for_markup(result: ShownResult) -> None:
+    assert tags(result._repr_html_()) == {"pre", "span"}
+    plain = html.unescape(re.sub("<[^>]*>", "", result._repr_html_()))
+    assert [line.rstrip() for line in plain.splitlines()] == [
+        line.rstrip() for line in str(result).splitlines()
+    ]
+    hostile = ShownResult(**{**vars(result), "study": "<script>[bold]"})
+    assert tags(hostile._repr_html_()) == {"pre", "span"}
+    assert "&lt;script&gt;[bold]" in hostile._repr_html_()
+
+
+def test_every_trial_is_a_row_of_the_frame(result: ShownResult, in_folder: None) -> None:
+    frame = result.to_frame()
+    assert len(frame) == TRIALS
+    assert result.summary.winner is not None
+    assert frame["time_s"].min() == result.summary.winner.time_s
+
+
+def test_what_lookup_finds_shows_itself(result: ShownResult, in_folder: None) -> None:
+    found = engine.lookup("vector_add", **SHAPE)
+    assert repr([found]) == f"[<Found {found}>]"
+    assert tags(found._repr_html_()) == {"p", "table", "tr", "th", "td"}
+    winner = result.summary.winner
+    assert winner is not None
+    assert f"<td>{winner.config['BLOCK_SIZE']}</td>" in found._repr_html_()
+    assert f"{winner.time_s:.4g} s (estimated) at N=1000" in found._repr_html_()
