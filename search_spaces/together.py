@@ -35,9 +35,12 @@ def joint_space(spaces: Mapping[str, SearchSpace]) -> SearchSpace:
         parameters=tuple(_parameter(p.name, spaces) for p in first.parameters),
         rules=tuple(_at(shape, rule) for shape, space in spaces.items() for rule in space.rules),
     )
-    joint = replace(joint, members=_members(joint, list(spaces.values())))
+    notes = dict.fromkeys(note for space in spaces.values() for note in space.notes)
+    joint = replace(joint, members=_members(joint, list(spaces.values())), notes=tuple(notes))
     defaults = (space.default for space in spaces.values())
-    default = next((config for config in defaults if config and _holds(joint, config)), None)
+    default = next(
+        (config for config in defaults if config is not None and _holds(joint, config)), None
+    )
     return replace(joint, default=default)
 
 
