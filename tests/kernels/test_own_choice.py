@@ -85,8 +85,9 @@ def test_a_name_changes_nothing_where_there_is_one_kernel(written) -> None:
 
 
 def test_each_kernel_of_a_file_has_functions_of_its_own(written, tmp_path) -> None:
-    """One has a reference; the interpreter, in a process of its own, finds the other's outputs."""
-    path = written(HEAD + SWIGLU + SWIGLU_FUNCTIONS.replace("def ", "def swiglu_") + SILU)
+    """The interpreter, which finds the outputs in a process of its own, runs the one meant."""
+    functions = SWIGLU_FUNCTIONS.replace("def ", "def swiglu_").replace("_reference", "_expected")
+    path = written(HEAD + SWIGLU + functions + SILU)
     shapes = {}
     for name in ("swiglu", "silu_forward"):
         problem = make_problem(load_kernel(f"{path}:{name}"), {})
