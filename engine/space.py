@@ -90,6 +90,7 @@ def _record(arguments: argparse.Namespace) -> dict[str, Any]:
         "soft_rules": [
             _rule(rule, int(broken([rule], space, census.ranks).sum())) for rule in space.guesses
         ],
+        "notes": list(space.notes),
         "samples": [dict(config) for config in _samples(space, census, arguments)],
     }
 
@@ -124,6 +125,7 @@ def _lines(record: Mapping[str, Any]) -> list[str]:
         f"soft_rule={rule['rule']}\tdoubts={rule['count']}\treason={rule['reason']}"
         for rule in record["soft_rules"]
     ]
+    lines += [f"note={note}" for note in record["notes"]]
     return [*lines, *(f"sample={Config(sample)}" for sample in record["samples"])]
 
 

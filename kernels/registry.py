@@ -33,20 +33,24 @@ def kernel_names() -> list[str]:
 
 
 def is_kernel_file(name: str) -> bool:
-    """Whether a kernel's name is the path of a Python file."""
-    return name.endswith(".py") or os.sep in name
+    """Whether a kernel's name is the path of a Python file, with or without ":KERNEL" after it."""
+    return name.endswith(".py") or os.sep in name or ".py:" in name
 
 
 def load_kernel(name: str) -> KernelSpec:
     """The kernel of that name, or of a user's own file where it is the path of one.
 
+    Args:
+        name: a registered name, "path/file.py", or "path/file.py:KERNEL" for one of several.
+
     Raises:
         UserError: where there is none.
     """
     if is_kernel_file(name):
+        from kernels.own.choice import split_path
         from kernels.own.spec import load_own_kernel
 
-        return load_own_kernel(Path(name))
+        return load_own_kernel(*split_path(name))
     if name not in kernel_names():
         raise UserError(f"there is no kernel named {name}: {nearest(name, kernel_names())}")
     return cast(KernelSpec, importlib.import_module(f"kernels.{name}").SPEC)

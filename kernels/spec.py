@@ -72,7 +72,7 @@ class KernelSpec:
         constants: constexpr arguments that are not tuned; a function where they depend on the
             problem or the configuration.
         space: what may be tried, for a kernel that has no file in `search_spaces`.
-        file: path of the user's own file that it stands in.
+        file: path of the user's own file that it stands in, with ":KERNEL" where that was named.
         launch_source: source of what else in that file decides how long a run takes, and
             whether it is right.
         output_dtypes: for an element type, those that the outputs may be asked for in.

@@ -12,6 +12,7 @@ from typing import Any
 from rvv_runner.board import BoardError, BoardInfo
 
 __all__ = [
+    "WRITE_COMMAND",
     "BoardFile",
     "Emulation",
     "SshSettings",
@@ -20,6 +21,9 @@ __all__ = [
     "read_board_file",
     "user_board_folder",
 ]
+
+# What writes a board file for a board that can be reached.
+WRITE_COMMAND = "python -m rvv_runner check ssh://USER@HOST --write NAME"
 
 _FOLDER = Path(__file__).parent / "boards"
 _TOP_LEVEL: dict[str, tuple[type, ...]] = {
@@ -200,9 +204,9 @@ def board_kinds() -> list[str]:
 def _with_kind(path: Path) -> tuple[str, dict[str, Any]]:
     """What kind of board a file describes, and its entries over those of that kind's file."""
     entries = _read(path)
-    kind: str = entries.pop("kind", path.stem)
-    if kind == path.stem:
-        return kind, entries
+    kind: str | None = entries.pop("kind", None)
+    if kind is None or path == _FOLDER / f"{kind}.toml":
+        return path.stem, entries
     if kind not in board_file_names():
         raise BoardError(
             f"the board file {path} has kind = {kind!r}: "
@@ -214,6 +218,8 @@ def _with_kind(path: Path) -> tuple[str, dict[str, Any]]:
 
 def _read(path: Path) -> dict[str, Any]:
     """The entries of a file, each of its right type."""
+    if not path.exists():
+        raise BoardError(f"there is no board file {path}: write one with `{WRITE_COMMAND}`")
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

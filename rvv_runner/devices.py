@@ -8,6 +8,7 @@ from pathlib import Path
 from foundation.errors import nearest
 from rvv_runner.board import Board, BoardError
 from rvv_runner.board_file import (
+    WRITE_COMMAND,
     BoardFile,
     board_file_names,
     board_kinds,
@@ -61,7 +62,20 @@ def check_device_name(name: str) -> None:
         return
     names = board_names()
     if name not in names:
-        raise BoardError(f"there is no device named {name}: {nearest(name, names)}")
+        raise BoardError(_unknown_device(name, names))
+
+
+def _unknown_device(name: str, names: Sequence[str]) -> str:
+    """Why there is no such device, and what to do."""
+    if name in board_file_names():
+        return (
+            f"{name} is a kind of board, and you have no board file of that name: write one with "
+            f"`{WRITE_COMMAND}`, or choose one of {', '.join(names)}"
+        )
+    hint = nearest(name, names)
+    if not hint.endswith("?"):  # near to nothing, so it may be a board
+        hint += f", or write a board file for your own with `{WRITE_COMMAND}`"
+    return f"there is no device named {name}: {hint}"
 
 
 def load_board(name: str) -> Board:
@@ -127,7 +141,9 @@ def board_file_of(name: str) -> BoardFile:
         return read_board_file(path.stem, path.parent)
     if name in board_file_names(user_board_folder()):
         return read_board_file(name, user_board_folder())
-    raise BoardError(f"{name} is not a board over SSH")
+    raise BoardError(
+        f"{name} is not a board over SSH: give ssh://USER@HOST, or the name or path of a board file"
+    )
 
 
 def known_boards() -> list[str]:

@@ -86,12 +86,14 @@ class SearchSpace:
         rules: the pruning rules; a valid configuration satisfies all that are not soft.
         default: what a user would run without tuning; tried first.
         members: if given, only these combinations exist (a space read from a table).
+        notes: sentences for the user on how the space came about.
     """
 
     parameters: tuple[Parameter, ...]
     rules: tuple[Rule, ...] = ()
     default: Config | None = None
     members: frozenset[Config] | None = None
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def from_configs(

@@ -35,9 +35,10 @@ def joint_space(spaces: Mapping[str, SearchSpace]) -> SearchSpace:
         parameters=tuple(_parameter(p.name, spaces) for p in first.parameters),
         rules=tuple(_at(shape, rule) for shape, space in spaces.items() for rule in space.rules),
     )
-    joint = replace(joint, members=_members(joint, list(spaces.values())))
+    notes = dict.fromkeys(note for space in spaces.values() for note in space.notes)
+    joint = replace(joint, members=_members(joint, list(spaces.values())), notes=tuple(notes))
     defaults = (space.default for space in spaces.values())
-    default = next((config for config in defaults if config and joint.holds(config)), None)
+    default = next((c for c in defaults if c is not None and joint.holds(c)), None)
     return replace(joint, default=default)
 
 

@@ -50,7 +50,8 @@ def add_kernel_arguments(
         metavar="KERNEL",
         nargs="?" if optional else None,
         type=kernel_name,
-        help=f"one of {', '.join(kernel_names())}, or the path of a Python file",
+        help=f"one of {', '.join(kernel_names())}, or the path of a Python file; "
+        "FILE.py:KERNEL for one of several kernels in a file",
     )
     completes(kernel, kernel_names)
     parser.add_argument(
@@ -119,6 +120,8 @@ def complete_config(given: Mapping[str, ParameterValue], default: Config, kernel
             the default is one.
     """
     for name, value in given.items():
+        if not default:
+            raise UserError(f"{kernel} has no parameter to tune: leave {name} out")
         if name not in default:
             raise UserError(f"{kernel} has no parameter {name}: {nearest(name, default)}")
         if type(default[name]) is int and (type(value) is not int or value < 1):

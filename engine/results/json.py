@@ -71,6 +71,7 @@ def study_record(result: TuningResult) -> dict[str, object]:
         "statuses": dict(summary.statuses),
         "first_reasons": dict(summary.first_reasons),
         "forbidden_by_rule": dict(result.forbidden),
+        "notes": list(result.notes),
     }
 
 

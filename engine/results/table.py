@@ -101,6 +101,8 @@ def print_tables(result: TuningResult, console: Console) -> None:
     if result.forbidden:
         forbidden = _counts(result.forbidden)
         console.print(f"combinations that a rule forbids: {forbidden}", highlight=False)
+    for note in result.notes:
+        console.print(f"note: {escape(note)}", soft_wrap=True, highlight=False)
     for what, place in _places(result).items():
         console.print(f"{what}: {escape(place)}", soft_wrap=True, highlight=False)
 
@@ -186,6 +188,7 @@ def _lines(result: TuningResult) -> list[str]:
         f"first_reason={status}\t{reason}" for status, reason in summary.first_reasons.items()
     ]
     lines += [f"rule={rule}\tcount={count}" for rule, count in result.forbidden.items()]
+    lines += [f"note={note}" for note in result.notes]
     lines += [f"{what}={place}" for what, place in _places(result).items()]
     return lines
 

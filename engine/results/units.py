@@ -28,8 +28,12 @@ def speedup_text(speedup: float | None) -> str:
 
 
 def short_config(config: Config) -> str:
-    """The configuration without what its parameters' names share: "M=16 N=32 K=16 GROUP_M=8"."""
-    return " ".join(
+    """The configuration without what its parameters' names share: "M=16 N=32 K=16 GROUP_M=8".
+
+    "-" for that of a kernel without parameters to tune.
+    """
+    values = (
         f"{name.removeprefix('BLOCK_SIZE_').replace('_SIZE_', '_')}={value}"
         for name, value in config.items()
     )
+    return " ".join(values) or "-"

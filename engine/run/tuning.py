@@ -55,6 +55,7 @@ class TuningResult:
         ended: how this run ended.
         summary: of all runs of the study.
         more_problems: the kernel at the other shapes of a study of several.
+        notes: of the search space, sentences for the user.
     """
 
     problem: Problem
@@ -70,6 +71,7 @@ class TuningResult:
     ended: RunEnded
     summary: Summary
     more_problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
@@ -108,6 +110,7 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
         ended=ended,
         summary=summarise(search.trials(), space.default, search.comparison),
         more_problems=tuple(more_problems),
+        notes=space.notes,
     )
 
 

@@ -108,7 +108,7 @@ class Found:
 
     def __str__(self) -> str:
         """One sentence: what is used, from where, and how far that is."""
-        text = f"{self.config} for {shape_text(self.wanted.shape)}: "
+        text = f"{self.config or 'the only configuration'} for {shape_text(self.wanted.shape)}: "
         if self.how == "exact":
             text += "tuned at this shape"
         else:
@@ -149,7 +149,8 @@ def lookup(
     """The stored winner that serves a shape best; `.config` is what to run.
 
     Args:
-        kernel: a registered name or the path of a Python file.
+        kernel: a registered name or the path of a Python file, with ":KERNEL" behind it where it
+            holds several.
         dtype: element type, None for the kernel's first.
         device: name of the board it is to run on.
         storage: where studies are kept: a journal file or one of Optuna's URLs.

@@ -23,6 +23,7 @@ from engine.winners.lookup import MAX_KEY_COST, Found, NotTunedError, Wanted, fi
 from engine.winners.missing import Missing, note_missing
 from foundation.errors import UserError
 from foundation.shapes import shape_text
+from kernels.own.choice import chosen_kernel, python_function, split_path
 from kernels.own.kernel_file import KernelFile
 from kernels.registry import is_kernel_file, load_kernel
 from kernels.source_digest import source_digest
@@ -44,8 +45,8 @@ class Winners:
     """Where a decorated kernel's winners are, and how a shape without one is tuned.
 
     Args:
-        kernel: what to tune: a registered name or the path of a Python file; None for the file that
-            the decorated function stands in.
+        kernel: what to tune: a registered name, or a Python file's path, with ":KERNEL" behind it
+            where it holds several; None for the decorated function itself.
         storage: where studies are kept: a journal file or one of Optuna's URLs.
         device: whose studies to look in; kernels called from Python run on the host.
         sizes: where a size of the studies is called otherwise than the argument that holds it, the
@@ -111,7 +112,6 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
         super().__init__(function, function.arg_names, configs, key, **given)
         self.found: Found | None = None
         self._winners = winners
-        self._kernel = winners.kernel or str(Path(inspect.getfile(self.base_fn)).resolve())
         self._chosen: dict[object, tuple[triton.Config, Found | None]] = {}
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
@@ -147,12 +147,26 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
             shape[names.get(argument, argument)] = value
         return shape
 
-    @property
+    @functools.cached_property
+    def _kernel(self) -> str:
+        """What `python -m engine.tune` takes for the kernel."""
+        if self._winners.kernel is not None:
+            return self._winners.kernel
+        path = Path(inspect.getfile(self.base_fn)).resolve()
+        module = sys.modules[self.base_fn.__module__]
+        try:
+            alone = python_function(chosen_kernel(path, module)) is self.base_fn
+        except UserError:  # there are several in the file
+            alone = False
+        return str(path) if alone else f"{path}:{self.base_fn.__name__}"
+
+    @functools.cached_property
     def _name(self) -> str:
         """What studies call the kernel."""
-        if self._winners.kernel is not None and not is_kernel_file(self._winners.kernel):
-            return self._winners.kernel
-        return str(self.base_fn.__name__).removesuffix("_kernel")
+        kernel = self._winners.kernel
+        if kernel is None:
+            return str(self.base_fn.__name__).removesuffix("_kernel")
+        return load_kernel(kernel).name if is_kernel_file(kernel) else kernel
 
     @functools.cached_property
     def _source(self) -> str:
@@ -163,7 +177,9 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
         while isinstance(function, Autotuner | Heuristics):
             function = function.fn
         # Importing the file once more, as engine.tune does, would run a script twice.
-        file = KernelFile(Path(self._kernel), sys.modules[function.__module__], function, self, {})
+        path, kernel = split_path(self._kernel)
+        module = sys.modules[function.__module__]
+        file = KernelFile(path, kernel, module, function, self, {})
         return source_digest(function, file.launch_source())
 
     def _choose(

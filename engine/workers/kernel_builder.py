@@ -159,7 +159,7 @@ class KernelBuilder:
 
 
 def _label(config: Config) -> str:
-    return "_".join(str(value) for value in config.values())
+    return "_".join(str(value) for value in config.values()) or "default"
 
 
 def _integers(arguments: tuple[Argument, ...]) -> dict[str, int]:

@@ -39,6 +39,7 @@ def interpreted_outputs(launch: Launch) -> dict[str, torch.Tensor]:
             )
     job = {
         "path": str(path),
+        "kernel": launch.file.kernel,
         "values": values,
         "constants": {**launch.constants(values), **launch.config},
         "grid": launch.grid(values),
@@ -77,7 +78,7 @@ def _run(job: dict[str, Any], path: Path) -> dict[str, torch.Tensor]:
 def _interpret(given: Path, found: Path) -> None:
     """The other process's part: run the job in one file, and leave its tensors in the other."""
     job = torch.load(given, weights_only=False)
-    kernel = read_kernel_file(Path(job["path"])).function
+    kernel = read_kernel_file(Path(job["path"]), job["kernel"]).function
     kernel[job["grid"]](**job["values"], **_not_in(job["constants"], job["values"]))
     tensors = {n: v for n, v in job["values"].items() if isinstance(v, torch.Tensor)}
     torch.save(tensors, found)

@@ -1,9 +1,9 @@
-"""What a user's file holds: the kernel, its configurations, and functions around it."""
+"""What a user's file holds: the kernel, and functions around it."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -11,21 +11,27 @@ from typing import Any
 
 import triton
 from triton.runtime.autotuner import Autotuner, Heuristics
-from triton.runtime.jit import KernelInterface
 
-from foundation.config import Config, ParameterValue
+from foundation.config import ParameterValue
 from foundation.errors import UserError
-from kernels.own.module import call_by_name, import_file, mistakes_of
+from kernels.own.choice import chosen_kernel
+from kernels.own.module import import_file
 
 __all__ = ["KernelFile", "read_kernel_file"]
+
+_OF_A_KERNEL = ("arguments", "grid", "reference", "flops")
 
 
 @dataclass(frozen=True)
 class KernelFile:
-    """A file NAME.py with one kernel.
+    """A kernel in a file, and the functions that belong to it.
+
+    Those are `arguments`, `grid`, `reference` and `flops`; where there is a `NAME_arguments`, with
+    the kernel's name in place of NAME, they are `NAME_arguments`, `NAME_grid` and so on.
 
     Args:
         path: absolute.
+        kernel: the function's name as the user gave it, as in path/file.py:kernel, or None.
         module: the imported file.
         function: the kernel as `@triton.jit` makes it.
         tuner: the `triton.autotune` decorator around it, None where there is none.
@@ -33,6 +39,7 @@ class KernelFile:
     """
 
     path: Path
+    kernel: str | None
     module: ModuleType
     function: Any
     tuner: Any
@@ -43,21 +50,33 @@ class KernelFile:
         """The kernel's, without its ending "_kernel"."""
         return str(self.function.__name__).removesuffix("_kernel")
 
+    @property
+    def load_name(self) -> str:
+        """What `kernels.registry.load_kernel` finds it by, in any process."""
+        return str(self.path) if self.kernel is None else f"{self.path}:{self.kernel}"
+
     def required(self, name: str, why: str) -> Callable[..., Any]:
-        """The function `name` of the file.
+        """The function `name` of the kernel.
 
         Raises:
             UserError: where there is none; `why` says what it is for.
         """
         function = self.optional(name)
         if function is None:
-            raise UserError(f"{self.path} has no function {name}, {why}: see docs/add_a_kernel.md")
+            spelt = self._spelt(name)
+            if self.kernel is not None and name == "arguments":
+                spelt = f"{self.name}_arguments or arguments"
+            raise UserError(f"{self.path} has no function {spelt}, {why}: see docs/add_a_kernel.md")
         return function
 
     def optional(self, name: str) -> Callable[..., Any] | None:
-        """The function `name` of the file, or None."""
-        function = getattr(self.module, name, None)
+        """The function `name` of the kernel, or None."""
+        function = getattr(self.module, self._spelt(name), None)
         return function if callable(function) else None
+
+    def _spelt(self, name: str) -> str:
+        has_its_own = hasattr(self.module, f"{self.name}_arguments")
+        return f"{self.name}_{name}" if has_its_own and name in _OF_A_KERNEL else name
 
     def launch_source(self) -> str:
         """The functions that decide what is run, and what of it is right.
@@ -67,61 +86,16 @@ class KernelFile:
         functions = map(self.optional, ("arguments", "grid", "reference"))
         return "".join(inspect.getsource(function) for function in functions if function)
 
-    def configurations(self, known: Mapping[str, Any]) -> list[Config]:
-        """The configurations to try, in the file's order, each once.
 
-        Args:
-            known: sizes and arguments by name, for functions that make or prune the list.
-
-        Raises:
-            UserError: where there is none, or their parameters differ or are not the kernel's.
-        """
-        if self.tuner is not None:
-            found = self._pruned(known)
-        else:
-            name = f"get_{self.name}_kernel_autotune_config"
-            found = call_by_name(
-                self.path,
-                self.required(name, "which lists the configurations to try"),
-                known,
-            )
-        configs = list(dict.fromkeys(Config(config.kwargs) for config in found))
-        if not configs:
-            raise UserError(f"{self.path} gives no configuration to try: give at least one")
-        for config in configs:
-            self._check(config, configs[0])
-        return configs
-
-    def _pruned(self, known: Mapping[str, Any]) -> Sequence[Any]:
-        """The decorator's configurations after its own `prune_configs_by`."""
-        names = self.function.arg_names
-        self.tuner.nargs = {name: known[name] for name in names if name in known}
-        with mistakes_of(self.path, "fails in prune_configs_by"):
-            return list(self.tuner.prune_configs({}))
-
-    def _check(self, config: Config, first: Config) -> None:
-        if set(config) != set(first):
-            raise UserError(
-                f"{self.path}: the configurations {first} and {config} name different parameters"
-            )
-        constants = {p.name for p in self.function.params if p.is_constexpr}
-        for name in config:
-            if name not in constants:
-                raise UserError(
-                    f"{self.path}: a configuration has {name}, which is no tl.constexpr of "
-                    f"{self.function.__name__}"
-                )
-
-
-def read_kernel_file(path: Path) -> KernelFile:
-    """Import a file and find its kernel: `{file's name}_kernel`, or the only kernel there is.
+def read_kernel_file(path: Path, kernel: str | None = None) -> KernelFile:
+    """Import a file and find its kernel: that of this name, or the one that `chosen_kernel` takes.
 
     Raises:
         UserError: where it cannot be imported, or there is no such kernel.
     """
     path = path.resolve()
     module = import_file(path)
-    decorated = _kernel_of(path, module)
+    decorated = chosen_kernel(path, module, kernel)
     tuner, heuristics = None, {}
     while isinstance(decorated, Autotuner | Heuristics):
         if isinstance(decorated, Autotuner):
@@ -131,28 +105,4 @@ def read_kernel_file(path: Path) -> KernelFile:
         decorated = decorated.fn
     if inspect.isfunction(decorated):
         decorated = triton.jit(decorated)
-    return KernelFile(path, module, decorated, tuner, heuristics)
-
-
-def _python_function(decorated: Any) -> Any:
-    while not inspect.isfunction(decorated):
-        decorated = decorated.fn
-    return decorated
-
-
-def _kernel_of(path: Path, module: ModuleType) -> Any:
-    expected = f"{path.stem}_kernel"
-    named = getattr(module, expected, None)
-    if named is not None:
-        return named
-    own = {
-        name: value
-        for name, value in vars(module).items()
-        if isinstance(value, KernelInterface)
-        and _python_function(value).__module__ == module.__name__
-    }
-    tuned = {name: value for name, value in own.items() if isinstance(value, Autotuner)} or own
-    if len(tuned) != 1:
-        found = f"has {', '.join(tuned)}" if tuned else "has none"
-        raise UserError(f"{path} should have a kernel called {expected}, and {found}: rename it")
-    return next(iter(tuned.values()))
+    return KernelFile(path, kernel, module, decorated, tuner, heuristics)

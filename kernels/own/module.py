@@ -26,6 +26,7 @@ class _Config(triton.Config):  # type: ignore[misc]  # Triton ships no types
 
     def __init__(self, *arguments: Any, num_threads: int = 0, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.num_threads = num_threads
 
 
 def import_file(path: Path) -> ModuleType:

@@ -12,6 +12,7 @@ import torch
 
 from foundation.config import Config
 from foundation.errors import UserError
+from kernels.own.configurations import Listed, listed_configs
 from kernels.own.interpreter import interpreted_outputs
 from kernels.own.kernel_file import KernelFile, read_kernel_file
 from kernels.own.launch import Launch
@@ -30,17 +31,21 @@ _NO_CONFIG = Config({})
 _RELATIVE = {"fp64": 1e-9, "fp32": 1e-4, "fp16": 1e-2, "bf16": 2e-2, "fp8e4nv": 0.1, "fp8e5": 0.2}
 
 
-def load_own_kernel(path: Path) -> KernelSpec:
-    """The kernel of a user's file; docs/add_a_kernel.md says what has to stand in it.
+def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
+    """A kernel of a user's file; docs/add_a_kernel.md says what has to stand in it.
+
+    Args:
+        path: of the file.
+        kernel: the function's name, where the file holds several.
 
     Raises:
         UserError: where the file cannot be imported or lacks something; later uses of the entry
             raise it for functions of the file that fail.
     """
-    file = read_kernel_file(path)
+    file = read_kernel_file(path, kernel)
     spec = getattr(file.module, "SPEC", None)
     if isinstance(spec, KernelSpec):
-        return replace(spec, file=str(file.path), space=spec.space or file.optional("space"))
+        return replace(spec, file=file.load_name, space=spec.space or file.optional("space"))
     own = _OwnKernel(file)
     return KernelSpec(
         name=file.name,
@@ -54,7 +59,7 @@ def load_own_kernel(path: Path) -> KernelSpec:
         flops=own.flops(),
         constants=own.constants,
         space=own.space,
-        file=str(file.path),
+        file=file.load_name,
         launch_source=file.launch_source(),
     )
 
@@ -99,16 +104,17 @@ class _OwnKernel:
 
     def default_config(self, problem: Problem) -> Config:
         """The first of the file's configurations."""
-        return self._configs(problem)[0]
+        return self._listed(problem).configs[0]
 
     def space(self, problem: Problem, board: BoardInfo) -> SearchSpace:
         """Just the file's configurations."""
-        configs = self._configs(problem)
-        return replace(SearchSpace.from_configs(configs), default=configs[0])
+        listed = self._listed(problem)
+        space = SearchSpace.from_configs(listed.configs)
+        return replace(space, default=listed.configs[0], notes=listed.notes)
 
-    def _configs(self, problem: Problem) -> list[Config]:
+    def _listed(self, problem: Problem) -> Listed:
         launch = self._launch(problem, _NO_CONFIG)
-        return self._file.configurations({**problem.shape, **launch.values()})
+        return listed_configs(self._file, {**problem.shape, **launch.values()})
 
     def _launch(self, problem: Problem, config: Config) -> Launch:
         return Launch(self._file, problem.shape, problem.dtype, config)

@@ -302,7 +302,7 @@ def test_memory_that_nobody_filled_holds_nan(problem_of):
         (("def grid(meta):", "def grid(meta:"), r" cannot be imported: SyntaxError: '\(' was nev"),
         (
             ("@triton.jit\ndef twice_kernel", "def other"),
-            "should have a kernel called twice_kernel",
+            "has no kernel: put @triton.jit above a function",
         ),
         (("def arguments(N", "def inputs(N"), "has no function arguments, which gives the value"),
         (("def grid(", "def programs("), "has no function grid, which says how many programs"),

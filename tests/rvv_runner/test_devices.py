@@ -11,7 +11,7 @@ import pytest
 import rvv_runner
 from rvv_runner import BoardError
 from rvv_runner.board_file import board_file_names, read_board_file, user_board_folder
-from rvv_runner.devices import DEFAULT_DEVICE, board_names, known_board, load_board
+from rvv_runner.devices import DEFAULT_DEVICE, board_file_of, board_names, known_board, load_board
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.counters import parse_report
@@ -48,6 +48,38 @@ def test_the_default_device_is_the_emulated_x60():
 def test_an_unknown_device_names_the_nearest(my_board, name, hint):
     with pytest.raises(BoardError, match=f"there is no device named {name}: .*{hint}"):
         load_board(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [
+        ("bpi-f3", "bpi-f3 is a kind of board, and you have no board file of that name: write"),
+        ("x60", "x60 is a kind of board, and you have no board file of that name: write"),
+        (
+            "192.168.1.20",
+            "there is no device named 192.168.1.20: choose one of .* or write a board",
+        ),
+        ("none.toml", "there is no board file none.toml: write one"),
+    ],
+)
+def test_who_has_a_board_is_told_how_to_name_it(my_board, name, refused):
+    command = "with `python -m rvv_runner check ssh://USER@HOST --write NAME`"
+    with pytest.raises(BoardError, match=refused) as caught:
+        load_board(name)
+    assert command in str(caught.value)
+    assert name.endswith(".toml") or "emulated, emulated:x60, host, my-board" in str(caught.value)
+
+
+def test_only_boards_over_ssh_are_checked():
+    with pytest.raises(BoardError, match="host is not a board over SSH: give ssh://USER@HOST, or"):
+        board_file_of("host")
+
+
+def test_a_users_board_may_be_called_like_its_kind(my_board):
+    board = my_board.with_name("x60.toml")
+    my_board.rename(board)
+    assert load_board("x60").info == dataclasses.replace(load_board(str(board)).info, name="x60")
+    assert load_board("x60").info.kind == "x60"
 
 
 @pytest.mark.parametrize("by_path", [False, True])

@@ -136,7 +136,7 @@ class Candidates:
             _coordinates(parameter, ranks[:, column])
             for column, parameter in enumerate(self.space.parameters)
         ]
-        return np.concatenate(blocks, axis=1)
+        return np.concatenate([np.empty((len(ranks), 0)), *blocks], axis=1)
 
     def _ranks_of(self, config: Mapping[str, object]) -> list[int]:
         return [

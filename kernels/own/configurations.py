@@ -1,0 +1,126 @@
+"""The configurations that a user's file lists, each once, and what of them has no effect here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from foundation.config import Config, ParameterValue
+from foundation.errors import UserError
+from kernels.own.kernel_file import KernelFile
+from kernels.own.module import call_by_name, mistakes_of
+
+__all__ = ["Listed", "listed_configs"]
+
+# What AMD's back end of Triton takes among the values of a configuration.
+_GPU_OPTIONS = {"waves_per_eu", "matrix_instr_nonkdim", "kpack"}
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What a file lists.
+
+    Args:
+        configs: in the file's order, each once.
+        notes: sentences for the user on what became of the list.
+    """
+
+    configs: tuple[Config, ...]
+    notes: tuple[str, ...]
+
+
+def listed_configs(file: KernelFile, known: Mapping[str, Any]) -> Listed:
+    """The configurations to try.
+
+    Args:
+        file: where they stand.
+        known: sizes and arguments by name, for functions that make or prune the list.
+
+    Raises:
+        UserError: where there is none, or their parameters differ or are not the kernel's.
+    """
+    if file.tuner is not None:
+        where, found = "triton.autotune", _pruned(file, known)
+    else:
+        where = f"get_{file.name}_kernel_autotune_config"
+        why = "which lists the configurations to try"
+        found = call_by_name(file.path, file.required(where, why), known)
+    rows = [_tuned_values(file, entry) for entry in found]
+    configs = tuple(dict.fromkeys(rows))
+    if not configs:
+        raise UserError(f"{file.path} gives no configuration to try: give at least one")
+    for config in configs:
+        _check(file, config, configs[0])
+    return Listed(configs, _notes(where, found, rows, len(configs)))
+
+
+def _pruned(file: KernelFile, known: Mapping[str, Any]) -> Sequence[Any]:
+    """The decorator's configurations after its own `prune_configs_by`."""
+    tuner = file.tuner
+    tuner.nargs = {name: known[name] for name in file.function.arg_names if name in known}
+    with mistakes_of(file.path, "fails in prune_configs_by"):
+        return list(tuner.prune_configs(_keywords(tuner)))
+
+
+def _keywords(tuner: Any) -> dict[str, Any]:
+    """What `early_config_prune` takes as **kwargs: there it expects what a call gives by keyword.
+
+    A call may give any argument so, and which ones the file does not say. A performance model gets
+    them with the others, and none twice.
+    """
+    prune = tuner.early_config_prune
+    if prune is None or tuner.perf_model is not None:
+        return {}
+    parameters = inspect.signature(prune).parameters
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    positional = list(parameters)[:2]  # the configurations and the arguments
+    wanted = tuner.nargs if takes_all else parameters
+    return {n: v for n, v in tuner.nargs.items() if n in wanted and n not in positional}
+
+
+def _tuned_values(file: KernelFile, entry: Any) -> Config:
+    """The values of the kernel's own parameters."""
+    names = file.function.arg_names
+    values: dict[str, ParameterValue] = entry.kwargs
+    return Config({n: v for n, v in values.items() if n in names or n not in _GPU_OPTIONS})
+
+
+def _check(file: KernelFile, config: Config, first: Config) -> None:
+    if set(config) != set(first):
+        raise UserError(
+            f"{file.path}: the configurations {first} and {config} name different parameters"
+        )
+    constants = {p.name for p in file.function.params if p.is_constexpr}
+    for name in config:
+        if name not in constants:
+            raise UserError(
+                f"{file.path}: a configuration has {name}, which is no tl.constexpr of "
+                f"{file.function.__name__}"
+            )
+
+
+def _notes(where: str, found: Sequence[Any], rows: Sequence[Config], left: int) -> tuple[str, ...]:
+    """What the user may wonder about: fewer configurations than the file lists, or only one."""
+    dropped = _dropped_options(found, rows)
+    nothing = "so there is nothing to tune"
+    if dropped:
+        return (
+            f"{len(found) - left} of the {len(found)} configurations in {where} differ from others "
+            f"only in {' and '.join(dropped)}, which have no effect on this board: "
+            f"{f'1 is left, {nothing}' if left == 1 else f'{left} are left'}",
+        )
+    return (f"there is one configuration in {where}, {nothing}",) if left == 1 else ()
+
+
+def _dropped_options(found: Sequence[Any], rows: Sequence[Config]) -> list[str]:
+    """Options, such as num_warps, in which entries with the same values differ."""
+    first: dict[Config, Mapping[str, Any]] = {}
+    dropped: dict[str, bool] = {}
+    for entry, row in zip(found, rows, strict=True):
+        options = {**vars(entry), **entry.kwargs, "kwargs": None}
+        before = first.setdefault(row, options)
+        for name, value in options.items():
+            dropped[name] = dropped.get(name, False) or value != before.get(name)
+    return [name for name, differs in dropped.items() if differs]
