@@ -18,6 +18,7 @@ from engine.arguments.options import (
 )
 from engine.arguments.problem import add_device_argument, add_problem_arguments
 from engine.run.request import StudyOptions, TuningRequest
+from engine.study.objectives import CODE_BYTES, TIME_S
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _PROG = "engine.tune"
+_OBJECTIVES = ((TIME_S,), (TIME_S, CODE_BYTES))
 _DESCRIPTION = "Looks for the fastest configuration of a kernel on a board."
 _EPILOG = (
     "The same command again goes on with its study up to the number of trials. Exit status: 0 with "
@@ -153,15 +155,28 @@ def _shapes_of_studies(arguments: argparse.Namespace) -> list[tuple[Shape, ...]]
     return [tuple(shapes)]
 
 
+def _objective_names(text: str) -> tuple[str, ...]:
+    """The objectives in "time_s,code_bytes", for argparse.
+
+    Raises:
+        argparse.ArgumentTypeError: for any others.
+    """
+    names = tuple(name.strip() for name in text.split(","))
+    if names not in _OBJECTIVES:
+        known = " or ".join(",".join(names) for names in _OBJECTIVES)
+        raise argparse.ArgumentTypeError(f"there is no objective {text}: give {known}")
+    return names
+
+
 def _objectives(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """The names of what is to be made small.
+    """The names of the objectives to minimise.
 
     Raises:
         UserError: for several of them with what looks at the time alone.
     """
     from engine.search.samplers.registry import sampler_named
 
-    objectives = tuple(arguments.objective.split(","))
+    objectives: tuple[str, ...] = arguments.objective
     sampler_named(arguments.sampler, len(objectives))
     if len(objectives) > 1 and arguments.until:
         raise UserError(
@@ -227,9 +242,11 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
     add("--study", metavar="NAME", help="name of the study (default: made from the problem)")
     add(
         "--objective",
-        choices=("time_s", "time_s,code_bytes"),
-        default="time_s",
-        help="what is to be made small: the time, or time and code size (default: %(default)s)",
+        metavar="NAMES",
+        type=_objective_names,
+        default=(TIME_S,),
+        help=f"what is minimised: {TIME_S} for the time alone, or {TIME_S},{CODE_BYTES} for the "
+        f"Pareto front of time and code size (default: {TIME_S})",
     )
     add(
         "--no-history",

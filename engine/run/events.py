@@ -29,7 +29,7 @@ class Standing:
 
     Args:
         tried: distinct configurations tried.
-        trials: how many are to be tried in all.
+        trials: how many are to be tried in all, of a small space every one.
         best: configuration and kernel time in seconds of the best; None before the first.
         default_time_s: kernel time of the default configuration, None where it is not known.
     """
@@ -82,9 +82,9 @@ class RunEnded:
     """No more trials in this run.
 
     Args:
-        reason: the number of trials was reached, every valid configuration was tried, little
-            more was to be expected, the time was
-            up, the user stopped the run, or an error did, which is raised after this.
+        reason: the number of trials was reached; no valid configuration was left to try; the
+            surrogate predicted no further improvement; the time was up; the user stopped the run;
+            or an error did, which is raised after this.
         tried: distinct configurations tried in the study.
         measured: trials that this run finished.
         wall_s: seconds that this run took.

@@ -58,6 +58,14 @@ class Budget:
     timeout_s: float | None = None
     until_converged: bool = False
 
+    def end_of(self, space_size: int) -> EndReason:
+        """Why nothing is left to try once the number of trials is reached.
+
+        Args:
+            space_size: how many configurations are valid.
+        """
+        return "exhausted" if space_size <= self.trials else "trials"
+
 
 _T = TypeVar("_T")
 
@@ -199,7 +207,7 @@ class TuningLoop:
         """Open proposals up to the number in flight; why no more are opened, if so."""
         while len(self._pending) < self._in_flight:
             if self._search.tried + len(self._pending) >= self._budget.trials:
-                return "exhausted" if self._search.size <= self._budget.trials else "trials"
+                return self._budget.end_of(self._search.size)
             if self._budget.until_converged and self._convergence.is_reached():
                 return "converged"
             timeout_s = self._budget.timeout_s
@@ -323,7 +331,8 @@ class TuningLoop:
 
     def _standing(self) -> Standing:
         search = self._search
-        return Standing(search.tried, self._budget.trials, search.best(), search.default_time_s)
+        trials = min(self._budget.trials, search.size)
+        return Standing(search.tried, trials, search.best(), search.default_time_s)
 
     def _emit(self, event: Event) -> None:
         for listener in self._listeners:

@@ -14,7 +14,7 @@ from types import FrameType
 
 from engine.run.events import Listener, RunEnded
 from engine.run.loop import Budget, TuningLoop
-from engine.run.request import TuningRequest
+from engine.run.request import SearchOptions, TuningRequest
 from engine.run.summary import Summary, summarise
 from engine.search import Search
 from engine.study.history import history_of
@@ -88,11 +88,13 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
     past = history_of(stored, identity, may_warm_start=options.use_history)
     history = past.trials if past else ()
     search = Search(space, sampler, request.search.seed, stored, history)
-    trials = search.size if request.search.trials is None else request.search.trials
-    if search.tried >= trials and (info.deterministic or search.comparison is not None):
-        ended = RunEnded("trials", search.tried, measured=0, wall_s=0.0)
+    budget = _budget(request.search, search.size)
+    if search.tried >= min(budget.trials, search.size) and (
+        info.deterministic or search.comparison is not None
+    ):
+        ended = RunEnded(budget.end_of(search.size), search.tried, measured=0, wall_s=0.0)
     else:
-        ended = _run(request, listeners, problems=problems, info=info, search=search, trials=trials)
+        ended = _run(request, listeners, problems=problems, info=info, search=search, budget=budget)
     return TuningResult(
         problem=problem,
         device=info.study_device,
@@ -108,6 +110,11 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
         summary=summarise(search.trials(), space.default, search.comparison),
         more_problems=tuple(more_problems),
     )
+
+
+def _budget(options: SearchOptions, space_size: int) -> Budget:
+    trials = space_size if options.trials is None else options.trials
+    return Budget(trials, options.timeout_s, options.until_converged)
 
 
 def _problems(request: TuningRequest) -> list[Problem]:
@@ -180,7 +187,7 @@ def _run(
     problems: Sequence[Problem],
     info: BoardInfo,
     search: Search,
-    trials: int,
+    budget: Budget,
 ) -> RunEnded:
     devices = [name for name in request.devices for _ in range(boards_at_once(info))]
     # Signals are handled until Ray has ended, and only from when it has begun: it sets its own.
@@ -200,7 +207,7 @@ def _run(
             search,
             bench.builders,
             bench.boards,
-            budget=Budget(trials, request.search.timeout_s, request.search.until_converged),
+            budget=budget,
             in_flight=len(devices) + request.work.jobs,
             repeats=bench.repeats,
             estimated=info.estimated,

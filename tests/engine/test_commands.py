@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -70,6 +71,11 @@ MISTAKES = [
         "matmul --sampler optuna.samplers.GridSampler",
         "the sampler optuna.samplers.GridSampler needs search_space, which cannot be given here: "
         "choose one whose arguments all have defaults",
+    ),
+    (
+        "tune",
+        "matmul --objective speed",
+        "--objective: there is no objective speed: give time_s or time_s,code_bytes",
     ),
     ("tune", "matmul --trials 0", "--trials: 0 is not a whole number above 0"),
     ("tune", "matmul --trials ten", "--trials: ten is not a whole number above 0"),
@@ -165,6 +171,19 @@ def test_help_and_a_mistyped_kernel_wait_for_no_heavy_import(command: str, argum
     )
     assert done.returncode == (0 if arguments == "--help" else 2)
     assert done.stdout.splitlines()[-1] == ""
+
+
+def test_help_says_what_an_objective_is(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        tune.main(["--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "--objective NAMES what is minimised: time_s for the time alone, or time_s,code_by" in said
+
+
+def test_make_tune_and_the_bare_command_work_on_one_study() -> None:
+    makefile = (Path(__file__).parents[2] / "Makefile").read_text()
+    (line,) = re.findall(r"-m engine\.tune (.*) \$\(ARGS\)", makefile)
+    assert tune._requests(tune._parse(line.split())) == tune._requests(tune._parse(["matmul"]))
 
 
 @pytest.mark.timeout(60)
