@@ -13,6 +13,7 @@ from engine.arguments.options import (
     add_search_arguments,
     add_storage_argument,
     add_work_arguments,
+    jobs_advice,
     search_options,
     work_options,
 )
@@ -51,14 +52,19 @@ def main(argv: Sequence[str] | None) -> int:
         UserError, BoardError: for a mistake in the arguments or a board that cannot be used.
     """
     arguments = _parse(argv)
+    with jobs_advice(arguments):
+        return EXIT_FOUND if _tune_asked(arguments) else EXIT_NOTHING_VALID
+
+
+def _tune_asked(arguments: argparse.Namespace) -> bool:
+    """Tune what the arguments ask for; whether everything has a winner."""
     if arguments.missing:
-        return EXIT_FOUND if _tune_missing(arguments) else EXIT_NOTHING_VALID
+        return _tune_missing(arguments)
     if arguments.kernel is None:
         raise UserError(f"KERNEL is missing: see `python -m {_PROG} --help`")
     requests = _requests(arguments)
     results = _tune(requests, as_json=arguments.json, as_list=len(requests) > 1 or arguments.mixed)
-    found = all(result.summary.winner is not None for result in results)
-    return EXIT_FOUND if found else EXIT_NOTHING_VALID
+    return all(result.summary.winner is not None for result in results)
 
 
 def _tune_missing(arguments: argparse.Namespace) -> bool:
@@ -113,19 +119,22 @@ def _request(arguments: argparse.Namespace) -> TuningRequest:
 
 def _tune(requests: Sequence[TuningRequest], *, as_json: bool, as_list: bool) -> list[TuningResult]:
     """Run each study and print what it found; `as_list` puts the JSON objects into one."""
-    # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
-    from engine.results.json import json_text, study_record
-    from engine.results.progress import progress_on
-    from engine.results.table import print_result
-    from engine.run.tuning import tune
+    from engine.results.progress import LOADING, progress_on
 
-    quiet_stdout = as_json or sys.stdout.isatty()
+    stream = sys.stderr if as_json or sys.stdout.isatty() else sys.stdout
+    with progress_on(stream) as progress:
+        progress(LOADING)
+        # --help and mistyped names do not wait for these imports.
+        from engine.results.json import json_text, study_record
+        from engine.results.table import print_result
+        from engine.run.tuning import tune
+
     results: list[TuningResult] = []
     failures: list[BoardError] = []
     for request in requests:
-        progress = progress_on(sys.stderr if quiet_stdout else sys.stdout)
         try:
-            results.append(tune(request, [progress]))
+            with progress_on(stream) as progress:
+                results.append(tune(request, [progress]))
         except BoardError as error:  # of this kind; the others may do better
             failures.append(error)
             continue
@@ -174,15 +183,17 @@ def _objectives(arguments: argparse.Namespace) -> tuple[str, ...]:
     Raises:
         UserError: for several of them with what looks at the time alone.
     """
+    objectives: tuple[str, ...] = arguments.objective
+    if len(objectives) == 1:
+        return objectives
     from engine.search.samplers.registry import sampler_named
 
-    objectives: tuple[str, ...] = arguments.objective
     sampler_named(arguments.sampler, len(objectives))
-    if len(objectives) > 1 and arguments.until:
+    if arguments.until:
         raise UserError(
             f"--until {arguments.until} looks at the time alone: leave it out, or --objective"
         )
-    if len(objectives) > 1 and arguments.together:
+    if arguments.together:
         raise UserError("--together looks at the time alone: leave it out, or --objective")
     return objectives
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+from collections.abc import Iterator
 
 from engine.run.request import (
     DEFAULT_TRIALS,
@@ -20,16 +22,22 @@ from foundation.command_line import (
     positive_whole_number,
     whole_number,
 )
+from foundation.errors import TooBusyError
 from kernels.spec import Problem
 
 __all__ = [
+    "SAMPLER_NAMES",
     "add_search_arguments",
     "add_storage_argument",
     "add_work_arguments",
+    "jobs_advice",
     "request_for",
     "search_options",
     "work_options",
 ]
+
+# Those of `engine.search.samplers.registry`, which takes a second to import.
+SAMPLER_NAMES = ("auto", "gp", "tpe", "cmaes", "ga", "spread", "grid", "random")
 
 
 def add_search_arguments(parser: ArgumentParser) -> None:
@@ -40,7 +48,7 @@ def add_search_arguments(parser: ArgumentParser) -> None:
         metavar="NAME",
         type=_sampler_name,
         default="auto",
-        help="how configurations are proposed: auto, gp, tpe, cmaes, ga, spread, grid, random, or "
+        help=f"how configurations are proposed: {', '.join(SAMPLER_NAMES)}, or "
         "the dotted name of a class such as optuna.samplers.NSGAIISampler (default: %(default)s)",
     )
     add(
@@ -110,6 +118,24 @@ def add_work_arguments(parser: ArgumentParser) -> None:
     )
 
 
+@contextlib.contextmanager
+def jobs_advice(arguments: argparse.Namespace) -> Iterator[None]:
+    """Within the block, workers that this machine is too busy for are an error that names --jobs.
+
+    Args:
+        arguments: with those of `add_work_arguments`.
+
+    Raises:
+        TooBusyError: in place of the block's.
+    """
+    try:
+        yield
+    except TooBusyError as error:
+        if arguments.jobs == 1:
+            raise
+        raise TooBusyError(f"{error}, or give --jobs a smaller number") from error
+
+
 def work_options(arguments: argparse.Namespace) -> WorkOptions:
     """What the arguments of `add_work_arguments` stand for."""
     return WorkOptions(jobs=arguments.jobs, ray_address=arguments.ray_address)
@@ -134,7 +160,9 @@ def _sampler_name(text: str) -> str:
     Raises:
         UserError: for a name that means nothing.
     """
-    # Optuna takes a while to import: --help does not wait for it.
+    if text in SAMPLER_NAMES:
+        return text
+    # Optuna takes a while to import: what is spelt right does not wait for it.
     from engine.search.samplers.registry import sampler_named
 
     sampler_named(text)

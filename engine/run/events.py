@@ -1,4 +1,4 @@
-"""What the loop tells whoever listens: the run began, a trial ended, the run ended."""
+"""What a run tells whoever listens: its stages up to the first trial, each trial, its end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ __all__ = [
     "Listener",
     "RunEnded",
     "RunStarted",
+    "StageStarted",
     "Standing",
+    "StudyOpened",
     "TrialFinished",
 ]
 
@@ -48,8 +50,35 @@ class Standing:
 
 
 @dataclass(frozen=True)
+class StageStarted:
+    """What the run does now, up to its first outcome; each stage takes a second or more.
+
+    Args:
+        text: for people: "starting Ray".
+    """
+
+    text: str
+
+
+@dataclass(frozen=True)
+class StudyOpened:
+    """The study is open.
+
+    Args:
+        study: its name.
+        tried: distinct configurations that earlier runs tried.
+        warm_started_from: name of the study that it was warm-started from, None where there was
+            none.
+    """
+
+    study: str
+    tried: int
+    warm_started_from: str | None
+
+
+@dataclass(frozen=True)
 class RunStarted:
-    """The study is open, and the first proposal is about to be asked for.
+    """Builders and boards are ready, and the first proposal is about to be asked for.
 
     Args:
         standing: what earlier runs reached.
@@ -98,5 +127,5 @@ class RunEnded:
     boards: tuple[BoardRecord, ...] = ()
 
 
-Event = RunStarted | TrialFinished | BoardEvent | RunEnded
+Event = StageStarted | StudyOpened | RunStarted | TrialFinished | BoardEvent | RunEnded
 Listener = Callable[[Event], None]

@@ -18,6 +18,7 @@ from engine.run.events import (
     Listener,
     RunEnded,
     RunStarted,
+    StageStarted,
     Standing,
     TrialFinished,
 )
@@ -193,6 +194,9 @@ class TuningLoop:
         return wall_s if isinstance(wall_s, float) else None
 
     def _drive(self, lanes: ThreadPoolExecutor, start_s: float) -> EndReason:
+        self._fill(lanes, start_s)
+        if self._pending:
+            self._emit(StageStarted("building the first configuration"))
         while True:
             reason = self._fill(lanes, start_s)
             if not self._pending:
