@@ -280,7 +280,7 @@ class TuningLoop:
                 time_s,
                 status=measurement.status,
                 attributes=outcome.attributes(),
-                note=outcome.note() if leads or time_s is None else "",
+                note=outcome.note(),
                 files=outcome.texts() if leads else (),
             )
         self._emit(TrialFinished(config, measurement, outcome.artifact, self._standing()))
@@ -327,7 +327,8 @@ class TuningLoop:
             else:
                 self._tell(config, outcome)
         for config in self._set_aside:
-            self._search.tell(config, None, status="board")
+            reason = {"reason": "given back: the run ended before it had an outcome"}
+            self._search.tell(config, None, status="board", attributes=reason)
 
     def _tell_of_boards(self) -> None:
         for event in self._boards.take_events():
