@@ -12,7 +12,7 @@ SIDE_BY_SIDE := tests/triton_rvv tests/kernels tests/launchers tests/search_spac
 
 # The main job on the emulated board; ARGS="--trials 20" adds arguments.
 tune: setup
-	@$(PYTHON) -m engine.tune matmul --sampler tpe --trials 50 $(ARGS)
+	@$(PYTHON) -m engine.tune matmul --trials 50 $(ARGS)
 
 # Every kernel for 10 trials on the emulated board; the last lines are a table.
 tune-all: setup

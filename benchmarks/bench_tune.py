@@ -28,7 +28,7 @@ def tune(sampler: str, storage: Path) -> tuple[dict[str, object], float]:
 
 
 def main() -> None:
-    for sampler in ("tpe", "auto", "random"):
+    for sampler in ("auto", "tpe", "random"):
         with tempfile.TemporaryDirectory() as folder:
             record, wall_s = tune(sampler, Path(folder, "study.journal"))
         winner = record["winner"]

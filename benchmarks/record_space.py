@@ -75,7 +75,8 @@ def main() -> int:
         study=StudyOptions(use_history=False),
         work=WorkOptions(jobs=arguments.jobs),
     )
-    result = tune(request, [progress_on(sys.stderr)])
+    with progress_on(sys.stderr) as progress:
+        result = tune(request, [progress])
     if result.ended.reason != "exhausted":
         print(f"ended early ({result.ended.reason}): the same command goes on", file=sys.stderr)
         return 1

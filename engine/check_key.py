@@ -10,6 +10,7 @@ from engine.arguments.options import (
     add_search_arguments,
     add_storage_argument,
     add_work_arguments,
+    jobs_advice,
     request_for,
 )
 from engine.arguments.problem import add_device_argument, add_kernel_arguments
@@ -48,7 +49,8 @@ def main(argv: Sequence[str] | None) -> int:
         UserError, BoardError: for a mistake in the arguments or a board that cannot be used.
     """
     arguments = _parse(argv)
-    costs, complete = _check(arguments)
+    with jobs_advice(arguments):
+        costs, complete = _check(arguments)
     for cost in costs:
         print(cost)
     if not complete:

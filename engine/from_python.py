@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -114,7 +115,8 @@ def tune(
     from engine.results.shown import shown
     from engine.run.tuning import tune as run
 
-    return shown(run(request, _listeners(progress)))
+    with _listeners(progress) as listeners:
+        return shown(run(request, listeners))
 
 
 class CallableModule(ModuleType):
@@ -206,11 +208,12 @@ def _checked(name: str, parse: Callable[[str], _T], value: object) -> _T:
         raise UserError(f"{name}: {error}") from None
 
 
-def _listeners(progress: Listener | None) -> list[Listener]:
-    if progress is not None:
-        return [progress]
-    if not sys.stderr.isatty():
-        return []
+@contextlib.contextmanager
+def _listeners(progress: Listener | None) -> Iterator[list[Listener]]:
+    if progress is not None or not sys.stderr.isatty():
+        yield [progress] if progress else []
+        return
     from engine.results.progress import progress_on
 
-    return [progress_on(sys.stderr)]
+    with progress_on(sys.stderr) as live:
+        yield [live]

@@ -11,6 +11,7 @@ from engine.arguments.options import (
     add_search_arguments,
     add_storage_argument,
     add_work_arguments,
+    jobs_advice,
     request_for,
 )
 from engine.arguments.problem import add_device_argument, kernel_name
@@ -49,8 +50,10 @@ def main(argv: Sequence[str] | None) -> int:
         UserError, BoardError: for a mistake in the arguments or a file, or an unusable board.
     """
     arguments = _parse(argv)
-    work = _check_results if arguments.compare_wo_tuning else _tune
-    return EXIT_FOUND if work(arguments) else EXIT_NOTHING_VALID
+    if arguments.compare_wo_tuning:
+        return EXIT_FOUND if _check_results(arguments) else EXIT_NOTHING_VALID
+    with jobs_advice(arguments):
+        return EXIT_FOUND if _tune(arguments) else EXIT_NOTHING_VALID
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -155,7 +158,7 @@ def _entries(arguments: argparse.Namespace) -> list[GemmEntry]:
 
 def _line(record: dict[str, object], result: TuningResult) -> str:
     """One size's result for people."""
-    from engine.results.units import short_config, time_text
+    from engine.results.units import time_text
 
     winner = result.summary.winner
     assert winner is not None
@@ -166,7 +169,7 @@ def _line(record: dict[str, object], result: TuningResult) -> str:
     figures.append(f"{record['gb_per_s']} GB/s")
     if "speedup" in record:
         figures.append(f"{record['speedup']}x the default")
-    return f"{_size_text(result)}: {', '.join(figures)}: {short_config(winner.config)}"
+    return f"{_size_text(result)}: {', '.join(figures)}: {winner.config}"
 
 
 def _nothing_valid(result: TuningResult) -> str:

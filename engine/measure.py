@@ -12,6 +12,7 @@ from engine.arguments.problem import (
     complete_config,
     config_type,
 )
+from engine.run.events import Listener, StageStarted
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -55,8 +56,15 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _measure(arguments: argparse.Namespace) -> dict[str, object]:
+    from engine.results.progress import LOADING, progress_on
+
+    with progress_on(sys.stderr) as tell:
+        tell(LOADING)
+        return _measure_telling(arguments, tell)
+
+
+def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str, object]:
     # Ray and Triton take seconds to import: --help and mistyped names do not wait for them.
-    from engine.results.progress import progress_on
     from engine.workers.artifacts import BuildFailure
     from engine.workers.workbench import workbench
     from kernels.registry import load_kernel, make_problem
@@ -66,13 +74,19 @@ def _measure(arguments: argparse.Namespace) -> dict[str, object]:
     problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
     config = complete_config(arguments.config, problem.default_config, problem.spec.name)
     info = load_board(arguments.device).info
-    with workbench(problem, [arguments.device], info, jobs=1) as bench:
+    with workbench(
+        problem,
+        [arguments.device],
+        info,
+        jobs=1,
+        tell=lambda stage: tell(StageStarted(stage)),
+    ) as bench:
+        tell(StageStarted("building and measuring"))
         built = bench.builders.build(config)
         if isinstance(built, BuildFailure):
             measurement, elf = Measurement(status="compile", reason=built.reason), None
         else:
             measurement, elf = bench.boards.measure(built, bench.repeats, _LIMIT_S), built
-        tell = progress_on(sys.stderr)
         for event in bench.boards.take_events():
             tell(event)
     return {

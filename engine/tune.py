@@ -13,12 +13,14 @@ from engine.arguments.options import (
     add_search_arguments,
     add_storage_argument,
     add_work_arguments,
+    jobs_advice,
     search_options,
     work_options,
 )
 from engine.arguments.problem import add_device_argument, add_problem_arguments
 from engine.from_python import CallableModule
 from engine.run.request import StudyOptions, TuningRequest
+from engine.study.objectives import CODE_BYTES, TIME_S
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _PROG = "engine.tune"
+_OBJECTIVES = ((TIME_S,), (TIME_S, CODE_BYTES))
 _DESCRIPTION = "Finds the fastest configuration of a kernel on a board."
 _EPILOG = (
     "Run the same command again to resume the study, up to the number of trials. Exit status: 0 "
@@ -51,14 +54,19 @@ def main(argv: Sequence[str] | None) -> int:
         UserError, BoardError: for a mistake in the arguments or a board that cannot be used.
     """
     arguments = _parse(argv)
+    with jobs_advice(arguments):
+        return EXIT_FOUND if _tune_asked(arguments) else EXIT_NOTHING_VALID
+
+
+def _tune_asked(arguments: argparse.Namespace) -> bool:
+    """Tune what the arguments ask for; whether everything has a winner."""
     if arguments.missing:
-        return EXIT_FOUND if _tune_missing(arguments) else EXIT_NOTHING_VALID
+        return _tune_missing(arguments)
     if arguments.kernel is None:
         raise UserError(f"KERNEL is missing: see `{invocation(_PROG)} --help`")
     requests = _requests(arguments)
     results = _tune(requests, as_json=arguments.json, as_list=len(requests) > 1 or arguments.mixed)
-    found = all(result.summary.winner is not None for result in results)
-    return EXIT_FOUND if found else EXIT_NOTHING_VALID
+    return all(result.summary.winner is not None for result in results)
 
 
 def _tune_missing(arguments: argparse.Namespace) -> bool:
@@ -113,19 +121,22 @@ def _request(arguments: argparse.Namespace) -> TuningRequest:
 
 def _tune(requests: Sequence[TuningRequest], *, as_json: bool, as_list: bool) -> list[TuningResult]:
     """Run each study and print what it found; `as_list` puts the JSON objects into one."""
-    # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
-    from engine.results.json import json_text, study_record
-    from engine.results.progress import progress_on
-    from engine.results.table import print_result
-    from engine.run.tuning import tune
+    from engine.results.progress import LOADING, progress_on
 
-    quiet_stdout = as_json or sys.stdout.isatty()
+    stream = sys.stderr if as_json or sys.stdout.isatty() else sys.stdout
+    with progress_on(stream) as progress:
+        progress(LOADING)
+        # --help and mistyped names do not wait for these imports.
+        from engine.results.json import json_text, study_record
+        from engine.results.table import print_result
+        from engine.run.tuning import tune
+
     results: list[TuningResult] = []
     failures: list[BoardError] = []
     for request in requests:
-        progress = progress_on(sys.stderr if quiet_stdout else sys.stdout)
         try:
-            results.append(tune(request, [progress]))
+            with progress_on(stream) as progress:
+                results.append(tune(request, [progress]))
         except BoardError as error:  # of this kind; the others may do better
             failures.append(error)
             continue
@@ -155,21 +166,36 @@ def _shapes_of_studies(arguments: argparse.Namespace) -> list[tuple[Shape, ...]]
     return [tuple(shapes)]
 
 
+def _objective_names(text: str) -> tuple[str, ...]:
+    """The objectives in "time_s,code_bytes", for argparse.
+
+    Raises:
+        argparse.ArgumentTypeError: for any others.
+    """
+    names = tuple(name.strip() for name in text.split(","))
+    if names not in _OBJECTIVES:
+        known = " or ".join(",".join(names) for names in _OBJECTIVES)
+        raise argparse.ArgumentTypeError(f"there is no objective {text}: give {known}")
+    return names
+
+
 def _objectives(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """The names of what is to be made small.
+    """The names of the objectives to minimise.
 
     Raises:
         UserError: for several of them with what looks at the time alone.
     """
+    objectives: tuple[str, ...] = arguments.objective
+    if len(objectives) == 1:
+        return objectives
     from engine.search.samplers.registry import sampler_named
 
-    objectives = tuple(arguments.objective.split(","))
     sampler_named(arguments.sampler, len(objectives))
-    if len(objectives) > 1 and arguments.until:
+    if arguments.until:
         raise UserError(
             f"--until {arguments.until} looks at the time alone: leave it out, or --objective"
         )
-    if len(objectives) > 1 and arguments.together:
+    if arguments.together:
         raise UserError("--together looks at the time alone: leave it out, or --objective")
     return objectives
 
@@ -229,9 +255,11 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
     add("--study", metavar="NAME", help="name of the study (default: made from the problem)")
     add(
         "--objective",
-        choices=("time_s", "time_s,code_bytes"),
-        default="time_s",
-        help="what is to be made small: the time, or time and code size (default: %(default)s)",
+        metavar="NAMES",
+        type=_objective_names,
+        default=(TIME_S,),
+        help=f"what is minimised: {TIME_S} for the time alone, or {TIME_S},{CODE_BYTES} for the "
+        f"Pareto front of time and code size (default: {TIME_S})",
     )
     add(
         "--no-history",

@@ -71,14 +71,18 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _tune_each(arguments: argparse.Namespace) -> list[TuningResult]:
     """The results, up to the first that was interrupted."""
-    # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
-    from engine.results.progress import progress_on
-    from engine.run.tuning import tune
+    from engine.results.progress import LOADING, progress_on
+
+    with progress_on(sys.stderr) as progress:
+        progress(LOADING)
+        # --help and mistyped names do not wait for this import.
+        from engine.run.tuning import tune
 
     results = []
     for number, kernel in enumerate(arguments.kernels, start=1):
         print(f"{number}/{len(arguments.kernels)} {kernel}", file=sys.stderr, flush=True)
-        results.append(tune(_request(kernel, arguments), [progress_on(sys.stderr)]))
+        with progress_on(sys.stderr) as progress:
+            results.append(tune(_request(kernel, arguments), [progress]))
         if results[-1].ended.reason == "interrupted":
             break
     return results
@@ -107,7 +111,7 @@ def _table(results: Sequence[TuningResult]) -> str:
 
 
 def _row(result: TuningResult) -> str:
-    from engine.results.units import short_config, speedup_text, time_text
+    from engine.results.units import speedup_text, time_text
 
     summary, problem = result.summary, result.problem
     winner, default = summary.winner, summary.default
@@ -116,7 +120,7 @@ def _row(result: TuningResult) -> str:
         "-" if trial is None or trial.time_s is None else time_text(trial.time_s)
         for trial in (default, winner)
     ]
-    config = "-" if winner is None else short_config(winner.config)
+    config = "-" if winner is None else str(winner.config)
     speedup = None if winner is None else summary.speedup(winner)
     gain = "-" if speedup is None else speedup_text(speedup)
     cells = [problem.spec.name, problem.dtype, shape, *times, config, gain]

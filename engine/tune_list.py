@@ -13,6 +13,7 @@ from engine.arguments.options import (
     add_search_arguments,
     add_storage_argument,
     add_work_arguments,
+    jobs_advice,
     request_for,
 )
 from engine.arguments.problem import add_device_argument
@@ -50,7 +51,8 @@ def main(argv: Sequence[str] | None) -> int:
         UserError, BoardError: for a mistake in the arguments or the file, or an unusable board.
     """
     arguments = _parse(argv)
-    return EXIT_FOUND if _tune_list(arguments) else EXIT_NOTHING_VALID
+    with jobs_advice(arguments):
+        return EXIT_FOUND if _tune_list(arguments) else EXIT_NOTHING_VALID
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -122,7 +124,7 @@ def _request(arguments: argparse.Namespace, job: ShapeList, problem: Problem) ->
 
 def _line(result: TuningResult) -> str:
     """One batch size's result for people."""
-    from engine.results.units import short_config, time_text
+    from engine.results.units import time_text
 
     space = f"M={result.problem.shape['M']}: search space size {result.space_size}"
     winner = result.summary.winner
@@ -130,7 +132,7 @@ def _line(result: TuningResult) -> str:
         return f"{space}, no configuration was valid"
     estimated = " (estimated)" if result.summary.estimated else ""
     best = time_text(winner.time_s or 0.0)
-    return f"{space}, best {best}{estimated}: {short_config(winner.config)}"
+    return f"{space}, best {best}{estimated}: {winner.config}"
 
 
 def _write_group(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["CommandError", "UserError", "nearest"]
+__all__ = ["CommandError", "TooBusyError", "UserError", "nearest"]
 
 
 class CommandError(Exception):
@@ -14,6 +14,10 @@ class CommandError(Exception):
 
 class UserError(CommandError):
     """A mistake in the command, or in a file that it names."""
+
+
+class TooBusyError(UserError):
+    """This machine does not start the worker processes in time; fewer of them might."""
 
 
 def nearest(word: str, valid: Iterable[str]) -> str:

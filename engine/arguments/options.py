@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+from collections.abc import Iterator
 
 from engine.run.request import (
     DEFAULT_TRIALS,
@@ -20,6 +22,7 @@ from foundation.command_line import (
     positive_number,
 )
 from foundation.completion import completes
+from foundation.errors import TooBusyError
 from foundation.processors import cores
 from kernels.spec import Problem
 
@@ -29,12 +32,12 @@ __all__ = [
     "add_search_arguments",
     "add_storage_argument",
     "add_work_arguments",
+    "jobs_advice",
     "request_for",
     "sampler_name",
     "search_options",
     "work_options",
 ]
-
 
 # Those of engine.search.samplers.registry, which --help and completion do not wait for.
 SAMPLER_NAMES = ("auto", "gp", "tpe", "cmaes", "ga", "spread", "grid", "random")
@@ -123,6 +126,24 @@ def add_work_arguments(parser: ArgumentParser) -> None:
     )
 
 
+@contextlib.contextmanager
+def jobs_advice(arguments: argparse.Namespace) -> Iterator[None]:
+    """Within the block, workers that this machine is too busy for are an error that names --jobs.
+
+    Args:
+        arguments: with those of `add_work_arguments`.
+
+    Raises:
+        TooBusyError: in place of the block's.
+    """
+    try:
+        yield
+    except TooBusyError as error:
+        if arguments.jobs == 1:
+            raise
+        raise TooBusyError(f"{error}, or give --jobs a smaller number") from error
+
+
 def work_options(arguments: argparse.Namespace) -> WorkOptions:
     """What the arguments of `add_work_arguments` stand for."""
     return WorkOptions(jobs=arguments.jobs, ray_address=arguments.ray_address)
@@ -149,7 +170,7 @@ def sampler_name(text: str) -> str:
     """
     if text in SAMPLER_NAMES:
         return text
-    # Optuna takes a while to import: --help does not wait for it.
+    # Optuna takes a while to import: a known name does not wait for it.
     from engine.search.samplers.registry import sampler_named
 
     sampler_named(text)

@@ -17,7 +17,14 @@ from rich.progress import (
 
 from engine.results.progress import LineProgress
 from engine.results.units import speedup_text, time_text
-from engine.run.events import Event, Listener, RunStarted, TrialFinished
+from engine.run.events import (
+    Event,
+    Listener,
+    RunStarted,
+    StageStarted,
+    StudyOpened,
+    TrialFinished,
+)
 
 __all__ = ["ShapeProgress"]
 
@@ -80,6 +87,10 @@ class _Bar:
         self._estimated = ""
 
     def __call__(self, event: Event) -> None:
+        if isinstance(event, StageStarted):
+            self._bars.update(self._task, best=event.text)
+        if isinstance(event, StudyOpened):
+            self._bars.update(self._task, best="")
         if isinstance(event, RunStarted):
             self._estimated = " (estimated)" if event.estimated else ""
         if not isinstance(event, RunStarted | TrialFinished):

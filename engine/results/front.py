@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rich.box import SIMPLE
 from rich.table import Table
 
-from engine.results.units import short_config, time_text
+from engine.results.units import time_text
 from engine.run.summary import Summary
 from engine.study.trials import StoredTrial
+from foundation.config import Config
 
 __all__ = ["front_lines", "front_table", "over_default"]
 
@@ -21,19 +24,17 @@ def over_default(trial: StoredTrial, summary: Summary) -> tuple[float | None, fl
     )
 
 
-def front_table(summary: Summary) -> Table:
+def front_table(summary: Summary, config_text: Callable[[Config], str]) -> Table:
     """The front, the fastest first: each trial is faster or smaller than any other."""
-    table = Table(
-        title="The front: of these, none is both faster and smaller than another", box=SIMPLE
-    )
+    table = Table(title="The Pareto front of time and code size", box=SIMPLE)
     table.add_column("configuration", no_wrap=True)
-    label = " (estimated)" if summary.estimated else ""
+    label = "\n(estimated)" if summary.estimated else ""
     for heading in (f"time{label}", "of default", "code", "of default"):
         table.add_column(heading, justify="right")
     for trial in summary.front:
         time, code = over_default(trial, summary)
         table.add_row(
-            short_config(trial.config),
+            config_text(trial.config),
             time_text(trial.time_s or 0.0),
             "-" if time is None else f"{time:.1%}",
             f"{trial.code_bytes} B",

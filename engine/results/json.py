@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from engine.results.front import over_default
+from engine.run.counters import counters_of
 from engine.run.shape_times import ShapeTimes
-from engine.run.summary import Summary, counters_of
+from engine.run.summary import Summary
 from engine.run.tuning import TuningResult
 from engine.study.trials import StoredTrial
 from foundation.shapes import shape_text
@@ -45,7 +46,8 @@ def study_record(result: TuningResult) -> dict[str, object]:
         "sampler": result.sampler,
         "storage": result.storage,
         "study": result.study,
-        "history": result.history,
+        "warm_started_from": result.warm_started_from,
+        "studies_with_other_toolchain": list(result.other_studies),
         "builds": str(result.builds),
         "ended": ended.reason,
         "tried": ended.tried,
@@ -64,13 +66,14 @@ def study_record(result: TuningResult) -> dict[str, object]:
                 "default": change.default,
                 "winner": change.winner,
                 "ratio": change.ratio,
+                "cycles_estimated": change.cycles,
             }
             for change in summary.changes
         ],
         "comparison": None if summary.comparison is None else summary.comparison.to_json(),
         "statuses": dict(summary.statuses),
         "first_reasons": dict(summary.first_reasons),
-        "forbidden_by_rule": dict(result.forbidden),
+        "pruned_by_rule": dict(result.pruned),
         "notes": list(result.notes),
     }
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rich.box import SIMPLE
 from rich.table import Table
 
 from engine.repeats.comparison import Comparison, Contender
-from engine.results.units import short_config, time_text
+from engine.results.units import time_text
+from foundation.config import Config
 
 __all__ = ["leader_lines", "leaders_table", "noise_sentence"]
 
 
-def leaders_table(comparison: Comparison) -> Table:
+def leaders_table(comparison: Comparison, config_text: Callable[[Config], str]) -> Table:
     """Each leader's time and by how much it is slower than the winner, with intervals."""
     table = Table(title="The leaders measured again in turns", box=SIMPLE)
     table.add_column("configuration", no_wrap=True)
@@ -22,7 +25,7 @@ def leaders_table(comparison: Comparison) -> Table:
     for contender in comparison.contenders:
         is_winner = contender is comparison.winner
         table.add_row(
-            short_config(contender.config),
+            config_text(contender.config),
             time_text(contender.time_s),
             f"{time_text(contender.low_s)} to {time_text(contender.high_s)}",
             "" if is_winner else f"{contender.slower:.1%}",

@@ -2,22 +2,58 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
+from collections.abc import Iterator
 from typing import TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.spinner import Spinner
 from rich.table import Column
+from rich.text import Text
 
 from engine.results.units import short_config, speedup_text, time_text
-from engine.run.events import Event, Listener, RunEnded, RunStarted, Standing, TrialFinished
+from engine.run.events import (
+    Event,
+    Listener,
+    RunEnded,
+    RunStarted,
+    StageStarted,
+    Standing,
+    StudyOpened,
+    TrialFinished,
+)
 from engine.workers.board_events import BoardBack, BoardEvent, BoardNote, BoardTakenOut
 
-__all__ = ["LineProgress", "LiveProgress", "progress_on"]
+__all__ = ["LOADING", "LineProgress", "LiveProgress", "progress_on"]
+
+# What a command tells of before it imports what takes seconds.
+LOADING = StageStarted("loading Optuna, Ray and Triton")
+
+_WIDTH_FOR_A_BAR = 60
+_SPINNER_WIDTH = 2
 
 
-def progress_on(stream: TextIO) -> Listener:
+@contextlib.contextmanager
+def progress_on(stream: TextIO) -> Iterator[Listener]:
     """What fits the stream: a live line on a terminal, and plain lines anywhere else."""
-    return LiveProgress(stream) if stream.isatty() else LineProgress(stream)
+    if not stream.isatty():
+        yield LineProgress(stream)
+        return
+    live = LiveProgress(stream)
+    try:
+        yield live
+    finally:
+        live.stop()
 
 
 class LineProgress:
@@ -25,18 +61,35 @@ class LineProgress:
 
     A board's fields: board, event ("out", "back" or "note"), reason. A trial's: trial, status,
     time_s, estimated, speedup, best_time_s, config, reason; one that is not known is left out. The
-    configuration comes last but one, the reason last.
+    configuration comes last but one, the reason last. What comes before the first trial goes to
+    stderr, whatever the stream: `stage`, or study, tried and warm_started_from.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def __call__(self, event: Event) -> None:
-        """Print a line where a trial ended, or something became of a board."""
-        if isinstance(event, TrialFinished):
-            print("\t".join(_fields(event)), file=self._stream, flush=True)
-        elif isinstance(event, BoardEvent):
-            print("\t".join(_board_fields(event)), file=self._stream, flush=True)
+        """Print a line where a stage began, a trial ended, or something became of a board."""
+        stream = self._stream
+        match event:
+            case StageStarted(text):
+                fields, stream = [f"stage={text}"], sys.stderr
+            case StudyOpened():
+                fields, stream = _study_fields(event), sys.stderr
+            case TrialFinished():
+                fields = _fields(event)
+            case BoardTakenOut() | BoardBack() | BoardNote():
+                fields = _board_fields(event)
+            case _:
+                return
+        print("\t".join(fields), file=stream, flush=True)
+
+
+def _study_fields(event: StudyOpened) -> list[str]:
+    fields = [f"study={event.study}", f"tried={event.tried}"]
+    if event.warm_started_from is not None:
+        fields.append(f"warm_started_from={event.warm_started_from}")
+    return fields
 
 
 def _fields(event: TrialFinished) -> list[str]:
@@ -78,43 +131,91 @@ def _board_sentence(event: BoardEvent) -> str:
 
 
 class LiveProgress:
-    """A line that is redrawn: tried of how many, the time left, the best so far."""
+    """A line that is redrawn: the stage, then tried of how many, the time left, the best so far."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._progress = Progress(
-            BarColumn(bar_width=10),
-            MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=7)),
-            TimeRemainingColumn(compact=True, table_column=Column(no_wrap=True, min_width=5)),
-            TextColumn("{task.fields[best]}", table_column=Column(no_wrap=True)),
-            console=Console(file=stream),
-            transient=True,
-        )
+        self._console = Console(file=stream)
+        self._stage = Live(console=self._console, transient=True)
+        self._progress = Progress(*_columns(self._console.width), console=self._console,
+                                  transient=True, expand=True)  # fmt: skip
         self._task = self._progress.add_task("", best="")
+        self._study = ""
         self._estimated = False
+
+    def stop(self) -> None:
+        """Take the line away, if it is still there."""
+        self._stage.stop()
+        self._progress.stop()
 
     def __call__(self, event: Event) -> None:
         """Redraw the line."""
-        if isinstance(event, RunEnded):
-            self._progress.stop()
-            if event.reason == "failed":  # no table follows
-                best = self._progress.tasks[self._task].fields["best"]
-                self._progress.console.print(best, markup=False, highlight=False)
+        match event:
+            case StageStarted(text):
+                self._show_stage(text)
+            case StudyOpened():
+                self._study = _study_text(event)
+            case RunStarted(standing, estimated):
+                self._estimated = estimated
+                self._show(standing)
+                self._stage.stop()
+                self._progress.start()
+            case TrialFinished(_, measurement, _, standing):
+                if measurement.status == "board":
+                    self._say(f"board: {measurement.reason}")
+                self._show(standing)
+            case RunEnded():
+                self.stop()
+                if event.reason == "failed":  # no table follows
+                    self._say(self._progress.tasks[self._task].fields["best"])
+            case _:
+                self._say(_board_sentence(event))
+
+    def _show_stage(self, text: str) -> None:
+        if self._progress.live.is_started:
+            self._progress.update(self._task, best=text)
             return
-        if isinstance(event, BoardEvent):
-            self._progress.console.print(_board_sentence(event), markup=False, highlight=False)
-            return
-        standing = event.standing
-        if isinstance(event, RunStarted):
-            self._estimated = event.estimated
-            self._progress.start()
-        elif event.measurement.status == "board":
-            self._progress.console.print(f"board: {event.measurement.reason}", markup=False)
+        line = Text("; ".join(part for part in (text, self._study) if part))
+        line.truncate(self._console.width - _SPINNER_WIDTH, overflow="ellipsis")
+        self._stage.update(Spinner("dots", line))
+        self._stage.start()
+        self._stage.refresh()
+
+    def _show(self, standing: Standing) -> None:
         self._progress.update(
             self._task,
             completed=standing.tried,
             total=standing.trials,
             best=_best_text(standing, self._estimated),
         )
+
+    def _say(self, sentence: str) -> None:
+        self._console.print(sentence, markup=False, highlight=False)
+
+
+def _columns(width: int) -> list[ProgressColumn]:
+    """Of the line; the last takes what the others leave, and ends in an ellipsis where it is cut.
+
+    Args:
+        width: of the terminal, in characters.
+    """
+    return [
+        *([BarColumn(bar_width=10)] if width >= _WIDTH_FOR_A_BAR else []),
+        MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=7)),
+        TimeRemainingColumn(compact=True, table_column=Column(no_wrap=True, min_width=5)),
+        TextColumn(
+            "{task.fields[best]}",
+            markup=False,
+            table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1),
+        ),
+    ]
+
+
+def _study_text(event: StudyOpened) -> str:
+    """What the study holds, for people; empty where that is nothing."""
+    parts = [f"{event.tried} earlier trials"] if event.tried else []
+    if event.warm_started_from is not None:
+        parts.append(f"warm-started from {event.warm_started_from}")
+    return ", ".join(parts)
 
 
 def _best_text(standing: Standing, estimated: bool) -> str:

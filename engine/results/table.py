@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
 from rich.box import SIMPLE
@@ -15,24 +13,38 @@ from rich.table import Table
 
 from engine.results.front import front_lines, front_table
 from engine.results.leaders import leader_lines, leaders_table, noise_sentence
+from engine.results.paste import measure_command, program, triton_config
 from engine.results.shapes import shape_lines, shapes_table
-from engine.results.units import count_text, short_config, speedup_text, time_text
-from engine.run.summary import Summary, counters_of
+from engine.results.units import (
+    count_text,
+    short_config,
+    short_names,
+    spaced_config,
+    speedup_text,
+    time_text,
+)
+from engine.run.counters import CYCLES, CounterChange, counters_of
+from engine.run.summary import Summary
 from engine.run.tuning import TuningResult
 from engine.study.location import artifacts_dir
 from engine.workers.board_events import BoardRecord
+from foundation.config import Config
 
 __all__ = ["print_result", "print_tables"]
 
-CYCLES = "u_mode_cycle"
+_ANY_WIDTH = 1000
 
 _END = {
     "trials": "",
-    "exhausted": "; there are no more valid configurations",
-    "converged": "; little more is to be expected",
+    "exhausted": "; these are all valid configurations",
+    "converged": "; the surrogate predicts no further improvement",
     "timeout": "; the time was up",
-    "interrupted": "; stopped early, and the same command goes on from here",
-    "failed": "; ended by an error, and the same command goes on from here",
+    "interrupted": "; stopped early, and the same command resumes the study",
+    "failed": "; ended by an error, and the same command resumes the study",
+}
+_LABELS = {
+    "warm_started_from": "warm-started from",
+    "studies_with_other_toolchain": "studies with another toolchain",
 }
 
 
@@ -47,9 +59,10 @@ def print_result(result: TuningResult, stream: TextIO) -> None:
 
 def _places(result: TuningResult) -> dict[str, str]:
     """Where everything was written, by what it is."""
+    past = result.warm_started_from
     places = {
         "study": result.study,
-        **({} if result.history is None else {"warm_started_from": result.history}),
+        **({} if past is None else {"warm_started_from": past}),
         **_other_studies(result),
         "storage": result.storage,
         "builds": str(result.builds / result.problem.spec.name),
@@ -62,10 +75,8 @@ def _places(result: TuningResult) -> dict[str, str]:
 
 def _dashboard_command(storage: str) -> str:
     """The dashboard of the environment that this program runs in, on this storage."""
-    program = Path(sys.executable).with_name("optuna-dashboard")
-    if program.is_relative_to(Path.cwd()):
-        program = program.relative_to(Path.cwd())
-    return shlex.join([str(program), storage, "--artifact-dir", str(artifacts_dir(storage))])
+    artifacts = str(artifacts_dir(storage))
+    return shlex.join([program("optuna-dashboard"), storage, "--artifact-dir", artifacts])
 
 
 def _other_studies(result: TuningResult) -> dict[str, str]:
@@ -78,8 +89,11 @@ def _other_studies(result: TuningResult) -> dict[str, str]:
 def print_tables(result: TuningResult, console: Console) -> None:
     """The tables for people, and where everything was written."""
     summary = result.summary
-    if summary.best:
-        console.print(_best_table(summary))
+    if summary.winner is not None:
+        _print_fitting(console, lambda text: _best_table(summary, text), summary.winner.config)
+        for what, line in _pastes(result, summary.winner.config).items():
+            console.print(f"{what}: {escape(line)}", soft_wrap=True, highlight=False)
+        console.print()
     elif summary.statuses:
         console.print("No configuration was valid.")
     else:
@@ -87,29 +101,75 @@ def print_tables(result: TuningResult, console: Console) -> None:
     if summary.shapes:
         console.print(shapes_table(summary.shapes, estimated=summary.estimated))
     if summary.front:
-        console.print(front_table(summary))
-    if summary.comparison is not None:
-        console.print(leaders_table(summary.comparison))
-        console.print(noise_sentence(summary.comparison), highlight=False)
+        _print_fitting(console, lambda text: front_table(summary, text), summary.front[0].config)
+    comparison = summary.comparison
+    if comparison is not None:
+        _print_fitting(
+            console, lambda text: leaders_table(comparison, text), comparison.winner.config
+        )
+        console.print(noise_sentence(comparison), highlight=False)
     if summary.changes:
         console.print(_changes_table(summary))
     if len(result.ended.boards) > 1 or any(record.faults for record in result.ended.boards):
         console.print(_boards_table(result.ended.boards))
-    console.print(f"tried: {_counts(summary.statuses)}{_END[result.ended.reason]}", highlight=False)
+    _print_lines(result, console)
+
+
+def _print_lines(result: TuningResult, console: Console) -> None:
+    """What stands below the tables: counts, notes, and where everything was written."""
+    summary = result.summary
+    console.print(f"tried: {_counts(summary.statuses)}{_end_text(result)}", highlight=False)
     for status, reason in summary.first_reasons.items():
         console.print(f"first {status}: {escape(reason)}", soft_wrap=True, highlight=False)
-    if result.forbidden:
-        forbidden = _counts(result.forbidden)
-        console.print(f"combinations that a rule forbids: {forbidden}", highlight=False)
+    if result.pruned:
+        console.print(f"pruned by rule: {_counts(result.pruned)}", highlight=False)
     for note in result.notes:
         console.print(f"note: {escape(note)}", soft_wrap=True, highlight=False)
     for what, place in _places(result).items():
-        console.print(f"{what}: {escape(place)}", soft_wrap=True, highlight=False)
+        label = _LABELS.get(what, what)
+        console.print(f"{label}: {escape(place)}", soft_wrap=True, highlight=False)
 
 
-def _best_table(summary: Summary) -> Table:
-    label = " (estimated)" if summary.estimated else ""
-    table = Table(title=f"The best of {sum(summary.statuses.values())} configurations", box=SIMPLE)
+def _end_text(result: TuningResult) -> str:
+    """What ended the run, unless that is the number of trials."""
+    left = result.space_size - result.ended.tried
+    if result.ended.reason == "exhausted" and left > 0:  # as where a board was at fault
+        return f"; {left} more had no outcome, and the same command tries them again"
+    return _END[result.ended.reason]
+
+
+def _pastes(result: TuningResult, winner: Config) -> dict[str, str]:
+    """What is to be pasted elsewhere, by what it does there."""
+    return {
+        "measure the winner": measure_command(result, winner),
+        "use the winner": triton_config(winner),
+    }
+
+
+def _print_fitting(
+    console: Console, table_with: Callable[[Callable[[Config], str]], Table], example: Config
+) -> None:
+    """Print a table with the parameters' names, shortened where the terminal is too narrow.
+
+    Args:
+        console: the terminal.
+        table_with: makes the table, given how a configuration is written in it.
+        example: one of the configurations.
+    """
+    table = table_with(spaced_config)
+    if console.measure(table, options=console.options.update(max_width=_ANY_WIDTH)).maximum > (
+        console.width
+    ):
+        table = table_with(short_config)
+        table.caption = short_names(example)
+    console.print(table)
+
+
+def _best_table(summary: Summary, config_text: Callable[[Config], str]) -> Table:
+    label = "\n(estimated)" if summary.estimated else ""
+    tried = sum(summary.statuses.values())
+    title = f"The best of {tried} configuration{'s' if tried > 1 else ''}"
+    table = Table(title=title, box=SIMPLE)
     table.add_column("")
     table.add_column("configuration", no_wrap=True)
     time = "mean time" if summary.shapes else "time"
@@ -122,7 +182,7 @@ def _best_table(summary: Summary) -> Table:
         cycles = counters_of(trial).get(CYCLES)
         table.add_row(
             "default" if trial is summary.default else str(rank),
-            short_config(trial.config),
+            config_text(trial.config),
             time_text(trial.time_s or 0.0),
             "-" if cycles is None else count_text(cycles),
             speedup_text(summary.speedup(trial)),
@@ -142,17 +202,21 @@ def _boards_table(records: Sequence[BoardRecord]) -> Table:
 
 
 def _changes_table(summary: Summary) -> Table:
-    title = "Where the winner differs most from the default"
-    table = Table(title=title, box=SIMPLE)
+    table = Table(title="What changed from the default to the winner", box=SIMPLE)
+    table.caption = (
+        "ordered by rough cycles: the change, times the least that the model of the core charges "
+        "for one such event, or one cycle"
+    )
     table.add_column("event")
-    for heading in ("default", "winner", "ratio"):
+    for heading in ("default", "winner", "ratio", "rough cycles"):
         table.add_column(heading, justify="right")
     for change in summary.changes:
         table.add_row(
             change.name,
             count_text(change.default),
             count_text(change.winner),
-            f"{change.ratio:.3g}",
+            "-" if change.ratio is None else f"{change.ratio:.3g}",
+            f"{'+' if change.cycles > 0 else ''}{count_text(change.cycles)}",
         )
     return table
 
@@ -173,11 +237,7 @@ def _lines(result: TuningResult) -> list[str]:
     lines += shape_lines(summary.shapes)
     lines += front_lines(summary)
     lines += [] if summary.comparison is None else leader_lines(summary.comparison)
-    lines += [
-        f"counter={change.name}\tdefault={change.default:.0f}\twinner={change.winner:.0f}"
-        f"\tratio={change.ratio:.3f}"
-        for change in summary.changes
-    ]
+    lines += map(_counter_line, summary.changes)
     lines += [
         f"board={record.board}\tmeasured={record.measured}\tfaults={record.faults}"
         f"\tbusy_s={record.busy_s:.3f}"
@@ -185,12 +245,24 @@ def _lines(result: TuningResult) -> list[str]:
     ]
     lines += [f"status={status}\tcount={count}" for status, count in summary.statuses.items()]
     lines += [
-        f"first_reason={status}\t{reason}" for status, reason in summary.first_reasons.items()
+        f"first_reason={status}\treason={' '.join(reason.split())}"
+        for status, reason in summary.first_reasons.items()
     ]
-    lines += [f"rule={rule}\tcount={count}" for rule, count in result.forbidden.items()]
+    lines += [f"pruned_by_rule={rule}\tcount={count}" for rule, count in result.pruned.items()]
     lines += [f"note={note}" for note in result.notes]
     lines += [f"{what}={place}" for what, place in _places(result).items()]
+    if summary.winner is not None:
+        lines.append(f"measure_command={measure_command(result, summary.winner.config)}")
+        lines.append(f"triton_config={triton_config(summary.winner.config)}")
     return lines
+
+
+def _counter_line(change: CounterChange) -> str:
+    fields = [f"counter={change.name}", f"default={change.default:.0f}"]
+    fields.append(f"winner={change.winner:.0f}")
+    if change.ratio is not None:
+        fields.append(f"ratio={change.ratio:.3f}")
+    return "\t".join([*fields, f"cycles_estimated={change.cycles:.0f}"])
 
 
 def _counts(counts: Mapping[str, int]) -> str:

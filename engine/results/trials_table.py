@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pandas
 
+from engine.run.counters import counters_of
 from engine.run.shape_times import times_at
-from engine.run.summary import counters_of
 from engine.study.trials import StoredTrial
 
 __all__ = ["correlations", "trials_table"]

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from foundation.config import Config
 
-__all__ = ["count_text", "short_config", "speedup_text", "time_text"]
+__all__ = [
+    "count_text",
+    "short_config",
+    "short_names",
+    "spaced_config",
+    "speedup_text",
+    "time_text",
+]
 
 _TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 _COUNT_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -32,8 +39,18 @@ def short_config(config: Config) -> str:
 
     "-" for that of a kernel without parameters to tune.
     """
-    values = (
-        f"{name.removeprefix('BLOCK_SIZE_').replace('_SIZE_', '_')}={value}"
-        for name, value in config.items()
-    )
-    return " ".join(values) or "-"
+    return " ".join(f"{_short(name)}={value}" for name, value in config.items()) or "-"
+
+
+def spaced_config(config: Config) -> str:
+    """The configuration with spaces, where a line may break: "BLOCK_SIZE_M=16 GROUP_SIZE_M=8"."""
+    return str(config).replace(",", " ") or "-"
+
+
+def short_names(config: Config) -> str:
+    """What `short_config` shortens: "M is BLOCK_SIZE_M, GROUP_M is GROUP_SIZE_M"."""
+    return ", ".join(f"{_short(name)} is {name}" for name in config if _short(name) != name)
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("BLOCK_SIZE_").replace("_SIZE_", "_")

@@ -1,4 +1,4 @@
-"""What the loop tells whoever listens: the run began, a trial ended, the run ended."""
+"""What a run tells whoever listens: its stages up to the first trial, each trial, its end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ __all__ = [
     "Listener",
     "RunEnded",
     "RunStarted",
+    "StageStarted",
     "Standing",
+    "StudyOpened",
     "TrialFinished",
 ]
 
@@ -29,7 +31,7 @@ class Standing:
 
     Args:
         tried: distinct configurations tried.
-        trials: how many are to be tried in all.
+        trials: how many are to be tried in all, of a small space every one.
         best: configuration and kernel time in seconds of the best; None before the first.
         default_time_s: kernel time of the default configuration, None where it is not known.
     """
@@ -48,8 +50,35 @@ class Standing:
 
 
 @dataclass(frozen=True)
+class StageStarted:
+    """What the run does now, up to its first outcome; each stage takes a second or more.
+
+    Args:
+        text: for people: "starting Ray".
+    """
+
+    text: str
+
+
+@dataclass(frozen=True)
+class StudyOpened:
+    """The study is open.
+
+    Args:
+        study: its name.
+        tried: distinct configurations that earlier runs tried.
+        warm_started_from: name of the study that it was warm-started from, None where there was
+            none.
+    """
+
+    study: str
+    tried: int
+    warm_started_from: str | None
+
+
+@dataclass(frozen=True)
 class RunStarted:
-    """The study is open, and the first proposal is about to be asked for.
+    """Builders and boards are ready, and the first proposal is about to be asked for.
 
     Args:
         standing: what earlier runs reached.
@@ -82,9 +111,9 @@ class RunEnded:
     """No more trials in this run.
 
     Args:
-        reason: the number of trials was reached, every valid configuration was tried, little
-            more was to be expected, the time was
-            up, the user stopped the run, or an error did, which is raised after this.
+        reason: the number of trials was reached; no valid configuration was left to try; the
+            surrogate predicted no further improvement; the time was up; the user stopped the run;
+            or an error did, which is raised after this.
         tried: distinct configurations tried in the study.
         measured: trials that this run finished.
         wall_s: seconds that this run took.
@@ -98,5 +127,5 @@ class RunEnded:
     boards: tuple[BoardRecord, ...] = ()
 
 
-Event = RunStarted | TrialFinished | BoardEvent | RunEnded
+Event = StageStarted | StudyOpened | RunStarted | TrialFinished | BoardEvent | RunEnded
 Listener = Callable[[Event], None]

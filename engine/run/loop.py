@@ -18,6 +18,7 @@ from engine.run.events import (
     Listener,
     RunEnded,
     RunStarted,
+    StageStarted,
     Standing,
     TrialFinished,
 )
@@ -57,6 +58,14 @@ class Budget:
     trials: int
     timeout_s: float | None = None
     until_converged: bool = False
+
+    def end_of(self, space_size: int) -> EndReason:
+        """Why nothing is left to try once the number of trials is reached.
+
+        Args:
+            space_size: how many configurations are valid.
+        """
+        return "exhausted" if space_size <= self.trials else "trials"
 
 
 _T = TypeVar("_T")
@@ -185,6 +194,9 @@ class TuningLoop:
         return wall_s if isinstance(wall_s, float) else None
 
     def _drive(self, lanes: ThreadPoolExecutor, start_s: float) -> EndReason:
+        self._fill(lanes, start_s)
+        if self._pending:
+            self._emit(StageStarted("building the first configuration"))
         while True:
             reason = self._fill(lanes, start_s)
             if not self._pending:
@@ -199,7 +211,7 @@ class TuningLoop:
         """Open proposals up to the number in flight; why no more are opened, if so."""
         while len(self._pending) < self._in_flight:
             if self._search.tried + len(self._pending) >= self._budget.trials:
-                return "exhausted" if self._search.size <= self._budget.trials else "trials"
+                return self._budget.end_of(self._search.size)
             if self._budget.until_converged and self._convergence.is_reached():
                 return "converged"
             timeout_s = self._budget.timeout_s
@@ -268,7 +280,7 @@ class TuningLoop:
                 time_s,
                 status=measurement.status,
                 attributes=outcome.attributes(),
-                note=outcome.note() if leads or time_s is None else "",
+                note=outcome.note(),
                 files=outcome.texts() if leads else (),
             )
         self._emit(TrialFinished(config, measurement, outcome.artifact, self._standing()))
@@ -315,7 +327,8 @@ class TuningLoop:
             else:
                 self._tell(config, outcome)
         for config in self._set_aside:
-            self._search.tell(config, None, status="board")
+            reason = {"reason": "given back: the run ended before it had an outcome"}
+            self._search.tell(config, None, status="board", attributes=reason)
 
     def _tell_of_boards(self) -> None:
         for event in self._boards.take_events():
@@ -323,7 +336,8 @@ class TuningLoop:
 
     def _standing(self) -> Standing:
         search = self._search
-        return Standing(search.tried, self._budget.trials, search.best(), search.default_time_s)
+        trials = min(self._budget.trials, search.size)
+        return Standing(search.tried, trials, search.best(), search.default_time_s)
 
     def _emit(self, event: Event) -> None:
         for listener in self._listeners:

@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from engine.repeats.comparison import Comparison
+from engine.run.counters import CounterChange, counter_changes
 from engine.run.shape_times import ShapeTimes, times_at_shapes
 from engine.study.objectives import front
 from engine.study.trials import StoredTrial
 from foundation.config import Config
 
-__all__ = ["CounterChange", "Summary", "counters_of", "summarise"]
+__all__ = ["Summary", "summarise"]
 
 _BEST = 5
-_COUNTERS = 6
-
-
-@dataclass(frozen=True)
-class CounterChange:
-    """A counter of the winner beside the default's.
-
-    Args:
-        name: event name.
-        winner, default: its values.
-    """
-
-    name: str
-    winner: float
-    default: float
-
-    @property
-    def ratio(self) -> float:
-        """The winner's value over the default's."""
-        return self.winner / self.default
 
 
 @dataclass(frozen=True)
@@ -46,7 +27,7 @@ class Summary:
         best: the fastest correct trials, five at most, the fastest first; where the leaders were
             measured again, in the order that this showed.
         default: the trial of the default configuration, None where it was not measured.
-        changes: counters in which the winner differs most from the default, most first.
+        changes: counters of the winner beside the default's, as `counter_changes` orders them.
         statuses: number of tried configurations by status.
         first_reasons: for each status but "correct", what went wrong the first time, and with what.
         comparison: what measuring the leaders again showed; None where that was not done, as on a
@@ -84,9 +65,19 @@ class Summary:
 
 
 def summarise(
-    trials: Sequence[StoredTrial], default: Config | None, comparison: Comparison | None = None
+    trials: Sequence[StoredTrial],
+    default: Config | None,
+    comparison: Comparison | None = None,
+    cycles_per_event: Mapping[str, float] = MappingProxyType({}),
 ) -> Summary:
-    """The summary of a study's finished trials, and of the comparison of the leaders if any."""
+    """What a study found.
+
+    Args:
+        trials: the finished ones.
+        default: the default configuration, None where there is none.
+        comparison: of the leaders, where they were measured again.
+        cycles_per_event: by event name, for the order of counters.
+    """
     places = {
         c.config: place for place, c in enumerate(comparison.contenders if comparison else ())
     }
@@ -99,7 +90,9 @@ def summarise(
     return Summary(
         best=best,
         default=of_default,
-        changes=_changes(best[0], of_default) if best and of_default else (),
+        changes=counter_changes(of_default, best[0], cycles_per_event)
+        if best and of_default and best[0] is not of_default
+        else (),
         statuses=Counter(str(trial.status) for trial in trials),
         first_reasons=_first_reasons(trials),
         comparison=comparison,
@@ -121,23 +114,3 @@ def _first_reasons(trials: Sequence[StoredTrial]) -> dict[str, str]:
         if trial.status != "correct" and reason:
             reasons.setdefault(str(trial.status), f"{reason} ({trial.config})")
     return reasons
-
-
-def counters_of(trial: StoredTrial) -> dict[str, float]:
-    """The counters that were stored with a trial."""
-    stored = trial.attributes.get("counters")
-    if not isinstance(stored, Mapping):
-        return {}
-    return {str(name): float(value) for name, value in stored.items()}
-
-
-def _changes(winner: StoredTrial, default: StoredTrial) -> tuple[CounterChange, ...]:
-    """Counters that both have, by how far their ratio is from 1; zeros have no ratio."""
-    before, after = counters_of(default), counters_of(winner)
-    changes = [
-        CounterChange(name, after[name], before[name])
-        for name in before
-        if after.get(name) and before[name] and after[name] != before[name]
-    ]
-    changes.sort(key=lambda change: -abs(math.log(change.ratio)))
-    return tuple(changes[:_COUNTERS])

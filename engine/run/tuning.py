@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from engine.run.events import Listener, RunEnded
+from engine.run.events import Event, Listener, RunEnded, StageStarted, StudyOpened
 from engine.run.loop import Budget, TuningLoop
-from engine.run.request import TuningRequest
+from engine.run.request import SearchOptions, TuningRequest
 from engine.run.summary import Summary, summarise
 from engine.search import Search
 from engine.study.history import history_of
@@ -30,6 +30,7 @@ from kernels.registry import load_kernel, make_problem
 from kernels.spec import Outputs, Problem
 from rvv_runner.board import BoardInfo
 from rvv_runner.devices import load_board
+from rvv_runner.event_costs import event_costs
 from search_spaces.space import SearchSpace
 from search_spaces.together import joint_space
 
@@ -45,13 +46,14 @@ class TuningResult:
 
     Args:
         problem, device, sampler: what was tuned, where and how.
+        device_name: of one of the boards, as the user gave it.
         storage, study: where the trials are.
-        history: name of the study that this one began with, None where there was none.
+        warm_started_from: name of an earlier study, None where there was none.
         other_studies: names of those in the storage that are about the same, and were made with
             another compiler, board model or kernel source.
         builds: folder of the ELFs and what they were made from.
         space_size: number of valid configurations.
-        forbidden: number of combinations that each rule takes out of the space.
+        pruned: number of combinations that each pruning rule takes out of the space.
         ended: how this run ended.
         summary: of all runs of the study.
         more_problems: the kernel at the other shapes of a study of several.
@@ -60,14 +62,15 @@ class TuningResult:
 
     problem: Problem
     device: str
+    device_name: str
     sampler: str
     storage: str
     study: str
-    history: str | None
+    warm_started_from: str | None
     other_studies: tuple[str, ...]
     builds: Path
     space_size: int
-    forbidden: Mapping[str, int]
+    pruned: Mapping[str, int]
     ended: RunEnded
     summary: Summary
     more_problems: tuple[Problem, ...] = ()
@@ -82,6 +85,7 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
         BoardError: where the board cannot be used.
     """
     problem, *more_problems = problems = _problems(request)
+    _tell(listeners, StageStarted("opening the study"))
     info = load_board(request.devices[0]).info
     space = _space_for(problems, info)
     options = request.study
@@ -91,27 +95,43 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
     past = history_of(stored, identity, may_warm_start=options.use_history)
     history = past.trials if past else ()
     search = Search(space, sampler, request.search.seed, stored, history)
-    trials = search.size if request.search.trials is None else request.search.trials
-    if search.tried >= trials and (info.deterministic or search.comparison is not None):
-        ended = RunEnded("trials", search.tried, measured=0, wall_s=0.0)
+    _tell(listeners, StudyOpened(stored.study_name, search.tried, past.name if past else None))
+    budget = _budget(request.search, search.size)
+    if search.tried >= min(budget.trials, search.size) and (
+        info.deterministic or search.comparison is not None
+    ):
+        ended = RunEnded(budget.end_of(search.size), search.tried, measured=0, wall_s=0.0)
     else:
-        ended = _run(request, listeners, problems=problems, info=info, search=search, trials=trials)
+        ended = _run(request, listeners, problems=problems, info=info, search=search, budget=budget)
     return TuningResult(
         problem=problem,
         device=info.study_device,
+        device_name=request.devices[0],
         sampler=sampler,
         storage=options.storage,
         study=stored.study_name,
-        history=past.name if past else None,
+        warm_started_from=past.name if past else None,
         other_studies=tuple(filter(identity.has_other_toolchain, stored.names_in_storage())),
         builds=ARTIFACT_FOLDER,
         space_size=search.size,
-        forbidden=search.census.removed,
+        pruned=search.census.removed,
         ended=ended,
-        summary=summarise(search.trials(), space.default, search.comparison),
+        summary=summarise(
+            search.trials(), space.default, search.comparison, event_costs(info.study_device)
+        ),
         more_problems=tuple(more_problems),
         notes=space.notes,
     )
+
+
+def _tell(listeners: Sequence[Listener], event: Event) -> None:
+    for listener in listeners:
+        listener(event)
+
+
+def _budget(options: SearchOptions, space_size: int) -> Budget:
+    trials = space_size if options.trials is None else options.trials
+    return Budget(trials, options.timeout_s, options.until_converged)
 
 
 def _problems(request: TuningRequest) -> list[Problem]:
@@ -184,7 +204,7 @@ def _run(
     problems: Sequence[Problem],
     info: BoardInfo,
     search: Search,
-    trials: int,
+    budget: Budget,
 ) -> RunEnded:
     devices = [name for name in request.devices for _ in range(boards_at_once(info))]
     # Signals are handled until Ray has ended, and only from when it has begun: it sets its own.
@@ -198,13 +218,14 @@ def _run(
             ray_address=request.work.ray_address,
             repeats=request.repeats,
             more_problems=problems[1:],
+            tell=lambda stage: _tell(listeners, StageStarted(stage)),
         ) as bench,
     ):
         loop = TuningLoop(
             search,
             bench.builders,
             bench.boards,
-            budget=Budget(trials, request.search.timeout_s, request.search.until_converged),
+            budget=budget,
             in_flight=len(devices) + request.work.jobs,
             repeats=bench.repeats,
             estimated=info.estimated,

@@ -71,7 +71,7 @@ class StudyIdentity:
 
     @property
     def name(self) -> str:
-        """The study's default name: "matmul-M256-fp32-emulated:x60-tpe-1f0c2a9b".
+        """The study's default name: "matmul-M256-fp32-emulated:x60-auto-1f0c2a9b".
 
         It ends in a digest of `made_with`: another compiler or board model starts a new study
         beside the old one.

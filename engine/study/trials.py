@@ -12,12 +12,7 @@ from typing import cast, get_args
 
 import optuna
 from optuna.artifacts import FileSystemArtifactStore, upload_artifact
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
+from optuna.distributions import BaseDistribution
 from optuna.exceptions import ExperimentalWarning, UpdateFinishedTrialError
 from optuna.samplers import RandomSampler
 from optuna.storages import BaseStorage, InMemoryStorage
@@ -25,11 +20,13 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 from optuna_dashboard import save_note
 
+from engine.study.attributes import all_attributes, set_attribute, split_attributes
+from engine.study.distributions import distributions_for
 from engine.study.objectives import CODE_BYTES, TIME_S, Values
 from engine.study.owner import Owner
 from foundation.config import Config
 from rvv_runner.measurement import OUTCOMES, Status
-from search_spaces.space import Parameter, Rule, SearchSpace
+from search_spaces.space import Rule, SearchSpace
 
 __all__ = ["StoredTrial", "StoredTrials", "make_study"]
 
@@ -169,7 +166,9 @@ class StoredTrials:
     def forbid(self, config: Config, rule: Rule, space: SearchSpace) -> int:
         """Record a combination that the sampler proposed and a rule forbids; the trial's number."""
         attributes = {"status": "constraint", "constraint": rule.name, "reason": rule.reason}
-        return self._add(config, space, TrialState.PRUNED, attributes)
+        number = self._add(config, space, TrialState.PRUNED, attributes)
+        self._save_note(self._trial_id(number), _note("pruned", f"{rule.name}: {rule.reason}"))
+        return number
 
     def start(self, config: Config, space: SearchSpace, notes: Mapping[str, object]) -> int:
         """Record that this process tries a configuration; the trial's number.
@@ -204,14 +203,16 @@ class StoredTrials:
             time_s: in seconds, for the status "correct".
             status: how it ended.
             attributes: stored with it, further objectives among them; JSON values only.
-            note: Markdown that optuna-dashboard shows with the trial.
+            note: Markdown that optuna-dashboard shows with the trial; where there is none, of one
+                without a time, its status and reason.
             files: copied to the artifacts, where optuna-dashboard offers them.
         """
         trial_id = self._running(number)
         for key, value in {**attributes, "status": status}.items():
-            self._storage.set_trial_user_attr(trial_id, key, value)
-        if note:
-            save_note(Trial(self._study, trial_id), note)
+            set_attribute(self._storage, trial_id, key, value)
+        if not note and time_s is None:
+            note = _note(status, str(attributes.get("reason", "")))
+        self._save_note(trial_id, note)
         for file in files:
             self._keep(file, trial_id)
         values = None
@@ -225,15 +226,17 @@ class StoredTrials:
         dead = [
             trial
             for trial in self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-            if (owner := Owner.from_json(trial.user_attrs.get("owner"))) is not None
+            if (owner := Owner.from_json(all_attributes(trial).get("owner"))) is not None
             and owner.is_dead(datetime.now() - (trial.datetime_start or datetime.min))
         ]
         for trial in dead:
             trial_id = self._trial_id(trial.number)
+            reason = "its process died"
             # Another process that opens the study now may be faster.
             with suppress(UpdateFinishedTrialError):
-                self._storage.set_trial_user_attr(trial_id, "status", "board")
-                self._storage.set_trial_user_attr(trial_id, "reason", "its process died")
+                set_attribute(self._storage, trial_id, "status", "board")
+                set_attribute(self._storage, trial_id, "reason", reason)
+                self._save_note(trial_id, _note("board", reason))
                 self._storage.set_trial_state_values(trial_id, TrialState.FAIL)
         return len(dead)
 
@@ -255,7 +258,7 @@ class StoredTrials:
             state=TrialState.RUNNING,
             params=trial.params,
             distributions=trial.distributions,
-            user_attrs={"owner": self._owner.to_json()},
+            system_attrs=split_attributes({"owner": self._owner.to_json()})[1],
         )
         return self._storage.create_new_trial(self._study_id, again)
 
@@ -266,16 +269,23 @@ class StoredTrials:
         state: TrialState,
         attributes: Mapping[str, object],
     ) -> int:
+        short, long = split_attributes(attributes)
         trial = create_trial(
             state=state,
             params=dict(config),
-            distributions={
-                parameter.name: _distribution(parameter) for parameter in space.parameters
-            },
-            user_attrs=dict(attributes),
+            distributions=self._distributions(space),
+            user_attrs=short,
+            system_attrs=long,
         )
         trial_id = self._storage.create_new_trial(self._study_id, trial)
         return self._storage.get_trial_number_from_id(trial_id)
+
+    def _distributions(self, space: SearchSpace) -> dict[str, BaseDistribution]:
+        return distributions_for(space, self._study.get_trials(deepcopy=False))
+
+    def _save_note(self, trial_id: int, note: str) -> None:
+        if note and not isinstance(self._storage, InMemoryStorage):  # which nobody looks into
+            save_note(Trial(self._study, trial_id), note)
 
     def _keep(self, file: Path, trial_id: int) -> None:
         """Copy a file to the artifacts of a trial."""
@@ -294,7 +304,7 @@ def make_study(storage: BaseStorage, name: str | None, objectives: Sequence[str]
     study = optuna.create_study(
         storage=storage, study_name=name, directions=directions, load_if_exists=True
     )
-    if len(objectives) > 1 and study.metric_names is None:
+    if study.metric_names is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ExperimentalWarning)
             study.set_metric_names(list(objectives))
@@ -307,6 +317,11 @@ _STATES: Mapping[Status, TrialState] = dict.fromkeys(get_args(Status), TrialStat
 }
 
 
+def _note(status: str, reason: str) -> str:
+    """Markdown for a trial without a time."""
+    return f"**{status}** {reason}".strip()
+
+
 def _stored_trial(trial: FrozenTrial) -> StoredTrial:
     status = _status(trial)
     return StoredTrial(
@@ -314,7 +329,7 @@ def _stored_trial(trial: FrozenTrial) -> StoredTrial:
         config=Config(trial.params),
         status=status,
         time_s=trial.values[0] if status == "correct" else None,
-        attributes=trial.user_attrs,
+        attributes=all_attributes(trial),
         values=tuple(trial.values) if status == "correct" else (),
     )
 
@@ -330,17 +345,3 @@ def _status(trial: FrozenTrial) -> Status | None:
             stored = trial.user_attrs.get("status")
             return cast(Status, stored) if stored in get_args(Status) else "board"
     return None
-
-
-def _distribution(parameter: Parameter) -> BaseDistribution:
-    """How a parameter is stored.
-
-    Numbers are stored as numbers within bounds: pictures then have a proper axis, and a value
-    added to the space later does not clash with the trials that are there.
-    """
-    values = parameter.values
-    if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
-        return IntDistribution(int(min(values)), int(max(values)))
-    if all(isinstance(value, float) for value in values):
-        return FloatDistribution(float(min(values)), float(max(values)))
-    return CategoricalDistribution(values)

@@ -110,7 +110,17 @@ def work_off(tune: Callable[[Missing], bool | None], path: Path = MISSING_FILE) 
 def _remove(entry: Missing, path: Path) -> None:
     with _alone_with(path):
         left = [other for other in _read(path) if other != entry]
-        path.write_text("".join(other.line() for other in left), encoding="utf-8")
+        _replace(path, "".join(other.line() for other in left))
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file anew, so that whoever is killed on the way leaves the old one whole."""
+    new = path.with_name(f"{path.name}.new")
+    with new.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
 
 
 def _read(path: Path) -> list[Missing]:

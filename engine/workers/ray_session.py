@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from foundation.errors import UserError
+from foundation.errors import TooBusyError, UserError
 
 __all__ = ["Blueprint", "PoolClosed", "WorkerDied", "WorkerPool", "WorkerTimeout", "ray_session"]
 
@@ -37,7 +37,10 @@ from ray.util.scheduling_strategies import (
 _OBJECT_STORE_BYTES = 80 << 20  # near Ray's least; only paths and numbers travel
 _FOLDER_PREFIX = "rvv-ray-"  # short: paths of Unix sockets end at 107 bytes
 _CONNECT_LIMIT_S = 5.0
+# A worker imports for seconds. On a machine with more to run than it has cores it is waited for
+# again and again, as long as there is a chance that it gets its turn.
 _OPEN_LIMIT_S = 120.0
+_WAITS_WHILE_BUSY = 8
 _CLOSE_LIMIT_S = 2.0
 _STARTS = 3  # a process may be killed while it starts, as where memory is short
 
@@ -104,6 +107,11 @@ def _start(cpus: int, folder: Path) -> None:
         logging_level="ERROR",
         _temp_dir=str(folder),
     )
+
+
+def _is_busy() -> bool:
+    """Whether more wants to run on this machine than it has cores."""
+    return os.getloadavg()[0] > (os.cpu_count() or 1)
 
 
 def _check_answers(address: str) -> None:
@@ -184,13 +192,17 @@ class _Worker:
         self._opened = self._handle.open.remote()
 
     def wait_open(self) -> None:
-        try:
-            self._get(self._opened, _OPEN_LIMIT_S)
-        except WorkerTimeout:
-            raise UserError(
-                f"a worker ({self.name}) was not ready after {_OPEN_LIMIT_S:.0f} s: "
-                "give --jobs a smaller number, or end other programs"
-            ) from None
+        for waits in range(1, _WAITS_WHILE_BUSY + 1):
+            try:
+                self._get(self._opened, _OPEN_LIMIT_S)
+                return
+            except WorkerTimeout:
+                late = f"a worker ({self.name}) was not ready after {waits * _OPEN_LIMIT_S:.0f} s"
+                if not _is_busy():
+                    raise UserError(
+                        f"{late}, though this machine is not busy: run the command again"
+                    ) from None
+        raise TooBusyError(f"{late}, since this machine is busy: end other programs")
 
     def call(self, method: str, *args: object, timeout_s: float) -> Any:
         return self._get(getattr(self._handle, method).remote(*args), timeout_s)
@@ -260,7 +272,7 @@ class WorkerPool:
         """Wait until every worker is ready; raises what its `open()` raised.
 
         Raises:
-            UserError: where one does not start.
+            UserError: where one does not start, a TooBusyError where fewer might.
         """
         for worker in self._workers:
             self.wait_open_of(worker)
@@ -269,7 +281,7 @@ class WorkerPool:
         """Wait until `worker` is ready; one whose process dies meanwhile is started again.
 
         Raises:
-            UserError: where it does not start.
+            UserError: where it does not start, a TooBusyError where fewer might.
             PoolClosed: where the pool was closed meanwhile.
         """
         for start in range(1, _STARTS + 1):
@@ -278,9 +290,9 @@ class WorkerPool:
                 return
             except WorkerDied as error:
                 if start == _STARTS:
-                    raise UserError(
+                    raise TooBusyError(
                         f"a worker ({worker.name}) died {_STARTS} times while it started "
-                        f"({error}): give --jobs a smaller number, or end other programs"
+                        f"({error}): end other programs"
                     ) from error
                 self.restart(worker)
 

@@ -57,6 +57,7 @@ def workbench(
     ray_address: str | None = None,
     repeats: int | None = None,
     more_problems: Sequence[Problem] = (),
+    tell: Callable[[str], None] = lambda stage: None,
 ) -> Iterator[Workbench]:
     """Builders and boards, which are closed at the end of the block.
 
@@ -70,6 +71,7 @@ def workbench(
             None for ten.
         more_problems: the kernel at other shapes, for which each configuration is built and
             measured as well.
+        tell: called with what is done next, for people: "starting Ray".
 
     Raises:
         UserError: where the Ray cluster does not answer.
@@ -82,7 +84,10 @@ def workbench(
         each = {shape_text(one.shape): _builder_of(one, info) for one in problems}
         make_builder, load = functools.partial(JointBuilder, each), _load_joint_board
     build_limit_s = BUILD_LIMIT_S * (1 + len(more_problems))
+    tell("starting Ray" if ray_address is None else f"joining the Ray cluster at {ray_address}")
     with ray_session(jobs, ray_address):
+        names = list(dict.fromkeys(devices))
+        tell(f"opening the board{'s' if len(names) > 1 else ''} {', '.join(names)}")
         builders = BuilderPool(make_builder, jobs, build_limit_s)
         pool = BoardPool([BoardSource(name, functools.partial(load, name)) for name in devices])
         try:

@@ -83,6 +83,10 @@ class CostTable:
     classes: Mapping[str, InstructionCost]
     parameters: Mapping[str, int]
 
+    def cycles(self, name: str) -> float:
+        """A time of `parameters`, in cycles."""
+        return self.parameters[name] / _TICKS_PER_CYCLE
+
     def plugin_text(self) -> str:
         """The table as `costs.c` reads it; times are in hundredths of a cycle."""
         lines = [f"param {name} {value}" for name, value in self.parameters.items()]

@@ -1,4 +1,4 @@
-"""Mistakes in a command: one sentence that names what to change, status 2, and at once."""
+"""Mistakes in a command: one sentence at the end that names what to change, and status 2."""
 
 from __future__ import annotations
 
@@ -72,6 +72,11 @@ MISTAKES = [
         "the sampler optuna.samplers.GridSampler needs search_space, which cannot be given here: "
         "choose one whose arguments all have defaults",
     ),
+    (
+        "tune",
+        "matmul --objective speed",
+        "--objective: there is no objective speed: give time_s or time_s,code_bytes",
+    ),
     ("tune", "matmul --trials 0", "--trials: must be a positive integer, not 0"),
     ("tune", "matmul --trials ten", "--trials: must be a positive integer, not ten"),
     ("tune", "matmul --timeout -1", "--timeout: must be a positive number, not -1"),
@@ -137,9 +142,11 @@ def test_a_mistake_is_one_sentence_and_status_2(
     with pytest.raises(SystemExit) as ended:
         run_command(COMMANDS[command], f"engine.{command}")
     printed = capsys.readouterr()
+    *stages, last = printed.err.splitlines(keepends=True)
     # A value that an argument does not take is followed by where to read what it takes.
     see = f" (see `python -m engine.{command} --help`)" if VALUE.match(sentence) else ""
-    assert printed.err == f"engine.{command}: {sentence}{see}\n"
+    assert last == f"engine.{command}: {sentence}{see}\n"
+    assert all(line.startswith(("stage=", "study=")) for line in stages)
     assert printed.out == ""
     assert ended.value.code == 2
 
@@ -169,6 +176,21 @@ def test_help_and_a_mistyped_kernel_wait_for_no_heavy_import(command: str, argum
     )
     assert done.returncode == (0 if arguments == "--help" else 2)
     assert done.stdout.splitlines()[-1] == ""
+
+
+def test_help_says_what_an_objective_is(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        tune.main(["--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        "--objective NAMES what is minimised: time_s for the time alone, or time_s,code_by" in said
+    )
+
+
+def test_make_tune_and_the_bare_command_work_on_one_study() -> None:
+    makefile = (Path(__file__).parents[2] / "Makefile").read_text()
+    (line,) = re.findall(r"-m engine\.tune (.*) \$\(ARGS\)", makefile)
+    assert tune._requests(tune._parse(line.split())) == tune._requests(tune._parse(["matmul"]))
 
 
 @pytest.mark.timeout(60)

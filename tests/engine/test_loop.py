@@ -19,7 +19,7 @@ from optuna_dashboard import get_note
 from search_helpers import IDENTITY
 
 from engine.run import loop as loop_module
-from engine.run.events import Event, RunEnded, RunStarted, TrialFinished
+from engine.run.events import Event, RunEnded, RunStarted, StageStarted, TrialFinished
 from engine.run.loop import Budget, TuningLoop
 from engine.search import Search
 from engine.study.storage import open_study
@@ -90,6 +90,14 @@ def test_tells_of_its_beginning_each_trial_and_its_end() -> None:
     assert last.standing.default_time_s == pytest.approx(0.030)
     assert last.standing.best is not None
     assert last.standing.best[1] == min(event.measurement.time_s or 1 for event in run.finished())
+
+
+def test_a_small_space_is_counted_to_its_size_and_the_first_build_is_told() -> None:
+    run = Run(table({"time_ms": 1}, {"time_ms": 2}, {"time_ms": 3}), trials=50)
+    assert run.loop.run().reason == "exhausted"
+    standings = [event.standing for event in run.finished()]
+    assert [(standing.tried, standing.trials) for standing in standings] == [(1, 3), (2, 3), (3, 3)]
+    assert run.events[1] == StageStarted("building the first configuration")
 
 
 def test_a_bad_configuration_keeps_its_status_and_reason_and_the_run_goes_on() -> None:
@@ -176,7 +184,7 @@ def test_candidates_get_ten_times_as_long_as_the_default_took_in_every_run(
     assert limits_s(6) == of_others_s[:2]
 
 
-def test_trials_that_led_the_study_keep_their_assembly_and_a_note(tmp_path: Path) -> None:
+def test_every_trial_has_a_note_and_those_that_led_their_assembly(tmp_path: Path) -> None:
     for suffix in (".s", ".llir"):
         (tmp_path / f"kernel{suffix}").write_text(suffix)
     storage = tmp_path / "t.journal"
@@ -198,8 +206,8 @@ def test_trials_that_led_the_study_keep_their_assembly_and_a_note(tmp_path: Path
         for trial in study.trials
     }
     notes = {trial.number: get_note(Trial(study, trial._trial_id)) for trial in study.trials}
-    assert {number for number, note in notes.items() if note.startswith("**correct**")} == set(led)
-    assert all("kernel.elf" in notes[number] for number in led)
+    assert all(note.startswith("**correct**") for note in notes.values())
+    assert all("kernel.elf" in note and "vector_inst" in note for note in notes.values())
     assert {number for number, names in kept.items() if names} == set(led)
     assert all(kept[number] == {"kernel.s", "kernel.llir"} for number in led)
     assert 1 < len(led) < 12

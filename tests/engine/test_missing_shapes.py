@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,25 @@ def test_what_has_a_winner_leaves_the_list(
     assert "left on the list: its file is gone" in capsys.readouterr().err
     assert work_off(lambda entry: True, path)
     assert read_missing(path) == []
+
+
+@pytest.mark.parametrize("call", ["os.fsync", "Path.replace"])
+def test_a_kill_while_the_list_is_written_leaves_the_old_one(tmp_path: Path, call: str) -> None:
+    path = tmp_path / "missing.yaml"
+    for entry in (ONE, TWO):
+        note_missing(entry, path)
+    program = (
+        "import os, signal, sys; from pathlib import Path; from engine.winners.missing import *\n"
+        f"{call} = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "work_off(lambda entry: True, Path(sys.argv[1]))\n"
+    )
+    killed = subprocess.run(
+        [sys.executable, "-c", program, str(path)], timeout=60, capture_output=True, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert read_missing(path) == [ONE, TWO]
+    assert work_off(lambda entry: True, path)
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_nothing_more_is_tuned_once_the_user_stops(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import functools
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 from fakes import FakeBoard, FakeBuilder
 
+from engine.arguments.options import jobs_advice
+from engine.workers import ray_session
 from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool, BoardSource
 from engine.workers.builders import BuilderPool
@@ -86,8 +89,49 @@ def test_a_worker_that_never_starts_is_one_sentence(tmp_path: Path) -> None:
         [BoardSource("fake", functools.partial(FakeBoard, tmp_path / "log", deaths=9))]
     )
     try:
-        with pytest.raises(UserError, match=r"died 3 times while it started .*give --jobs"):
+        with pytest.raises(
+            UserError, match=r"died 3 times while it started .*: end other programs$"
+        ):
             pool.measure(artifact(time_ms=3), 1, 10)
+    finally:
+        pool.close()
+
+
+def slow_builder(delay_s: float) -> FakeBuilder:
+    time.sleep(delay_s)
+    return FakeBuilder()
+
+
+def test_a_busy_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_session, "_OPEN_LIMIT_S", 0.5)
+    monkeypatch.setattr("os.getloadavg", lambda: (1e6, 0.0, 0.0))
+    monkeypatch.setattr(ray_session, "_WAITS_WHILE_BUSY", 100)
+    pool = BuilderPool(functools.partial(slow_builder, 2.0), jobs=1)
+    try:
+        assert isinstance(pool.build(Config({"build": "well"})), Artifact)
+    finally:
+        pool.close()
+
+
+@pytest.mark.parametrize(
+    ("load", "jobs", "sentence"),
+    [
+        (1e6, 2, "not ready after 1 s, since this machine is busy: end other programs, or give"),
+        (1e6, 1, "not ready after 1 s, since this machine is busy: end other programs$"),
+        (0.0, 2, "not ready after 0 s, though this machine is not busy: run the command again$"),
+    ],
+)
+def test_a_worker_that_is_not_ready_is_told_with_advice_that_fits(
+    load: float, jobs: int, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray_session, "_OPEN_LIMIT_S", 0.4)
+    monkeypatch.setattr(ray_session, "_WAITS_WHILE_BUSY", 2)
+    monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
+    pool = BuilderPool(functools.partial(slow_builder, 30.0), jobs=1)
+    arguments = argparse.Namespace(jobs=jobs)
+    try:
+        with pytest.raises(UserError, match=sentence), jobs_advice(arguments):
+            pool.build(Config({"build": "well"}))
     finally:
         pool.close()
 

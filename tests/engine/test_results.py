@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
+import rvv_runner.emulated
 from engine.results.json import json_text
-from engine.results.progress import LineProgress, LiveProgress
+from engine.results.progress import LOADING, LineProgress, LiveProgress, progress_on
 from engine.results.units import count_text, short_config, time_text
-from engine.run.events import RunEnded, RunStarted, Standing, TrialFinished
+from engine.run.events import (
+    RunEnded,
+    RunStarted,
+    StageStarted,
+    Standing,
+    StudyOpened,
+    TrialFinished,
+)
 from engine.run.summary import summarise
 from engine.study.trials import StoredTrial
 from engine.workers.artifacts import ArtifactStore, write_provenance
 from foundation.config import Config
+from rvv_runner.event_costs import event_costs
 from rvv_runner.measurement import Measurement, Status
 
 DEFAULT = Config({"BLOCK_SIZE_M": 16, "GROUP_SIZE_M": 8})
@@ -30,20 +41,36 @@ def trial(number: int, block: int, time_s: float | None, **counters: float) -> S
 
 def test_the_summary_ranks_by_time_and_compares_with_the_default() -> None:
     trials = [
-        trial(0, 16, 0.4, cycles=400, loads=100, same=7, gone=5),
-        trial(1, 32, 0.1, cycles=100, loads=50, same=7, gone=0),
+        trial(0, 16, 0.4, u_mode_cycle=4000, instructions=9, tlb_miss=100, same=7, gone=50, few=3),
+        trial(1, 32, 0.1, u_mode_cycle=1000, instructions=9, tlb_miss=96, same=7, gone=0, few=1),
         trial(2, 4, None),
         *(trial(number, number * 100, 0.1 * number) for number in range(3, 9)),
     ]
-    summary = summarise(trials, DEFAULT)
+    summary = summarise(trials, DEFAULT, cycles_per_event={"tlb_miss": 25.0})
     assert summary.winner is trials[1]
     times_s = [best.time_s or 0.0 for best in summary.best]
     assert times_s == sorted(times_s)
     assert len(summary.best) == 5
     assert summary.speedup(trials[1]) == pytest.approx(4.0)
     assert summary.statuses == {"correct": 8, "runtime": 1}
-    changes = [(change.name, change.ratio) for change in summary.changes]
-    assert changes == [("cycles", 0.25), ("loads", 0.5)]
+    assert [(change.name, change.ratio, change.cycles) for change in summary.changes] == [
+        ("u_mode_cycle", 0.25, -3000),
+        ("instructions", 1.0, 0),
+        ("tlb_miss", 0.96, -100),
+        ("gone", 0.0, -50),
+    ]
+
+
+def test_events_cost_what_the_table_of_the_core_says() -> None:
+    table = Path(rvv_runner.emulated.__path__[0], "x60_costs.toml").read_text()
+    memory, branches = (tomllib.loads(table)[part] for part in ("memory", "branches"))
+    costs = event_costs("emulated:x60")
+    assert costs == event_costs("x60")
+    assert costs["tlb_miss"] == memory["tlb_miss"]
+    assert costs["l1d_miss"] == memory["l2_streamed"] < memory["l2_random"]
+    assert costs["l2_miss"] == memory["dram_streamed"] < memory["dram_random"]
+    assert costs["branch_misses"] == branches["mispredict"]
+    assert event_costs("host") == {}
 
 
 def test_without_the_default_there_is_no_speedup() -> None:
@@ -74,6 +101,67 @@ def test_a_progress_line_has_a_field_for_all_that_is_known() -> None:
         "trial=3/50\tstatus=wrong\tbest_time_s=0.250000000\t"
         f"{config}\treason=argument c is not right",
     ]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def screen(stream: io.StringIO) -> list[str]:
+    """Every line ever drawn, without the terminal's codes."""
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
+    return [line for line in re.split(r"[\r\n]+", text) if line.strip()]
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        (40, "3/7     --:-- best 250 ms (estimated), …"),
+        (80, "--:-- best 250 ms (estimated), 2.00x the default: M=256 N=25…"),
+        (120, "2.00x the default: M=256 N=256 K=256 GROUP_M=8"),
+    ],
+)
+def test_a_live_line_that_is_cut_says_so(
+    columns: int, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    names = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K")
+    config = Config({**dict.fromkeys(names, 256), "GROUP_SIZE_M": 8})
+    stream = Terminal()
+    progress = LiveProgress(stream)
+    progress(RunStarted(Standing(3, 7, (config, 0.25), default_time_s=0.5), estimated=True))
+    progress(RunEnded("trials", 3, 3, 1.0))
+    assert all(len(line) <= columns for line in screen(stream))
+    assert screen(stream)[-1].rstrip().endswith(shown)
+
+
+def test_the_live_line_says_each_stage_before_the_first_trial(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "60")
+    stream = Terminal()
+    with progress_on(stream) as progress:
+        progress(LOADING)
+        progress(StudyOpened("s", 20, "a-study-with-a-very-long-name-that-does-not-fit"))
+        progress(StageStarted("starting Ray"))
+    first, last = screen(stream)[0], screen(stream)[-1]
+    assert first.endswith("loading Optuna, Ray and Triton")
+    assert last.endswith("starting Ray; 20 earlier trials, warm-started from a-stud…")
+    assert len(last) == 60
+    assert stream.getvalue().endswith("\x1b[?25h\r\x1b[1A\x1b[2K")  # cursor back, line gone
+
+
+def test_stages_go_to_stderr_and_leave_the_stream_parseable(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    stream = io.StringIO()
+    progress = LineProgress(stream)
+    progress(StageStarted("starting Ray"))
+    progress(StudyOpened("s", 20, "t"))
+    assert stream.getvalue() == ""
+    assert capsys.readouterr().err == "stage=starting Ray\nstudy=s\ttried=20\twarm_started_from=t\n"
 
 
 def test_the_live_line_ends_and_says_the_best_after_an_error() -> None:

@@ -25,6 +25,7 @@ from search_helpers import IDENTITY, SPACE, run, time_of
 from engine.search import Search
 from engine.study.storage import open_study
 from foundation.errors import UserError
+from search_spaces.space import Parameter, SearchSpace
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -328,12 +329,88 @@ def test_optuna_dashboard_shows_the_study(storage: str, tmp_path: Path, dashboar
     assert [trial["state"] for trial in detail["trials"]] == ["Complete"] * 3
     assert [trial["values"] for trial in detail["trials"]] == [[t.time_s] for t in search.trials()]
     trial = detail["trials"][0]
-    attributes = {entry["key"]: entry["value"] for entry in trial["user_attrs"]}
-    assert json.loads(attributes["counters"]) == {"vector_inst": 7.0}
+    assert {entry["key"] for entry in trial["user_attrs"]} == {"status"}
+    assert [t.attributes["counters"] for t in search.trials()] == [{"vector_inst": 7.0}] * 3
     assert trial["note"]["body"] == "# why"
+    assert detail["objective_names"] == ["time_s"]
     [artifact] = trial["artifacts"]
     assert artifact["filename"] == "kernel.s"
     assert (tmp_path / "artifacts" / artifact["artifact_id"]).read_text() == assembly.read_text()
+
+
+def test_optuna_dashboard_says_why_a_trial_has_no_time(storage: str, dashboard_of) -> None:
+    stored = open_study(storage, IDENTITY, SPACE)
+    search = Search(SPACE, "random", 0, stored)
+    search.tell(search.ask(), None, status="compile", attributes={"reason": "it has no loop"})
+    rule = SPACE.constraints[0]
+    stored.forbid(next(iter(VALID)), rule, SPACE)
+    search.ask()
+    dead = json.dumps({"host": socket.gethostname(), "boot_id": "", "pid": 1, "start_ticks": 0})
+    raw = _optuna_study(storage)
+    raw._storage.set_trial_system_attr(raw.trials[-1]._trial_id, "tuner:owner", json.loads(dead))
+    open_study(storage, IDENTITY, SPACE)
+    ask = dashboard_of(storage)
+    [study] = ask("studies")["study_summaries"]
+    trials = ask(f"studies/{study['study_id']}?after=0")["trials"]
+    assert [(trial["state"], trial["note"]["body"]) for trial in trials] == [
+        ("Fail", "**compile** it has no loop"),
+        ("Pruned", f"**pruned** {rule.name}: {rule.reason}"),
+        ("Fail", "**board** its process came to an end"),
+    ]
+
+
+def test_powers_of_two_have_a_logarithmic_axis(storage: str) -> None:
+    list(run(search_in(storage), 2))
+    found = _optuna_study(storage).trials[0].distributions
+    assert [name for name, kind in found.items() if getattr(kind, "log", False)] == [
+        "ROWS",
+        "COLUMNS",
+    ]
+
+
+def test_a_study_of_an_earlier_version_is_gone_on_with(storage: str) -> None:
+    """Axes were linear, no metric had a name, and every attribute was a user attribute."""
+    opened = _optuna_storage(storage)
+    study = optuna.create_study(study_name=IDENTITY.name, storage=opened)
+    for name, value in IDENTITY.attributes().items():
+        study.set_user_attr(name, value)
+    config = SPACE.default
+    kinds = {
+        "ROWS": optuna.distributions.IntDistribution(2, 16),
+        "COLUMNS": optuna.distributions.IntDistribution(2, 32),
+        "UNROLLED": optuna.distributions.CategoricalDistribution((False, True)),
+        "ORDER": optuna.distributions.CategoricalDistribution(("rows", "columns", "blocks")),
+    }
+    study.add_trial(
+        optuna.trial.create_trial(
+            params=dict(config),
+            distributions=kinds,
+            values=[0.5],
+            user_attrs={"status": "correct", "counters": {"cycles": 3.0}, "times_s": [0.5]},
+        )
+    )
+    search = search_in(storage)
+    assert len(list(run(search, 4))) == 3
+    [old, *new] = search_in(storage).trials()
+    assert (old.config, old.time_s, old.times_s) == (config, 0.5, (0.5,))
+    assert old.attributes["counters"] == {"cycles": 3.0}
+    assert len(new) == 3
+    resumed = _optuna_study(storage)
+    assert resumed.metric_names == ["time_s"]
+    assert [trial.distributions for trial in resumed.trials] == [kinds] * 4
+
+
+def test_a_value_without_a_place_on_a_logarithmic_axis_is_one_sentence(storage: str) -> None:
+    one, two = (SearchSpace((Parameter("block", values),)) for values in ((1, 2, 4), (0, 1, 2)))
+    search = Search(one, "grid", 0, open_study(storage, IDENTITY, one))
+    search.tell(search.ask(), 0.5)
+    search = Search(two, "grid", 0, open_study(storage, IDENTITY, two))
+    with pytest.raises(UserError, match="logarithmic axis for block, which 0 has no place on"):
+        search.ask()
+
+
+def _optuna_study(storage: str) -> optuna.Study:
+    return optuna.load_study(study_name=IDENTITY.name, storage=_optuna_storage(storage))
 
 
 def _ask_json(port: int, path: str) -> object:

@@ -33,9 +33,9 @@ def test_the_second_shape_begins_with_what_the_first_found(tmp_path: Path) -> No
     done = command(tmp_path, "tune", *shapes, "--trials", "6", "--json")
     first, second = json.loads(done.stdout)["results"]
     assert first["shape"] == {"N": 2048}
-    assert first["history"] is None
+    assert first["warm_started_from"] is None
     assert second["shape"] == {"N": 4096}
-    assert second["history"] == first["study"]
+    assert second["warm_started_from"] == first["study"]
     asked = [line for line in done.stderr.splitlines() if line.startswith("trial=")][6:]
     configs = [dict(field.split("=", 1) for field in line.split("\t"))["config"] for line in asked]
     best = next(t for t in first["best"] if t["config"] != first["default"]["config"])

@@ -21,6 +21,7 @@ from optuna.storages.journal import JournalFileBackend
 
 from engine import build, collect
 from engine.by_hand import run_perf
+from engine.study.attributes import all_attributes
 from foundation.errors import UserError
 from launchers import Argument
 
@@ -161,8 +162,9 @@ def test_results_come_back_into_the_study_once(built: Built, board: Board, tmp_p
     assert {trial.params["BLOCK_SIZE"]: trial.value for trial in trials} == {
         int(row["BLOCK_SIZE"]): float(row["Kernel Time (s)"]) for row in rows
     }
-    assert trials[0].user_attrs["board"] == "mine (by hand)"
-    assert len(trials[0].user_attrs["times_s"]) == 10
+    attributes = all_attributes(trials[0])
+    assert attributes["board"] == "mine (by hand)"
+    assert len(attributes["times_s"]) == 10
     again = built.command("collect", str(tree))
     assert again.stdout.startswith("3 that the study knows already\n")
 

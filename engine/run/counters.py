@@ -1,0 +1,70 @@
+"""The counters of a trial, and what changed in them from the default to the winner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.study.trials import StoredTrial
+
+__all__ = ["CYCLES", "CounterChange", "counter_changes", "counters_of"]
+
+CYCLES = "u_mode_cycle"
+
+_ALWAYS_SHOWN = (CYCLES, "instructions")
+_MOST_OTHERS = 6
+_LEAST_WEIGHT = 0.01  # of the default's cycles
+
+
+@dataclass(frozen=True)
+class CounterChange:
+    """A counter of the winner beside the default's.
+
+    Args:
+        name: event name.
+        winner, default: its values.
+        cycles: what the change weighs, a rough estimate: the events times the least cycles that one
+            costs where the model of the core knows it, and else one cycle each. Events overlap, so
+            these do not add up to the change of the cycles.
+    """
+
+    name: str
+    winner: float
+    default: float
+    cycles: float
+
+    @property
+    def ratio(self) -> float | None:
+        """The winner's value over the default's; None where the default has none of it."""
+        return self.winner / self.default if self.default else None
+
+
+def counters_of(trial: StoredTrial) -> dict[str, float]:
+    """The counters that were stored with a trial."""
+    stored = trial.attributes.get("counters")
+    if not isinstance(stored, Mapping):
+        return {}
+    return {str(name): float(value) for name, value in stored.items()}
+
+
+def counter_changes(
+    default: StoredTrial, winner: StoredTrial, cycles_per_event: Mapping[str, float]
+) -> tuple[CounterChange, ...]:
+    """Cycles and instructions, then the counters whose change weighs most, the weightiest first.
+
+    A change that weighs less than a hundredth of the default's cycles is left out, where those are
+    known. Both trials have to have the counter.
+    """
+    before, after = counters_of(default), counters_of(winner)
+    changes = {
+        name: CounterChange(
+            name, after[name], value, (after[name] - value) * cycles_per_event.get(name, 1.0)
+        )
+        for name, value in before.items()
+        if name in after
+    }
+    first = [changes.pop(name) for name in _ALWAYS_SHOWN if name in changes]
+    least = _LEAST_WEIGHT * before.get(CYCLES, 0.0)
+    others = [c for c in changes.values() if c.cycles and abs(c.cycles) >= least]
+    others.sort(key=lambda change: -abs(change.cycles))
+    return (*first, *others[:_MOST_OTHERS])

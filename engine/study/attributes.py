@@ -1,0 +1,56 @@
+"""Where what is stored with a trial stands: short values in plain view, long ones aside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from optuna.storages import BaseStorage
+from optuna.trial import FrozenTrial
+
+__all__ = ["all_attributes", "set_attribute", "split_attributes"]
+
+# optuna-dashboard shows every user attribute as a column of its table of trials. These are too long
+# for one; they are system attributes, which it does not show. Trials that were stored before have
+# them among their user attributes.
+_LONG = frozenset(
+    {
+        "build_stages_s",
+        "conditions",
+        "counters",
+        "elf_path",
+        "elf_sha256",
+        "owner",
+        "reason",
+        "run_command",
+        "sampler_notes",
+        "shapes",
+        "times_s",
+    }
+)
+_PREFIX = "tuner:"  # Optuna and its dashboard have system attributes of their own
+
+
+def all_attributes(trial: FrozenTrial) -> dict[str, object]:
+    """What is stored with a trial, wherever it stands."""
+    hidden = {
+        name.removeprefix(_PREFIX): value
+        for name, value in trial.system_attrs.items()
+        if name.startswith(_PREFIX)
+    }
+    return {**trial.user_attrs, **hidden}
+
+
+def split_attributes(
+    attributes: Mapping[str, object],
+) -> tuple[dict[str, object], dict[str, object]]:
+    """User attributes and system attributes for `create_trial`."""
+    short = {name: value for name, value in attributes.items() if name not in _LONG}
+    return short, {f"{_PREFIX}{name}": attributes[name] for name in _LONG & attributes.keys()}
+
+
+def set_attribute(storage: BaseStorage, trial_id: int, name: str, value: object) -> None:
+    """Store a JSON value with a trial that is not finished."""
+    if name in _LONG:
+        storage.set_trial_system_attr(trial_id, f"{_PREFIX}{name}", value)  # type: ignore[arg-type]
+    else:
+        storage.set_trial_user_attr(trial_id, name, value)

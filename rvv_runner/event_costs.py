@@ -1,0 +1,38 @@
+"""What events cost in cycles, as far as the model of a board's core knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import rvv_runner.emulated
+from rvv_runner.board_file import board_kinds, read_board_file
+from rvv_runner.emulated.costs import read_cost_table
+
+__all__ = ["event_costs"]
+
+# The event and the least that the model charges for one: where a miss may be foreseen by the
+# prefetcher, the charge for one that was.
+_CHARGES = {
+    "l1d_miss": "l2_streamed",
+    "l1d_load_miss": "l2_streamed",
+    "l2_miss": "dram_streamed",
+    "l1d_dirty_eviction": "dirty_eviction",
+    "tlb_miss": "tlb_miss",
+    "branch_misses": "mispredict",
+}
+
+
+def event_costs(device: str) -> Mapping[str, float]:
+    """The least cycles that an event costs, by event; none for a core without a model.
+
+    Args:
+        device: as studies call it: "emulated:x60", or "x60" for boards of this kind.
+    """
+    name = device.removeprefix("emulated:")
+    emulation = read_board_file(name).emulation if name in board_kinds() else None
+    if emulation is None:
+        return {}
+    folder = Path(rvv_runner.emulated.__path__[0])
+    table = read_cost_table(folder / emulation.cost_table, read_board_file(name).vlen_bits)
+    return {event: table.cycles(key) for event, key in _CHARGES.items()}
