@@ -54,7 +54,7 @@ def measured(laboratory: Laboratory, configs: Sequence[Config]) -> Trials:
 
 
 def correlation(values: Sequence[float], times_s: Sequence[float]) -> float:
-    """Spearman's, and 0 where there is nothing to tell apart."""
+    """Spearman's, and 0 if there is nothing to tell apart."""
     return float(spearmanr(values, times_s)[0]) if len(set(values)) > 1 else 0.0
 
 

@@ -70,7 +70,7 @@ class Result:
     Args:
         excess: by how much the winner is slower than the best that was tried, without noise.
         runs: timed in all.
-        held: whether the winner's interval holds its time; None where there is no interval.
+        held: whether the winner's interval holds its time; None if there is no interval.
     """
 
     excess: float

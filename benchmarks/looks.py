@@ -76,7 +76,7 @@ class Laboratory:
         self._machine.set_asm_verbosity(True)  # comments name loops and spills
 
     def trial(self, config: Config) -> Trial | None:
-        """A configuration in full and by every look; None where one of them fails."""
+        """A configuration in full and by every look; None if one of them fails."""
         start_s = time.perf_counter()
         built = self._builder.build(config)
         build_s = time.perf_counter() - start_s

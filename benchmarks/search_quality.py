@@ -54,7 +54,7 @@ def __getattr__(name: str) -> Callable[[RecordedSpace, int], Optimiser]:
 
 
 def main() -> int:
-    """Print the tool's last lines for each sampler; 1 where it failed for one."""
+    """Print the tool's last lines for each sampler; 1 if it failed for one."""
     parser = argparse.ArgumentParser(description="Scores samplers on recorded spaces.")
     parser.add_argument("score_py", type=Path, help="the tool that replays and scores")
     parser.add_argument("spaces", type=Path, help="folder of recorded spaces")

@@ -92,7 +92,7 @@ def tune(
 
     Raises:
         UserError: for a mistake in the arguments, in one sentence.
-        BoardError: where the board cannot be used.
+        BoardError: if the board cannot be used.
     """
     one = one_of("objective", lambda: list(_OBJECTIVES))
     request = TuningRequest(

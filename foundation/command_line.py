@@ -64,7 +64,7 @@ class ArgumentParser(argparse.ArgumentParser):
         super().__init__(prog=prog, description=description, epilog=epilog, allow_abbrev=False)
 
     def parse(self, argv: Sequence[str] | None) -> argparse.Namespace:
-        """The arguments; where the shell asks for completions, those, and the process ends."""
+        """The arguments; if the shell asks for completions, those, and the process ends."""
         complete(self)
         return self.parse_args(argv)
 

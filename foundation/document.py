@@ -24,7 +24,7 @@ class Entry:
     """A mapping of a file.
 
     Every method that reads a key raises a UserError with the file, the line and the key where the
-    value is not of its kind, or where there is none and no default.
+    value is not of its kind, or if there is none and no default.
 
     Args:
         path: of the file, as the user gave it.
@@ -65,7 +65,7 @@ class Entry:
         return tuple(self._whole(key, item) for item in self._items(key))
 
     def number(self, key: str) -> float | None:
-        """A number that is not negative, None where there is none."""
+        """A number that is not negative, None if there is none."""
         node = self._node(key)
         if node is None:
             return None
@@ -156,7 +156,7 @@ def read_document(path: Path, kind: str) -> Entry:
     """The mapping that a YAML or JSON file holds.
 
     Raises:
-        UserError: where it cannot be read or holds something else; with file and line.
+        UserError: if it cannot be read or holds something else; with file and line.
     """
     node = _parse(path)
     if not isinstance(node, MappingNode):
@@ -168,7 +168,7 @@ def read_list(path: Path, kind: str) -> list[Entry]:
     """The mappings of a YAML or JSON file that is a list of them, at least one.
 
     Raises:
-        UserError: where it cannot be read or holds something else; with file and line.
+        UserError: if it cannot be read or holds something else; with file and line.
     """
     node = _parse(path)
     if not isinstance(node, SequenceNode) or not node.value:

@@ -44,7 +44,7 @@ def load_kernel(name: str) -> KernelSpec:
         name: a registered name, "path/file.py", or "path/file.py:KERNEL" for one of several.
 
     Raises:
-        UserError: where there is none.
+        UserError: if there is none.
     """
     if is_kernel_file(name):
         from kernels.own.choice import split_path

@@ -68,7 +68,7 @@ class KernelSpec:
             contents and the expected outputs from a torch or NumPy reference.
         grid: programs along x, y and z.
         traffic_bytes: bytes of its inputs and outputs, each counted once.
-        flops: arithmetic operations on elements in one run of the grid, None where nobody said.
+        flops: arithmetic operations on elements in one run of the grid, None if nobody said.
         constants: constexpr arguments that are not tuned; a function where they depend on the
             problem or the configuration.
         space: what may be tried, for a kernel that has no file in `search_spaces`.
@@ -133,7 +133,7 @@ class Problem:
         """The search space on a board: the kernel's own, or the registered one.
 
         Raises:
-            UserError: where the kernel has neither.
+            UserError: if the kernel has neither.
         """
         own = self.spec.space
         return own(self, board) if own else registered_space(self.spec.name, self, board)

@@ -27,9 +27,9 @@ class BoardInfo:
         vlen_bits: bits in a vector register.
         cores: how many there are; jobs are pinned to one.
         frequency_hz: clock for which cycles are turned into seconds.
-        l1d_bytes, l2_bytes: sizes of the data caches, None where not known.
-        deterministic: true where a second run would give the same time to the bit.
-        estimated: true where times come from a model and not from a clock.
+        l1d_bytes, l2_bytes: sizes of the data caches, None if not known.
+        deterministic: true if a second run would give the same time to the bit.
+        estimated: true if times come from a model and not from a clock.
         backend: the kind of code that it runs.
     """
 
@@ -70,14 +70,14 @@ class Board(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a user should know of the board once it is open, a sentence each."""
+        """What a user should know of the board once it is open, one sentence each."""
         ...
 
     def open(self) -> None:
         """Get ready to measure.
 
         Raises:
-            BoardError: where the board cannot be used.
+            BoardError: if the board cannot be used.
         """
         ...
 

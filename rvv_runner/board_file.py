@@ -109,11 +109,11 @@ class BoardFile:
         vlen_bits: bits in a vector register.
         cores: how many there are.
         frequency_hz: clock in hertz.
-        l1d_bytes, l2_bytes: sizes of the data caches, None where not known.
-        emulation: None where the board cannot be emulated.
+        l1d_bytes, l2_bytes: sizes of the data caches, None if not known.
+        emulation: None if the board cannot be emulated.
         events: what perf calls each performance event that the core has, by name: a raw code or
             perf's own name.
-        mvendorid, marchid: what /proc/cpuinfo shows for the core, None where not known.
+        mvendorid, marchid: what /proc/cpuinfo shows for the core, None if not known.
         ssh: how to reach it; None for a kind of board.
     """
 
@@ -171,7 +171,7 @@ def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
     """The board file called `name`.
 
     Raises:
-        BoardError: where it cannot be read, or an entry is unknown, missing or of the wrong type.
+        BoardError: if it cannot be read, or an entry is unknown, missing or of the wrong type.
     """
     path = folder / f"{name}.toml"
     kind, entries = _with_kind(path)

@@ -133,7 +133,7 @@ def board_file_of(name: str) -> BoardFile:
     """The board file that the name of a device, or a path, leads to.
 
     Raises:
-        BoardError: where there is none, or it is wrong.
+        BoardError: if there is none, or it is wrong.
     """
     check_device_name(name)
     if name.endswith(_FILE_SUFFIX):
@@ -155,7 +155,7 @@ def known_board(name: str) -> BoardFile:
     """The board file of a kind of board, or of one of the user's, whether it is reached or not.
 
     Raises:
-        BoardError: where there is none, or it is wrong.
+        BoardError: if there is none, or it is wrong.
     """
     if name in board_file_names(user_board_folder()):
         return read_board_file(name, user_board_folder())

@@ -29,7 +29,7 @@ class HostBoard:
     """Runs executables for this machine's processor, pinned to its last core, one at a time.
 
     Builds for this board, here, wait while a time is taken. One that was taken while the machine
-    was busy all the same is taken again; where it stays busy, the best of three is kept, and
+    was busy all the same is taken again; if it stays busy, the best of three is kept, and
     "disturbed" among its conditions says why it is to be doubted.
     """
 
@@ -64,7 +64,7 @@ class HostBoard:
         """Look whether the system tells what is needed.
 
         Raises:
-            BoardError: where it does not.
+            BoardError: if it does not.
         """
         if not Path("/proc/stat").exists():
             raise BoardError("the device host needs Linux: name another with --device")

@@ -56,7 +56,7 @@ class Measurement:
         counters: by event name; a counter that cannot be read is absent, never 0.
         reason: one sentence where the status is not "correct".
         board: name of the board that ran it.
-        estimated: true where the times come from a model and not from a clock.
+        estimated: true if the times come from a model and not from a clock.
         max_abs_error: largest difference from the reference, where the outputs were compared.
         conditions: what the board was like around the timed runs, as far as it shows it.
     """
@@ -72,7 +72,7 @@ class Measurement:
 
     @property
     def time_s(self) -> float | None:
-        """The median kernel time in seconds, or None where nothing was timed."""
+        """The median kernel time in seconds, or None if nothing was timed."""
         return statistics.median(self.times_s) if self.times_s else None
 
     def plus(self, more: Measurement) -> Measurement:

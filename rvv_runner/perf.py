@@ -31,7 +31,7 @@ class Count:
 
     Args:
         event: as it was asked for, without the modifiers that perf adds for ordinary users.
-        value: the count, or None where perf could not count.
+        value: the count, or None if perf could not count.
         percent: of the time in which it was counted; below 100 the value is an extrapolation.
     """
 

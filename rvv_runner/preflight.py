@@ -71,7 +71,7 @@ class Preflight:
     Args:
         name: of the board.
         settings: how to reach it.
-        board_file: None where the board itself has to tell its kind.
+        board_file: None if the board itself has to tell its kind.
         accept_unknown: whether a board of no known kind is looked at as well.
         system: where the board's kernel shows its devices.
 

@@ -35,7 +35,7 @@ def run_bounded(
     CPU time ends it even where this process is killed first.
 
     Raises:
-        OSError: where the command cannot be started.
+        OSError: if the command cannot be started.
     """
     process = subprocess.Popen(
         command,

@@ -21,7 +21,7 @@ def trust(host: str, answers: TextIO, output: TextIO) -> bool:
         output: where the question is put.
 
     Raises:
-        BoardError: where it cannot be reached, or another key of it is trusted.
+        BoardError: if it cannot be reached, or another key of it is trusted.
     """
     route = find_route(parse_address(host))
     board = route[-1]

@@ -25,7 +25,7 @@ __all__ = ["Census", "broken", "take_census"]
 Ranks = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-# Rows of the array at most; where there would be more, so many are drawn at random.
+# Rows of the array at most; if there would be more, so many are drawn at random.
 _MOST_ROWS = 2_000_000
 _DRAWN_ROWS = 100_000
 
@@ -183,7 +183,7 @@ class _Judge:
 
 
 def _columns_read(rule: Rule, parameters: Sequence[Parameter]) -> list[int] | None:
-    """The columns of the parameters that decide what a rule says; None where they are too many."""
+    """The columns of the parameters that decide what a rule says; None if they are too many."""
     columns: list[int] = []
     while math.prod(len(parameters[column].values) for column in columns) <= _LARGEST_TABLE:
         try:

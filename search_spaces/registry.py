@@ -18,7 +18,7 @@ def registered_space(kernel: str, problem: Problem, board: BoardInfo) -> SearchS
     """The search space of a registered kernel at one shape on one board.
 
     Raises:
-        UserError: where there is no file for the kernel.
+        UserError: if there is no file for the kernel.
     """
     if not (Path(__file__).parent / f"{kernel}.py").exists():
         raise UserError(

@@ -22,7 +22,7 @@ def joint_space(spaces: Mapping[str, SearchSpace]) -> SearchSpace:
         spaces: of one kernel, at least one, by the shape as users write it.
 
     Raises:
-        UserError: where the parameters differ, or a parameter has no value that all spaces share.
+        UserError: if the parameters differ, or a parameter has no value that all spaces share.
     """
     first = next(iter(spaces.values()))
     for shape, space in spaces.items():
@@ -71,7 +71,7 @@ def _at(shape: str, rule: Rule) -> Rule:
 
 
 def _members(joint: SearchSpace, spaces: Sequence[SearchSpace]) -> frozenset[Config] | None:
-    """The configurations that every table lists; None where no space is a table."""
+    """The configurations that every table lists; None if no space is a table."""
     tables = [space.members for space in spaces if space.members is not None]
     if not tables:
         return None

@@ -41,7 +41,7 @@ def add_kernel_arguments(
 ) -> None:
     """The arguments that say what is run.
 
-    The kernel is None where it is optional and not given; the shape is a list where there may be
+    The kernel is None if it is optional and not given; the shape is a list where there may be
     several.
     """
     again = "; repeat it for further studies, each warm-started from the one before"

@@ -33,7 +33,7 @@ def check_configs(
         ray_address: of a Ray cluster to build on; None for this machine.
 
     Raises:
-        BoardError, UserError: where the board or the cluster cannot be used.
+        BoardError, UserError: if the board or the cluster cannot be used.
     """
     info = load_board(device).info
     with ray_session(1, ray_address):
@@ -56,7 +56,7 @@ def add_to_study(
 
     Raises:
         UserError: for a value that the study's space does not have.
-        BoardError: where the board cannot be used.
+        BoardError: if the board cannot be used.
     """
     problem, info = result.problem, load_board(device).info
     space = problem.space(info)

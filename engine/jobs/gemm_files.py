@@ -160,7 +160,7 @@ def write_results(path: Path, records: Sequence[Mapping[str, object]]) -> None:
     """Write a file of results, an entry a line; it appears whole or not at all.
 
     Raises:
-        UserError: where it cannot be written.
+        UserError: if it cannot be written.
     """
     text = yaml.safe_dump(
         [dict(record) for record in records],

@@ -25,7 +25,7 @@ def write_provenance(path: Path, info: BoardInfo, results: Sequence[TuningResult
         results: what was tuned; those without a winner are left out.
 
     Raises:
-        UserError: where it cannot be written.
+        UserError: if it cannot be written.
     """
     records = [
         {"study": result.study, **result_record(result, result.summary.winner)}

@@ -73,7 +73,7 @@ class ShapeProgress:
         return self._bar
 
     def end(self, tried: int) -> None:
-        """The shape that was begun last is done, be it that its study was complete before."""
+        """The shape that was begun last is done, even if its study was complete before."""
         if self._bar is not None:
             self._bar.fill(tried)
 

@@ -35,7 +35,7 @@ class CounterChange:
 
     @property
     def ratio(self) -> float | None:
-        """The winner's value over the default's; None where the default has none of it."""
+        """The winner's value over the default's; None if the default has none of it."""
         return self.winner / self.default if self.default else None
 
 

@@ -33,7 +33,7 @@ class Standing:
         tried: distinct configurations tried.
         trials: how many are to be tried in all, of a small space every one.
         best: configuration and kernel time in seconds of the best; None before the first.
-        default_time_s: kernel time of the default configuration, None where it is not known.
+        default_time_s: kernel time of the default configuration, None if it is not known.
     """
 
     tried: int
@@ -67,7 +67,7 @@ class StudyOpened:
     Args:
         study: its name.
         tried: distinct configurations that earlier runs tried.
-        warm_started_from: name of the study that it was warm-started from, None where there was
+        warm_started_from: name of the study that it was warm-started from, None if there was
             none.
     """
 
@@ -96,7 +96,7 @@ class TrialFinished:
     Args:
         config: what was tried.
         measurement: its outcome.
-        artifact: what was measured; None where the build failed.
+        artifact: what was measured; None if the build failed.
         standing: of the study, this trial included.
     """
 

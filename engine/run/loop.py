@@ -157,7 +157,7 @@ class TuningLoop:
         """Try configurations until the budget is used up.
 
         Raises:
-            BoardError: where no board can measure any more; what was measured stays told, and
+            BoardError: if no board can measure any more; what was measured stays told, and
                 the listeners are told of the end first.
         """
         start_s = time.monotonic()
@@ -345,7 +345,7 @@ class TuningLoop:
 
 
 def _measured(future: Future[Outcome]) -> Outcome | None:
-    """What a board found out about a configuration, or None where that was not to be."""
+    """What a board found out about a configuration, or None if that was not to be."""
     if future.cancelled() or future.exception() is not None:
         return None
     outcome = future.result()

@@ -19,7 +19,7 @@ class Outcome:
 
     Args:
         measurement: a failed build has one too.
-        artifact: None where the build failed.
+        artifact: None if the build failed.
         wall_s: seconds that the default configuration's measurement took, which sets the limit of
             all others; None for any other.
     """
@@ -90,7 +90,7 @@ class Outcome:
         }
 
     def _times_s(self) -> dict[str, float]:
-        """The time at each shape, where there are several."""
+        """The time at each shape, if there are several."""
         parts = self.measurement.parts if isinstance(self.measurement, JointMeasurement) else {}
         return {shape: part.time_s for shape, part in parts.items() if part.time_s is not None}
 

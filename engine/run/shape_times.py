@@ -16,7 +16,7 @@ class ShapeTimes:
 
     Args:
         winner_s: of the configuration that is best for all shapes.
-        default_s: of the default configuration, None where it was not measured.
+        default_s: of the default configuration, None if it was not measured.
         fastest_s: of the fastest configuration tried at this shape, among those that were right
             at all.
     """

@@ -24,13 +24,13 @@ class Summary:
     """The outcome of a study, over every run of it.
 
     Args:
-        best: the fastest correct trials, five at most, the fastest first; where the leaders were
+        best: the fastest correct trials, five at most, the fastest first; if the leaders were
             measured again, in the order that this showed.
-        default: the trial of the default configuration, None where it was not measured.
+        default: the trial of the default configuration, None if it was not measured.
         changes: counters of the winner beside the default's, as `counter_changes` orders them.
         statuses: number of tried configurations by status.
         first_reasons: for each status but "correct", what went wrong the first time, and with what.
-        comparison: what measuring the leaders again showed; None where that was not done, as on a
+        comparison: what measuring the leaders again showed; None if that was not done, as on a
             board that repeats itself to the bit.
         shapes: in a study of several shapes, the winner's times at each; their geometric means are
             the times of all trials.
@@ -74,7 +74,7 @@ def summarise(
 
     Args:
         trials: the finished ones.
-        default: the default configuration, None where there is none.
+        default: the default configuration, None if there is none.
         comparison: of the leaders, where they were measured again.
         cycles_per_event: by event name, for the order of counters.
     """

@@ -48,7 +48,7 @@ class TuningResult:
         problem, device, sampler: what was tuned, where and how.
         device_name: of one of the boards, as the user gave it.
         storage, study: where the trials are.
-        warm_started_from: name of an earlier study, None where there was none.
+        warm_started_from: name of an earlier study, None if there was none.
         other_studies: names of those in the storage that are about the same, and were made with
             another compiler, board model or kernel source.
         builds: folder of the ELFs and what they were made from.
@@ -82,7 +82,7 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
 
     Raises:
         UserError: for names and sizes that do not exist, and a storage that cannot be used.
-        BoardError: where the board cannot be used.
+        BoardError: if the board cannot be used.
     """
     problem, *more_problems = problems = _problems(request)
     _tell(listeners, StageStarted("opening the study"))

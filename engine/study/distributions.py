@@ -32,7 +32,7 @@ def distributions_for(
         trials: of the study, which decide by what they have stored.
 
     Raises:
-        UserError: where a study with a logarithmic axis is to take a value that has no place on it.
+        UserError: if a study with a logarithmic axis is to take a value that has no place on it.
     """
     stored = next((trial.distributions for trial in trials if trial.distributions), {})
     return {

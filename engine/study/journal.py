@@ -38,8 +38,8 @@ class CrashSafeJournal(JournalFileBackend):
     append whole lines.
 
     Raises:
-        NotAJournalError: where the file holds something else.
-        OSError: where it can be neither read nor made.
+        NotAJournalError: if the file holds something else.
+        OSError: if it can be neither read nor made.
     """
 
     def __init__(self, path: Path) -> None:
@@ -82,7 +82,7 @@ def _cut_torn_line(file: BinaryIO) -> None:
 
 
 def _unfinished_size(file: BinaryIO) -> int | None:
-    """The file's size in bytes where its last line has no end, or None where it has."""
+    """The file's size in bytes where its last line has no end, or None if it has."""
     size_bytes = file.seek(0, os.SEEK_END)
     if size_bytes == 0:
         return None

@@ -8,7 +8,7 @@ __all__ = ["fastest_and_latest"]
 
 
 def fastest_and_latest(times_s: Sequence[float | None], limit: int) -> list[int]:
-    """Places of trials, `limit` at most, in ascending order; all where there are no more.
+    """Places of trials, `limit` at most, in ascending order; all if there are no more.
 
     Args:
         times_s: of trials in the order of asking, None for a failure.

@@ -146,7 +146,7 @@ def read_studies(storage: str) -> list[StoredTrials]:
     """Every study of this format in a storage, for reading; nothing is created.
 
     Raises:
-        UserError: where the storage cannot be opened.
+        UserError: if the storage cannot be opened.
     """
     file = storage_file(storage)
     if file is not None and not file.exists():

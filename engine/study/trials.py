@@ -203,7 +203,7 @@ class StoredTrials:
             time_s: in seconds, for the status "correct".
             status: how it ended.
             attributes: stored with it, further objectives among them; JSON values only.
-            note: Markdown that optuna-dashboard shows with the trial; where there is none, of one
+            note: Markdown that optuna-dashboard shows with the trial; if there is none, of one
                 without a time, its status and reason.
             files: copied to the artifacts, where optuna-dashboard offers them.
         """

@@ -59,7 +59,7 @@ class Wanted:
         load_name: what `python -m engine.tune` takes for the kernel: its name, or its file.
         shape: a size for each dimension.
         made_with: compiler, board model and kernel source of today: `engine.run.tuning.made_with`.
-        space_at: today's search space at a shape, which has to hold a winner; None where only the
+        space_at: today's search space at a shape, which has to hold a winner; None if only the
             kernel's file knows it and is not to be imported.
     """
 
@@ -159,7 +159,7 @@ def lookup(
         shape: sizes by name; those left out keep the kernel's default.
 
     Raises:
-        NotTunedError: where nothing is stored for this kernel, element type and device.
+        NotTunedError: if nothing is stored for this kernel, element type and device.
         UserError, BoardError: for names and sizes that do not exist, or an unreadable storage.
     """
     return find(wanted(kernel, shape, dtype, device), storage, max_key_cost)
@@ -195,8 +195,8 @@ def find(
     """The winner for what is wanted: exact, else by the checked power-of-two key, else nearest.
 
     Raises:
-        NotTunedError: where nothing is stored for this kernel, element type and device.
-        UserError: where the storage cannot be read.
+        NotTunedError: if nothing is stored for this kernel, element type and device.
+        UserError: if the storage cannot be read.
     """
     studies = _serving(wanted, storage)
     # A search space of the user's own may take a while to make: the others are looked at on a miss.
@@ -227,7 +227,7 @@ def winners_for(wanted: Wanted, storage: str) -> list[Winner]:
     """The winners of the kernel, element type and device at every shape.
 
     Raises:
-        UserError: where the storage cannot be read.
+        UserError: if the storage cannot be read.
     """
     return _winners(_serving(wanted, storage), wanted)
 
@@ -250,7 +250,7 @@ def _serves(study: StoredStudy, wanted: Wanted) -> bool:
 
 
 def _best_at(winners: list[Winner], shape: Mapping[str, int], wanted: Wanted) -> Winner | None:
-    """The fastest at a shape, made as today where there is one."""
+    """The fastest at a shape, made as today if there is one."""
     there = [winner for winner in winners if winner.shape == shape]
     return min(there, key=lambda w: (w.made_with != wanted.made_with, w.time_s), default=None)
 
@@ -272,7 +272,7 @@ def _studies(storage: str, stamp: tuple[int, int] | None) -> tuple[StoredStudy, 
 
 
 def _stamp(storage: str) -> tuple[int, int] | None:
-    """Changes whenever the storage's file does; None where there is no file."""
+    """Changes whenever the storage's file does; None if there is no file."""
     file = storage_file(storage)
     if file is None or not file.exists():
         return None

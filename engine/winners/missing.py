@@ -58,7 +58,7 @@ def note_missing(entry: Missing, path: Path = MISSING_FILE) -> bool:
     """Add an entry to the list, unless it is there; whether it was added.
 
     Raises:
-        UserError: where the file is there and no such list.
+        UserError: if the file is there and no such list.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with _alone_with(path):
@@ -70,10 +70,10 @@ def note_missing(entry: Missing, path: Path = MISSING_FILE) -> bool:
 
 
 def read_missing(path: Path = MISSING_FILE) -> list[Missing]:
-    """The entries of the list; none where there is no file.
+    """The entries of the list; none if there is no file.
 
     Raises:
-        UserError: where the file is no such list, with the line.
+        UserError: if the file is no such list, with the line.
     """
     return _read(path)
 
@@ -84,14 +84,14 @@ def work_off(tune: Callable[[Missing], bool | None], path: Path = MISSING_FILE) 
     A mistake in one, such as a kernel's file that is gone, is told on stderr and stays on the list.
 
     Args:
-        tune: tunes one entry; whether there is a winner now, None where the user ended it.
+        tune: tunes one entry; whether there is a winner now, None if the user ended it.
         path: of the list.
 
     Returns:
         Whether nothing is left on the list.
 
     Raises:
-        UserError: where the file is no such list.
+        UserError: if the file is no such list.
     """
     for entry in read_missing(path):
         print(f"missing: {entry}", file=sys.stderr, flush=True)

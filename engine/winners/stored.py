@@ -40,7 +40,7 @@ class Winner:
         made_with: compiler, board model and kernel source, as short texts.
         config, time_s: the fastest configuration and its time in seconds.
         estimated: whether times come from a model.
-        elf_sha256: of the executable that was timed, None where it is not known.
+        elf_sha256: of the executable that was timed, None if it is not known.
         times_s: the time of every configuration whose output was right, and infinity for those
             that failed; those that today's search space does not hold are among them.
     """
@@ -79,7 +79,7 @@ class StoredStudy:
     comparison: object
 
     def winner(self, space: SearchSpace | None) -> Winner | None:
-        """What `python -m engine.tune` names, too; None where nothing was right.
+        """What `python -m engine.tune` names, too; None if nothing was right.
 
         Args:
             space: today's search space at this shape: what it does not hold does not win. None
@@ -148,7 +148,7 @@ def stored_studies(storage: str = DEFAULT_STORAGE) -> list[StoredStudy]:
     """Every study of one shape in a storage.
 
     Raises:
-        UserError: where the storage cannot be read.
+        UserError: if the storage cannot be read.
     """
     found = (_study(stored) for stored in read_studies(storage))
     return [study for study in found if study is not None]
@@ -160,7 +160,7 @@ def key_of(shape: Shape) -> dict[str, int]:
 
 
 def key_costs(winners: list[Winner], made_with: Mapping[str, str]) -> tuple[KeyCost, ...]:
-    """What the studies show of the power-of-two key; empty where nothing was checked.
+    """What the studies show of the power-of-two key; empty if nothing was checked.
 
     Args:
         winners: of one kernel, element type and device.
@@ -190,7 +190,7 @@ def key_costs(winners: list[Winner], made_with: Mapping[str, str]) -> tuple[KeyC
 
 
 def _study(stored: StoredTrials) -> StoredStudy | None:
-    """A study to be read; None where it is about several shapes."""
+    """A study to be read; None if it is about several shapes."""
     shape, made_with = stored.attribute("shape"), stored.attribute("made_with")
     if not isinstance(shape, Mapping) or not isinstance(made_with, Mapping):
         return None

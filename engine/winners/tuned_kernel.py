@@ -96,7 +96,7 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
     """A kernel that looks its configuration up; called as any other, `kernel[grid](...)`.
 
     Attributes:
-        found: the stored winner that the last call ran with, None where there was none.
+        found: the stored winner that the last call ran with, None if there was none.
         best_config: the configuration that the last call ran with.
     """
 
@@ -118,7 +118,7 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
         """Run with the winner of the arguments' shape.
 
         Raises:
-            UserError: where an argument of `key` is missing or no integer, and where the
+            UserError: if an argument of `key` is missing or no integer, and where the
                 studies cannot be read.
         """
         self.nargs: dict[str, Any] | None = dict(zip(self.arg_names, args, strict=False))

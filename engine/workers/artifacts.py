@@ -78,7 +78,7 @@ class ArtifactStore:
             shutil.rmtree(scratch, ignore_errors=True)
 
     def data_file(self, kernel: str, arguments: Sequence[Argument]) -> Path:
-        """The data file with these arguments; written where there is none yet."""
+        """The data file with these arguments; written if there is none yet."""
         path = self.root / "data" / f"{kernel}-{_contents_digest(arguments)}.data"
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)

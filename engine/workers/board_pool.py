@@ -110,7 +110,7 @@ class BoardPool:
         """Wait until a board is ready; the others may come later.
 
         Raises:
-            BoardError, UserError: where none can be used.
+            BoardError, UserError: if none can be used.
         """
         with self._changed:
             while self._served_s is None and self._opening and not self._closed.is_set():
@@ -124,8 +124,8 @@ class BoardPool:
         the measurement's status "board".
 
         Raises:
-            PoolClosed: where the pool is closed before the measurement is done.
-            BoardError, UserError: where no board is left.
+            PoolClosed: if the pool is closed before the measurement is done.
+            BoardError, UserError: if no board is left.
         """
         measurement = Measurement(status="board", reason="not measured")
         for _ in range(_ATTEMPTS):
@@ -201,7 +201,7 @@ class BoardPool:
             self._bring_back(seat)
 
     def _error_of_opening(self, seat: _Seat) -> Exception | None:
-        """Why the board cannot be used, or None where it is open; its notes are told once."""
+        """Why the board cannot be used, or None if it is open; its notes are told once."""
         try:
             with seat.workers.lend() as worker:
                 if seat.is_open:
@@ -284,7 +284,7 @@ class BoardPool:
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     def _error_of_check(self, seat: _Seat) -> Exception | None:
-        """What is wrong with a board that is out, or None where it may come back."""
+        """What is wrong with a board that is out, or None if it may come back."""
         error = self._error_of_opening(seat)
         if error is not None or self._proof is None:
             return error

@@ -60,8 +60,8 @@ class BuilderPool:
         """Build in the first worker that is free; may be called from any thread.
 
         Raises:
-            PoolClosed: where the pool is closed before the build is done.
-            UserError: where a worker cannot be started, and for a mistake in a user's own file.
+            PoolClosed: if the pool is closed before the build is done.
+            UserError: if a worker cannot be started, and for a mistake in a user's own file.
         """
         for _ in range(_ATTEMPTS):
             with self._workers.lend() as worker:

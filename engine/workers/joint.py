@@ -140,7 +140,7 @@ class JointBoard:
         """Get ready to measure.
 
         Raises:
-            BoardError: where the board cannot be used.
+            BoardError: if the board cannot be used.
         """
         self._board.open()
 

@@ -66,7 +66,7 @@ class KernelBuilder:
     The first on a machine waits a minute for the linker's libc.
 
     Raises:
-        UserError: where the request names an unknown kernel, dimension or element type.
+        UserError: if the request names an unknown kernel, dimension or element type.
     """
 
     def __init__(self, request: BuildRequest) -> None:

@@ -71,7 +71,7 @@ def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
         address: of a running cluster, as "host:port"; None starts one here.
 
     Raises:
-        UserError: where the cluster cannot be reached.
+        UserError: if the cluster cannot be reached.
     """
     if address is not None:
         _check_answers(address)
@@ -239,8 +239,8 @@ class Lease:
         Raises:
             WorkerTimeout: after `timeout_s`; the worker has been replaced by a new one.
             WorkerDied: likewise where its process ended.
-            PoolClosed: where the pool was closed meanwhile.
-            UserError: where the worker could not be started.
+            PoolClosed: if the pool was closed meanwhile.
+            UserError: if the worker could not be started.
         """
         self._pool.wait_open_of(self._worker)
         try:
@@ -272,7 +272,7 @@ class WorkerPool:
         """Wait until every worker is ready; raises what its `open()` raised.
 
         Raises:
-            UserError: where one does not start, a TooBusyError where fewer might.
+            UserError: if one does not start, a TooBusyError where fewer might.
         """
         for worker in self._workers:
             self.wait_open_of(worker)
@@ -281,8 +281,8 @@ class WorkerPool:
         """Wait until `worker` is ready; one whose process dies meanwhile is started again.
 
         Raises:
-            UserError: where it does not start, a TooBusyError where fewer might.
-            PoolClosed: where the pool was closed meanwhile.
+            UserError: if it does not start, a TooBusyError where fewer might.
+            PoolClosed: if the pool was closed meanwhile.
         """
         for start in range(1, _STARTS + 1):
             try:
@@ -301,7 +301,7 @@ class WorkerPool:
         """A worker that nobody else has, as soon as there is one.
 
         Raises:
-            PoolClosed: where the pool is closed before or while the worker is lent.
+            PoolClosed: if the pool is closed before or while the worker is lent.
         """
         worker = self._idle.get()
         if worker is None:

@@ -74,8 +74,8 @@ def workbench(
         tell: called with what is done next, for people: "starting Ray".
 
     Raises:
-        UserError: where the Ray cluster does not answer.
-        BoardError: where no board can be used.
+        UserError: if the Ray cluster does not answer.
+        BoardError: if no board can be used.
     """
     make_builder: Callable[[], Builder] = _builder_of(problem, info)
     load: Callable[[str], Board] = load_board

@@ -32,7 +32,7 @@ class EmulatedBoard:
         board_file: the board to emulate, of any vector length that QEMU takes.
 
     Raises:
-        BoardError: where the board file says nothing about emulation, or its cost table is wrong.
+        BoardError: if the board file says nothing about emulation, or its cost table is wrong.
     """
 
     def __init__(self, board_file: BoardFile) -> None:
@@ -79,7 +79,7 @@ class EmulatedBoard:
         The first time on a machine this compiles for some seconds; later it takes milliseconds.
 
         Raises:
-            BoardError: where something is missing, or QEMU's plug-in interface is another one.
+            BoardError: if something is missing, or QEMU's plug-in interface is another one.
         """
         remove_left_behind(SCRATCH)
         emulator = Emulator(

@@ -108,8 +108,8 @@ def read_cost_table(path: Path, vlen_bits: int) -> CostTable:
     width; the others depend on LMUL alone.
 
     Raises:
-        ValueError: where the table is wrong; the message names the entry.
-        OSError: where the file cannot be read.
+        ValueError: if the table is wrong; the message names the entry.
+        OSError: if the file cannot be read.
     """
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     classes = {name: _scalar_cost(name, entry) for name, entry in table["scalar"].items()}

@@ -70,7 +70,7 @@ def parse_report(text: str) -> tuple[Region, ...]:
     """The regions of a report, in the order in which they ran.
 
     Raises:
-        ValueError: where the text is not a whole report.
+        ValueError: if the text is not a whole report.
     """
     try:
         entries = json.loads(text)["regions"]

@@ -38,7 +38,7 @@ def find_qemu() -> Path:
     """The dynamic qemu-riscv64; the static one of Debian takes no plug-ins.
 
     Raises:
-        BoardError: where it is not installed.
+        BoardError: if it is not installed.
     """
     found = shutil.which("qemu-riscv64")
     if found is None:
@@ -65,7 +65,7 @@ def build_plugin() -> Path:
     """The path of the plug-in, compiled on the first call; any number of processes may ask at once.
 
     Raises:
-        BoardError: where there is no C compiler, or it does not compile the plug-in.
+        BoardError: if there is no C compiler, or it does not compile the plug-in.
     """
     folder = build_folder()
     built = folder / f"plugin-{model_version()}.so"

@@ -38,7 +38,7 @@ class QemuRun:
 
     Args:
         result: how it ended.
-        report: what the plug-in wrote, None where it wrote nothing.
+        report: what the plug-in wrote, None if it wrote nothing.
     """
 
     result: Ending
@@ -58,7 +58,7 @@ def run_in_qemu(
     linked into the folder under a fixed name.
 
     Raises:
-        OSError: where QEMU cannot be started or a file cannot be linked.
+        OSError: if QEMU cannot be started or a file cannot be linked.
     """
     with scratch_folder(SCRATCH) as folder:
         _link(emulator.plugin, folder / "plugin.so")

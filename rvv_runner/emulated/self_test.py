@@ -64,7 +64,7 @@ def check_qemu(emulator: Emulator) -> None:
         emulator: what to check, with a vector length of SELF_TEST_VLEN_BITS.
 
     Raises:
-        BoardError: where QEMU's plug-in interface does not deliver what the model needs.
+        BoardError: if QEMU's plug-in interface does not deliver what the model needs.
     """
     passed = build_folder() / f"passed-{_identity(emulator)}"
     if passed.exists():

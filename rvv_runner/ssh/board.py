@@ -111,7 +111,7 @@ class SshBoard:
         A board whose host key is known and that does not answer is waited for.
 
         Raises:
-            BoardError: where it cannot be reached or lacks something.
+            BoardError: if it cannot be reached or lacks something.
         """
         settings = self._settings
         link = Link(find_route(Address(settings.host, settings.user, settings.port)))

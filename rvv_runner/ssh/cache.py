@@ -28,7 +28,7 @@ class RemotePlace:
     """The folder on the board that everything of ours is in.
 
     Args:
-        folder: its path, relative to the user's home where it is not absolute.
+        folder: its path, relative to the user's home if it is not absolute.
     """
 
     folder: str
@@ -71,7 +71,7 @@ class RemoteCache:
         """Make the folders, and remove what interrupted uploads left behind.
 
         Raises:
-            CannotShip: where this user may not, or there is no room.
+            CannotShip: if this user may not, or there is no room.
         """
         folders = shlex.join([self._place.files, self._place.jobs])
         made = session.run(f"mkdir -p -m 700 -- {folders}")
@@ -90,7 +90,7 @@ class RemoteCache:
         """The names of files on the board, in the folder of files; they are whole and executable.
 
         Raises:
-            CannotShip: where the board has no room for one or does not take it.
+            CannotShip: if the board has no room for one or does not take it.
         """
         if self._seen_by is not session:
             self.forget()
@@ -167,7 +167,7 @@ class RemoteCache:
 
 
 def free_disk_bytes(session: Session, folder: str) -> int | None:
-    """Room on the disk that the folder is on, or None where df does not say."""
+    """Room on the disk that the folder is on, or None if df does not say."""
     found = session.run(f"df -Pk -- {shlex.quote(folder)}")
     fields = (found.output.splitlines() or [""])[-1].split()
     return int(fields[3]) << 10 if len(fields) >= 6 and fields[3].isdigit() else None

@@ -51,8 +51,8 @@ def log_in(route: Sequence[Hop], limit_s: float = CONNECT_LIMIT_S) -> list[param
 
     Raises:
         NotAnswering: where a machine cannot be reached now.
-        HostKeyError, LoginRefused: where one can, but must not or does not let this user in.
-        BoardError: where a name means nothing.
+        HostKeyError, LoginRefused: if one can, but must not or does not let this user in.
+        BoardError: if a name means nothing.
     """
     clients: list[paramiko.SSHClient] = []
     try:
@@ -157,8 +157,8 @@ def _reach(hop: Hop, through: paramiko.SSHClient | None, limit_s: float) -> Conn
     """A connection to the machine's SSH server.
 
     Raises:
-        NotAnswering: where there is none to be had.
-        BoardError: where the name means nothing.
+        NotAnswering: if there is none to be had.
+        BoardError: if the name means nothing.
     """
     if hop.proxy_command is not None:
         return paramiko.ProxyCommand(shlex.join(["sh", "-c", f"exec {hop.proxy_command}"]))

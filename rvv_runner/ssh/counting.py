@@ -19,7 +19,7 @@ def find_countable(session: Session, events: Mapping[str, int | str]) -> Countin
     """Which events the board at the other end counts, and in which groups.
 
     Raises:
-        LinkLost: where the connection ends.
+        LinkLost: if the connection ends.
     """
     return find_groups(lambda asked: session.run(_perf(asked), _PERF_LIMIT_S).output, events)
 

@@ -27,10 +27,10 @@ class BoardFacts:
         missing: tools that a job needs and the board lacks.
         has_taskset, has_perf: tools that a job can do without.
         isa: of its cores, as /proc/cpuinfo has it, "" where it does not say.
-        mvendorid, marchid: of its cores, None where /proc/cpuinfo does not say.
+        mvendorid, marchid: of its cores, None if /proc/cpuinfo does not say.
         governors: the different ones at work.
-        highest_hz: clock that the system allows, None where it does not say.
-        perf_event_paranoid: the kernel's setting, None where it has none.
+        highest_hz: clock that the system allows, None if it does not say.
+        perf_event_paranoid: the kernel's setting, None if it has none.
     """
 
     machine: str
@@ -50,8 +50,8 @@ def ask_facts(session: Session, system: str) -> BoardFacts:
     """What the board on this session says, with its /sys at `system`.
 
     Raises:
-        LinkLost: where the connection ends.
-        ValueError: where its shell prints something else, as one does that is no POSIX shell.
+        LinkLost: if the connection ends.
+        ValueError: if its shell prints something else, as one does that is no POSIX shell.
     """
     script = shlex.join(["sh", "-c", _PROBE.read_text(encoding="utf-8"), "sh", system])
     result = session.run(script, _PROBE_LIMIT_S)
@@ -62,7 +62,7 @@ def parse_facts(text: str) -> BoardFacts:
     """The facts in what the probe printed; lines of anything else are passed over.
 
     Raises:
-        ValueError: where the machine or its processors are not among them.
+        ValueError: if the machine or its processors are not among them.
     """
     facts: dict[str, list[str]] = {}
     for line in text.splitlines():

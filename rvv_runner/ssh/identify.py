@@ -27,7 +27,7 @@ def identify(text: str, patience_s: float = PATIENCE_S) -> BoardFile:
         patience_s: how long to wait for a board that is known but does not answer.
 
     Raises:
-        BoardError: where the board cannot be reached, or is of no known kind.
+        BoardError: if the board cannot be reached, or is of no known kind.
     """
     address = parse_address(text)
     link = Link(find_route(address))

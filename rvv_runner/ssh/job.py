@@ -75,7 +75,7 @@ class Job:
             deadline: by the monotonic clock, when to end the job and give up.
 
         Raises:
-            LinkLost: where the connection ends meanwhile.
+            LinkLost: if the connection ends meanwhile.
             JobFailed: where the board cannot do what the job asks, or the deadline has passed.
         """
         started_here = not self._id

@@ -20,7 +20,7 @@ def load_known_hosts(keys: paramiko.HostKeys) -> None:
     """Add what the user's and the machine's known_hosts hold.
 
     Raises:
-        BoardError: where one of the files cannot be read.
+        BoardError: if one of the files cannot be read.
     """
     for path in (_user_file(), _SYSTEM_FILE):
         try:

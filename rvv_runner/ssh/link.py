@@ -52,7 +52,7 @@ class Link:
         """A login on a board that is waited for only where its host key is known.
 
         Raises:
-            NotAnswering, BoardError: where there is none to be had.
+            NotAnswering, BoardError: if there is none to be had.
         """
         is_known = bool(known_host_keys(self._route[-1]))
         return self.session(time.monotonic() + (patience_s if is_known else 0.0))
@@ -65,7 +65,7 @@ class Link:
                 is tried once in any case.
 
         Raises:
-            NotAnswering, BoardError: where there is none to be had.
+            NotAnswering, BoardError: if there is none to be had.
         """
         while self._session is None:
             left_s = max(deadline - time.monotonic(), _LEAST_LIMIT_S)

@@ -18,9 +18,9 @@ class JobReport:
 
     Args:
         outcome: "done" where it ran, however that ended; otherwise why it did not.
-        limit_s: what the timed run was allowed, None where it did not run.
+        limit_s: what the timed run was allowed, None if it did not run.
         waited_s: how long the board was taken by somebody else.
-        status: the run's exit status, 128 and more for a signal; None where it did not run, or was
+        status: the run's exit status, 128 and more for a signal; None if it did not run, or was
             killed because its time was up.
         out_of_time: it was killed because its time was up.
         stdout: what the timed run printed, up to the limit.
@@ -57,7 +57,7 @@ def parse_job_report(text: str, job: str) -> JobReport:
     """The report of the job with this id; what stands before it is passed over.
 
     Raises:
-        ValueError: where the text does not have a whole report of that job.
+        ValueError: if the text does not have a whole report of that job.
     """
     _, *rest = text.split(f"\n--{job} ")
     sections = [(name, body) for name, _, body in (section.partition("\n") for section in rest)]

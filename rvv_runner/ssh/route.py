@@ -81,7 +81,7 @@ def find_route(address: Address) -> list[Hop]:
     HostName, User, Port, IdentityFile, ProxyJump and ProxyCommand are followed.
 
     Raises:
-        BoardError: where the file cannot be read.
+        BoardError: if the file cannot be read.
     """
     path = Path.home() / ".ssh" / "config"
     try:

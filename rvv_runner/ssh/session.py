@@ -71,7 +71,7 @@ class Session:
             self._shell.start(command, afterwards)
 
     def wait(self, timeout_s: float) -> CommandResult | None:
-        """How the command that was started last ended, or None where it has not in `timeout_s`."""
+        """How the command that was started last ended, or None if it has not in `timeout_s`."""
         assert self._shell is not None
         with self._answering(timeout_s + ANSWER_LIMIT_S):
             return self._shell.wait(timeout_s)
@@ -88,7 +88,7 @@ class Session:
         return result
 
     def find(self, path: str) -> RemoteFile | None:
-        """The file at `path`, or None where there is none."""
+        """The file at `path`, or None if there is none."""
         with self._answering():
             try:
                 return _remote_file(path, self._files().stat(path))
@@ -111,7 +111,7 @@ class Session:
         """Write a file; every part has to be taken within the limit.
 
         Raises:
-            RemoteFileError: where the board has no room, or does not let this user write.
+            RemoteFileError: if the board has no room, or does not let this user write.
         """
         with self._answering():
             file = self._files().open(path, "wb")

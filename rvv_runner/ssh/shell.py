@@ -68,10 +68,10 @@ class Shell:
         self._channel.sendall(line.encode())
 
     def wait(self, timeout_s: float) -> CommandResult | None:
-        """How the command ended, or None where it has not within `timeout_s`.
+        """How the command ended, or None if it has not within `timeout_s`.
 
         Raises:
-            LinkLost: where the connection, or the shell, ended before the command.
+            LinkLost: if the connection, or the shell, ended before the command.
         """
         deadline = time.monotonic() + timeout_s
         while True:
