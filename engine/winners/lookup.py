@@ -52,7 +52,7 @@ class Wanted:
     made_with: Mapping[str, str]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Found:
     """A stored winner, and why it was taken.
 
