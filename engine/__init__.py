@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from foundation.own_packages import check_kernels
 
 if TYPE_CHECKING:
     from engine.from_python import tune
@@ -10,6 +13,8 @@ if TYPE_CHECKING:
     from engine.winners.tuned_kernel import tuned
 
 __all__ = ["lookup", "tune", "tuned"]
+
+check_kernels(Path(__file__).resolve().parents[1])
 
 
 def __getattr__(name: str) -> object:

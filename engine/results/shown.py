@@ -22,7 +22,7 @@ _WIDTH = 100
 _HTML = '<pre style="line-height: normal">{code}</pre>'
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
+@dataclasses.dataclass(frozen=True)
 class ShownResult(TuningResult):
     """What came of a study, as `TuningResult` says, with ways to look at it."""
 

@@ -72,7 +72,7 @@ class Wanted:
     space_at: SpaceAt | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Found:
     """A stored winner, and why it was taken.
 

@@ -1,0 +1,43 @@
+"""Whatever is imported is a dependency in pyproject.toml, not one of a dependency's own."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SETTINGS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+PACKAGES = SETTINGS["tool"]["mypy"]["packages"]
+PINNED = (REPOSITORY / "constraints.txt").read_text()
+
+
+def plain(name: str) -> str:
+    """As PyPI compares names, without a version."""
+    return re.split("[<>=~! ]", name)[0].lower().replace("_", "-")
+
+
+def imported(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names.add(str(node.module).partition(".")[0])
+    return names
+
+
+def test_what_is_imported_is_declared_and_what_is_declared_is_pinned() -> None:
+    files = [path for package in PACKAGES for path in (REPOSITORY / package).rglob("*.py")]
+    names = set.union(*map(imported, files)) - set(PACKAGES) - sys.stdlib_module_names
+    assert {"optuna", "sqlalchemy", "torch", "yaml"} <= names
+    declared = {plain(line) for line in SETTINGS["project"]["dependencies"]}
+    providers = packages_distributions()
+    undeclared = {
+        name for name in names if not declared & {plain(provider) for provider in providers[name]}
+    }
+    assert undeclared == set()
+    assert declared <= {plain(line) for line in PINNED.splitlines()}
