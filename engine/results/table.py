@@ -30,7 +30,7 @@ from engine.study.location import artifacts_dir
 from engine.workers.board_events import BoardRecord
 from foundation.config import Config
 
-__all__ = ["print_result"]
+__all__ = ["print_result", "print_tables"]
 
 _ANY_WIDTH = 1000
 
@@ -51,7 +51,7 @@ _LABELS = {
 def print_result(result: TuningResult, stream: TextIO) -> None:
     """Print tables on a terminal, and lines of key=value fields separated by tabs elsewhere."""
     if stream.isatty():
-        _print_tables(result, Console(file=stream))
+        print_tables(result, Console(file=stream))
     else:
         for line in _lines(result):
             print(line, file=stream)
@@ -86,7 +86,8 @@ def _other_studies(result: TuningResult) -> dict[str, str]:
     return {"studies_with_other_toolchain": ", ".join(result.other_studies)}
 
 
-def _print_tables(result: TuningResult, console: Console) -> None:
+def print_tables(result: TuningResult, console: Console) -> None:
+    """The tables for people, and where everything was written."""
     summary = result.summary
     if summary.winner is not None:
         _print_fitting(console, lambda text: _best_table(summary, text), summary.winner.config)

@@ -71,7 +71,7 @@ class StudyIdentity:
 
     @property
     def name(self) -> str:
-        """The study's name where the user gives none: "matmul-M256-fp32-emulated:x60-auto-1f0c2a9b"
+        """The study's name where the user gives none: "matmul-M256-fp32-emulated:x60-tpe-1f0c2a9b".
 
         It ends in a digest of `made_with`: with another compiler or board model a new study begins
         beside the old one.

@@ -226,7 +226,7 @@ class StoredTrials:
         ]
         for trial in dead:
             trial_id = self._trial_id(trial.number)
-            reason = "its process came to an end"
+            reason = "its process died"
             # Another process that opens the study in this moment may be faster.
             with suppress(UpdateFinishedTrialError):
                 set_attribute(self._storage, trial_id, "status", "board")
