@@ -355,7 +355,7 @@ def test_optuna_dashboard_says_why_a_trial_has_no_time(storage: str, dashboard_o
     assert [(trial["state"], trial["note"]["body"]) for trial in trials] == [
         ("Fail", "**compile** it has no loop"),
         ("Pruned", f"**pruned** {rule.name}: {rule.reason}"),
-        ("Fail", "**board** its process came to an end"),
+        ("Fail", "**board** its process died"),
     ]
 
 
