@@ -26,13 +26,11 @@ import triton.language as tl
 
 # Any name will do where it is the only kernel in the file.
 @triton.jit
-def NAME_kernel(
-    a_ptr, x_ptr, y_ptr, M, N, BLOCK_SIZE_M: tl.constexpr, BLOCK_SIZE_N: tl.constexpr
-):
-    rows = tl.program_id(axis=0) * BLOCK_SIZE_M + tl.arange(0, BLOCK_SIZE_M)
-    total = tl.zeros((BLOCK_SIZE_M,), dtype=tl.float32)
-    for start in range(0, N, BLOCK_SIZE_N):
-        columns = start + tl.arange(0, BLOCK_SIZE_N)
+def NAME_kernel(a_ptr, x_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    rows = tl.program_id(axis=0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    total = tl.zeros((BLOCK_M,), dtype=tl.float32)
+    for start in range(0, N, BLOCK_N):
+        columns = start + tl.arange(0, BLOCK_N)
         mask = (rows[:, None] < M) & (columns < N)
         a = tl.load(a_ptr + rows[:, None] * N + columns, mask=mask, other=0.0)
         x = tl.load(x_ptr + columns, mask=columns < N, other=0.0)
@@ -43,7 +41,7 @@ def NAME_kernel(
 # The search space. The first is the default, which every speed-up is against.
 def get_NAME_kernel_autotune_config():
     return [
-        triton.Config({"BLOCK_SIZE_M": m, "BLOCK_SIZE_N": n})
+        triton.Config({"BLOCK_M": m, "BLOCK_N": n})
         for m in (16, 1, 4, 8, 64)
         for n in (16, 32, 64, 128, 256)
     ]
@@ -64,7 +62,7 @@ def arguments(M=256, N=1000, dtype=torch.float32):
 
 # How many programs are run; meta holds the configuration, the sizes and the arguments.
 def grid(meta):
-    return (triton.cdiv(meta["M"], meta["BLOCK_SIZE_M"]),)
+    return (triton.cdiv(meta["M"], meta["BLOCK_M"]),)
 
 
 # What the outputs should hold. It takes those of the kernel's parameters and sizes that it needs.
