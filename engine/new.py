@@ -17,50 +17,58 @@ _PROG = "engine.new"
 _DESCRIPTION = "Writes NAME.py with a working kernel for you to change."
 _EPILOG = "Exit status: 0 if the file was written, 2 for a mistake."
 
-_SKELETON = '''"""A vector plus a multiple of another: put a kernel of your own in its place."""
+_SKELETON = '''"""A matrix times a vector: put a kernel of your own in its place."""
 
 import torch
 import triton
 import triton.language as tl
 
 
-# Called like the file, with the ending "_kernel".
+# Any name will do where it is the only kernel in the file.
 @triton.jit
-def NAME_kernel(x_ptr, y_ptr, output_ptr, factor, n_elements, BLOCK_SIZE: tl.constexpr):
-    offsets = tl.program_id(axis=0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
-    mask = offsets < n_elements
-    x = tl.load(x_ptr + offsets, mask=mask)
-    y = tl.load(y_ptr + offsets, mask=mask)
-    tl.store(output_ptr + offsets, factor * x + y, mask=mask)
+def NAME_kernel(a_ptr, x_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    rows = tl.program_id(axis=0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    total = tl.zeros((BLOCK_M,), dtype=tl.float32)
+    for start in range(0, N, BLOCK_N):
+        columns = start + tl.arange(0, BLOCK_N)
+        mask = (rows[:, None] < M) & (columns < N)
+        a = tl.load(a_ptr + rows[:, None] * N + columns, mask=mask, other=0.0)
+        x = tl.load(x_ptr + columns, mask=columns < N, other=0.0)
+        total += tl.sum(a.to(tl.float32) * x.to(tl.float32), axis=1)
+    tl.store(y_ptr + rows, total, mask=rows < M)
 
 
-# What may be tried. The first is the default, which every speed-up is against.
+# The search space. The first is the default, which every speed-up is against.
 def get_NAME_kernel_autotune_config():
-    return [triton.Config({"BLOCK_SIZE": size}) for size in (1024, 16, 64, 256, 4096)]
+    return [
+        triton.Config({"BLOCK_M": m, "BLOCK_N": n})
+        for m in (16, 1, 4, 8, 64)
+        for n in (16, 32, 64, 128, 256)
+    ]
 
 
 # The value of each parameter of the kernel, by its name. The sizes that this function takes are
 # what --shape gives, and its defaults are the default shape. Random numbers start from a fixed
 # seed, and torch.empty is filled with NaN, so that nothing passes that the kernel did not write.
-def arguments(N=65536, dtype=torch.float32):
+def arguments(M=256, N=1000, dtype=torch.float32):
     return {
+        "a_ptr": torch.randn(M, N).to(dtype),
         "x_ptr": torch.randn(N).to(dtype),
-        "y_ptr": torch.randn(N).to(dtype),
-        "output_ptr": torch.empty(N, dtype=dtype),
-        "factor": 2.5,
-        "n_elements": N,
+        "y_ptr": torch.empty(M, dtype=dtype),
+        "M": M,
+        "N": N,
     }
 
 
 # How many programs are run; meta holds the configuration, the sizes and the arguments.
 def grid(meta):
-    return (triton.cdiv(meta["n_elements"], meta["BLOCK_SIZE"]),)
+    return (triton.cdiv(meta["M"], meta["BLOCK_M"]),)
 
 
 # What the outputs should hold. It takes those of the kernel's parameters and sizes that it needs.
 # Without it, outputs are compared with what Triton's interpreter computes, which takes longer.
-def reference(x_ptr, y_ptr, factor):
-    return {"output_ptr": factor * x_ptr + y_ptr}
+def reference(a_ptr, x_ptr):
+    return {"y_ptr": a_ptr.float() @ x_ptr.float()}
 '''
 
 
@@ -89,7 +97,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "name",
         metavar="NAME",
         type=_identifier,
-        help="name of the kernel and its file, such as axpy",
+        help="name of the kernel and its file, such as matvec",
     )
     return parser.parse(argv)
 

@@ -47,7 +47,7 @@ def listed_configs(file: KernelFile, known: Mapping[str, Any]) -> Listed:
         where = f"get_{file.name}_kernel_autotune_config"
         why = "which lists the configurations to try"
         found = call_by_name(file.path, file.required(where, why), known)
-    rows = [_tuned_values(file, entry) for entry in found]
+    rows = [_tuned_values(file, entry, known) for entry in found]
     configs = tuple(dict.fromkeys(rows))
     if not configs:
         raise UserError(f"{file.path} gives no configuration to try: give at least one")
@@ -80,11 +80,18 @@ def _keywords(tuner: Any) -> dict[str, Any]:
     return {n: v for n, v in tuner.nargs.items() if n in wanted and n not in positional}
 
 
-def _tuned_values(file: KernelFile, entry: Any) -> Config:
-    """The values of the kernel's own parameters."""
+def _tuned_values(file: KernelFile, entry: Any, known: Mapping[str, Any]) -> Config:
+    """The values of the kernel's own parameters.
+
+    A kernel may have a parameter num_stages, for which it takes the option of that name.
+    """
     names = file.function.arg_names
     values: dict[str, ParameterValue] = entry.kwargs
-    return Config({n: v for n, v in values.items() if n in names or n not in _GPU_OPTIONS})
+    lacking = {p.name for p in file.function.params if p.is_constexpr and not p.has_default}
+    lacking -= {*values, *known, *file.heuristics}
+    options = {n: v for n, v in vars(entry).items() if n in lacking}
+    kept = {n: v for n, v in values.items() if n in names or n not in _GPU_OPTIONS}
+    return Config({**kept, **options})
 
 
 def _check(file: KernelFile, config: Config, first: Config) -> None:
@@ -103,15 +110,23 @@ def _check(file: KernelFile, config: Config, first: Config) -> None:
 
 def _notes(where: str, found: Sequence[Any], rows: Sequence[Config], left: int) -> tuple[str, ...]:
     """What the user may wonder about: fewer configurations than the file lists, or only one."""
+    notes = []
     dropped = _dropped_options(found, rows)
     nothing = "so there is nothing to tune"
     if dropped:
-        return (
+        notes.append(
             f"{len(found) - left} of the {len(found)} configurations in {where} differ from others "
             f"only in {' and '.join(dropped)}, which have no effect on this board: "
-            f"{f'1 is left, {nothing}' if left == 1 else f'{left} are left'}",
+            f"{f'1 is left, {nothing}' if left == 1 else f'{left} are left'}"
         )
-    return (f"there is one configuration in {where}, {nothing}",) if left == 1 else ()
+    elif left == 1:
+        notes.append(f"there is one configuration in {where}, {nothing}")
+    if any(getattr(entry, "pre_hook", None) is not None for entry in found):
+        notes.append(
+            f"the pre_hook of configurations in {where} is not called: let the function arguments "
+            "do what it does"
+        )
+    return tuple(notes)
 
 
 def _dropped_options(found: Sequence[Any], rows: Sequence[Config]) -> list[str]:

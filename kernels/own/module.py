@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import inspect
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +20,12 @@ from foundation.errors import UserError
 __all__ = ["call_by_name", "import_file", "mistakes_of"]
 
 _MODULE_PREFIX = "own_kernel_"
+# What Triton, torch and its wheels for other devices say where there is none.
+_ASKS_FOR_GPU = re.compile(r"CUDA|cuda|NVIDIA|HIP|active drivers")
+_NO_GPU = (
+    "no GPU is used here, so make tensors without a device, and put what asks for one under "
+    'if __name__ == "__main__"'
+)
 
 
 class _Config(triton.Config):  # type: ignore[misc]  # Triton ships no types
@@ -79,7 +86,8 @@ def mistakes_of(path: Path, what: str) -> Iterator[None]:
         raise
     except (Exception, SystemExit) as error:
         last = traceback.format_exception_only(error)[-1].strip()
-        raise UserError(f"{path}{_line_in(path, error)} {what}: {last}") from error
+        advice = f": {_NO_GPU}" if _ASKS_FOR_GPU.search(last) else ""
+        raise UserError(f"{path}{_line_in(path, error)} {what}: {last}{advice}") from error
 
 
 def _line_in(path: Path, error: BaseException) -> str:

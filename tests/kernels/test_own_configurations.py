@@ -69,9 +69,9 @@ def space_of(tmp_path: Path):
             "and num_stages, which have no effect on this board: 2 are left",
         ),
         (
-            "[triton.Config({'BLOCK': 16, 'waves_per_eu': w}, pre_hook=h)"
-            " for w, h in ((0, None), (2, print))] + [triton.Config({'BLOCK': 32})]",
-            "1 of the 3 configurations in triton.autotune differ from others only in pre_hook "
+            "[triton.Config({'BLOCK': 16, 'waves_per_eu': w}, num_ctas=w) for w in (1, 2)]"
+            " + [triton.Config({'BLOCK': 32})]",
+            "1 of the 3 configurations in triton.autotune differ from others only in num_ctas "
             "and waves_per_eu, which have no effect on this board: 2 are left",
         ),
         (
@@ -82,6 +82,11 @@ def space_of(tmp_path: Path):
         (
             "[triton.Config({'BLOCK': 16})] * 2",
             "there is one configuration in triton.autotune, so there is nothing to tune",
+        ),
+        (
+            "[triton.Config({'BLOCK': b}, pre_hook=print) for b in (16, 32)]",
+            "the pre_hook of configurations in triton.autotune is not called: let the function "
+            "arguments do what it does",
         ),
         ("[triton.Config({'BLOCK': b}) for b in (16, 16, 32)]", None),
     ],
@@ -129,3 +134,20 @@ def test_a_pruning_function_may_take_arguments_by_keyword(space_of, prune) -> No
 def test_a_mistake_in_a_pruning_function(space_of) -> None:
     with pytest.raises(UserError, match="fails in prune_configs_by: KeyError: 'm'"):
         space_of("[triton.Config({'BLOCK': 16})]", "lambda configs, args, **more: more['m']")
+
+
+def test_a_parameter_called_like_an_option_takes_its_value(tmp_path) -> None:
+    """As Triton's softmax tutorial has one; what arguments gives counts more."""
+    configs = "[triton.Config({'BLOCK': 16}, num_stages=s) for s in (2, 3)]"
+    text = FILE.replace("CONFIGS", configs).replace("PRUNE", "None")
+    text = text.replace("BLOCK: tl.constexpr", "BLOCK: tl.constexpr, num_stages: tl.constexpr")
+    found = []
+    for given in ("", ", 'num_stages': 1"):
+        path = tmp_path / "copying.py"
+        path.write_text(text.replace(" GIVEN", given))
+        problem = make_problem(load_kernel(str(path)), {})
+        space = problem.space(load_board("emulated").info)
+        found += [problem.constants(config) for config in space.valid_configs()]
+    assert [(constants["BLOCK"], constants["num_stages"]) for constants in found] == [
+        (16, 2), (16, 3), (16, 1)
+    ]  # fmt: skip
