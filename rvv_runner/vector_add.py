@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import triton
@@ -29,8 +28,8 @@ _LIMIT_S = 60.0
 _REPEATS = 3
 
 
-@triton.jit  # type: ignore[untyped-decorator]  # Triton ships no types
-def vector_add_kernel(x_ptr: Any, y_ptr: Any, output_ptr: Any, BLOCK_SIZE: tl.constexpr) -> None:
+@triton.jit
+def vector_add_kernel(x_ptr, y_ptr, output_ptr, BLOCK_SIZE: tl.constexpr):
     """output[i] = x[i] + y[i] for each of the programs' BLOCK_SIZE elements."""
     offsets = tl.program_id(axis=0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
     tl.store(output_ptr + offsets, tl.load(x_ptr + offsets) + tl.load(y_ptr + offsets))
