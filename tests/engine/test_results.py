@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,19 @@ def test_the_summary_ranks_by_time_and_compares_with_the_default() -> None:
     assert summary.statuses == {"correct": 8, "runtime": 1}
     changes = [(change.name, change.ratio) for change in summary.changes]
     assert changes == [("cycles", 0.25), ("loads", 0.5)]
+    assert summary.estimated
+
+
+def test_the_six_counters_that_changed_most_are_kept() -> None:
+    before = {f"c{n}": 100.0 for n in range(8)}
+    after = {f"c{n}": 100.0 * 2 ** (n - 3) for n in range(8)}  # c3 is the same
+    summary = summarise([trial(0, 16, 0.4, **before), trial(1, 32, 0.1, **after)], DEFAULT)
+    assert [change.name for change in summary.changes] == ["c7", "c0", "c6", "c1", "c5", "c2"]
+
+
+def test_the_time_alone_makes_no_front() -> None:
+    trials = [replace(trial(0, 16, 0.4), values=(0.4,)), replace(trial(1, 32, 0.1), values=(0.1,))]
+    assert summarise(trials, DEFAULT).front == ()
 
 
 def test_without_the_default_there_is_no_speedup() -> None:
@@ -54,7 +68,9 @@ def test_without_the_default_there_is_no_speedup() -> None:
 
 
 def test_without_a_correct_trial_there_is_no_winner() -> None:
-    assert summarise([trial(0, 16, None)], DEFAULT).winner is None
+    summary = summarise([trial(0, 16, None)], DEFAULT)
+    assert summary.winner is None
+    assert not summary.estimated
 
 
 def test_a_progress_line_has_a_field_for_all_that_is_known() -> None:
@@ -123,7 +139,7 @@ def test_a_build_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
                 raise RuntimeError("killed here")
             write_provenance(folder, {"key": "key"})
 
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="killed here"):
         build(fails=True)
     assert store.find("k", "16_8", "key") is None
     assert list((tmp_path / "k").iterdir()) == []
@@ -143,5 +159,5 @@ def test_the_first_reason_of_each_failure_is_told() -> None:
         StoredTrial(number, DEFAULT, "wrong", None, {"reason": reason})
         for number, reason in enumerate(("c[3] is 1 and should be 2", "another"))
     ]
-    reasons = summarise(failed, DEFAULT).first_reasons
+    reasons = summarise([trial(2, 16, 0.1), trial(3, 8, None), *failed], DEFAULT).first_reasons
     assert reasons == {"wrong": f"c[3] is 1 and should be 2 ({DEFAULT})"}
