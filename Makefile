@@ -1,12 +1,13 @@
 # Every target sets the machine up first; ./setup.sh does only what is missing.
 
 PYTHON := .venv/bin/python
-# In the foreground, so that Ctrl-C reaches the command.
-LIMIT := timeout --foreground --kill-after=20
+# Seconds, and a command that has to end within them.
+LIMIT := ./tests/within.sh
 
-# Tests that compile and run kernels, on every core; the others start boards and clusters of their
-# own, and measure.
-SIDE_BY_SIDE := tests/triton_rvv tests/kernels tests/launchers tests/search_spaces
+# On every core, the tests of a file on one of them. No test begins after so many seconds, and one
+# takes 300 at most: its limit in pyproject.toml.
+PYTEST := $(PYTHON) -m pytest -n auto --dist loadfile --no-loadscope-reorder --session-timeout 1200
+TESTS_LIMIT_S := 1560
 
 .PHONY: tune tune-all test test-slow test-triton-versions bench setup clean
 
@@ -23,13 +24,12 @@ test:
 	$(LIMIT) 60 $(PYTHON) -m ruff check
 	$(LIMIT) 60 $(PYTHON) -m ruff format --check
 	$(LIMIT) 300 $(PYTHON) -m mypy
-	$(LIMIT) 1200 $(PYTHON) -m pytest -n auto --dist loadfile $(SIDE_BY_SIDE)
-	$(LIMIT) 1200 $(PYTHON) -m pytest $(addprefix --ignore=,$(SIDE_BY_SIDE))
+	$(LIMIT) $(TESTS_LIMIT_S) $(PYTEST)
 
 # What takes minutes each, such as a link that is cut for one.
 test-slow:
 	@./setup.sh test
-	$(LIMIT) 900 $(PYTHON) -m pytest -m slow
+	$(LIMIT) $(TESTS_LIMIT_S) $(PYTEST) -m slow
 
 # The compiler's tests with the oldest Triton that it takes, with the pinned one and with the newest.
 test-triton-versions:

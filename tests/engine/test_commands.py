@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -157,7 +157,7 @@ def test_arguments_larger_than_memory_are_refused() -> None:
         make_problem(load_kernel("matmul"), shape)
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(100)
 @pytest.mark.parametrize("arguments", ["--help", "matmull"])
 @pytest.mark.parametrize("command", ["tune", "measure"])
 def test_help_and_a_mistyped_kernel_wait_for_no_heavy_import(command: str, arguments: str) -> None:
@@ -171,7 +171,7 @@ def test_help_and_a_mistyped_kernel_wait_for_no_heavy_import(command: str, argum
         [sys.executable, "-c", script, arguments],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=90,
         check=False,
     )
     assert done.returncode == (0 if arguments == "--help" else 2)
@@ -193,16 +193,17 @@ def test_make_tune_and_the_bare_command_work_on_one_study() -> None:
     assert tune._requests(tune._parse(line.split())) == tune._requests(tune._parse(["matmul"]))
 
 
-@pytest.mark.timeout(60)
-def test_the_command_line_answers_within_a_second() -> None:
-    def wall_s() -> float:
-        start_s = time.monotonic()
-        subprocess.run(
-            [sys.executable, "-m", "engine.tune", "--help"],
-            capture_output=True,
-            timeout=30,
-            check=True,
-        )
-        return time.monotonic() - start_s
+@pytest.mark.timeout(100)
+def test_the_command_line_answers_with_less_than_a_second_of_work() -> None:
+    def work_s() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
 
-    assert min(wall_s() for _ in range(3)) < 1.0
+    before_s = work_s()
+    subprocess.run(
+        [sys.executable, "-m", "engine.tune", "--help"],
+        capture_output=True,
+        timeout=90,
+        check=True,
+    )
+    assert 0 < work_s() - before_s < 1.0

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +12,7 @@ import optuna
 import pytest
 from search_helpers import IDENTITY, SPACE, time_of
 
+from engine import tune
 from engine.results.front import front_lines
 from engine.run.summary import summarise
 from engine.search import Search
@@ -183,11 +181,16 @@ def test_the_front_is_printed_with_what_it_is_over_the_default() -> None:
     )
 
 
-def test_the_command_finds_a_front_and_measures_nothing_twice(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("ray_for_tests")
+def test_the_command_finds_a_front_and_measures_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     storage = f"sqlite:///{tmp_path / 't.db'}"
-    done = tune(tmp_path, "--objective", "time_s,code_bytes", "--storage", storage, "--json")
-    assert done.returncode == 0, done.stderr
-    record = json.loads(done.stdout)
+    command = ["matmul", "--shape", "M=32,N=64,K=32", "--trials", "8"]
+    command += ["--objective", "time_s,code_bytes", "--storage", storage, "--json"]
+    assert tune.main(command) == 0
+    record = json.loads(capsys.readouterr().out)
     found = [(trial["time_s"], trial["code_bytes"]) for trial in record["front"]]
     study = optuna.load_study(study_name=record["study"], storage=storage)
     assert study.metric_names == list(BOTH)
@@ -195,25 +198,12 @@ def test_the_command_finds_a_front_and_measures_nothing_twice(tmp_path: Path) ->
     assert found[0][0] == record["winner"]["time_s"]
     for trial in record["front"]:
         assert 0 < trial["code_bytes"] < Path(tmp_path, trial["elf_path"]).stat().st_size / 10
-    again = tune(tmp_path, "--objective", "time_s,code_bytes", "--storage", storage, "--json")
-    assert json.loads(again.stdout)["measured_in_this_run"] == 0
-    assert json.loads(again.stdout)["front"] == record["front"]
+    assert tune.main(command) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["measured_in_this_run"] == 0
+    assert again["front"] == record["front"]
 
 
-def test_convergence_of_the_time_does_not_end_the_search_for_a_front(tmp_path: Path) -> None:
-    done = tune(tmp_path, "--objective", "time_s,code_bytes", "--until", "converged")
-    assert done.returncode == 2
-    assert "--until converged looks at the time alone" in done.stderr
-
-
-def tune(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "engine.tune", "matmul", "--shape", "M=32,N=64,K=32"]
-    return subprocess.run(
-        [*command, "--trials", "8", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+def test_convergence_of_the_time_does_not_end_the_search_for_a_front() -> None:
+    with pytest.raises(UserError, match=r"^--until converged looks at the time alone"):
+        tune.main(["matmul", "--objective", "time_s,code_bytes", "--until", "converged"])

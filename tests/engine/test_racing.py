@@ -76,6 +76,20 @@ def test_noise_from_job_to_job_counts() -> None:
     assert np.mean(far) < 2.5
 
 
+@pytest.mark.parametrize(("gap", "runs"), [(0.12, 5), (0.17, 4), (0.19, 2)])
+def test_a_gap_of_two_and_a_half_standard_errors_settles_it(gap: float, runs: int) -> None:
+    """Five jobs, each 5% off the next, against one, then two: errors of 0.072 and 0.055."""
+    race = Race(10)
+    jobs_s = [1.0, math.exp(0.05), 1.0, math.exp(0.05), 1.0]
+    race.learn([time_s * part for time_s in jobs_s for part in (0.999, 1.001)])
+    alike_s = [math.exp(gap) * (1 + n * 1e-6) for n in range(5)]
+    times_s = iter(alike_s)
+    measured = race.measure(
+        lambda count: Measurement("correct", tuple(next(times_s) for _ in range(count)))
+    )
+    assert len(measured.times_s) == runs
+
+
 def test_a_board_that_repeats_itself_is_noticed() -> None:
     race = Race(10)
     race.learn((1.0,) * 10)
@@ -110,6 +124,7 @@ def test_noise_is_neither_a_wild_run_nor_a_drift() -> None:
     quiet = np.exp(0.01 * rng.normal(size=400) + np.linspace(0, 0.5, 400))
     quiet[::50] *= 10
     assert noise_of([quiet.tolist()]) == pytest.approx(0.01, rel=0.25)
+    assert noise_of([np.exp(0.01 * rng.normal(size=4000))]) == pytest.approx(0.01, rel=0.04)
     assert noise_of([(1.0,), ()]) == 0.0
 
 

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,7 @@ def test_the_summary_ranks_by_time_and_compares_with_the_default() -> None:
         ("tlb_miss", 0.96, -100),
         ("gone", 0.0, -50),
     ]
+    assert summary.estimated
 
 
 def test_events_cost_what_the_table_of_the_core_says() -> None:
@@ -73,6 +75,11 @@ def test_events_cost_what_the_table_of_the_core_says() -> None:
     assert event_costs("host") == {}
 
 
+def test_the_time_alone_makes_no_front() -> None:
+    trials = [replace(trial(0, 16, 0.4), values=(0.4,)), replace(trial(1, 32, 0.1), values=(0.1,))]
+    assert summarise(trials, DEFAULT).front == ()
+
+
 def test_without_the_default_there_is_no_speedup() -> None:
     summary = summarise([trial(0, 32, 0.1, cycles=3)], DEFAULT)
     assert summary.winner is not None
@@ -81,7 +88,9 @@ def test_without_the_default_there_is_no_speedup() -> None:
 
 
 def test_without_a_correct_trial_there_is_no_winner() -> None:
-    assert summarise([trial(0, 16, None)], DEFAULT).winner is None
+    summary = summarise([trial(0, 16, None)], DEFAULT)
+    assert summary.winner is None
+    assert not summary.estimated
 
 
 def test_a_progress_line_has_a_field_for_all_that_is_known() -> None:
@@ -211,7 +220,7 @@ def test_a_build_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
                 raise RuntimeError("killed here")
             write_provenance(folder, {"key": "key"})
 
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="killed here"):
         build(fails=True)
     assert store.find("k", "16_8", "key") is None
     assert list((tmp_path / "k").iterdir()) == []
@@ -231,5 +240,5 @@ def test_the_first_reason_of_each_failure_is_told() -> None:
         StoredTrial(number, DEFAULT, "wrong", None, {"reason": reason})
         for number, reason in enumerate(("c[3] is 1 and should be 2", "another"))
     ]
-    reasons = summarise(failed, DEFAULT).first_reasons
+    reasons = summarise([trial(2, 16, 0.1), trial(3, 8, None), *failed], DEFAULT).first_reasons
     assert reasons == {"wrong": f"c[3] is 1 and should be 2 ({DEFAULT})"}

@@ -80,9 +80,7 @@ def test_killed_tuners_lose_nothing_and_repeat_nothing(storage: str, rounds: int
         process = tuner(storage)
         printed = lines_until_killed(process, count)
         told += [line for line in printed if line != "open"]
-    start = time.perf_counter()
     search = search_in(storage)
-    assert time.perf_counter() - start < 5
     assert len(told) == len(set(told)) > 4 * rounds
     stored = {str(trial.config) for trial in search.trials()}
     assert stored >= set(told)
@@ -119,14 +117,13 @@ def test_a_line_torn_while_others_write_is_cut_off(tmp_path: Path) -> None:
     assert search_in(str(path)).tried == 6
 
 
+@pytest.mark.timeout(25)  # Optuna would wait for 30 s
 def test_optunas_lock_left_behind_delays_nobody(tmp_path: Path) -> None:
     path = tmp_path / "t.journal"
     list(run(search_in(str(path)), 3))
     Path(f"{path}.lock").symlink_to(path)
-    start = time.perf_counter()
     search = search_in(str(path))
     list(run(search, 6))
-    assert time.perf_counter() - start < 5
     assert search.tried == 6
 
 

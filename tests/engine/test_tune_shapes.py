@@ -3,60 +3,63 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from statistics import geometric_mean
+from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.timeout(200)
+from engine import measure, tune
+
+pytestmark = [pytest.mark.timeout(200), pytest.mark.usefixtures("ray_for_tests")]
+
+Command = Callable[..., tuple[Any, str]]
 
 
-def command(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", f"engine.{program}", "vector_add", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done
+@pytest.fixture
+def command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    """Runs a command in a folder of the test's; its JSON, and what it said meanwhile."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(main: Callable[[list[str]], int], *arguments: str) -> tuple[Any, str]:
+        assert main(["vector_add", *arguments, "--json"]) == 0
+        printed = capsys.readouterr()
+        return json.loads(printed.out), printed.err
+
+    return run
 
 
-def test_the_second_shape_begins_with_what_the_first_found(tmp_path: Path) -> None:
+def test_the_second_shape_begins_with_what_the_first_found(command: Command) -> None:
     shapes = ["--shape", "N=2048", "--shape", "N=4096"]
-    done = command(tmp_path, "tune", *shapes, "--trials", "6", "--json")
-    first, second = json.loads(done.stdout)["results"]
+    record, progress = command(tune.main, *shapes, "--trials", "6")
+    first, second = record["results"]
     assert first["shape"] == {"N": 2048}
     assert first["warm_started_from"] is None
     assert second["shape"] == {"N": 4096}
     assert second["warm_started_from"] == first["study"]
-    asked = [line for line in done.stderr.splitlines() if line.startswith("trial=")][6:]
+    asked = [line for line in progress.splitlines() if line.startswith("trial=")][6:]
     configs = [dict(field.split("=", 1) for field in line.split("\t"))["config"] for line in asked]
     best = next(t for t in first["best"] if t["config"] != first["default"]["config"])
     assert configs[1] == f"BLOCK_SIZE={best['config']['BLOCK_SIZE']}"
 
 
-def test_together_they_are_one_study_with_one_winner(tmp_path: Path) -> None:
+def test_together_they_are_one_study_with_one_winner(command: Command) -> None:
     shapes = ["--shape", "N=2048", "--shape", "N=4096", "--together"]
-    done = command(tmp_path, "tune", *shapes, "--trials", "4", "--json")
-    record = json.loads(done.stdout)
+    record, _ = command(tune.main, *shapes, "--trials", "4")
     winner = record["winner"]
     assert [entry["shape"] for entry in record["shapes"]] == [{"N": 2048}, {"N": 4096}]
     times_s = [entry["winner_s"] for entry in record["shapes"]]
     assert winner["time_s"] == pytest.approx(geometric_mean(times_s))
     assert winner["time_s"] <= record["default"]["time_s"]
     config = f"BLOCK_SIZE={winner['config']['BLOCK_SIZE']}"
-    alone = command(tmp_path, "measure", "--shape", "N=4096", "--config", config, "--json")
-    assert json.loads(alone.stdout)["times_s"] == [times_s[1]]
+    alone, _ = command(measure.main, "--shape", "N=4096", "--config", config)
+    assert alone["times_s"] == [times_s[1]]
 
     swapped = ["--shape", "N=4096", "--shape", "N=2048", "--together"]
-    again = json.loads(command(tmp_path, "tune", *swapped, "--trials", "4", "--json").stdout)
+    again, _ = command(tune.main, *swapped, "--trials", "4")
     assert again["study"] == record["study"]
     assert again["measured_in_this_run"] == 0
     assert again["shapes"] == record["shapes"]

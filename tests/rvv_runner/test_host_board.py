@@ -101,7 +101,6 @@ def test_a_program_that_sleeps_disturbs_nobody():
     watch = HostWatch(max(os.sched_getaffinity(0)))
     subprocess.run(["sleep", "0.2"], check=True)
     watch.stop()
-    assert watch.conditions["preemptions"] <= 2
     assert "took its core" not in watch.doubt
 
 

@@ -6,10 +6,12 @@ import pytest
 
 from rvv_runner.perf import (
     Count,
+    SymbolSamples,
     counts_of_one_run,
     event_argument,
     parse_evlist,
     parse_report,
+    parse_reports,
     parse_stat_csv,
     parse_stat_json,
 )
@@ -99,6 +101,11 @@ def test_what_holds_no_counts_gives_none(text):
     assert parse_stat_json(text) == {}
 
 
+def test_a_line_of_five_fields_is_a_count_and_one_without_its_share_is_not_whole():
+    counts = parse_stat_csv("7;;r22;9;100.00\n8;;r39;9;\n9;;r3a;9\n")
+    assert counts == {"r22": Count("r22", 7, 100), "r39": Count("r39", 8, 0)}
+
+
 def test_one_run_is_the_difference_of_whole_counts():
     without = parse_stat_csv("100;;r22;9;100.00;;\n50;;r39;9;100.00;;\n7;;r3a;9;100.00;;\n")
     with_one = parse_stat_csv("260;;r22;9;100.00;;\n80;;r39;5;55.00;;\n7;;r3a;9;100.00;;\n")
@@ -106,7 +113,7 @@ def test_one_run_is_the_difference_of_whole_counts():
 
 
 def test_a_sampled_event_that_perf_replaced_is_seen():
-    (event,) = parse_evlist(EVLIST_6_1)
+    (event,) = parse_evlist(EVLIST_6_1 + "# Tip: use 'perf evlist -F'\nno attributes\n")
     assert event.name == "cpu-clock"
     assert event.attributes["type"] == "1"
     assert event.attributes["sample_freq"] == "4000"
@@ -121,6 +128,24 @@ def test_samples_by_symbol_are_read():
         250000,
     )
     assert kernel.symbol == "up_write"
+
+
+def test_a_symbol_may_hold_commas_and_other_lines_are_passed_over():
+    (line,) = parse_report(" 12.34% , 3 , 7 ,[.] std::pair<int, long>::get\n 99.00%\na,b,c,d\n")
+    assert line == SymbolSamples("std::pair<int, long>::get", 12.34, 3, 7)
+
+
+def test_each_event_of_a_recording_has_its_samples():
+    text = (
+        "# To display the perf.data header info, please use --header\n"
+        "# Samples: 3K of event 'r22:u'\n# Event count (approx.): 3\n"
+        " 60.00% , 6 , 60 ,[.] main\n 40.00% , 4 , 40 ,[.] exit\n\n"
+        "# Samples: 1  of event 'cycles'\n 100.00% , 1 , 9 ,[k] idle\n"
+    )
+    assert parse_reports(text) == {
+        "r22": [SymbolSamples("main", 60, 6, 60), SymbolSamples("exit", 40, 4, 40)],
+        "cycles": [SymbolSamples("idle", 100, 1, 9)],
+    }
 
 
 def test_board_files_name_events_by_code_or_by_perfs_name():

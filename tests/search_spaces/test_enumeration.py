@@ -100,13 +100,13 @@ def test_order_is_what_numbers_have_and_names_have_not_unless_it_is_said() -> No
     assert distances[layouts[0]] == pytest.approx(distances[layouts[1]])
 
 
-def test_millions_of_combinations_take_a_moment() -> None:
+def test_millions_of_combinations_take_little_work() -> None:
     parameters = tuple(Parameter(f"P{p}", tuple(2**e for e in range(10))) for p in range(7))
     fits = Rule("fits", "it does not fit", lambda c: c["P0"] * c["P1"] * c["P2"] <= 64)
     equal = Rule("equal", "they differ", lambda c: c["P3"] == c["P4"])
-    start_s = time.perf_counter()
+    start_s = time.process_time()
     census = take_census(SearchSpace(parameters, (fits, equal)))
-    assert time.perf_counter() - start_s < 5
+    assert time.process_time() - start_s < 5
     triples = sum(a + b + c <= 6 for a in range(10) for b in range(10) for c in range(10))
     assert census.valid == len(census.ranks) == triples * 10 * 100
     assert census.combinations == 10**7

@@ -9,7 +9,7 @@ from pathlib import Path
 
 __all__ = ["FAKE_PYTHON", "RUN_TIMEOUT_S", "Machine"]
 
-RUN_TIMEOUT_S = 20
+RUN_TIMEOUT_S = 60
 
 
 # Stands for the system's Python and for the one of the environment; notes every call.

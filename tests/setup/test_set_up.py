@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from fake_machine import RUN_TIMEOUT_S, Machine
 
@@ -108,10 +110,23 @@ def test_a_board_that_fails_stops_set_up_each_time(machine: Machine) -> None:
 
 
 def test_two_at_once_do_the_work_once(machine: Machine) -> None:
-    machine.environment["WHEN_PIP_RUNS"] = "sleep 0.5"
+    go = machine.folder / "go"
+    machine.environment["WHEN_PIP_RUNS"] = f"until [ -e '{go}' ]; do sleep 0.05; done"
     processes = [machine.start(), machine.start()]
-    outputs = [process.communicate(timeout=RUN_TIMEOUT_S)[1] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0]
+    outputs = [""] * 2
+
+    def read(number: int) -> None:
+        for line in processes[number].stderr:
+            outputs[number] += line
+            if "waiting for another set-up of this folder" in line:
+                go.touch()
+
+    readers = [threading.Thread(target=read, args=(number,)) for number in range(2)]
+    for reader in readers:
+        reader.start()
+    for reader, process in zip(readers, processes, strict=True):
+        reader.join(RUN_TIMEOUT_S)
+        assert process.wait(RUN_TIMEOUT_S) == 0
     assert sum("waiting for another set-up of this folder" in output for output in outputs) == 1
     calls = machine.calls()
     assert calls.count(MAKE_VENV) == 1

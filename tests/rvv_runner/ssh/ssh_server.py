@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import getpass
 import os
+import secrets
 import selectors
 import shutil
 import signal
@@ -17,7 +18,7 @@ from pathlib import Path
 
 __all__ = ["Proxy", "SshServer", "make_key"]
 
-START_TIMEOUT_S = 10.0
+START_TIMEOUT_S = 60.0
 _CONFIG = """
 Port {port}
 ListenAddress {address}
@@ -41,8 +42,11 @@ def make_key(path: Path, kind: str = "ed25519") -> None:
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        return int(sock.getsockname()[1])
+    """One that the system gives to no connection, so that it is free again after a restart."""
+    while True:
+        port = 20_000 + secrets.randbelow(12_000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 class SshServer:

@@ -1,0 +1,109 @@
+"""A study that an earlier version stored: it is found, read, resumed and begun from as before.
+
+`recorded/vector_add.journal` is what `engine.tune vector_add --shape N=1000 --trials 5 --storage
+vector_add.journal` left at commit f057d85. Its name ends in a digest of that day's compiler, so it
+is opened with the identity that it holds.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pandas
+import pytest
+
+from engine import export
+from engine.search import Search
+from engine.study.history import history_of
+from engine.study.storage import StudyIdentity, open_study
+from engine.winners.stored import stored_winners
+from foundation.config import Config
+from kernels.registry import load_kernel, make_problem
+from rvv_runner.devices import load_board
+from search_spaces.space import SearchSpace
+
+pytestmark = pytest.mark.timeout(120)
+
+RECORDED = Path(__file__).with_name("recorded") / "vector_add.journal"
+IDENTITY = StudyIdentity(
+    kernel="vector_add",
+    shape={"N": 1000},
+    dtype="fp32",
+    device="emulated:x60",
+    sampler="auto",
+    made_with={
+        "board model": "emulated-x60-vlen256-model-09095549",
+        "compiler": "7dcf92ff7befa96a",
+        "kernel source": "e78c4f2b21daf31b",
+    },
+)
+NAME = "vector_add-N1000-fp32-emulated:x60-auto-ec907bd8"
+# By BLOCK_SIZE, in the order of trying.
+TIMES_S = {
+    1024: 2.022875e-06,
+    8: 2.594375e-06,
+    64: 9.210625e-07,
+    256: 1.153375e-06,
+    32: 1.3304374999999999e-06,
+}
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> str:
+    return str(shutil.copy(RECORDED, tmp_path))
+
+
+@pytest.fixture(scope="module")
+def space() -> SearchSpace:
+    problem = make_problem(load_kernel("vector_add"), {"N": 1000})
+    return problem.space(load_board("emulated").info)
+
+
+def times_s(search: Search) -> dict[int, float | None]:
+    return {int(trial.config["BLOCK_SIZE"]): trial.time_s for trial in search.trials()}
+
+
+def test_it_is_found_under_its_name_and_resumed(storage: str, space: SearchSpace) -> None:
+    assert IDENTITY.name == NAME
+    search = Search(space, "auto", 0, open_study(storage, IDENTITY, space))
+    assert times_s(search) == TIMES_S
+    assert search.best() == ({"BLOCK_SIZE": 64}, TIMES_S[64])
+    assert search.default_time_s == TIMES_S[1024]
+    rest = []
+    while (config := search.ask()) is not None:
+        search.tell(config, 1.0)
+        rest.append(config)
+    assert len(rest) == search.size - 5
+    assert {int(config["BLOCK_SIZE"]) for config in rest}.isdisjoint(TIMES_S)
+    again = Search(space, "auto", 0, open_study(storage, IDENTITY, space))
+    assert times_s(again) == {**TIMES_S, **{int(config["BLOCK_SIZE"]): 1.0 for config in rest}}
+
+
+def test_its_winner_is_read(storage: str) -> None:
+    (winner,) = stored_winners(storage)
+    assert (winner.study, winner.made_with) == (NAME, IDENTITY.made_with)
+    assert (winner.kernel, winner.shape, winner.dtype) == ("vector_add", {"N": 1000}, "fp32")
+    assert (winner.config, winner.time_s) == ({"BLOCK_SIZE": 64}, TIMES_S[64])
+    assert winner.estimated
+    assert winner.times_s == {Config({"BLOCK_SIZE": b}): t for b, t in TIMES_S.items()}
+
+
+def test_it_is_exported_with_its_counters(storage: str, tmp_path: Path) -> None:
+    assert export.main(["--storage", storage, "--out", str(tmp_path / "out")]) == 0
+    table = pandas.read_csv(tmp_path / "out" / NAME / "trials.csv")
+    assert dict(zip(table["BLOCK_SIZE"], table["time_s"], strict=True)) == TIMES_S
+    cycles = dict(zip(table["BLOCK_SIZE"], table["counter.u_mode_cycle"], strict=True))
+    assert (cycles[64], cycles[1024]) == (1473.7, 3236.6)
+
+
+def test_another_study_is_warm_started_from_it(storage: str, space: SearchSpace) -> None:
+    today = replace(IDENTITY, made_with={**IDENTITY.made_with, "compiler": "another"})
+    assert today.has_other_toolchain(NAME)
+    stored = open_study(storage, today, space)
+    past = history_of(stored, today)
+    assert past is not None
+    assert past.name == NAME
+    search = Search(space, "auto", 0, stored, past.trials)
+    assert [search.ask(), search.ask()] == [space.default, {"BLOCK_SIZE": 64}]
