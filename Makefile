@@ -9,6 +9,9 @@ LIMIT := ./tests/within.sh
 PYTEST := $(PYTHON) -m pytest -n auto --dist loadfile --no-loadscope-reorder --session-timeout 1200
 TESTS_LIMIT_S := 1560
 
+# Modules of one name, which mypy checks one at a time.
+CONFTESTS = $(shell find tests -name conftest.py)
+
 .PHONY: tune tune-all test test-slow test-triton-versions bench setup clean
 
 # The main job on the emulated board; ARGS="--trials 20" adds arguments.
@@ -24,6 +27,7 @@ test:
 	$(LIMIT) 60 $(PYTHON) -m ruff check
 	$(LIMIT) 60 $(PYTHON) -m ruff format --check
 	$(LIMIT) 300 $(PYTHON) -m mypy
+	@set -e; for file in $(CONFTESTS); do $(LIMIT) 60 $(PYTHON) -m mypy $$file; done
 	$(LIMIT) $(TESTS_LIMIT_S) $(PYTEST)
 
 # What takes minutes each, such as a link that is cut for one.

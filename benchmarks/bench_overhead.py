@@ -17,7 +17,7 @@ from pathlib import Path
 
 from engine.workers.artifacts import ArtifactStore
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
-from kernels.registry import load_kernel
+from kernels.registry import load_kernel, make_problem
 from rvv_runner.board_file import BoardFile, SshSettings, read_board_file
 from rvv_runner.measurement import Artifact
 from rvv_runner.ssh.board import SshBoard
@@ -76,10 +76,10 @@ def ssh_board(folder: Path) -> Iterator[BoardFile]:
 
 
 def build(folder: Path) -> Artifact:
-    spec = load_kernel("vector_add")
+    problem = make_problem(load_kernel("vector_add"), {"N": 1024})
     store = ArtifactStore(folder)
-    request = BuildRequest(spec.name, {"N": 1024}, "fp32", RVVTarget(), store)
-    built = KernelBuilder(request).build(spec.default_config)
+    request = BuildRequest("vector_add", problem.shape, problem.dtype, RVVTarget(), store)
+    built = KernelBuilder(request).build(problem.default_config)
     assert isinstance(built, Artifact), built
     return built
 

@@ -15,6 +15,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from made_up_spaces import Table, blocks
@@ -95,7 +96,7 @@ def raced(board: NoisyBoard, search: Search, trials: int, seed: int) -> Result:
     for _ in range(trials):
         config = search.ask()
         assert config is not None
-        measurement = race.measure(lambda runs, config=config: board.measure(config, runs))
+        measurement = race.measure(partial(board.measure, config))
         race.learn(measurement.times_s)
         search.tell(config, measurement.time_s, attributes={"times_s": measurement.times_s})
     tried = search.trials()

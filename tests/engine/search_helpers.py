@@ -39,8 +39,9 @@ SPACE = SearchSpace(
 
 def time_of(config: Config) -> float:
     """Fastest at ROWS=8, COLUMNS=16, UNROLLED, ORDER=blocks."""
-    distance = (math.log2(config["ROWS"]) - 3) ** 2 + (math.log2(config["COLUMNS"]) - 4) ** 2
-    order = {"rows": 2, "columns": 1, "blocks": 0}[config["ORDER"]]
+    rows, columns = math.log2(float(config["ROWS"])), math.log2(float(config["COLUMNS"]))
+    distance = (rows - 3) ** 2 + (columns - 4) ** 2
+    order = {"rows": 2, "columns": 1, "blocks": 0}[str(config["ORDER"])]
     return 1e-3 * (1 + distance + order + (not config["UNROLLED"]))
 
 
@@ -55,7 +56,7 @@ def _tune_until_killed(storage: str, sampler: str, in_flight: int) -> None:
     """Print each configuration once it is told; two are open at any time."""
     search = Search(SPACE, sampler, 0, open_study(storage, IDENTITY, SPACE))
     print("open", flush=True)
-    pending = []
+    pending: list[Config] = []
     while True:
         while len(pending) < in_flight and (config := search.ask()) is not None:
             pending.append(config)

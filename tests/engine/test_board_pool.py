@@ -14,6 +14,7 @@ import pytest
 from fakes import FakeBoard
 
 from engine.results.progress import LineProgress, LiveProgress
+from engine.run.events import Event
 from engine.workers.board_events import BoardBack, BoardEvent, BoardNote, BoardTakenOut
 from engine.workers.board_pool import BoardPool, BoardSource
 from rvv_runner.board import BoardError
@@ -97,7 +98,7 @@ def test_a_run_without_any_board_ends_with_every_reason(tmp_path: Path) -> None:
 
 
 def test_what_becomes_of_boards_is_a_line_each_and_said_on_a_terminal() -> None:
-    events = [
+    events: list[Event] = [
         BoardNote("a", "times only,\nno counters"),
         BoardTakenOut("a", "it is\ttaken"),
         BoardBack("a"),

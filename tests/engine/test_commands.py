@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from engine import measure, tune
+import engine.tune as tune_command
+from engine import measure
 from foundation.command_line import run_command
 from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
@@ -124,7 +125,7 @@ MISTAKES = [
     ),
 ]
 VALUE = re.compile("--[a-z-]+: ")
-COMMANDS = {"tune": tune.main, "measure": measure.main}
+COMMANDS = {"tune": tune_command.main, "measure": measure.main}
 
 
 @pytest.mark.timeout(60)
@@ -180,7 +181,7 @@ def test_help_and_a_mistyped_kernel_wait_for_no_heavy_import(command: str, argum
 
 def test_help_says_what_an_objective_is(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        tune.main(["--help"])
+        tune_command.main(["--help"])
     said = " ".join(capsys.readouterr().out.split())
     assert (
         "--objective NAMES what is minimised: time_s for the time alone, or time_s,code_by" in said
@@ -190,7 +191,9 @@ def test_help_says_what_an_objective_is(capsys: pytest.CaptureFixture[str]) -> N
 def test_make_tune_and_the_bare_command_work_on_one_study() -> None:
     makefile = (Path(__file__).parents[2] / "Makefile").read_text()
     (line,) = re.findall(r"-m engine\.tune (.*) \$\(ARGS\)", makefile)
-    assert tune._requests(tune._parse(line.split())) == tune._requests(tune._parse(["matmul"]))
+    assert tune_command._requests(tune_command._parse(line.split())) == tune_command._requests(
+        tune_command._parse(["matmul"])
+    )
 
 
 @pytest.mark.timeout(100)

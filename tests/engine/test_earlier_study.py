@@ -18,7 +18,7 @@ from engine import export
 from engine.search import Search
 from engine.study.history import history_of
 from engine.study.storage import StudyIdentity, open_study
-from engine.winners.stored import stored_winners
+from engine.winners.stored import stored_studies
 from foundation.config import Config
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.devices import load_board
@@ -82,7 +82,9 @@ def test_it_is_found_under_its_name_and_resumed(storage: str, space: SearchSpace
 
 
 def test_its_winner_is_read(storage: str) -> None:
-    (winner,) = stored_winners(storage)
+    (study,) = stored_studies(storage)
+    winner = study.winner(None)
+    assert winner is not None
     assert (winner.study, winner.made_with) == (NAME, IDENTITY.made_with)
     assert (winner.kernel, winner.shape, winner.dtype) == ("vector_add", {"N": 1000}, "fp32")
     assert (winner.config, winner.time_s) == ({"BLOCK_SIZE": 64}, TIMES_S[64])

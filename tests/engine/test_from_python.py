@@ -12,11 +12,12 @@ import sys
 import threading
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import engine
-from engine import tune
+import engine.tune as tune_command
 from engine.results.shown import ShownResult
 from engine.run.events import Event, RunEnded, TrialFinished
 from engine.run.tuning import TuningResult
@@ -99,7 +100,7 @@ def test_it_is_callable_however_it_was_imported(script: str) -> None:
 
 
 def test_it_has_every_argument_of_the_command_with_its_default() -> None:
-    typed = vars(tune._parse(["matmul"]))
+    typed = vars(tune_command._parse(["matmul"]))
     ours = inspect.signature(engine.tune).parameters
     # These the command writes in another way.
     assert (typed["shape"], ours["shape"].default) == ([], None)
@@ -114,7 +115,7 @@ def test_it_has_every_argument_of_the_command_with_its_default() -> None:
 
 
 def test_the_module_travels_to_other_processes() -> None:
-    assert pickle.loads(pickle.dumps(engine.tune)) is tune
+    assert pickle.loads(pickle.dumps(engine.tune)) is tune_command
 
 
 def test_several_shapes_are_one_study(in_folder: None) -> None:
@@ -165,16 +166,16 @@ MISTAKES = [
     ),
     (
         {"objective": "time_s,code_bytes", "sampler": "tpe"},
-        "the sampler tpe looks at the time alone: with several objectives choose one of ",
+        "the sampler tpe minimises the time alone: for several objectives choose one of ",
     ),
-    ({"jobs": 0}, "jobs: 0 is not a whole number above 0"),
+    ({"jobs": 0}, "jobs: must be a positive integer, not 0"),
     ({"ray_address": "here"}, "ray_address: here is not HOST:PORT"),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), MISTAKES)
 def test_a_mistake_is_one_sentence(
-    arguments: dict[str, object], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: dict[str, Any], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=re.escape(sentence)) as raised:
@@ -236,7 +237,7 @@ def test_every_trial_is_a_row_of_the_frame(result: ShownResult, in_folder: None)
 
 
 def test_what_lookup_finds_shows_itself(result: ShownResult, in_folder: None) -> None:
-    found = engine.lookup("vector_add", **SHAPE)
+    found = engine.lookup("vector_add", N=SHAPE["N"])
     assert repr([found]) == f"[<Found {found}>]"
     assert tags(found._repr_html_()) == {"p", "table", "tr", "th", "td"}
     winner = result.summary.winner

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from engine.search.samplers.bayesian import BayesianSearch
 from engine.search.samplers.registry import SAMPLERS
 from engine.study.history import history_of
 from engine.study.storage import StudyIdentity, open_study
-from foundation.config import Config
+from foundation.config import Config, ParameterValue
 from search_spaces.space import Parameter, SearchSpace
 
 pytestmark = pytest.mark.timeout(60)
@@ -96,7 +97,7 @@ def test_one_proposal_of_three_of_the_first_does_not_know_of_the_history() -> No
         free = ~np.isin(np.arange(len(candidates)), taken)
         state = SearchState(candidates, free, taken, times_s, rng, transfer=transfer)
         cold = candidates.config(BayesianSearch()(replace(state, transfer=None)))
-        proposed = auto(state).sample_relative()
+        proposed = auto(state).sample_relative(None, None, {})
         if tried % 3 == 2:
             assert proposed == cold
         else:
@@ -149,21 +150,26 @@ def test_a_history_without_much_to_tell_makes_no_model(history: History) -> None
 
 def test_a_history_of_failures_and_strangers_is_none() -> None:
     failed = [(config, None) for config in ORDER]
-    strangers = [({"ROWS": 4}, 1.0), ({**SPACE.default, "ORDER": "spiral"}, 1.0)]
+    strangers: list[tuple[Mapping[str, ParameterValue], float]] = [
+        ({"ROWS": 4}, 1.0),
+        ({**SPACE.default, "ORDER": "spiral"}, 1.0),
+    ]
     cold = tell(Search(SPACE, "auto"), 12)
     assert tell(Search(SPACE, "auto", history=[*failed, *strangers]), 12) == cold
 
 
 def test_values_that_do_not_exist_here_become_the_nearest() -> None:
-    space = SearchSpace((Parameter("M", (1, 4, 16)), Parameter("N", (512,)), Parameter("X", "ab")))
-    history = [({"M": 64, "N": 128, "X": "b"}, 1.0), ({"M": 3, "N": 9, "X": "a"}, 2.0)]
+    space = SearchSpace(
+        (Parameter("M", (1, 4, 16)), Parameter("N", (512,)), Parameter("X", ("a", "b")))
+    )
+    history: History = [({"M": 64, "N": 128, "X": "b"}, 1.0), ({"M": 3, "N": 9, "X": "a"}, 2.0)]
     search = Search(space, "random", 5, history=history)
     assert search.ask() != {"M": 16, "N": 512, "X": "b"}
     assert search.ask() == {"M": 16, "N": 512, "X": "b"}
 
 
 def study(
-    storage: Path, *, trials: int, shape: Mapping[str, int] | None = None, **changes: object
+    storage: Path, *, trials: int, shape: Mapping[str, int] | None = None, **changes: Any
 ) -> tuple[StudyIdentity, Search]:
     """A study of this problem with so many trials."""
     identity = replace(IDENTITY, shape=shape or IDENTITY.shape, **changes)
@@ -172,7 +178,7 @@ def study(
     return identity, search
 
 
-def nearest_of(storage: Path, **changes: object) -> str | None:
+def nearest_of(storage: Path, **changes: Any) -> str | None:
     identity = replace(IDENTITY, **changes)
     past = history_of(open_study(str(storage), identity, SPACE), identity)
     return None if past is None else past.name
@@ -239,7 +245,7 @@ def test_what_is_near_to_several_shapes_is_so_on_average(tmp_path: Path) -> None
         {"shape": {"M": 128, "N": 64}},
     ],
 )
-def test_another_board_is_farther_than(nearer: Mapping[str, object], tmp_path: Path) -> None:
+def test_another_board_is_farther_than(nearer: Mapping[str, Any], tmp_path: Path) -> None:
     storage = tmp_path / "j.journal"
     study(storage, device="laptop", trials=40)
     expected, _ = study(storage, trials=10, **nearer)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.metadata
+from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 import pytest
 from triton.backends.compiler import GPUTarget
@@ -95,7 +97,12 @@ def test_a_changed_compiler_or_launcher_builds_anew(
             patch.setattr(build_module, "toolchain_versions", lambda versions=versions: versions)
             elves.add(built(builder(tmp_path).build(CONFIG)).elf_path)
     assert len(elves) == 4
-    assert set(first.provenance["tools"]) > {"triton_rvv", "launchers", "llvmlite"}
+    tools = cast(Mapping[str, str], first.provenance["tools"])
+    assert set(tools) > {
+        "triton_rvv",
+        "launchers",
+        "llvmlite",
+    }
 
 
 def test_every_file_of_a_package_but_bytecode_counts(tmp_path: Path) -> None:

@@ -37,6 +37,9 @@ WIDE = SearchSpace(
 )
 
 
+FAULTY: list[Mapping[str, ParameterValue]] = [{"run": "board", "time_ms": n} for n in range(1, 6)]
+
+
 def table(*rows: Mapping[str, ParameterValue]) -> SearchSpace:
     return SearchSpace.from_configs(
         [{"build": "well", "run": "correct", "time_ms": 1, **row} for row in rows]
@@ -142,7 +145,7 @@ def test_what_no_board_can_measure_is_set_aside_and_given_back(tmp_path: Path) -
 
 
 def test_boards_that_measure_nothing_end_the_run() -> None:
-    run = Run(table(*({"run": "board", "time_ms": n} for n in range(1, 6))), in_flight=1)
+    run = Run(table(*FAULTY), in_flight=1)
     with pytest.raises(BoardError, match="3 configurations in a row"):
         run.loop.run()
     assert run.search.tried == 0
@@ -156,7 +159,7 @@ def test_boards_that_measure_now_and_then_are_not_blamed(tmp_path: Path) -> None
 
 
 def test_the_end_is_told_after_an_error_too() -> None:
-    run = Run(table(*({"run": "board", "time_ms": n} for n in range(1, 6))), in_flight=1)
+    run = Run(table(*FAULTY), in_flight=1)
     with pytest.raises(BoardError):
         run.loop.run()
     assert isinstance(run.events[-1], RunEnded)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from engine import tune
+import engine.tune as tune_command
 from engine.winners.missing import Missing, note_missing, read_missing, work_off
 from foundation.errors import UserError
 
@@ -124,8 +124,8 @@ def test_command_takes_a_kernel_or_the_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert tune.main(["--missing"]) == 0
+    assert tune_command.main(["--missing"]) == 0
     with pytest.raises(UserError, match="leave KERNEL"):
-        tune.main(["matmul", "--missing"])
+        tune_command.main(["matmul", "--missing"])
     with pytest.raises(UserError, match="KERNEL is missing"):
-        tune.main(["--trials", "3"])
+        tune_command.main(["--trials", "3"])

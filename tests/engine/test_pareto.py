@@ -12,7 +12,7 @@ import optuna
 import pytest
 from search_helpers import IDENTITY, SPACE, time_of
 
-from engine import tune
+import engine.tune as tune_command
 from engine.results.front import front_lines
 from engine.run.summary import summarise
 from engine.search import Search
@@ -38,7 +38,7 @@ def sampler(request: pytest.FixtureRequest) -> str:
 
 def code_of(config: Config) -> int:
     """Smallest where the time is long."""
-    return 100 * config["ROWS"] + 10 * config["COLUMNS"] + 400 * config["UNROLLED"]
+    return int(100 * config["ROWS"] + 10 * config["COLUMNS"] + 400 * config["UNROLLED"])
 
 
 def run(search: Search, trials: int) -> Iterator[Config]:
@@ -189,7 +189,7 @@ def test_the_command_finds_a_front_and_measures_nothing_twice(
     storage = f"sqlite:///{tmp_path / 't.db'}"
     command = ["matmul", "--shape", "M=32,N=64,K=32", "--trials", "8"]
     command += ["--objective", "time_s,code_bytes", "--storage", storage, "--json"]
-    assert tune.main(command) == 0
+    assert tune_command.main(command) == 0
     record = json.loads(capsys.readouterr().out)
     found = [(trial["time_s"], trial["code_bytes"]) for trial in record["front"]]
     study = optuna.load_study(study_name=record["study"], storage=storage)
@@ -198,7 +198,7 @@ def test_the_command_finds_a_front_and_measures_nothing_twice(
     assert found[0][0] == record["winner"]["time_s"]
     for trial in record["front"]:
         assert 0 < trial["code_bytes"] < Path(tmp_path, trial["elf_path"]).stat().st_size / 10
-    assert tune.main(command) == 0
+    assert tune_command.main(command) == 0
     again = json.loads(capsys.readouterr().out)
     assert again["measured_in_this_run"] == 0
     assert again["front"] == record["front"]
@@ -206,4 +206,4 @@ def test_the_command_finds_a_front_and_measures_nothing_twice(
 
 def test_convergence_of_the_time_does_not_end_the_search_for_a_front() -> None:
     with pytest.raises(UserError, match=r"^--until converged looks at the time alone"):
-        tune.main(["matmul", "--objective", "time_s,code_bytes", "--until", "converged"])
+        tune_command.main(["matmul", "--objective", "time_s,code_bytes", "--until", "converged"])

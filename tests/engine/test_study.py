@@ -415,7 +415,7 @@ def _ask_json(port: int, path: str) -> object:
         return json.load(answer)
 
 
-def _optuna_storage(storage: str) -> object:
+def _optuna_storage(storage: str) -> str | optuna.storages.BaseStorage:
     """The same storage through Optuna's own classes."""
     if "://" in storage:
         return storage

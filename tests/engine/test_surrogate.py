@@ -22,6 +22,7 @@ from engine.search.model.gaussian_process import (
 from engine.search.model.search_state import SearchState
 from engine.search.model.targets import targets
 from engine.search.samplers.bayesian import BayesianSearch
+from foundation.config import Config
 from search_spaces.space import Parameter, SearchSpace
 
 pytestmark = pytest.mark.timeout(60)
@@ -40,12 +41,12 @@ MIXED = Candidates(
 LOGARITHMS = np.array([-0.3, 0.4, -0.8, 0.2, -0.5, -3.0])
 
 
-def _covariance(one: dict[str, object], other: dict[str, object]) -> float:
+def _covariance(one: Config, other: Config) -> float:
     """The kernel of the docstring, one pair of configurations at a time."""
     scales, (joint, additive) = np.exp(LOGARITHMS[:3]), np.exp(LOGARITHMS[3:5])
     apart = np.array(
         [
-            abs(math.log2(one["BLOCK"]) - math.log2(other["BLOCK"])) / 3,
+            abs(math.log2(float(one["BLOCK"])) - math.log2(float(other["BLOCK"]))) / 3,
             float(one["ORDER"] != other["ORDER"]),
             abs(one["STAGES"] - other["STAGES"]) / 4,
         ]
@@ -152,7 +153,7 @@ def test_the_gradient_is_that_of_finite_differences(
 
 def test_a_fit_finds_which_parameter_matters() -> None:
     numbers = np.random.default_rng(1).choice(len(MIXED), 40, replace=False)
-    values = np.array([math.sin(3 * MIXED.config(n)["STAGES"]) for n in numbers])
+    values = np.array([math.sin(3 * int(MIXED.config(n)["STAGES"])) for n in numbers])
     scales = fit(MIXED.levels, _inputs(numbers, None), values / values.std()).length_scales
     assert scales[2] < 0.3 * min(scales[0], scales[1])
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from engine import tune
+import engine.tune as tune_command
 from engine.winners.missing import read_missing
 
 pytestmark = pytest.mark.timeout(280)
@@ -123,7 +123,7 @@ def test_missing_shapes_are_tuned_by_the_command_and_found_from_then_on(
     monkeypatch.chdir(folder)
     (entry,) = read_missing()
     assert (entry.kernel, entry.shape) == (str(folder / "axpy.py"), (("N", 1000),))
-    assert tune.main(["--missing", "--trials", "2"]) == 0
+    assert tune_command.main(["--missing", "--trials", "2"]) == 0
     assert read_missing() == []
     said, log = run_program(folder, 1000, 500)
     assert [(one["how"], one["away"]) for one in said] == [("exact", 0), ("nearest", 1)]

@@ -18,7 +18,7 @@ from launchers.arguments import Argument
 from launchers.output import parse_launcher_output
 from rvv_runner.measurement import Artifact
 from triton_rvv.host_target import host_target
-from triton_rvv.target import RVVTarget
+from triton_rvv.target import RVVTarget, Target
 
 __all__ = ["BOARD", "HOST", "run_kernel", "values_of"]
 
@@ -34,7 +34,7 @@ _QEMU = [
 
 
 def run_kernel(
-    problem: Problem, blocks: Mapping[str, int], folder: Path, target: object = BOARD
+    problem: Problem, blocks: Mapping[str, int], folder: Path, target: Target = BOARD
 ) -> None:
     """Fails where the default configuration, changed by `blocks`, gives a wrong output."""
     config = Config({**problem.default_config, **blocks})

@@ -116,7 +116,10 @@ def test_tolerance_and_special_values(run_kernel, got, expected, right):
     """atol .5 and rtol .1, on both sides of the limit and with what has no difference."""
     rtol = 0.0 if abs(expected) == 1.0 else 0.1
     done = run_kernel(
-        COPY, copy_arguments("fp32", np.float32([got]), np.float32([expected]), 0.5, rtol)
+        COPY,
+        copy_arguments(
+            "fp32", np.array([got], np.float32), np.array([expected], np.float32), 0.5, rtol
+        ),
     )
     assert done.returncode == (ExitStatus.OK if right else ExitStatus.WRONG_OUTPUT), done
     report = parse_launcher_output(done.stdout)
@@ -143,7 +146,7 @@ def test_every_value_is_read_as_torch_reads_it(run_kernel, kind):
 
 @pytest.mark.parametrize("kind", INTEGER_TYPES[1:])
 def test_wrong_integer_is_printed_as_its_type_has_it(run_kernel, kind):
-    limits = np.iinfo(STORAGE_TYPES[kind])
+    limits = np.iinfo(STORAGE_TYPES[kind].__name__)
     lowest, highest = (np.array([limit], STORAGE_TYPES[kind]) for limit in (limits.min, limits.max))
     done = run_kernel(COPY, copy_arguments(kind, highest, lowest))
     assert f" index=0 got={limits.max} expected={limits.min}\n" in done.stdout
@@ -160,10 +163,10 @@ def test_large_integers_are_compared_exactly(run_kernel, kind):
 
 
 def test_largest_error_is_over_all_outputs(run_kernel):
-    one, half = np.ones(3, np.float32), np.float32([1, 1.5, 1])
+    one, half = np.ones(3, np.float32), np.array([1, 1.5, 1], np.float32)
     arguments = [
         Argument("first", "*fp32", one, half, atol=1),
-        Argument("second", "*fp32", one, np.float32([1, 1, 1.25]), atol=1),
+        Argument("second", "*fp32", one, np.array([1, 1, 1.25], np.float32), atol=1),
     ]
     done = run_kernel(NOTHING, arguments)
     assert parse_launcher_output(done.stdout).max_abs_error == 0.5

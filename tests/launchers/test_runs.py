@@ -93,7 +93,7 @@ def test_scalars_arrive_in_the_slots_that_the_abi_describes(run_kernel):
         Argument("e", "fp64", 1.5),
         Argument("f", "fp16", 1.5),
         Argument("g", "bf16", 1.5),
-        Argument("h", "i8", np.int8(-128)),
+        Argument("h", "i8", -128),
     ]
     done = run_kernel(SLOTS, arguments)
     assert done.returncode == ExitStatus.OK, done.stdout

@@ -99,8 +99,9 @@ def test_nothing_comes_from_the_sources(environment: Path, tmp_path: Path) -> No
 
 
 def test_it_tunes_to_a_winner(environment: Path, tmp_path: Path) -> None:
-    command = [environment / "bin" / "rvv-tune", "tune", "vector_add", "--trials", "2", "--json"]
-    done = run(*command, folder=tmp_path, limit_s=TUNE_LIMIT_S)
+    rvv_tune = environment / "bin" / "rvv-tune"
+    arguments = ("tune", "vector_add", "--trials", "2", "--json")
+    done = run(rvv_tune, *arguments, folder=tmp_path, limit_s=TUNE_LIMIT_S)
     record = json.loads(done.stdout)
     assert record["statuses"] == {"correct": 2}
     assert record["winner"]["time_s"] > 0

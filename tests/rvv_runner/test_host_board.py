@@ -16,7 +16,7 @@ import pytest
 
 from engine.workers.artifacts import ArtifactStore
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
-from kernels.registry import load_kernel
+from kernels.registry import load_kernel, make_problem
 from launchers import Argument
 from rvv_runner import host_lock
 from rvv_runner.devices import board_names, load_board
@@ -136,10 +136,10 @@ def test_a_lock_that_hangs_is_not_waited_for(tmp_path, monkeypatch):
 
 
 def test_a_triton_kernel_goes_all_the_way(host_board, tmp_path):
-    spec = load_kernel("vector_add")
+    problem = make_problem(load_kernel("vector_add"), {"N": 5000})
     store = ArtifactStore(tmp_path)
-    request = BuildRequest("vector_add", {"N": 5000}, "fp32", host_target(), store)
-    artifact = KernelBuilder(request).build(spec.default_config)
+    request = BuildRequest("vector_add", problem.shape, problem.dtype, host_target(), store)
+    artifact = KernelBuilder(request).build(problem.default_config)
     assert isinstance(artifact, Artifact), artifact
     measurement = host_board.measure(artifact, 5, TIMEOUT_S)
     assert (measurement.status, measurement.reason) == ("correct", "")

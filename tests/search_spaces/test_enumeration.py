@@ -115,9 +115,11 @@ def test_millions_of_combinations_take_little_work() -> None:
 def test_a_space_beyond_that_is_sampled_though_few_are_valid() -> None:
     """One in ten thousand of 10**12, which drawing at random would hardly find."""
     parameters = tuple(Parameter(f"P{p}", tuple(range(10))) for p in range(12))
-    rules = tuple(
-        Rule(f"pair-{p}", "", lambda c, p=p: c[f"P{p}"] == c[f"P{p + 1}"]) for p in range(0, 8, 2)
-    )
+
+    def alike(place: int) -> Rule:
+        return Rule(f"pair-{place}", "", lambda c: c[f"P{place}"] == c[f"P{place + 1}"])
+
+    rules = tuple(map(alike, range(0, 8, 2)))
     space = SearchSpace(parameters, rules, Config({p.name: 9 for p in parameters}))
     census = take_census(space)
     assert not census.is_complete

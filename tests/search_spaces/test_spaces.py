@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -56,7 +57,9 @@ def problem_of(kernel: str, shape: dict[str, int] | None = None) -> Problem:
     return make_problem(load_kernel(kernel), shape or {})
 
 
-def matmul_rule(board: BoardInfo = X60, shape: dict[str, int] | None = None, **blocks: int) -> str:
+def matmul_rule(
+    blocks: Mapping[str, int], board: BoardInfo = X60, shape: dict[str, int] | None = None
+) -> str:
     """The name of the rule that forbids a block of matmul, or "" where it may be tried."""
     space = problem_of("matmul", shape).space(board)
     config = Config({"GROUP_SIZE_M": 1, **blocks})
@@ -93,34 +96,34 @@ def test_blocks_stay_within_the_problem(dimension: str) -> None:
     blocks = {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 64}
     blocks[f"BLOCK_SIZE_{dimension}"] = 128
     shape = {"M": 200, "N": 200, "K": 200}
-    assert matmul_rule(shape=shape, **blocks) == ""
+    assert matmul_rule(blocks, shape=shape) == ""
     covered = f"block-size-{dimension.lower()}-within-{dimension.lower()}"
-    assert matmul_rule(shape={**shape, dimension: 64}, **blocks) == covered
-    assert matmul_rule(shape={**shape, dimension: 65}, **blocks) == ""
+    assert matmul_rule(blocks, shape={**shape, dimension: 64}) == covered
+    assert matmul_rule(blocks, shape={**shape, dimension: 65}) == ""
 
 
 @pytest.mark.parametrize(("vlen_bits", "lanes"), [(128, 4), (256, 8), (512, 16), (1024, 32)])
 def test_rows_fill_vector_registers(vlen_bits: int, lanes: int) -> None:
     board = replace(X60, vlen_bits=vlen_bits)
     blocks = {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_K": 64}
-    assert matmul_rule(board, BLOCK_SIZE_N=lanes, **blocks) == ""
+    assert matmul_rule({**blocks, "BLOCK_SIZE_N": lanes}, board) == ""
     if lanes > 4:
-        assert matmul_rule(board, BLOCK_SIZE_N=lanes // 2, **blocks) == "rows-fill-registers"
+        assert matmul_rule({**blocks, "BLOCK_SIZE_N": lanes // 2}, board) == "rows-fill-registers"
 
 
 def test_a_dimension_narrower_than_a_register_still_has_a_block() -> None:
     blocks = {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_K": 64}
-    assert matmul_rule(shape={"N": 3}, BLOCK_SIZE_N=8, **blocks) == ""
-    assert matmul_rule(shape={"N": 3}, BLOCK_SIZE_N=16, **blocks) == "block-size-n-within-n"
+    assert matmul_rule({**blocks, "BLOCK_SIZE_N": 8}, shape={"N": 3}) == ""
+    assert matmul_rule({**blocks, "BLOCK_SIZE_N": 16}, shape={"N": 3}) == "block-size-n-within-n"
 
 
 def test_the_working_set_fits_in_the_l2_cache() -> None:
     blocks = {"BLOCK_SIZE_M": 256, "BLOCK_SIZE_N": 256, "BLOCK_SIZE_K": 128}
     # 256*128 + 128*256 + 256*256 elements of 4 bytes are 512 KiB.
-    assert matmul_rule(**blocks) == ""
+    assert matmul_rule(blocks) == ""
     smaller = replace(X60, l2_bytes=512 * 1024 - 1)
-    assert matmul_rule(smaller, **blocks) == "working-set-within-l2"
-    assert matmul_rule(replace(X60, l2_bytes=None), **blocks) == ""
+    assert matmul_rule(blocks, smaller) == "working-set-within-l2"
+    assert matmul_rule(blocks, replace(X60, l2_bytes=None)) == ""
 
 
 def test_the_stack_is_limited_where_the_cache_is_not_known() -> None:
@@ -131,10 +134,10 @@ def test_the_stack_is_limited_where_the_cache_is_not_known() -> None:
 
 
 def test_a_step_has_enough_work() -> None:
-    assert matmul_rule(BLOCK_SIZE_M=1, BLOCK_SIZE_N=16, BLOCK_SIZE_K=8) == ""
-    assert matmul_rule(BLOCK_SIZE_M=1, BLOCK_SIZE_N=8, BLOCK_SIZE_K=8) == "enough-work"
+    assert matmul_rule({"BLOCK_SIZE_M": 1, "BLOCK_SIZE_N": 16, "BLOCK_SIZE_K": 8}) == ""
+    assert matmul_rule({"BLOCK_SIZE_M": 1, "BLOCK_SIZE_N": 8, "BLOCK_SIZE_K": 8}) == "enough-work"
     tiny = {"M": 1, "N": 1, "K": 1}
-    assert matmul_rule(shape=tiny, BLOCK_SIZE_M=1, BLOCK_SIZE_N=8, BLOCK_SIZE_K=1) == ""
+    assert matmul_rule({"BLOCK_SIZE_M": 1, "BLOCK_SIZE_N": 8, "BLOCK_SIZE_K": 1}, shape=tiny) == ""
 
 
 @pytest.mark.parametrize(
@@ -149,7 +152,7 @@ def test_a_step_has_enough_work() -> None:
 )
 def test_groups_have_an_effect(block_m: int, block_n: int, group: int, rule: str) -> None:
     blocks = {"BLOCK_SIZE_M": block_m, "BLOCK_SIZE_N": block_n, "BLOCK_SIZE_K": 32}
-    assert matmul_rule(**blocks, GROUP_SIZE_M=group) == rule
+    assert matmul_rule({**blocks, "GROUP_SIZE_M": group}) == rule
 
 
 def test_softmax_covers_a_row() -> None:

@@ -9,6 +9,7 @@ import triton.language as tl
 from qemu_kernels import Expected
 
 from triton_rvv import pipeline
+from triton_rvv.frontend import make_ttir
 
 
 @triton.jit
@@ -24,7 +25,6 @@ def test_constants_that_differ(run, monkeypatch, dtype):
     numbers = [[1, 2], [-3, 4], [5, -6], [7, 8]]
     digits = ", ".join(str([dtype(n).item() for n in row]) for row in numbers)
     flags = np.array([[1, 0], [0, 1], [1, 1], [0, 0]], dtype=bool)
-    make_ttir = pipeline.make_ttir
 
     def changed(*arguments):
         text = make_ttir(*arguments)

@@ -140,8 +140,8 @@ def power_kernel(x_ptr, y_ptr, out_ptr, sign_ptr, N: tl.constexpr):
 
 
 def test_special_cases_of_pow(run):
-    numbers = [*SPECIAL, 3, -3, 2.5, -2.5, 16777215, -16777215, 16777216, -0.5, -1e30, 1 / 3]
-    numbers = np.array([*numbers, *numbers[:6]], np.float32)
+    listed = [*SPECIAL, 3, -3, 2.5, -2.5, 16777215, -16777215, 16777216, -0.5, -1e30, 1 / 3]
+    numbers = np.array([*listed, *listed[:6]], np.float32)
     x, y = (axis.ravel() for axis in np.meshgrid(numbers, numbers))
     with np.errstate(all="ignore"):
         exact = np.array([_c_pow(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)])
@@ -204,7 +204,7 @@ def _half_away(x):
 
 
 def test_special_values_of_functions_of_one_argument(run):
-    x = np.concatenate([SPECIAL, np.float32([1.5, 2.5, -0.5, -2.5, 0.49999997, 8388609])])
+    x = np.concatenate([SPECIAL, np.array([1.5, 2.5, -0.5, -2.5, 0.49999997, 8388609], np.float32)])
     x = np.concatenate([x, SPECIAL])[:32]
     references = [reference for reference, _ in FUNCTIONS.values()]
     with np.errstate(all="ignore"):

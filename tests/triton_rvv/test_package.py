@@ -22,7 +22,7 @@ TIMEOUT_S = 120
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
 def test_imports_nothing_of_the_rest(path):
-    imported = set()
+    imported: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             imported.update(name.name.partition(".")[0] for name in node.names)

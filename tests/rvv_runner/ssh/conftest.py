@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ssh_cases import WRAPPER
@@ -74,7 +75,7 @@ def open_board(board_file: BoardFile) -> Iterator[OpenBoard]:
     """Opens the board, with other settings where some are given; closes it in the end."""
     opened = []
 
-    def open_it(system: str = "/sys", events: object = None, **changes: object) -> SshBoard:
+    def open_it(system: str = "/sys", events: Any = None, **changes: Any) -> SshBoard:
         assert board_file.ssh is not None
         ssh = dataclasses.replace(board_file.ssh, **changes)
         changed = dataclasses.replace(board_file, ssh=ssh, events=events or {})

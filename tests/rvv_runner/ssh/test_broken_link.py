@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from ssh_cases import SCALE, WRAPPER, doubled, processes_with
 
+from rvv_runner.measurement import Measurement
 from rvv_runner.ssh.link import Link
 from rvv_runner.ssh.route import Address, find_route
 from rvv_runner.ssh.session import Session
@@ -204,7 +205,7 @@ def test_two_tuners_never_measure_at_once(open_board, build_kernel, starts, mean
         open_board(wrapper=(str(starts.script),), folder=str(tmp_path / f"tuner{number}"))
         for number in range(2)
     ]
-    measured = []
+    measured: list[Measurement] = []
     for board in boards:
         meanwhile(lambda board=board: measured.extend(measure(board, artifact) for _ in range(3)))
     deadline = time.monotonic() + 30

@@ -16,9 +16,9 @@ from rvv_runner.conditions import describe_conditions, doubt
 IDLE = "cpu  100 0 100 5000 0 0 0 0 0 0"
 
 
-def raw(**changes: object) -> dict[str, tuple[str, ...]]:
+def raw(**changes: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Conditions of a run of 2 s on an idle board at 1.6 GHz, with changes."""
-    conditions = {
+    conditions: dict[str, tuple[str, ...]] = {
         "run.took": ("200",),
         "before.stat": (IDLE,),
         "after.stat": ("cpu  300 0 110 6390 0 0 0 0 0 0",),

@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ssh_cases import WRAPPER, processes_with
 from ssh_server import Proxy, SshServer
 
-from engine import tune
+import engine.tune as tune_command
 from foundation.errors import UserError
 from rvv_runner.board import BoardError
 from rvv_runner.board_file import user_board_folder
@@ -56,12 +57,12 @@ class Tuning:
             assert line, self.lines
             self.lines.append(line)
 
-    def record(self) -> dict[str, object]:
+    def record(self) -> dict[str, Any]:
         """What the command printed at its end."""
         out, rest = self._process.communicate(timeout=LIMIT_S)
         self.lines += rest.splitlines(keepends=True)
         assert self._process.returncode == 0, self.lines
-        record: dict[str, object] = json.loads(out)
+        record: dict[str, Any] = json.loads(out)
         return record
 
 
@@ -136,7 +137,7 @@ def test_boards_of_different_kinds_do_not_share_a_study(boards):
     with pytest.raises(
         UserError, match=r"^the boards are of different kinds \(emulated:x60: "
     ) as e:
-        tune.main(["vector_add", "--device", "emulated,one,two"])
+        tune_command.main(["vector_add", "--device", "emulated,one,two"])
     assert "x60-under-qemu-riscv64: one, two" in str(e.value)
     assert str(e.value).endswith(
         "name boards of one kind, or add --mixed for a result for each kind"
@@ -145,12 +146,12 @@ def test_boards_of_different_kinds_do_not_share_a_study(boards):
 
 def test_what_cannot_be_a_pool_is_refused(boards):
     with pytest.raises(BoardError, match=r"^the board one is named twice: name each board once$"):
-        tune.main(["vector_add", "--device", "one,one"])
+        tune_command.main(["vector_add", "--device", "one,one"])
     with pytest.raises(UserError, match=r"^--mixed makes a study for each kind of board"):
-        tune.main(["vector_add", "--device", "one,two", "--mixed", "--study", "mine"])
+        tune_command.main(["vector_add", "--device", "one,two", "--mixed", "--study", "mine"])
     with (user_board_folder() / "two.toml").open("r+") as file:
         text = file.read()
         file.seek(0)
         file.write(f"vlen_bits = 512\n{text}")
     with pytest.raises(BoardError, match="two and one are both of the kind x60-under-qemu-riscv64"):
-        tune.main(["vector_add", "--device", "one,two"])
+        tune_command.main(["vector_add", "--device", "one,two"])
