@@ -269,6 +269,7 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
     )
 
 
+# From Python this module is called, as `engine.tune(...)`.
 sys.modules[__name__].__class__ = CallableModule
 
 if __name__ == "__main__":
