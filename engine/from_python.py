@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from engine.arguments.options import sampler_name
+from engine.arguments.options import objective_names, sampler_name
 from engine.arguments.problem import device_names, kernel_name, shape_type
 from engine.run.request import (
     DEFAULT_TRIALS,
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 __all__ = ["CallableModule", "tune"]
 
 _T = TypeVar("_T")
-_OBJECTIVES = ("time_s", "time_s,code_bytes")
 
 
 def tune(
@@ -94,7 +93,6 @@ def tune(
         UserError: for a mistake in the arguments, in one sentence.
         BoardError: if the board cannot be used.
     """
-    one = one_of("objective", lambda: list(_OBJECTIVES))
     request = TuningRequest(
         kernel=kernel_name(str(kernel)),
         shapes=_shapes(shape, shapes),
@@ -107,7 +105,9 @@ def tune(
             seed=_checked("seed", integer, seed),
             until_converged=until is not None,
         ),
-        study=StudyOptions(str(storage), study, not no_history, tuple(one(objective).split(","))),
+        study=StudyOptions(
+            str(storage), study, not no_history, _checked("objective", objective_names, objective)
+        ),
         work=_work(jobs, ray_address),
     )
     _check_objectives(request)

@@ -14,6 +14,7 @@ from engine.arguments.options import (
     add_storage_argument,
     add_work_arguments,
     jobs_advice,
+    objective_names,
     search_options,
     work_options,
 )
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _PROG = "engine.tune"
-_OBJECTIVES = ((TIME_S,), (TIME_S, CODE_BYTES))
 _DESCRIPTION = "Finds the fastest configuration of a kernel on a board."
 _EPILOG = (
     "Run the same command again to resume the study, up to the number of trials. Exit status: 0 "
@@ -166,19 +166,6 @@ def _shapes_of_studies(arguments: argparse.Namespace) -> list[tuple[Shape, ...]]
     return [tuple(shapes)]
 
 
-def _objective_names(text: str) -> tuple[str, ...]:
-    """The objectives in "time_s,code_bytes", for argparse.
-
-    Raises:
-        argparse.ArgumentTypeError: for any others.
-    """
-    names = tuple(name.strip() for name in text.split(","))
-    if names not in _OBJECTIVES:
-        known = " or ".join(",".join(names) for names in _OBJECTIVES)
-        raise argparse.ArgumentTypeError(f"there is no objective {text}: give {known}")
-    return names
-
-
 def _objectives(arguments: argparse.Namespace) -> tuple[str, ...]:
     """The names of the objectives to minimise.
 
@@ -256,7 +243,7 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
     add(
         "--objective",
         metavar="NAMES",
-        type=_objective_names,
+        type=objective_names,
         default=(TIME_S,),
         help=f"what is minimised: {TIME_S} for the time alone, or {TIME_S},{CODE_BYTES} for the "
         f"Pareto front of time and code size (default: {TIME_S})",

@@ -14,6 +14,7 @@ from engine.run.request import (
     WorkOptions,
 )
 from engine.study.location import DEFAULT_STORAGE
+from engine.study.objectives import CODE_BYTES, TIME_S
 from foundation.command_line import (
     ArgumentParser,
     host_and_port,
@@ -33,6 +34,7 @@ __all__ = [
     "add_storage_argument",
     "add_work_arguments",
     "jobs_advice",
+    "objective_names",
     "request_for",
     "sampler_name",
     "search_options",
@@ -41,6 +43,8 @@ __all__ = [
 
 # Those of engine.search.samplers.registry, which --help and completion do not wait for.
 SAMPLER_NAMES = ("auto", "gp", "tpe", "cmaes", "ga", "spread", "grid", "random")
+
+_OBJECTIVES = ((TIME_S,), (TIME_S, CODE_BYTES))
 
 
 def add_search_arguments(parser: ArgumentParser) -> None:
@@ -160,6 +164,19 @@ def request_for(problem: Problem, arguments: argparse.Namespace) -> TuningReques
         study=StudyOptions(arguments.storage),
         work=work_options(arguments),
     )
+
+
+def objective_names(text: str) -> tuple[str, ...]:
+    """The objectives in "time_s,code_bytes", for argparse.
+
+    Raises:
+        argparse.ArgumentTypeError: for any others.
+    """
+    names = tuple(name.strip() for name in text.split(","))
+    if names not in _OBJECTIVES:
+        known = " or ".join(",".join(names) for names in _OBJECTIVES)
+        raise argparse.ArgumentTypeError(f"there is no objective {text}: give {known}")
+    return names
 
 
 def sampler_name(text: str) -> str:

@@ -114,7 +114,7 @@ def test_sources_that_were_not_installed_have_a_version(tmp_path: Path) -> None:
         ),
         (
             ["tune", "matmul", "--trials", "x"],
-            "--trials: x is not a whole number above 0 (see `rvv-tune tune --help`)",
+            "--trials: must be a positive integer, not x (see `rvv-tune tune --help`)",
         ),
         (["measure"], "KERNEL is missing: see `rvv-tune measure --help`"),
         (["boards", "check"], "DEVICE is missing: see `rvv-tune boards check --help`"),
