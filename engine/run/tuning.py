@@ -92,11 +92,10 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
     past = history_of(stored, identity, may_warm_start=options.use_history)
     history = past.trials if past else ()
     search = Search(space, sampler, request.search.seed, stored, history)
-    _tell(listeners, StudyOpened(stored.study_name, search.tried, past.name if past else None))
+    past_name = past.name if past else None
+    _tell(listeners, StudyOpened(stored.study_name, search.tried, past_name))
     budget = _budget(request.search, search.size)
-    if search.tried >= min(budget.trials, search.size) and (
-        info.deterministic or search.comparison is not None
-    ):
+    if _is_complete(search, budget, info):
         ended = RunEnded(budget.end_of(search.size), search.tried, measured=0, wall_s=0.0)
     else:
         ended = _run(request, listeners, problems=problems, info=info, search=search, budget=budget)
@@ -107,15 +106,13 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
         sampler=sampler,
         storage=options.storage,
         study=stored.study_name,
-        warm_started_from=past.name if past else None,
+        warm_started_from=past_name,
         other_studies=tuple(filter(identity.has_other_toolchain, stored.names_in_storage())),
         builds=ARTIFACT_FOLDER,
         space_size=search.size,
         pruned=search.census.removed,
         ended=ended,
-        summary=summarise(
-            search.trials(), space.default, search.comparison, event_costs(info.study_device)
-        ),
+        summary=_summary(search, info),
         more_problems=tuple(more_problems),
     )
 
@@ -123,6 +120,17 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
 def _tell(listeners: Sequence[Listener], event: Event) -> None:
     for listener in listeners:
         listener(event)
+
+
+def _summary(search: Search, info: BoardInfo) -> Summary:
+    costs = event_costs(info.study_device)
+    return summarise(search.trials(), search.space.default, search.comparison, costs)
+
+
+def _is_complete(search: Search, budget: Budget, info: BoardInfo) -> bool:
+    """Whether earlier runs have done everything, the comparison of the leaders included."""
+    is_compared = info.deterministic or search.comparison is not None
+    return is_compared and search.tried >= min(budget.trials, search.size)
 
 
 def _budget(options: SearchOptions, space_size: int) -> Budget:
