@@ -85,13 +85,11 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
     _tell(listeners, StageStarted("opening the study"))
     info = load_board(request.devices[0]).info
     space = _space_for(problems, info)
-    options = request.study
-    sampler = request.search.sampler
+    options, sampler = request.study, request.search.sampler
     identity = identity_of(problem, info, sampler, more_problems, options.objectives)
     stored = open_study(options.storage, identity, space, options.name)
     past = history_of(stored, identity, may_warm_start=options.use_history)
-    history = past.trials if past else ()
-    search = Search(space, sampler, request.search.seed, stored, history)
+    search = Search(space, sampler, request.search.seed, stored, past.trials if past else ())
     past_name = past.name if past else None
     _tell(listeners, StudyOpened(stored.study_name, search.tried, past_name))
     budget = _budget(request.search, search.size)
