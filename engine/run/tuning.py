@@ -88,18 +88,15 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
     _tell(listeners, StageStarted("opening the study"))
     info = load_board(request.devices[0]).info
     space = _space_for(problems, info)
-    options = request.study
-    sampler = request.search.sampler
+    options, sampler = request.study, request.search.sampler
     identity = identity_of(problem, info, sampler, more_problems, options.objectives)
     stored = open_study(options.storage, identity, space, options.name)
     past = history_of(stored, identity, may_warm_start=options.use_history)
-    history = past.trials if past else ()
-    search = Search(space, sampler, request.search.seed, stored, history)
-    _tell(listeners, StudyOpened(stored.study_name, search.tried, past.name if past else None))
+    search = Search(space, sampler, request.search.seed, stored, past.trials if past else ())
+    past_name = past.name if past else None
+    _tell(listeners, StudyOpened(stored.study_name, search.tried, past_name))
     budget = _budget(request.search, search.size)
-    if search.tried >= min(budget.trials, search.size) and (
-        info.deterministic or search.comparison is not None
-    ):
+    if _is_complete(search, budget, info):
         ended = RunEnded(budget.end_of(search.size), search.tried, measured=0, wall_s=0.0)
     else:
         ended = _run(request, listeners, problems=problems, info=info, search=search, budget=budget)
@@ -110,15 +107,13 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
         sampler=sampler,
         storage=options.storage,
         study=stored.study_name,
-        warm_started_from=past.name if past else None,
+        warm_started_from=past_name,
         other_studies=tuple(filter(identity.has_other_toolchain, stored.names_in_storage())),
         builds=ARTIFACT_FOLDER,
         space_size=search.size,
         pruned=search.census.removed,
         ended=ended,
-        summary=summarise(
-            search.trials(), space.default, search.comparison, event_costs(info.study_device)
-        ),
+        summary=_summary(search, info),
         more_problems=tuple(more_problems),
         notes=space.notes,
     )
@@ -127,6 +122,17 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
 def _tell(listeners: Sequence[Listener], event: Event) -> None:
     for listener in listeners:
         listener(event)
+
+
+def _summary(search: Search, info: BoardInfo) -> Summary:
+    costs = event_costs(info.study_device)
+    return summarise(search.trials(), search.space.default, search.comparison, costs)
+
+
+def _is_complete(search: Search, budget: Budget, info: BoardInfo) -> bool:
+    """Whether earlier runs have done everything, the comparison of the leaders included."""
+    is_compared = info.deterministic or search.comparison is not None
+    return is_compared and search.tried >= min(budget.trials, search.size)
 
 
 def _budget(options: SearchOptions, space_size: int) -> Budget:
