@@ -68,7 +68,7 @@ def test_there_are_commands_to_check() -> None:
 
 @pytest.mark.parametrize("words", BOARD_COMMANDS, ids=" ".join)
 def test_a_command_about_boards_is_accepted(words: list[str]) -> None:
-    assert rvv_runner.__main__._parse(words[3:]).command in ("trust", "check")
+    assert rvv_runner.__main__._parse(words[3:]).command == words[3]
 
 
 @pytest.mark.parametrize("words", PYTHON_COMMANDS, ids=" ".join)

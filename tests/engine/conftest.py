@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ def ray_for_tests() -> Iterator[None]:
     from engine.workers.ray_session import ray_session
 
     with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("PYTHONPATH", str(Path(__file__).parent))  # where workers find the fakes
+        # Where workers find the fakes.
+        environment.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
         with ray_session(cpus=2):
             yield

@@ -101,6 +101,7 @@ def test_list_of_shapes_becomes_files_that_kernels_read(
     assert read_gemm_json(Path("studies/configs/emulated-x60-GEMM-A8W8.json")) == found
     made_with = json.loads(path.with_suffix(".provenance.json").read_text())
     assert made_with["asked_of_outputs"] == {"dtype": "fp16", "atol": 0.01, "rtol": 0.01}
+    assert sorted(record["M"] for record in made_with["shapes"]) == [8, 40]
     for record in made_with["shapes"]:
         config = config_for(found, record["M"])
         assert {name: record[name] for name in config} == config

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
 from itertools import islice
 from pathlib import Path
 from typing import get_args
@@ -314,7 +314,7 @@ def test_what_a_rule_forbids_is_stored_with_its_rule(tmp_path: Path) -> None:
 def test_rules_may_change_between_runs(tmp_path: Path) -> None:
     """Trials outside the new rules are left aside, and a rule that went frees what it forbade."""
     storage = str(tmp_path / "j.journal")
-    list(run(Search(SPACE, "tpe", 0, open_study(storage, IDENTITY, SPACE)), 40))
+    before = list(run(Search(SPACE, "tpe", 0, open_study(storage, IDENTITY, SPACE)), 40))
     narrow = SearchSpace(
         (*SPACE.parameters[:2], Parameter("UNROLLED", (False,)), SPACE.parameters[3]),
         (Rule("tile-fits", "", lambda c: c["ROWS"] * c["COLUMNS"] <= 64),),
@@ -325,18 +325,12 @@ def test_rules_may_change_between_runs(tmp_path: Path) -> None:
     list(run(search, 10_000))
     assert {trial.config for trial in search.trials()} == set(narrow.valid_configs())
     wide = Search(SPACE, "tpe", 0, open_study(storage, IDENTITY, SPACE))
-    assert wide.tried >= 40
+    assert wide.tried == len({*before, *narrow.valid_configs()} & VALID) > 40
 
 
-def test_asks_are_quick() -> None:
-    """Proposing must stay far below what a measurement costs; a generous bound."""
-    import time
-
+def test_asks_take_little_work() -> None:
+    """Proposing must stay far below what a measurement costs; a generous bound of CPU time."""
     search = Search(SPACE, "tpe")
-    start = time.perf_counter()
-    list(islice(_forever(search), 60))
-    assert (time.perf_counter() - start) / 60 < 0.2
-
-
-def _forever(search: Search) -> Iterator[Config]:
-    return run(search, 10_000)
+    start_s = time.process_time()
+    assert len(list(run(search, 60))) == 60
+    assert (time.process_time() - start_s) / 60 < 0.2

@@ -79,7 +79,9 @@ def test_json_names_the_winner_and_the_elf_that_was_measured(finished: Finished)
     assert winner == record["best"][0]
     assert winner["estimated"] is True
     assert winner["time_s"] == min(trial["time_s"] for trial in record["best"])
-    assert winner["speedup_over_default"] >= 1.0
+    speedup = record["default"]["time_s"] / winner["time_s"]
+    assert winner["speedup_over_default"] == pytest.approx(speedup)
+    assert speedup > 1.0  # ten trials beat blocks of 16 by far
     assert winner["counters"]["u_mode_cycle"] > 0
     elf = Path(winner["elf_path"]).read_bytes()
     assert elf.startswith(b"\x7fELF")
@@ -209,7 +211,7 @@ def wait_until_empty(session: int) -> None:
 
     Two of Ray's own, which do no work, give up only a minute after.
     """
-    deadline_s = time.monotonic() + 15
+    deadline_s = time.monotonic() + 60
     while working := [pid for pid in left_in_session(session) if "Agent" not in title(pid)]:
         assert time.monotonic() < deadline_s, [title(pid) for pid in working]
         time.sleep(0.1)

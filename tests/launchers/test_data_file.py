@@ -39,12 +39,17 @@ def refusal(run, elf, path: Path) -> str:
     return done.stderr
 
 
-@pytest.mark.parametrize("kept_bytes", [0, 7, 8, 23, 24, 100, 400, -65, -1])
-def test_truncated_file_is_refused(build_elf, run, data_path, kept_bytes):
+@pytest.mark.parametrize(
+    ("kept_bytes", "says"),
+    [
+        *((kept_bytes, "is not a data file") for kept_bytes in (0, 7)),
+        *((kept_bytes, "truncated") for kept_bytes in (8, 23, 24, 100, 400, -65, -1)),
+    ],
+)
+def test_truncated_file_is_refused(build_elf, run, data_path, kept_bytes, says):
     whole = data_path.read_bytes()
     data_path.write_bytes(whole[:kept_bytes])
-    sentence = refusal(run, build_elf(NOTHING), data_path)
-    assert "truncated" in sentence or "not a data file" in sentence
+    assert says in refusal(run, build_elf(NOTHING), data_path)
 
 
 def test_foreign_file_is_refused(build_elf, run):

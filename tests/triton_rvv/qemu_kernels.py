@@ -93,6 +93,8 @@ class KernelRunner:
             if parameter.is_constexpr
         }
         arguments = [_argument(n, values[n]) for n in kernel.arg_names if n not in constants]
+        if all(argument.expected is None for argument in arguments):
+            raise ValueError(f"{kernel.__name__} would be checked for nothing: give it Expected")
         specialised = {n: values[n] for n in known}
         if vlen_bits == RVVTarget().vlen_bits:
             self._run_on_host(kernel, arguments, constants, specialised, (*grid, 1, 1)[:3])

@@ -258,7 +258,6 @@ def test_do_bench_measures_milliseconds():
     times_ms = triton.testing.do_bench(
         lambda: time.sleep(pause_s), warmup=1, rep=50, return_mode="all"
     )
-    assert len(times_ms) >= 1
     assert min(times_ms) >= 1e3 * pause_s
 
 

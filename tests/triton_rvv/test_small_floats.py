@@ -53,10 +53,8 @@ def test_codes_stand_for_the_numbers_that_torch_knows(dtype):
     decoded = torch.tensor([small.decode(code) for code in range(len(codes))])
     torch.testing.assert_close(decoded, codes.float(), equal_nan=True, atol=0, rtol=0)
     back = nearest(codes.double(), dtype)
-    numbers = torch.isfinite(codes.float())
-    assert torch.equal(back.view(torch.int8), codes.view(torch.int8)) or torch.equal(
-        back[numbers].float(), codes[numbers].float()
-    )
+    numbers = torch.isfinite(codes.float())  # 8-bit floats saturate instead
+    assert torch.equal(back[numbers].view(torch.int8), codes[numbers].view(torch.int8))
     values = near_every_code(dtype).float()
     if dtype.itemsize == 2:
         torch.testing.assert_close(

@@ -147,8 +147,8 @@ def test_a_throttled_board_is_never_scored(open_board, build_kernel, system):
 
 def test_a_governor_that_the_board_file_asks_for_is_set(open_board, system):
     open_board(system=str(system), governor="performance")
-    for path in system.glob("devices/system/cpu/cpu*/cpufreq/scaling_governor"):
-        assert path.read_text() == "performance\n"
+    governors = system.glob("devices/system/cpu/cpu*/cpufreq/scaling_governor")
+    assert [path.read_text() for path in governors] == ["performance\n"] * 2
 
 
 def test_a_processor_that_the_board_does_not_have_is_named(open_board):
