@@ -8,7 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.arguments.options import SAMPLER_NAMES, add_jobs_argument, add_storage_argument
+from engine.arguments.options import (
+    SAMPLER_NAMES,
+    add_jobs_argument,
+    add_storage_argument,
+    jobs_advice,
+)
 from engine.arguments.problem import add_kernel_arguments
 from foundation.command_line import (
     EXIT_FOUND,
@@ -51,7 +56,9 @@ def main(argv: Sequence[str] | None) -> int:
     Raises:
         UserError, BoardError: for a mistake in the arguments.
     """
-    return EXIT_FOUND if _build(_parse(argv)) else EXIT_NOTHING_VALID
+    arguments = _parse(argv)
+    with jobs_advice(arguments):
+        return EXIT_FOUND if _build(arguments) else EXIT_NOTHING_VALID
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:

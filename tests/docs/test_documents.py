@@ -187,10 +187,10 @@ def test_the_example_of_a_kernel_runs(tmp_path: Path) -> None:
 
 def test_the_page_shows_what_new_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    new.main(["axpy"])
+    new.main(["matvec"])
     blocks = code_blocks(REPOSITORY / "docs/add_a_kernel.md")
-    (shown,) = [block.text for block in blocks if block.file == "axpy.py"]
-    assert shown == Path("axpy.py").read_text()
+    (shown,) = [block.text for block in blocks if block.file == "matvec.py"]
+    assert shown == Path("matvec.py").read_text()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
