@@ -50,7 +50,7 @@ def test_the_keys_winner_is_measured_at_the_shape(
         (["matmul"], "give --shape"),
         (["matmul", "--shape", "M=16,N=32,K=64"], "are powers of two"),
         (["matmul", "--shape", "M=3", "--trials", "9"], "at least 10"),
-        (["matmul", "--shape", "M=3", "--limit", "-1"], "^--limit: -1 "),
+        (["matmul", "--shape", "M=3", "--limit", "-1"], "^--limit: must be a percentage, not -1 "),
     ],
 )
 def test_mistakes_are_told_before_anything_is_tuned(arguments: list[str], says: str) -> None:

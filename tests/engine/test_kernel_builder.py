@@ -170,7 +170,7 @@ def test_a_mistake_in_a_users_file_is_not_the_fault_of_a_configuration(
     path.write_text(path.read_text().replace("return (triton.cdiv", "return (triton.cdvi"))
     request = BuildRequest(str(path), {}, "fp32", RVVTarget(), ArtifactStore(tmp_path))
     with pytest.raises(UserError, match=r"mine\.py:\d+ fails in grid: AttributeError: .*cdvi"):
-        KernelBuilder(request).build(Config({"BLOCK_SIZE": 1024}))
+        KernelBuilder(request).build(Config({"BLOCK_M": 16, "BLOCK_N": 16}))
 
 
 def test_a_fault_of_the_compiler_is_a_reason_with_its_traceback(

@@ -11,7 +11,11 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SETTINGS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
-PACKAGES = SETTINGS["tool"]["mypy"]["packages"]
+PACKAGES = [
+    package
+    for package in SETTINGS["tool"]["importlinter"]["root_packages"]
+    if package != "benchmarks"
+]
 PINNED = (REPOSITORY / "constraints.txt").read_text()
 
 
