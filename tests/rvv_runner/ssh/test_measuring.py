@@ -168,7 +168,7 @@ def test_a_board_that_somebody_uses_is_waited_for_and_then_given_back(
         start_s = time.monotonic()
         measurement = board.measure(artifact, 1, 1.0)
         assert measurement.status == "board"
-        assert f"taken by somebody else, who holds its lock {settings.lock}" in measurement.reason
+        assert f"in use: another program holds its lock {settings.lock}" in measurement.reason
         assert time.monotonic() - start_s < 8
         holder.kill()
     assert board.measure(artifact, 1, TIMEOUT_S).status == "correct"
