@@ -152,7 +152,7 @@ def _shapes(
 
 def _shape(sizes: Mapping[str, int]) -> Shape:
     if not isinstance(sizes, Mapping):
-        raise UserError(f"the shape {sizes!r} is not a mapping: write it like {{'M': 256, 'N': 512}}")
+        raise UserError(f"the shape {sizes!r} is no mapping: write it like {{'M': 256, 'N': 512}}")
     text = ",".join(f"{name}={size}" for name, size in sizes.items())
     return _checked("shape", shape_type, text) if text else {}
 

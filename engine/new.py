@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None) -> int:
     """Run the command; the exit status.
 
     Raises:
-        UserError: for a name that is not an identifier, or a file that exists already.
+        UserError: for a name that is no identifier, and a file that is there already.
     """
     name = _parse(argv).name
     path = Path(f"{name}.py")
@@ -96,7 +96,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _identifier(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z_]\w*", text, re.ASCII) or keyword.iskeyword(text):
-        raise argparse.ArgumentTypeError(f"{text} is not a name of a Python function")
+        raise argparse.ArgumentTypeError(f"{text} is no name of a Python function")
     return text
 
 

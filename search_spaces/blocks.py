@@ -25,7 +25,7 @@ __all__ = [
     "size_of",
 ]
 
-# Kernels accumulate in fp32 or int32, whatever they load, so rows of 32-bit lanes fill registers.
+# For every element type, kernels accumulate in fp32 or int32, so rows are counted in 32-bit lanes.
 TOTAL_BYTES = 4
 
 

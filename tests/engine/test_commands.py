@@ -30,8 +30,8 @@ MISTAKES = [
         "there is no device named emulatd: did you mean emulated or emulated:x60?",
     ),
     ("tune", "matmul --shape m=4", "matmul has no dimension m: choose one of K, M, N"),
-    ("tune", "matmul --shape M=0", "the size of M is 0: give a positive size"),
-    ("tune", "matmul --shape M=-4", "the size of M is -4: give a positive size"),
+    ("tune", "matmul --shape M=0", "the size of M is 0: give it a positive one"),
+    ("tune", "matmul --shape M=-4", "the size of M is -4: give it a positive one"),
     (
         "tune",
         "vector_add --shape N=3000000000",
@@ -153,7 +153,7 @@ def test_a_mistake_is_one_sentence_and_status_2(
 
 def test_arguments_larger_than_memory_are_refused() -> None:
     shape = {"M": 2**30, "N": 2**30, "K": 2**30}
-    with pytest.raises(UserError, match=r"take \d+ GiB, but this machine has \d+ GiB of memory"):
+    with pytest.raises(UserError, match=r"take \d+ GiB, and this machine has \d+ GiB of memory"):
         make_problem(load_kernel("matmul"), shape)
 
 

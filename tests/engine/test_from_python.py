@@ -144,9 +144,9 @@ def test_nothing_is_printed_where_there_is_no_terminal(
 
 MISTAKES = [
     ({"kernel": "matmull"}, "there is no kernel named matmull: did you mean matmul"),
-    ({"shape": {"M": 0}}, "the size of M is 0: give a positive size"),
+    ({"shape": {"M": 0}}, "the size of M is 0: give it a positive one"),
     ({"shape": {"M": 1.5}}, "shape: the size of M is not a whole number: 1.5"),
-    ({"shape": "M=2"}, "the shape 'M=2' is not a mapping: write it like {'M': 256, 'N': 512}"),
+    ({"shape": "M=2"}, "the shape 'M=2' is no mapping: write it like {'M': 256, 'N': 512}"),
     ({"shape": {"Q": 2}}, "matmul has no dimension Q: choose one of K, M, N"),
     ({"shape": {}, "shapes": [{}]}, "shape and shapes are both given: leave one of them out"),
     ({"shapes": []}, "shapes is empty: give one shape at least"),
