@@ -25,7 +25,7 @@ from engine.search import Search
 from foundation.config import Config
 from rvv_runner import BoardInfo
 from rvv_runner.devices import load_board
-from search_spaces.blocks import TOTAL_BYTES
+from search_spaces.blocks import ACCUMULATOR_BYTES
 from search_spaces.rules import lanes_in_register
 from search_spaces.space import SearchSpace
 
@@ -127,8 +127,8 @@ def print_soft_rules(trials: Trials, case: Case, info: BoardInfo) -> None:
     """Print a row for each soft rule: how much slower the configurations are that violate it."""
     assert info.l1d_bytes is not None
     rules = (
-        fits_in_l1(case.blocks, TOTAL_BYTES, info.l1d_bytes),
-        fits_in_registers(case.sums, lanes_in_register(info.vlen_bits, TOTAL_BYTES)),
+        fits_in_l1(case.blocks, ACCUMULATOR_BYTES, info.l1d_bytes),
+        fits_in_registers(case.sums, lanes_in_register(info.vlen_bits, ACCUMULATOR_BYTES)),
         short_code(lambda config: int(trials[config].proxies["instructions"].value)),
     )
     for rule in rules:

@@ -113,7 +113,7 @@ class Laboratory:
 
 
 def counted(assembly: str) -> dict[str, int]:
-    """Numbers of instructions: all, vector, in the largest innermost loop, and vector spills.
+    """Numbers of instructions: all, vector, largest innermost loop, vector spills and reloads.
 
     Args:
         assembly: from LLVM, with the comments that name loops and spills.
