@@ -47,7 +47,7 @@ def layernorm_kernel(x_ptr, w_ptr, b_ptr, out_ptr, n, eps, BLOCK: tl.constexpr):
 
 
 def fastest_s(*calls: Callable[[], object]) -> list[float]:
-    """Seconds of the fastest run of each; they run in turns, under the same conditions."""
+    """Seconds of the fastest run of each; they take turns, so that all see the same machine."""
     times_s = [[] for _ in calls]
     for _ in range(ROUNDS):
         for call, taken_s in zip(calls, times_s, strict=True):
