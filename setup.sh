@@ -1,10 +1,10 @@
 #!/bin/sh
-# Gets this folder ready to run, from a bare Debian on; run again, it does only what is missing.
-# With the argument "test" it also gets what only the tests need.
+# Sets this folder up on a bare Debian; a later run does only what is missing.
+# With the argument "test", it also installs what only the tests need.
 set -eu
 cd "$(dirname "$0")"
 
-# PyPI's build of torch for Linux drags in several GB of CUDA libraries; this index has CPU builds.
+# PyPI's torch for Linux depends on several GB of CUDA libraries; this index has CPU builds.
 torch_cpu_index=https://download.pytorch.org/whl/cpu
 
 purpose=${1:-run}
@@ -29,7 +29,7 @@ main() {
     warm_caches
 }
 
-# Two set-ups of one folder must not meet; the lock goes with the process, however it ends.
+# Two set-ups of one folder must not overlap. The lock ends with the process, even if it is killed.
 lock() {
     command -v flock >/dev/null || stop "flock is missing: install the package util-linux"
     mkdir -p .build
@@ -37,7 +37,7 @@ lock() {
     flock -n 9 || { say "waiting for another set-up of this folder" && flock 9; }
 }
 
-# The Debian packages without which nothing works here, on one line.
+# The missing Debian packages, on one line.
 missing_packages() {
     list=
     command -v qemu-riscv64 >/dev/null || list="$list qemu-user"
@@ -60,7 +60,7 @@ makes_environments() {
     base_python=$(find_python) && "$base_python" -c 'import ensurepip, venv' 2>/dev/null
 }
 
-# The first Python that is new enough, or failure; one that is too old is left to stand.
+# The first Python that is new enough, or failure; an older one stays installed.
 find_python() {
     for candidate in python3 python3.14 python3.13 python3.12 python3.11; do
         if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
@@ -73,7 +73,7 @@ find_python() {
 
 install_packages() {
     command -v apt-get >/dev/null ||
-        stop "install what Debian calls $* (there is no apt-get on this machine)"
+        stop "this machine has no apt-get: install the packages that Debian calls $*"
     if [ "$(id -u)" -eq 0 ]; then
         as_root=
     elif sudo -n true 2>/dev/null; then
@@ -82,9 +82,9 @@ install_packages() {
         stop "packages are missing: run sudo apt-get install $*"
     fi
     say "installing the Debian packages $*"
-    # A fresh machine may have no lists of packages yet, or old ones.
+    # A fresh machine may have no package lists yet, or old ones.
     apt_install "$@" 2>/dev/null || { $as_root apt-get -qq update && apt_install "$@"; } ||
-        stop "apt-get did not install what is needed: run sudo apt-get install $* to see why"
+        stop "apt-get could not install the packages: run sudo apt-get install $* to see why"
     still_missing=$(missing_packages)
     [ -z "$still_missing" ] || case $still_missing in
         *python3*) stop "there is no Python 3.11 or newer with venv on this Debian: install one" ;;
@@ -97,8 +97,8 @@ apt_install() {
         install --no-install-recommends "$@" >&2
 }
 
-# The stamp says where the environment is, on which Python, and from which files it was made. It
-# is there only while the environment is whole, so one that was interrupted is made anew.
+# The stamp says where the environment is, with which Python, and from which files it was made. It
+# exists only if the environment is complete, so after an interruption it is made again.
 make_environment() {
     made_for=$(cat "$environment_stamp" 2>/dev/null) || made_for=
     [ "$made_for" != "$(environment_place) $(environment_files)" ] || return 0
@@ -127,7 +127,7 @@ install_python_packages() {
     say "installing $torch for the CPU (about 200 MB)"
     if ! pip_install --no-deps "$torch+cpu" 2>/dev/null; then
         pip_install --no-deps --retries 1 --index-url "$torch_cpu_index" "$torch+cpu" 2>/dev/null ||
-            say "no CPU build of $torch was found: PyPI's with CUDA follows (several GB)"
+            say "no CPU build of $torch was found: installing PyPI's with CUDA (several GB)"
     fi
     say "installing the other Python packages (several hundred MB)"
     pip_install --constraint constraints.txt --editable '.[dev]' ||
@@ -138,7 +138,7 @@ pip_install() {
     "$python" -m pip install -qq --disable-pip-version-check "$@"
 }
 
-# The stamp lies in the cache that it is about, and its name changes with all that is cached.
+# The stamp is in the cache that it describes; its name changes with everything that is cached.
 warm_caches() {
     key=$({
         cat constraints.txt launchers/*.[ch] rvv_runner/emulated/*.[ch]
@@ -159,7 +159,7 @@ from triton_rvv.link import LinkError, warm_up
 from triton_rvv.target import RVVTarget
 from triton_rvv.zig import ZigError
 
-# The device host builds its own when it is first used; tests are not to wait for it.
+# The device host builds its own at its first use; tests should not wait for that.
 targets = [RVVTarget(), host_target()] if os.environ["PURPOSE"] == "test" else [RVVTarget()]
 try:
     for target in targets:

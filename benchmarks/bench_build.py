@@ -1,4 +1,4 @@
-"""Times the road from a configuration to its ELF: python benchmarks/bench_build.py."""
+"""Times builds, from a configuration to its ELF: python benchmarks/bench_build.py."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ REPETITIONS = 10
 
 @dataclass(frozen=True)
 class Build:
-    """Seconds of one build, as a whole and of each stage."""
+    """Seconds of one build, in total and per stage."""
 
     time_s: float
     stages_s: Mapping[str, float]
 
 
 def build_times(configs: Sequence[Config]) -> list[Build]:
-    """Build each configuration once on warm caches; none is found in a store."""
+    """Build each configuration once with warm caches and an empty store."""
     builds = []
     with tempfile.TemporaryDirectory() as folder:
         for number, config in enumerate(configs):
@@ -53,7 +53,7 @@ def build_times(configs: Sequence[Config]) -> list[Build]:
 
 
 def report(name: str, builds: Sequence[Build]) -> None:
-    """Print one line: the whole, then the stages, all in milliseconds."""
+    """Print one line: the total, then the stages, in milliseconds."""
     times_ms = [build.time_s * 1e3 for build in builds]
     p95_ms = statistics.quantiles(times_ms, n=20, method="inclusive")[-1]
     stages = ", ".join(
@@ -67,7 +67,7 @@ def report(name: str, builds: Sequence[Build]) -> None:
 
 
 def main() -> None:
-    """Print the times of a sample of the space, of the default and of the largest block."""
+    """Print the times for a sample of the space, the default and the largest block."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     problem = make_problem(load_kernel("matmul"), SHAPE, "fp32")
     space = problem.space(load_board("emulated").info)

@@ -27,13 +27,13 @@ TIMEOUT_S = 120.0
 
 
 def build_handwritten_matmul(folder: Path, shape: tuple[int, int, int]) -> Artifact:
-    """The hand-written matmul of `matmul_rvv.c` on random data of the shape M, N, K."""
+    """The hand-written matmul of `matmul_rvv.c`, on random data of shape M, N, K."""
     m, n, _ = shape
     return build_c_matmul("matmul_rvv.c", ["-O2"], folder, shape, (n // 32, m // 4, 1))
 
 
 def build_triton_matmul(folder: Path, shape: tuple[int, int, int]) -> Artifact:
-    """The Triton matmul with blocks of 16x32x16 at the shape M, N, K."""
+    """The Triton matmul with blocks of 16x32x16, at shape M, N, K."""
     sizes = dict(zip("MNK", shape, strict=True))
     store = ArtifactStore(folder.resolve() / "store")
     builder = KernelBuilder(BuildRequest("matmul", sizes, "fp32", RVVTarget(), store))
@@ -45,7 +45,7 @@ def build_triton_matmul(folder: Path, shape: tuple[int, int, int]) -> Artifact:
 
 
 def measure_ratio(artifact: Artifact, rounds: int) -> tuple[float, float]:
-    """Median wall times in seconds of plain QEMU and of the emulated board, taken in turn."""
+    """Median wall times of plain QEMU and the emulated board in seconds, measured in turns."""
     board_file = read_board_file("x60")
     board = EmulatedBoard(board_file)
     board.open()
@@ -73,7 +73,7 @@ def measure_ratio(artifact: Artifact, rounds: int) -> tuple[float, float]:
 
 def main() -> None:
     shape = "x".join(map(str, SHAPE))
-    print(f"matmul {shape}, check and one timed run, medians of {ROUNDS} taken in turn")
+    print(f"matmul {shape}, check and one timed run, medians of {ROUNDS} measured in turns")
     builds = {"hand-written": build_handwritten_matmul, "Triton 16x32x16": build_triton_matmul}
     for name, build in builds.items():
         with tempfile.TemporaryDirectory() as folder:

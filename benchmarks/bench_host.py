@@ -1,10 +1,10 @@
-"""Kernels on this machine, NumPy and torch on a thread each: python benchmarks/bench_host.py."""
+"""Kernels here, NumPy and torch, all on one thread: python benchmarks/bench_host.py."""
 
 from __future__ import annotations
 
 import os
 
-# Read when the libraries are imported.
+# The libraries read these on import.
 os.environ.update(
     dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 )
@@ -58,7 +58,7 @@ def fastest_s(*calls: Callable[[], object]) -> list[float]:
 
 
 def bench_matmul() -> None:
-    """fp32, the best of a few blocks."""
+    """fp32, with the fastest of a few blocks."""
     a, b = torch.randn(SIZE, SIZE), torch.randn(SIZE, SIZE)
     c, expected = torch.empty(SIZE, SIZE), a.double() @ b.double()
     strides = (SIZE, 1) * 3
@@ -83,7 +83,7 @@ def bench_matmul() -> None:
 
 
 def bench_rows() -> None:
-    """Kernels that take a row a program, against torch."""
+    """Kernels with one row per program, against torch."""
     x, out = torch.randn(ROWS, COLUMNS), torch.empty(ROWS, COLUMNS)
     w, b, block = torch.randn(COLUMNS), torch.randn(COLUMNS), triton.next_power_of_2(COLUMNS)
     cases = {
@@ -107,7 +107,7 @@ def bench_rows() -> None:
 
 
 def bench_launch() -> None:
-    """What a call costs besides its programs."""
+    """The overhead of a call."""
     x = np.zeros(16, np.float32)
     triton_rvv.set_num_threads(1)
     (one_s,) = fastest_s(lambda: softmax_kernel[(1,)](x, x, 16, BLOCK=16))

@@ -29,7 +29,7 @@ void triton_rvv_kernel(const uint64_t *args, uint32_t x, uint32_t y, uint32_t z,
 
 
 def link_times_s(repetitions: int) -> list[float]:
-    """Seconds that each of a number of links took, on a warm cache."""
+    """Seconds of each of several links, with a warm cache."""
     warm_up()
     launcher = launcher_object(RVVTarget())
     times_s = []

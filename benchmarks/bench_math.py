@@ -1,7 +1,7 @@
-"""Cycles that functions of float32 take on the emulated X60: python benchmarks/bench_math.py.
+"""Cycles of float32 functions on the emulated X60: python benchmarks/bench_math.py.
 
-Vector code is compared with a loop in C that calls musl's function for each element. Load and store
-are counted with both.
+Vector code is compared with a loop in C that calls musl's function for each element. Both include
+the load and the store.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["FUNCTIONS", "cycles_per_element"]
 
 ELEMENTS = 2048
 TIMEOUT_S = 120.0
-# The functions of Triton's language, and some of libdevice.
+# The functions in Triton's language, and some from libdevice.
 FUNCTIONS: dict[str, Any] = {
     **{name: getattr(tl, name) for name in ("exp", "exp2", "log", "log2", "sin", "cos", "erf")},
     **{name: getattr(libdevice, name) for name in ("tanh", "pow", "atan", "log1p", "cbrt")},
@@ -68,7 +68,7 @@ def binary_kernel(x_ptr, out_ptr, FUNCTION: tl.constexpr, N: tl.constexpr):
 
 
 def cycles_per_element(board: EmulatedBoard, name: str, compiled: Path, folder: Path) -> float:
-    """Estimated cycles of an object file that computes a function of `ELEMENTS` numbers."""
+    """Estimated cycles per element of an object file that computes a function of `ELEMENTS`."""
     elf, data = folder / "kernel.elf", folder / "data"
     link_elf([compiled, launcher_object(RVVTarget())], elf)
     x = np.random.default_rng(0).uniform(0.1, 2, ELEMENTS).astype(np.float32)

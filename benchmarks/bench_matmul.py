@@ -1,4 +1,4 @@
-"""How near the emulated X60's peak the best blocks come: python benchmarks/bench_matmul.py."""
+"""How close the best blocks come to the emulated X60's peak: python benchmarks/bench_matmul.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["loop_nest_cycles", "tuned_cycles"]
 SHAPES = ((256, 512, 256), (256, 480, 256), (128, 128, 128))
 TRIALS = 40
 LIMIT_S = 900.0
-# One 8-lane multiply-add a cycle: 256-bit registers of float32.
+# One 8-lane multiply-add per cycle: 256-bit registers of float32.
 LANES = 8
 
 

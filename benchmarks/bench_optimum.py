@@ -1,7 +1,7 @@
 """How often a search finds a space's optimum: python benchmarks/bench_optimum.py.
 
-The spaces were recorded in full on the emulated board by `record_space.py`. Printed is, for each
-and each sampler, in how many seeds the best of so many trials reaches 98 percent of the optimum.
+`record_space.py` has recorded the whole spaces on the emulated board. For each space and sampler,
+it prints in how many seeds the best of the trials reaches 98 percent of the optimum's speed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def read(path: Path) -> tuple[SearchSpace, Table]:
 
 
 def reached(space: SearchSpace, table: Table, sampler: str, seed: int, trials: int) -> float:
-    """The optimum's time over that of the best of so many trials."""
+    """The optimum's time over the time of the best of the trials."""
     search = Search(space, sampler, seed)
     while search.tried < trials and (config := search.ask()) is not None:
         search.tell(config, table[config])
@@ -47,7 +47,7 @@ def reached(space: SearchSpace, table: Table, sampler: str, seed: int, trials: i
 def main() -> None:
     """Print a line for each space and sampler."""
     parser = argparse.ArgumentParser(description="Searches recorded spaces.")
-    parser.add_argument("--samplers", default="auto,random", help="names, with commas between")
+    parser.add_argument("--samplers", default="auto,random", help="names, separated by commas")
     parser.add_argument("--trials", type=int, default=50, help="configurations to try")
     parser.add_argument("--seeds", type=int, default=20, help="searches")
     arguments = parser.parse_args()

@@ -36,7 +36,7 @@ EVENTS = {"page_faults": "page-faults", "switches": "context-switches"}  # every
 def overheads_s(
     board: SshBoard, artifacts: Sequence[Artifact], run_options: Sequence[Sequence[str]]
 ) -> list[float]:
-    """Seconds that each measurement took beyond the same runs made directly, turn by turn."""
+    """Seconds that each measurement took beyond the same runs without a board, in turns."""
     overheads = []
     for artifact in artifacts:
         command = [*WRAPPER, str(artifact.elf_path), str(artifact.data_path)]
@@ -54,7 +54,7 @@ def overheads_s(
 
 @contextmanager
 def ssh_board(folder: Path) -> Iterator[BoardFile]:
-    """The tests' sshd on loopback as a board, and the file that describes it."""
+    """The board file of the tests' sshd on loopback."""
     sys.path.insert(0, str(TEST_SERVER))
     from ssh_server import SshServer, running
 
@@ -85,7 +85,7 @@ def build(folder: Path) -> Artifact:
 
 
 def copies(artifact: Artifact, folder: Path) -> list[Artifact]:
-    """The same executable under other hashes, which the board has to be sent."""
+    """The same executable with other hashes, so that each must be sent to the board."""
     made = []
     for number in range(ROUNDS):
         path = folder / f"{number}.elf"

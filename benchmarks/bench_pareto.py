@@ -1,9 +1,9 @@
-"""How much of a front a search finds: python benchmarks/bench_pareto.py.
+"""How much of the Pareto front a search finds: python benchmarks/bench_pareto.py.
 
-The space is `matmul`'s, recorded in full on the emulated board, with the size of each
-configuration's code. Printed is the hypervolume of the front that so many trials find, over that of
-the space's own front, once up to the worst there is in either objective and once up to the default,
-on the scale of logarithms: the second counts only what is faster and smaller than the default.
+The space is that of `matmul`, recorded in full on the emulated board, with each configuration's
+code size. It prints the hypervolume of the front that the trials find, over that of the space's own
+front, with logarithms of both objectives. The reference point is once the worst value of each
+objective, and once the default: then only what is faster and smaller than the default counts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def hypervolume(points: Sequence[Values], reference: Values) -> float:
 def found(
     space: SearchSpace, table: Mapping[Config, Values | None], sampler: str, seed: int, trials: int
 ) -> list[Values]:
-    """The objectives of what a search tried."""
+    """The objectives of the configurations that a search tried."""
     search = Search(space, sampler, seed, StoredTrials.in_memory((TIME_S, CODE_BYTES)))
     while search.tried < trials and (config := search.ask()) is not None:
         time_s, size_bytes = table[config] or (None, None)
@@ -50,9 +50,9 @@ def found(
 
 def main() -> None:
     """Print a line for each sampler and number of trials."""
-    parser = argparse.ArgumentParser(description="Searches a recorded space for its front.")
-    parser.add_argument("--samplers", default="auto,random", help="names, with commas between")
-    parser.add_argument("--trials", default="30,60", help="numbers, with commas between")
+    parser = argparse.ArgumentParser(description="Searches a recorded space for its Pareto front.")
+    parser.add_argument("--samplers", default="auto,random", help="names, separated by commas")
+    parser.add_argument("--trials", default="30,60", help="numbers, separated by commas")
     parser.add_argument("--seeds", type=int, default=20, help="searches")
     arguments = parser.parse_args()
     space, times_s = read(PATH)

@@ -1,11 +1,11 @@
 """Finds the best of noisy configurations with few runs: python benchmarks/bench_racing.py.
 
-A search over a made-up space of a blocked kernel (`made_up_spaces.blocks`), whose times carry
-heavy-tailed noise of five percent. Fixed repeats take the lowest median of ten runs each. Racing
-runs each configuration as often as it takes and measures the leaders again in turns. Printed is in
-how many of the seeds the winner is within two percent of the best configuration that was tried, by
-its time without noise, and how many runs it took; the last line says how often the interval of the
-winner's time holds that time.
+It searches a made-up space of a blocked kernel (`made_up_spaces.blocks`), whose times have
+heavy-tailed noise of five percent. Fixed repeats choose the lowest median of ten runs each. Racing
+runs each configuration only as often as needed, and measures the leaders again in turns. It prints
+in how many seeds the winner is within two percent of the fastest tried configuration, by times
+without noise, and the number of runs. The last line says how often the confidence interval of the
+winner's time contains that time.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ REPEATS = 10
 
 @dataclass
 class NoisyBoard:
-    """A table whose times carry noise: Student's t with 3 degrees of freedom, heavy in its tails.
+    """A table whose times have heavy-tailed noise: Student's t with 3 degrees of freedom.
 
     Args:
         table: times without noise.
-        rng: the source of noise.
-        runs: timed so far.
+        rng: random generator for the noise.
+        runs: number of timed runs so far.
     """
 
     table: Table
@@ -60,7 +60,7 @@ class NoisyBoard:
         return time_s
 
     def measure(self, config: Config, runs: int) -> Measurement:
-        """So many timed runs."""
+        """The measurement of that many timed runs."""
         return Measurement("correct", tuple(self.time_s(config) for _ in range(runs)))
 
 
@@ -69,9 +69,9 @@ class Result:
     """One search.
 
     Args:
-        excess: by how much the winner is slower than the best that was tried, without noise.
-        runs: timed in all.
-        held: whether the winner's interval holds its time; None if there is no interval.
+        excess: how much slower the winner is than the fastest tried, without noise.
+        runs: total number of timed runs.
+        held: whether the winner's interval contains its time; None if there is no interval.
     """
 
     excess: float
@@ -80,7 +80,7 @@ class Result:
 
 
 def fixed(board: NoisyBoard, search: Search, trials: int) -> Result:
-    """Ten runs each, and the lowest median wins."""
+    """A search with ten runs each, in which the lowest median wins."""
     for _ in range(trials):
         config = search.ask()
         assert config is not None
@@ -91,7 +91,7 @@ def fixed(board: NoisyBoard, search: Search, trials: int) -> Result:
 
 
 def raced(board: NoisyBoard, search: Search, trials: int, seed: int) -> Result:
-    """As the tuning loop does it."""
+    """A search with racing, as in the tuning loop."""
     race = Race(REPEATS)
     for _ in range(trials):
         config = search.ask()
@@ -134,7 +134,7 @@ def main() -> None:
     for name, results in by_name.items():
         print(f"{name}: {_within(results)} of {len(results)} winners within 2%, {_runs(results)}")
     held = sum(bool(result.held) for result in by_name["raced"])
-    print(f"the winner's 95% interval holds its time in {held} of {arguments.seeds}")
+    print(f"the winner's 95% interval contains its time in {held} of {arguments.seeds}")
 
 
 def _within(results: Sequence[Result]) -> int:

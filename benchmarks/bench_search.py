@@ -21,13 +21,13 @@ SPACE = SearchSpace(tuple(Parameter(f"P{p}", tuple(range(6))) for p in range(5))
 
 
 def time_of(config: Config) -> float:
-    """Seconds, made up: smooth, with one pair of parameters acting together."""
+    """A made-up time in seconds: smooth, with an interaction of two parameters."""
     values = [int(value) for value in config.values()]
     return 1 + sum((value - 2) ** 2 for value in values) + 3 * abs(values[0] - values[1])
 
 
-def seconds_a_trial(sampler: str, storage: str) -> float:
-    """Mean of ask and tell together over the last trials of a study in a journal file."""
+def seconds_per_trial(sampler: str, storage: str) -> float:
+    """Mean time of ask and tell together, over the last trials of a study in a journal file."""
     identity = StudyIdentity("made-up", {}, "fp32", "none", sampler, {})
     filling = Search(SPACE, "random", 0, open_study(storage, identity, SPACE))
     for _ in range(TRIALS - TIMED):
@@ -49,7 +49,7 @@ def main() -> None:
     """Print a line for each sampler that learns."""
     with tempfile.TemporaryDirectory() as folder:
         for sampler in ("auto", "gp", "tpe", "ga"):
-            seconds = seconds_a_trial(sampler, str(Path(folder) / f"{sampler}.journal"))
+            seconds = seconds_per_trial(sampler, str(Path(folder) / f"{sampler}.journal"))
             print(f"{sampler}: {seconds:.4f} s for ask and tell at {TRIALS} trials", flush=True)
 
 

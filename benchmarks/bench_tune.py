@@ -1,4 +1,4 @@
-"""Times the main job from a warm start: python benchmarks/bench_tune.py."""
+"""Times the main job with warm caches: python benchmarks/bench_tune.py."""
 
 from __future__ import annotations
 

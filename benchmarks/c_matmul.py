@@ -1,4 +1,4 @@
-"""Builds a matrix product written in C as an artifact that every board can run."""
+"""Builds a matrix product written in C as an artifact for any board."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def build_c_matmul(
     shape: tuple[int, int, int],
     grid: tuple[int, int, int],
 ) -> Artifact:
-    """A kernel beside this file, on random float32 data of the shape M, N, K.
+    """The artifact of a C kernel beside this file, with random float32 data of shape M, N, K.
 
     Args:
         source: the file's name; its kernel takes A, B, C, M, N, K.
         flags: for zig's clang.
-        folder: where the files go.
+        folder: for the files that are written.
         shape: M, N and K.
         grid: programs along x, y and z.
     """

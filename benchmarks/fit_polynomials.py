@@ -1,11 +1,11 @@
 """Fits the polynomials of triton_rvv.lowering.math: python benchmarks/fit_polynomials.py.
 
-Prints coefficients with the highest power first, the error that is left of the function's result,
-and whether the code has others, in which case the exit status is 1.
+It prints the coefficients with the highest power first, the remaining error in the function's
+result, and whether the code differs. If it does, the exit status is 1.
 
-They are least-squares fits at Chebyshev points, weighted so that the error counts relative to the
-function's own result. Coefficients are rounded one after the other from the lowest power on, and
-the rest fitted again, so that later ones make up for the rounding.
+They are least-squares fits at Chebyshev points, weighted so that the error is relative to the
+function's result. Coefficients are rounded one by one from the lowest power, and the others are
+fitted again, so that later ones compensate for the rounding.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ POINTS_PER_COEFFICIENT = 6
 
 @dataclass(frozen=True)
 class Fit:
-    """What a polynomial has to be.
+    """The requirements on a polynomial.
 
     Args:
         function: what it approximates.
         lowest, highest: the range.
-        count: of coefficients.
-        weight: how much an error there counts.
-        is_double: whether coefficients are float64, and not float32.
+        count: number of coefficients.
+        weight: the weight of an error at a point.
+        is_double: whether coefficients are float64 instead of float32.
     """
 
     function: Function
@@ -53,10 +53,10 @@ def _of_root(function: Function) -> Function:
 def _fits() -> dict[str, Fit]:
     half_ln2, quarter = mp.log(2) / 2, (mp.pi / 4) ** 2
     low, high, log2_e = mp.sqrt(0.5) - 1 - mpf(1e-7), mp.sqrt(2) - 1 + mpf(1e-7), 1 / mp.log(2)
-    steps = mpf(1e-12)  # ranges in x^2 begin just above 0
+    steps = mpf(1e-12)  # ranges in x^2 start just above 0
 
     def odd(function: Function) -> Function:
-        """(f(x) / x - 1) / x^2 in x^2."""
+        """(f(x) / x - 1) / x^2 as a function of x^2."""
         return _of_root(lambda x: (function(x) / x - 1) / x**2)
 
     return {
@@ -146,7 +146,7 @@ def remaining_error(fit: Fit, polynomial: list[float]) -> float:
 
 
 def in_the_code(name: str, fit: Fit) -> list[float]:
-    """The coefficients that the code has, as it uses them."""
+    """The coefficients in the code, rounded as it uses them."""
     module, _, variable = name.partition(".")
     numbers = getattr(importlib.import_module(f"triton_rvv.lowering.math.{module}"), variable)
     return [_rounded(mpf(number), fit.is_double) for number in numbers]
@@ -160,7 +160,7 @@ def main() -> int:
         for coefficient in polynomial:
             print(f"    {coefficient!r}," if fit.is_double else f"    {coefficient:.10e},")
         if polynomial != in_the_code(name, fit):
-            print("    but the code has others")
+            print("    but the code has different ones")
             status = 1
     return status
 

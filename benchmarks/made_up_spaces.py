@@ -1,8 +1,8 @@
 """Compares samplers on made-up spaces: python benchmarks/made_up_spaces.py.
 
-The spaces have cliffs and failures. They are unlike the recorded ones that samplers are usually
-judged on, so that a choice made for those shows where it loses. Printed for each sampler is how far
-the best time so far is from the optimum, as a logarithm (0.1 is a tenth slower), on average over
+The spaces have cliffs and failures. They differ from the recorded ones on which samplers are
+usually judged, so that a choice that suits only those shows. For each sampler, it prints how far
+the best time so far is from the optimum, as a logarithm (0.1 is a tenth slower), averaged over
 trials, spaces and seeds.
 """
 
@@ -25,7 +25,7 @@ __all__ = ["main"]
 
 Table = Mapping[Config, float | None]
 
-# Trials where the early part of a search begins and ends.
+# The early part of a search, in trials.
 _EARLY = slice(5, 25)
 
 
@@ -77,7 +77,7 @@ def blocks(seed: int) -> Table:
 
 
 def effects(seed: int) -> Table:
-    """Effects of single parameters, named values among them, and of pairs; a corner fails."""
+    """Effects of single parameters, some with named values, and of pairs; a corner fails."""
     rng = np.random.default_rng(seed)
     counts = rng.integers(3, 8, 6)
     alone = [rng.gamma(1, 0.5) * rng.normal(size=count) for count in counts[:3]]
@@ -100,7 +100,7 @@ def effects(seed: int) -> Table:
 
 
 def regrets(table: Table, space: SearchSpace, sampler: str, seed: int, trials: int) -> list[float]:
-    """After each trial, the logarithm of best time over optimum; a failure counts as the worst."""
+    """After each trial, the logarithm of best time over optimum; a failure counts as slowest."""
     times_s = [seconds for seconds in table.values() if seconds is not None]
     search = Search(space, sampler, seed)
     best, result = max(times_s), []
@@ -122,7 +122,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Compares samplers on made-up spaces.")
     parser.add_argument("--samplers", default="auto,gp,tpe,ga,random", help="names, with commas")
     parser.add_argument("--trials", type=int, default=100, help="configurations to try")
-    parser.add_argument("--seeds", type=int, default=5, help="runs on each space")
+    parser.add_argument("--seeds", type=int, default=5, help="runs per space")
     arguments = parser.parse_args()
     tables = [make(seed) for make in (tiles, blocks, effects) for seed in range(2)]
     spaces = [SearchSpace.from_configs(table) for table in tables]

@@ -1,6 +1,6 @@
 """Measures every valid configuration of a kernel: python benchmarks/record_space.py KERNEL.
 
-It takes a second or so for each on each core, goes on where it was stopped, and writes the table
+It takes about a second per configuration and core, resumes if it was stopped, and writes the table
 that `bench_optimum.py` replays to `benchmarks/recorded`.
 """
 
@@ -29,13 +29,13 @@ RECORDED = Path(__file__).parent / "recorded"
 
 
 def table_of(stored: StoredTrials, default: Config) -> dict[str, object]:
-    """What is known of a study, with a row for each configuration: its values, then its time.
+    """A study as a table with a row per configuration: its values, then its time.
 
     Times are in seconds, None for a failure. Code sizes are in bytes, in the order of the rows.
 
     Args:
-        stored: every configuration has been tried.
-        default: what would be run without tuning.
+        stored: a study in which every configuration was tried.
+        default: what a user would run without tuning.
     """
     about = ("kernel", "shape", "dtype", "device", "made_with")
     tried = [trial for trial in stored.changes() if trial.has_outcome]
@@ -49,7 +49,7 @@ def table_of(stored: StoredTrials, default: Config) -> dict[str, object]:
 
 
 def write(table: dict[str, object], name: str) -> Path:
-    """One row a line, so that a table that is recorded again shows what changed."""
+    """Write one row per line, so that a diff shows what changed when it is recorded again."""
     head = {key: value for key, value in table.items() if key != "rows"}
     rows = table["rows"]
     assert isinstance(rows, list)
@@ -78,7 +78,7 @@ def main() -> int:
     with progress_on(sys.stderr) as progress:
         result = tune(request, [progress])
     if result.ended.reason != "exhausted":
-        print(f"ended early ({result.ended.reason}): the same command goes on", file=sys.stderr)
+        print(f"ended early ({result.ended.reason}): the same command resumes", file=sys.stderr)
         return 1
     problem = make_problem(load_kernel(arguments.kernel), arguments.shape, None)
     info = load_board(arguments.device).info

@@ -1,10 +1,10 @@
-"""What a history is worth: python benchmarks/search_history.py SCORE_PY SPACES.
+"""How much a history helps a search: python benchmarks/search_history.py SCORE_PY SPACES.
 
 SCORE_PY is the tool that `search_quality.py` runs, and SPACES the folder of recorded spaces; both
-lie outside this project. Each space that has sisters (the same kernel and parameters, recorded on
-another device) is searched from cold; with a history from a sister, each sister in its turn: the
-trials of a study, its five best, or all of it; and with a history that misleads: its own times
-upside down, so that its best are the worst there are, or shuffled.
+are outside this project. Each space that has sisters (the same kernel and parameters, recorded on
+another device) is searched without a history; with a history from each sister in turn: the trials
+of a study, its five best, or the whole space; and with a misleading history: the space's own times
+inverted, so that the best are the worst, or shuffled.
 """
 
 from __future__ import annotations
@@ -42,30 +42,30 @@ def history_of(record: Any, trials: int, seed: int) -> History:
 
 
 def table_of(record: Any) -> list[tuple[dict[str, Any], float | None]]:
-    """All of a recorded space."""
+    """The whole table of a recorded space."""
     names = list(record.params)
     return [(dict(zip(names, values, strict=True)), t) for values, t in record.table.items()]
 
 
 def five_best(record: Any) -> History:
-    """The fastest of a recorded space."""
+    """The five fastest configurations of a recorded space."""
     return sorted((row for row in table_of(record) if row[1]), key=lambda row: row[1] or 0)[:5]
 
 
 def upside_down(record: Any) -> History:
-    """A whole table with its times turned round."""
+    """A whole table with inverted times."""
     return [(config, None if t is None else 1 / t) for config, t in table_of(record)]
 
 
 def shuffled(record: Any, seed: int) -> History:
-    """A whole table with its times in any order."""
+    """A whole table with shuffled times."""
     configs, times_s = zip(*table_of(record), strict=True)
     order = np.random.default_rng(seed).permutation(len(times_s))
     return [(config, times_s[place]) for config, place in zip(configs, order, strict=True)]
 
 
 def scores(tool: Any, record: Any, histories: Sequence[History]) -> np.ndarray:
-    """P@ each budget, on average over one run with each history."""
+    """P@ each budget, averaged over one run with each history."""
 
     def factory(history: History) -> Callable[[Any, int], Optimiser]:
         return lambda space, seed: Optimiser(space, "auto", seed, history)
@@ -82,7 +82,7 @@ def scores(tool: Any, record: Any, histories: Sequence[History]) -> np.ndarray:
 def histories(
     record: Any, sisters: Sequence[Any], arguments: argparse.Namespace
 ) -> dict[str, list[History]]:
-    """What each run begins with, by what it is; every sister in its turn."""
+    """The history of each run, by kind; the runs use the sisters in turn."""
     seeds = range(arguments.seeds)
     turns = [(sisters[seed % len(sisters)], seed) for seed in seeds]
     return {
@@ -96,12 +96,12 @@ def histories(
 
 
 def main() -> int:
-    """Print a line for each space, and the means."""
+    """Print a line for each space and history, and the means."""
     parser = argparse.ArgumentParser(description="Scores searches with a history.")
     parser.add_argument("score_py", type=Path, help="the tool that replays and scores")
     parser.add_argument("spaces", type=Path, help="folder of recorded spaces")
-    parser.add_argument("--seeds", type=int, default=12, help="runs on each space")
-    parser.add_argument("--trials", type=int, default=100, help="of a study that is the history")
+    parser.add_argument("--seeds", type=int, default=12, help="runs per space")
+    parser.add_argument("--trials", type=int, default=100, help="of a study used as history")
     arguments = parser.parse_args()
     tool = load(arguments.score_py)
     records = [tool.Record(path) for path in sorted(arguments.spaces.glob("*.json.gz"))]

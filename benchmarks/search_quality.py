@@ -1,8 +1,8 @@
 """Scores samplers on recorded spaces: python benchmarks/search_quality.py SCORE_PY SPACES.
 
-SCORE_PY is a tool that replays recorded spaces for an optimiser named as `module:factory`, and
-SPACES the folder they are in; both lie outside this project. Run by that tool, this file is the
-optimiser: one factory for each sampler, `search_quality:tpe` for example.
+SCORE_PY is a tool that replays recorded spaces for an optimiser given as `module:factory`, and
+SPACES the folder of the spaces; both are outside this project. That tool uses this file as the
+optimiser, with a factory for each sampler, such as `search_quality:tpe`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ __all__ = ["main"]
 
 
 class RecordedSpace(Protocol):
-    """What the tool hands to a factory."""
+    """What the tool passes to a factory."""
 
     def valid_configs(self) -> list[dict[str, ParameterValue]]: ...
 
 
 class Optimiser:
-    """What the tool drives: a search over the recorded configurations."""
+    """A search over the recorded configurations, with the methods that the tool calls."""
 
     def __init__(
         self, space: RecordedSpace, sampler: str, seed: int, history: History = ()
@@ -47,25 +47,25 @@ class Optimiser:
 
 
 def __getattr__(name: str) -> Callable[[RecordedSpace, int], Optimiser]:
-    """A factory for each sampler, by its name."""
+    """The factory of the sampler with this name."""
     if name not in SAMPLERS:
         raise AttributeError(name)
     return lambda space, seed: Optimiser(space, name, seed)
 
 
 def main() -> int:
-    """Print the tool's last lines for each sampler; 1 if it failed for one."""
+    """Print the tool's last lines for each sampler; returns 1 if it failed for any."""
     parser = argparse.ArgumentParser(description="Scores samplers on recorded spaces.")
     parser.add_argument("score_py", type=Path, help="the tool that replays and scores")
     parser.add_argument("spaces", type=Path, help="folder of recorded spaces")
     parser.add_argument(
         "--samplers",
         default="auto,gp,tpe,ga,random",
-        help="names, with commas between; module:factory is another optimiser that the tool knows",
+        help="names, separated by commas; or module:factory, another optimiser of the tool",
     )
     parser.add_argument("--budget", type=int, default=100, help="configurations to try")
-    parser.add_argument("--seeds", type=int, default=5, help="runs on each space")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at once")
+    parser.add_argument("--seeds", type=int, default=5, help="runs per space")
+    parser.add_argument("--jobs", type=int, default=1, help="parallel runs")
     arguments = parser.parse_args()
     failed = [name for name in arguments.samplers.split(",") if not _score(name, arguments)]
     return 1 if failed else 0

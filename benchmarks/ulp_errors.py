@@ -2,10 +2,10 @@
 
 python benchmarks/ulp_errors.py [NAME ...] [--step 1]
 
-With a step of 1, functions of one argument are tried on every float32 there is, which takes about
-two minutes of one core each. Functions of two are tried on as many random pairs. The code runs on
-this machine; it is made of operations that IEEE 754 defines to the last bit, so that the same
-results come out on RISC-V.
+With a step of 1, functions of one argument are tried on every float32, which takes about two
+minutes of one core each. Functions of two arguments are tried on as many random pairs. The code
+runs on this machine. It consists of operations that IEEE 754 defines exactly, so RISC-V gives
+bit-identical results.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CHUNK = 1 << 14
 
 
 def _of_half_turns(x: Doubles, first_quadrant: int) -> Doubles:
-    """sin(pi x) for 0 and cos(pi x) for 1, with whole quarters of a circle taken off exactly."""
+    """sin(pi x) for 0 and cos(pi x) for 1; whole quarters of a circle are subtracted exactly."""
     turn = np.fmod(x, 2.0)
     quarters = np.rint(2 * turn)
     r = np.pi * (turn - quarters / 2)
@@ -85,7 +85,7 @@ OF_TWO = ("pow", "atan2", "hypot")
 
 @dataclass(frozen=True)
 class Error:
-    """The largest error of a function, in ulp, and the arguments that have it."""
+    """The largest error of a function in ulp, and the arguments at which it occurs."""
 
     ulp: float
     arguments: tuple[float, ...]
@@ -146,7 +146,7 @@ def every_float(step: int) -> Iterator[tuple[Floats]]:
 
 
 def random_pairs(name: str, step: int) -> Iterator[tuple[Floats, Floats]]:
-    """Pairs over the whole range; for powers mostly those whose result is an ordinary number."""
+    """Pairs over the whole range; for powers, mostly those with a result in float32's range."""
     random = np.random.default_rng(0)
     for number in range(max((1 << 32) // (CHUNK * step), 1)):
         pair = random.integers(0, 1 << 32, (2, CHUNK), np.uint32).view(np.float32)
@@ -159,7 +159,7 @@ def random_pairs(name: str, step: int) -> Iterator[tuple[Floats, Floats]]:
 
 
 def ulps(result: Floats, exact: Doubles) -> Doubles:
-    """Distance in units in the last place that float32 has at `exact`."""
+    """Distance in float32's units in the last place at `exact`."""
     power = (exact.view(np.uint64) & np.uint64(0x7FF << 52)).view(np.float64)
     np.maximum(power, 2.0**-126, out=power)
     error = result - exact
@@ -173,7 +173,7 @@ def ulps(result: Floats, exact: Doubles) -> Doubles:
 
 
 def _special_error(result: Doubles, exact: Doubles) -> Doubles:
-    """The same where one of both is infinite or NaN: infinity next to the largest float is near."""
+    """The same if one of the two is infinite or NaN; infinity is near the largest float."""
     nearest = exact.astype(np.float32)
     same = (result == nearest) | (np.isnan(result) & np.isnan(nearest))
     beyond = np.isinf(result) & np.isfinite(nearest) & (result * exact > 0)
@@ -202,7 +202,7 @@ def largest_error(name: str, step: int) -> Error:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="of functions; all by default")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="functions; all by default")
     parser.add_argument("--step", type=int, default=1, help="distance between two arguments")
     arguments = parser.parse_args()
     for name in arguments.names or REFERENCES:

@@ -1,4 +1,4 @@
-"""Soft rules for vector boards: what they advise against is tried later."""
+"""Soft rules for vector boards: configurations that violate one are tried later."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Count = Callable[[Config], int]
 _REGISTERS = 32
 _OPERAND_REGISTERS = 4
 
-# Bytes of a RISC-V vector instruction, and what the first-level instruction cache of small cores
-# commonly holds (32 KiB on the SpacemiT X60, by Linux's k1.dtsi).
+# Bytes of a RISC-V vector instruction, and the usual size of the first-level instruction cache of
+# small cores (32 KiB on the SpacemiT X60, by Linux's k1.dtsi).
 _INSTRUCTION_BYTES = 4
 _L1I_BYTES = 32 * 1024
 
@@ -25,7 +25,7 @@ def fits_in_l1(elements: Count, size_bytes: int, l1d_bytes: int) -> Rule:
     """The blocks that are read repeatedly fit in the L1 data cache together.
 
     Args:
-        elements: how many elements they have together.
+        elements: their total number of elements.
         size_bytes: size of an element.
         l1d_bytes: size of the cache.
     """
@@ -41,7 +41,7 @@ def fits_in_registers(elements: Count, lanes: int) -> Rule:
     """Accumulators stay in vector registers, by an estimate.
 
     Args:
-        elements: how many sums are kept at once.
+        elements: number of sums kept at once.
         lanes: elements of a vector register.
     """
     most = (_REGISTERS - _OPERAND_REGISTERS) * lanes
@@ -57,7 +57,7 @@ def short_code(instructions: Count) -> Rule:
     """The unrolled part of the kernel fits in the first-level instruction cache, by an estimate.
 
     Args:
-        instructions: how many vector instructions it has, by an estimate.
+        instructions: estimated number of its vector instructions.
     """
     most = _L1I_BYTES // _INSTRUCTION_BYTES
     return Rule(

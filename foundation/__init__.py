@@ -1,1 +1,1 @@
-"""What every layer needs: errors, configurations, shapes, documents and the command line."""
+"""Used by every layer: errors, configurations, shapes, input files and the command line."""

@@ -1,4 +1,4 @@
-"""The generic half of every command: its parser, the types of its arguments, its exit status."""
+"""The generic part of every command: its parser, argument types and exit status."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _invoked_as: ContextVar[str | None] = ContextVar("_invoked_as", default=None)
 
 
 def invocation(module: str) -> str:
-    """How a command is started, for usage lines that can be pasted: "python -m engine.tune"."""
+    """How to start a command, for usage lines that can be pasted: "python -m engine.tune"."""
     return _invoked_as.get() or f"python -m {module}"
 
 
 @contextlib.contextmanager
 def invoked_as(words: str) -> Iterator[None]:
-    """Within the block the command is a subcommand, started as `words`: "rvv-tune tune"."""
+    """Within the block, the command is a subcommand, started as `words`: "rvv-tune tune"."""
     before = _invoked_as.set(words)
     try:
         yield
@@ -53,7 +53,7 @@ def invoked_as(words: str) -> Iterator[None]:
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """A parser whose errors are UserErrors of one sentence.
+    """A parser whose errors are UserErrors with one sentence.
 
     Args:
         prog: how the command is started, from `invocation`.
@@ -64,12 +64,12 @@ class ArgumentParser(argparse.ArgumentParser):
         super().__init__(prog=prog, description=description, epilog=epilog, allow_abbrev=False)
 
     def parse(self, argv: Sequence[str] | None) -> argparse.Namespace:
-        """The arguments; if the shell asks for completions, those, and the process ends."""
+        """The arguments; if the shell asks for completions, it prints them and ends the process."""
         complete(self)
         return self.parse_args(argv)
 
     def error(self, message: str) -> NoReturn:
-        """Called by argparse for every mistake."""
+        """Raise a UserError; argparse calls this for every mistake."""
         unknown = re.match(r"unrecognized arguments: (\S+)", message)
         if unknown:
             option = unknown[1].split("=")[0]
@@ -85,16 +85,17 @@ class ArgumentParser(argparse.ArgumentParser):
 
 
 def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> NoReturn:
-    """Run a command on the process's arguments and end the process with its status.
+    """Run a command on the process's arguments, and end the process with its exit status.
 
-    A mistake by the user is one sentence on stderr and status 2, Ctrl-C a sentence and status 1.
+    A user's mistake prints one sentence on stderr and gives status 2; Ctrl-C prints one sentence
+    and gives status 1.
     """
     try:
         status = command(None)
     except CommandError as error:
         print(f"{prog}: {error}", file=sys.stderr)
         status = EXIT_MISTAKE
-    except BrokenPipeError:  # whoever read the output has gone, as with `| head`
+    except BrokenPipeError:  # the reader of the output has ended, as with `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = EXIT_NOTHING_VALID
     except KeyboardInterrupt:
@@ -111,7 +112,7 @@ def host_and_port(text: str) -> str:
 
 
 def positive_integer(text: str) -> int:
-    """An integer of at least 1, for argparse."""
+    """An integer that is at least 1, for argparse."""
     if not re.fullmatch(r"\+?\d+", text) or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a positive integer, not {text}")
     return int(text)
@@ -136,7 +137,7 @@ def positive_number(text: str) -> float:
 
 
 def percentage(text: str) -> float:
-    """A number of percent from 0, as a fraction, for argparse: "5" is 0.05."""
+    """A percentage of at least 0, as a fraction, for argparse: "5" is 0.05."""
     try:
         value = float(text.removesuffix("%"))
     except ValueError:
@@ -147,7 +148,7 @@ def percentage(text: str) -> float:
 
 
 def one_of(what: str, names: Callable[[], list[str]]) -> Callable[[str], str]:
-    """A type for argparse that takes one of `names()` and refuses others with the nearest."""
+    """A type for argparse that accepts one of `names()`; an error suggests the nearest names."""
 
     def parse(text: str) -> str:
         if text not in names():

@@ -1,4 +1,4 @@
-"""Completion in the shell, by argcomplete: `eval "$(register-python-argcomplete rvv-tune)"`."""
+"""Shell completion with argcomplete: `eval "$(register-python-argcomplete rvv-tune)"`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 
 __all__ = ["complete", "completed_words", "completes", "enter_subcommand"]
 
-# The shell sets it where it asks for completions: 1 and the words before the program.
+# The shell sets it when it asks for completions: 1 plus the number of words before the program.
 _ASKED = "_ARGCOMPLETE"
 
 
 def complete(parser: argparse.ArgumentParser) -> None:
-    """Where the shell asks for completions, print them and end the process."""
+    """If the shell asks for completions, print them and end the process."""
     if _ASKED in os.environ:
         import argcomplete
 
@@ -21,12 +21,12 @@ def complete(parser: argparse.ArgumentParser) -> None:
 
 
 def completes(action: argparse.Action, names: Callable[[], Iterable[str]]) -> None:
-    """Offer `names()` for an argument; what else it takes stays possible."""
+    """Offer `names()` as completions of an argument; other values stay possible."""
     action.completer = lambda **_: names()  # type: ignore[attr-defined]  # argcomplete reads it
 
 
 def completed_words() -> list[str]:
-    """The finished words after the program's name on the line to complete; none elsewhere."""
+    """The finished words after the program's name on the line to complete; else an empty list."""
     if _ASKED not in os.environ:
         return []
     from argcomplete.lexers import split_line
@@ -37,5 +37,5 @@ def completed_words() -> list[str]:
 
 
 def enter_subcommand() -> None:
-    """Leave the first of `completed_words` to the program: the next parser completes the rest."""
+    """Skip the first of `completed_words`, so that the next parser completes the rest."""
     os.environ[_ASKED] = str(int(os.environ[_ASKED]) + 1)

@@ -1,4 +1,4 @@
-"""A configuration: one value for each tuned parameter, hashable and in a fixed order."""
+"""A configuration: one value per tuned parameter, hashable and in a fixed order."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ ParameterValue = int | float | bool | str
 class Config(Mapping[str, ParameterValue]):
     """An immutable mapping from parameter name to value.
 
-    Two configurations are equal when they hold the same names and values, in whatever order they
-    were written; iteration keeps the order of writing, so that a configuration prints the way its
-    search space lists the parameters.
+    Two configurations are equal if they have the same names and values, in any order. Iteration
+    keeps the order in which they were given, so that a configuration prints as its search space
+    lists the parameters.
     """
 
     __slots__ = ("_hash", "_values")

@@ -1,4 +1,4 @@
-"""YAML and JSON files as mappings that know their lines, so that a mistake can be pointed at."""
+"""YAML and JSON files as mappings with line numbers, so that an error can name the line."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Entry:
-    """A mapping of a file.
+    """A mapping in a file.
 
-    Every method that reads a key raises a UserError with the file, the line and the key where the
-    value is not of its kind, or if there is none and no default.
+    Every method that reads a key raises a UserError with the file, the line and the key if the
+    value has the wrong type, or if it is missing and has no default.
 
     Args:
         path: of the file, as the user gave it.
-        node: what PyYAML parsed.
-        kind: what the mapping stands for, for messages.
+        node: the mapping, as PyYAML parsed it.
+        kind: what the mapping describes, for messages.
     """
 
     path: Path
@@ -38,16 +38,16 @@ class Entry:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys in the order of writing."""
+        """The keys, in the order of the file."""
         return tuple(self._nodes())
 
     def only(self, known: Collection[str]) -> Entry:
-        """This entry, once it has been seen to hold none but the known keys, and each once."""
+        """This entry, after a check that it has only known keys, each at most once."""
         seen = set()
         for key, _ in self.node.value:
             name = str(key.value)
             if name not in known:
-                self._fail(key, f"{name} is no key of {self.kind}: {nearest(name, known)}")
+                self._fail(key, f"{name} is not a key of {self.kind}: {nearest(name, known)}")
             if name in seen:
                 self._fail(key, f"{name} is given twice")
             seen.add(name)
@@ -65,14 +65,14 @@ class Entry:
         return tuple(self._whole(key, item) for item in self._items(key))
 
     def number(self, key: str) -> float | None:
-        """A number that is not negative, None if there is none."""
+        """A number that is not negative, or None if it is missing."""
         node = self._node(key)
         if node is None:
             return None
         value = _value(node)
         number = -1.0
         if isinstance(value, int | float | str) and not isinstance(value, bool):
-            # YAML 1.1 takes 1e-2, without a point, for text.
+            # YAML 1.1 reads 1e-2, without a point, as text.
             with contextlib.suppress(ValueError):
                 number = float(value)
         if not 0 <= number < float("inf"):
@@ -80,7 +80,7 @@ class Entry:
         return number
 
     def text(self, key: str, default: str | None = None) -> str:
-        """Some text."""
+        """Text that is not empty."""
         node = self._node(key)
         if node is None:
             return self._default(key, default)
@@ -111,10 +111,10 @@ class Entry:
         return [self._entry(item, kind) for item in self._items(key)]
 
     def fail(self, key: str, what: str) -> NoReturn:
-        """Refuse the value of a key, or the whole entry where it has no such key.
+        """Reject the value of a key, or the whole entry if it does not have the key.
 
         Raises:
-            UserError: always, with the place before `what`.
+            UserError: always, with file and line before `what`.
         """
         self._fail(self._node(key) or self.node, what)
 
@@ -134,7 +134,7 @@ class Entry:
 
     def _entry(self, node: Node, kind: str) -> Entry:
         if not isinstance(node, MappingNode):
-            self._fail(node, f"{_spelt(node)} is no {kind}: write it as keys and values")
+            self._fail(node, f"{_spelt(node)} is not a {kind}: write it as keys and values")
         return Entry(self.path, node, kind)
 
     def _nodes(self) -> dict[str, Node]:
@@ -153,31 +153,31 @@ class Entry:
 
 
 def read_document(path: Path, kind: str) -> Entry:
-    """The mapping that a YAML or JSON file holds.
+    """The mapping in a YAML or JSON file.
 
     Raises:
-        UserError: if it cannot be read or holds something else; with file and line.
+        UserError: if the file cannot be read or holds something else; with file and line.
     """
     node = _parse(path)
     if not isinstance(node, MappingNode):
-        raise UserError(f"{path}, line 1: this is no {kind}: write it as keys and values")
+        raise UserError(f"{path}, line 1: this is not a {kind}: write it as keys and values")
     return Entry(path, node, kind)
 
 
 def read_list(path: Path, kind: str) -> list[Entry]:
-    """The mappings of a YAML or JSON file that is a list of them, at least one.
+    """The mappings in a YAML or JSON file that is a list of them, at least one.
 
     Raises:
-        UserError: if it cannot be read or holds something else; with file and line.
+        UserError: if the file cannot be read or holds something else; with file and line.
     """
     node = _parse(path)
     if not isinstance(node, SequenceNode) or not node.value:
-        raise UserError(f"{path}, line 1: this is no list: begin a line with - for each {kind}")
+        raise UserError(f"{path}, line 1: this is not a list: start a line with - for each {kind}")
     entries = []
     for item in node.value:
         if not isinstance(item, MappingNode):
             line = item.start_mark.line + 1
-            raise UserError(f"{path}, line {line}: {_spelt(item)} is no {kind}: give its keys")
+            raise UserError(f"{path}, line {line}: {_spelt(item)} is not a {kind}: give its keys")
         entries.append(Entry(path, item, kind))
     return entries
 
@@ -186,7 +186,7 @@ def _parse(path: Path) -> Node | None:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UserError(f"{path} cannot be read: {reason}") from error
     try:
         node: Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -199,12 +199,12 @@ def _parse(path: Path) -> Node | None:
 
 
 def _value(node: Node) -> object:
-    """What a scalar stands for; None for a list or a mapping."""
+    """The value of a scalar; None for a list or a mapping."""
     if not isinstance(node, ScalarNode):
         return None
     try:
         value: object = SafeConstructor().construct_object(node)
-    except (ValueError, yaml.YAMLError):  # such as a date that is none
+    except (ValueError, yaml.YAMLError):  # such as an impossible date
         return None
     return value
 
@@ -214,7 +214,7 @@ def _is_int(value: object) -> bool:
 
 
 def _spelt(node: Node) -> str:
-    """A value as it stands in the file, cut short."""
+    """A value as the file spells it, shortened."""
     if isinstance(node, ScalarNode):
         return str(node.value)[:40] or "empty"
     kind = "list" if isinstance(node, SequenceNode) else "mapping"

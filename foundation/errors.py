@@ -1,4 +1,4 @@
-"""Mistakes that a user can put right."""
+"""Mistakes that a user can fix."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class UserError(CommandError):
 
 
 class TooBusyError(UserError):
-    """This machine does not start the worker processes in time; fewer of them might."""
+    """The worker processes do not start in time on this busy machine; fewer of them might."""
 
 
 def nearest(word: str, valid: Iterable[str]) -> str:
-    """The valid names nearest to `word`, to end a sentence; all of them where none is near."""
+    """The valid names nearest to `word`, to end a sentence; all of them if none is near."""
     names = sorted(valid)
     close = difflib.get_close_matches(word, names, n=3, cutoff=0.5)
     if close:

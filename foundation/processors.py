@@ -1,4 +1,4 @@
-"""How many processors there are to work on."""
+"""The number of processors to work on."""
 
 from __future__ import annotations
 

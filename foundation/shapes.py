@@ -1,4 +1,4 @@
-"""Shapes of problems: the size of each dimension by its name."""
+"""Shapes of problems: the size of each dimension, by name."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def shape_text(shape: Shape) -> str:
 
 
 def distance(one: Shape, other: Shape) -> float:
-    """How far apart two shapes with the same dimensions are, in doublings of one size."""
+    """How far apart two shapes with the same dimensions are, in doublings of one dimension."""
     return sum(abs(math.log2(size / other[name])) for name, size in one.items())

@@ -12,7 +12,7 @@ _PROJECT = "triton-rvv-tuner"
 
 
 def project_version() -> str:
-    """As it was installed; in a folder of sources that was not, as pyproject.toml there says."""
+    """The installed version; if the project is not installed, the one in pyproject.toml."""
     try:
         return version(_PROJECT)
     except PackageNotFoundError:

@@ -1,1 +1,1 @@
-"""Triton kernels that can be tuned, one file each."""
+"""Tunable Triton kernels, one file each."""

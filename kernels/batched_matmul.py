@@ -1,4 +1,4 @@
-"""Products of many pairs of matrices of one shape, such as the heads of an attention."""
+"""Products of many pairs of matrices with one shape, such as the heads of attention."""
 
 from __future__ import annotations
 

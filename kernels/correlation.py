@@ -1,6 +1,6 @@
-"""Correlation of two feature maps at a range of displacements, the cost volume of stereo matching.
+"""Correlation of two feature maps over a range of displacements: the cost volume of stereo vision.
 
-Int8 in, int8 out by a shift, as in the AI-Benchmark for RISC-V.
+Int8 inputs; a shift makes the outputs int8, as in the AI-Benchmark for RISC-V.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def correlation_kernel(
 def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
     channels, height, width, displacements = (problem.shape[name] for name in "CHWD")
     left, right = (seeded_integers((channels, height, width), seed, -127, 127) for seed in (0, 1))
-    # So that no sum overflows the eight bits of the result: 7 bits for the product.
+    # No sum may overflow the eight bits of the result; 7 bits are for the product.
     shift = 7 + (channels - 1).bit_length()
     expected = torch.zeros((displacements, height, width), dtype=torch.int64)
     for d in range(min(displacements, width)):
@@ -74,7 +74,7 @@ def _grid(problem: Problem, config: Config) -> Grid:
 
 
 def _flops(problem: Problem) -> float:
-    """Integer products and sums."""
+    """Products and sums of integers."""
     channels, height, width, displacements = (problem.shape[name] for name in "CHWD")
     return 2 * channels * height * width * displacements
 

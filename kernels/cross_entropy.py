@@ -1,4 +1,4 @@
-"""Cross entropy of rows of logits with the class that each row should have."""
+"""Cross entropy of rows of logits, each with its class as the target."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from launchers.arguments import Argument
 
 __all__ = ["SPEC"]
 
-# Rows with this label count as right, as in torch.nn.functional.cross_entropy.
+# Rows with this label have loss 0, as in torch.nn.functional.cross_entropy.
 IGNORED = -100
 
 
@@ -68,7 +68,7 @@ def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
     logits = seeded_normal((m, n), 0, problem.dtype)
     labels = seeded_integers((m,), 1, 0, n - 1)
     labels[::7] = IGNORED
-    labels[1:2], labels[2:3] = 0, n - 1  # the first and the last class, whatever the seed gives
+    labels[1:2], labels[2:3] = 0, n - 1  # always include the first and the last class
     expected = torch.nn.functional.cross_entropy(
         logits.double(), labels, ignore_index=IGNORED, reduction="none"
     )
@@ -101,7 +101,7 @@ SPEC = KernelSpec(
     dtypes=("fp32", "fp16", "bf16"),
     arguments=_arguments,
     grid=_grid,
-    # A comparison, a difference, an exponential and a sum an element.
+    # A comparison, a difference, an exponential and a sum per element.
     flops=lambda problem: 4 * problem.shape["M"] * problem.shape["N"],
     traffic_bytes=_traffic_bytes,
 )

@@ -1,6 +1,6 @@
-"""Dropout with a seed: which elements fall away is computed, not stored.
+"""Dropout with a seed: the mask of dropped elements is computed, not stored.
 
-The method is that of Triton's tutorial on low-memory dropout.
+The method is from Triton's tutorial on low-memory dropout.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ SPEC = KernelSpec(
     dtypes=("fp32", "fp16", "bf16"),
     arguments=_arguments,
     grid=_grid,
-    # The comparison and the product; the random numbers are integer work.
+    # The comparison and the product; the random numbers take only integer operations.
     flops=lambda problem: 2 * problem.shape["N"],
     traffic_bytes=lambda problem: 2 * size_bytes(problem.dtype) * problem.shape["N"],
 )

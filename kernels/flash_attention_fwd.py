@@ -1,4 +1,4 @@
-"""Attention without the matrix of scores: softmax(Q K^T * scale) V, block by block.
+"""Attention without storing the matrix of scores: softmax(Q K^T * scale) V, block by block.
 
 The algorithm is FlashAttention-2's forward pass (T. Dao, arXiv 2307.08691, algorithm 1).
 """
@@ -94,11 +94,11 @@ def flash_attention_fwd_kernel(
 def make_spec(
     name: str, kernel: Any, is_causal: bool, constants: Mapping[str, ParameterValue]
 ) -> KernelSpec:
-    """The kernel's entry for one of the two masks.
+    """The kernel's entry, with or without the causal mask.
 
     Args:
         name, kernel, constants: as in `KernelSpec`.
-        is_causal: whether a query sees the keys up to its own position only.
+        is_causal: whether a query sees only the keys up to its own position.
     """
     return KernelSpec(
         name=name,
@@ -125,7 +125,7 @@ def _arguments(is_causal: bool, problem: Problem, config: Config) -> tuple[Argum
         scores += torch.full((n_queries, n_keys), -torch.inf, dtype=torch.float64).triu(1)
     expected = (torch.softmax(scores, dim=2) @ v.double()).to(TORCH_TYPES[problem.dtype])
     logsumexp = torch.logsumexp(scores, dim=2).float()
-    # Each weight is rounded to the element type, and so is the result, a mean of unit normals.
+    # The weights are rounded to the element type, and so is the result, a mean of unit normals.
     roundoff = unit_roundoff(problem.dtype)
     tolerance = Tolerance(atol=2e-6 + 4 * roundoff, rtol=1e-5 + 2 * roundoff)
     return (
@@ -153,7 +153,7 @@ def _default_config(problem: Problem) -> Config:
 
 
 def _flops(is_causal: bool, problem: Problem) -> float:
-    """Of the two products over the keys that are seen; the softmax is small beside them."""
+    """Operations of the two products over the visible keys; the softmax is small beside them."""
     n, head_size = problem.shape["N_CTX"], problem.shape["D_HEAD"]
     seen = n * (n + 1) / 2 if is_causal else n * n
     return 2 * 2 * _heads(problem) * seen * head_size

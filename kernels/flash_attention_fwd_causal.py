@@ -1,4 +1,4 @@
-"""Attention in which a query sees the keys up to its own position only."""
+"""Causal attention: a query sees only the keys up to its own position."""
 
 from __future__ import annotations
 

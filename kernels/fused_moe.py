@@ -1,4 +1,4 @@
-"""Mixture of experts: each token times the matrices of its experts, weighted, in one kernel.
+"""Mixture of experts in one kernel: each token times its experts' matrices, weighted.
 
 The layout is that of vLLM's fused MoE: tokens are sorted by expert and padded to whole blocks
 (`moe_align_block_size`), so inputs and grid depend on BLOCK_SIZE_M.
@@ -111,7 +111,7 @@ def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
 
 
 def _routing(tokens: int, experts: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Experts of each token, two different ones, and their weights: both (tokens, TOP_K)."""
+    """The two distinct experts of each token, and their weights: both (tokens, TOP_K)."""
     likelihoods = torch.softmax(seeded_normal((tokens, experts), seed=2), dim=1)
     weights, topk_ids = torch.topk(likelihoods, TOP_K, dim=1)
     return topk_ids, weights / weights.sum(dim=1, keepdim=True)
@@ -129,13 +129,13 @@ def _grid(problem: Problem, config: Config) -> Grid:
 
 
 def _flops(problem: Problem) -> float:
-    """Of the rows that are no padding."""
+    """Operations on the rows that are not padding."""
     tokens, n, k = (problem.shape[name] for name in "MNK")
     return TOP_K * tokens * n * (2 * k + 1)
 
 
 def _traffic_bytes(problem: Problem) -> float:
-    """Without the lists of rows and experts, whose length depends on the configuration."""
+    """Bytes without the lists of rows and experts, whose length depends on the configuration."""
     tokens, experts, n, k = (problem.shape[name] for name in ("M", "E", "N", "K"))
     elements = tokens * k + experts * k * n + TOP_K * tokens * n
     return size_bytes(problem.dtype) * elements + size_bytes("fp32") * TOP_K * tokens

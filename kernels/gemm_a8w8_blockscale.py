@@ -1,7 +1,7 @@
-"""Product of 8-bit matrices with a scale for each 128 elements of K, as AITER's kernel has it.
+"""Product of 8-bit matrices with a scale for each 128 elements of K, as in AITER's kernel.
 
-The scheme is the one of DeepSeek-V3 (arXiv 2412.19437, 3.3.2): activations are scaled in runs of
-128 elements of a row, weights in squares of 128 by 128.
+The scheme is from DeepSeek-V3 (arXiv 2412.19437, 3.3.2): activations have a scale per 128 elements
+of a row, weights a scale per square of 128 by 128.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
         a.double() * _spread(a_scale, 1)[:, :k],
         b.double() * _spread(_spread(b_scale, 0), 1)[:k, :n],
     ).to(TORCH_TYPES[_output_dtype(problem)])
-    # Scales of up to about 4 on either side.
+    # The scales on each side go up to about 4.
     roundoff = unit_roundoff(_output_dtype(problem))
     tolerance = Tolerance(atol=4e-6 * 16 * k**0.5, rtol=max(1e-5, 2 * roundoff))
     return (
@@ -129,7 +129,7 @@ def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
 
 
 def _spread(scales: torch.Tensor, axis: int) -> torch.Tensor:
-    """Each scale once for every element that it holds for."""
+    """Each scale repeated for every element that it scales."""
     return scales.double().repeat_interleave(SCALED_ELEMENTS, dim=axis)
 
 

@@ -1,4 +1,4 @@
-"""Gradients of the layer normalisation: of its input, of the weight and of the bias."""
+"""Gradients of layer normalisation with respect to the input, the weight and the bias."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _default_config(problem: Problem) -> Config:
 
 
 def _traffic_bytes(problem: Problem) -> float:
-    """dweight and dbias are read and written."""
+    """Bytes of the arguments; dweight and dbias are both read and written."""
     m, n = problem.shape["M"], problem.shape["N"]
     return size_bytes(problem.dtype) * (3 * m * n + n) + size_bytes("fp32") * (2 * m + 4 * n)
 
@@ -121,7 +121,7 @@ SPEC = KernelSpec(
     dtypes=("fp32", "fp16", "bf16"),
     arguments=_arguments,
     grid=_grid,
-    # Two for n, one for g, four for the means, four for dx and three for the sums, an element.
+    # Per element: two for n, one for g, four for the means, four for dx and three for the sums.
     flops=lambda problem: 14 * problem.shape["M"] * problem.shape["N"],
     traffic_bytes=_traffic_bytes,
 )

@@ -116,7 +116,7 @@ SPEC = KernelSpec(
     dtypes=("fp32", "fp16", "bf16"),
     arguments=_arguments,
     grid=_grid,
-    # A sum; a difference, a square and a sum; a difference, two products and a sum an element.
+    # Per element: a sum; a difference, a square and a sum; a difference, two products and a sum.
     flops=lambda problem: 8 * problem.shape["M"] * problem.shape["N"],
     traffic_bytes=_traffic_bytes,
 )

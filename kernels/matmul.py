@@ -1,4 +1,4 @@
-"""Matrix product in row-major order, with the grouped order of programs of Triton's tutorial."""
+"""Matrix product in row-major order, with the grouped program order of Triton's tutorial."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels by name: every other file of this folder with a `SPEC` is one."""
+"""Kernels by name: each file of this folder with a `SPEC` is a kernel."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _OTHER_NAMES = {
 
 
 def kernel_names() -> list[str]:
-    """The registered names, sorted; imports nothing, so that a mistyped name is noticed at once."""
+    """The registered names, sorted; imports nothing, so that a mistyped name fails at once."""
     stems = (path.stem for path in Path(__file__).parent.glob("*.py"))
     return sorted(stem for stem in stems if stem not in _NOT_KERNELS)
 
 
 def is_kernel_file(name: str) -> bool:
-    """Whether a kernel's name is the path of a Python file, with or without ":KERNEL" after it."""
+    """Whether a kernel's name is the path of a Python file, optionally followed by ":KERNEL"."""
     return name.endswith(".py") or os.sep in name or ".py:" in name
 
 
 def load_kernel(name: str) -> KernelSpec:
-    """The kernel of that name, or of a user's own file where it is the path of one.
+    """The kernel of that name; if it is a path, the kernel in the user's own file.
 
     Args:
         name: a registered name, "path/file.py", or "path/file.py:KERNEL" for one of several.
@@ -62,12 +62,12 @@ def make_problem(
     dtype: str | None = None,
     outputs: Outputs = OWN_OUTPUTS,
 ) -> Problem:
-    """The kernel at `shape`; dimensions that are not named keep their default size.
+    """The kernel at `shape`; dimensions that are not given keep their default size.
 
     Raises:
-        UserError: for an unknown dimension or element type, one that the outputs cannot have, a
-            size that is missing, not positive or too large for a kernel's integers, and arguments
-            that this machine's memory cannot hold.
+        UserError: for an unknown dimension or element type; an element type that the outputs cannot
+            have; a size that is missing, not positive or too large for a kernel's integers;
+            arguments that do not fit in this machine's memory.
     """
     _check_shape(spec, shape)
     dtype = spec.dtypes[0] if dtype is None else _full_name(dtype)
@@ -106,8 +106,8 @@ def _known_outputs(spec: KernelSpec, dtype: str, outputs: Outputs) -> Outputs:
     wanted, choices = _full_name(outputs.dtype), spec.output_dtypes.get(dtype, ())
     if not choices:
         raise UserError(
-            f"the element type of what {spec.name} makes of {dtype} cannot be chosen: "
-            "leave the output's out"
+            f"the element type of the outputs of {spec.name} for {dtype} cannot be chosen: "
+            "leave it out"
         )
     if wanted not in choices:
         raise UserError(f"{spec.name} has no outputs in {wanted}: {nearest(wanted, choices)}")
@@ -115,9 +115,9 @@ def _known_outputs(spec: KernelSpec, dtype: str, outputs: Outputs) -> Outputs:
 
 
 def _check_fits_in_memory(problem: Problem) -> None:
-    """Refuse what could not even be written down here, before anybody tries to.
+    """Reject a problem whose arguments exceed this machine's memory, before they are made.
 
-    That is a lower bound: the reference computes in more than the kernel's arguments.
+    This is a lower bound: the reference needs memory beyond the kernel's arguments.
     """
     needed_bytes = problem.spec.traffic_bytes(problem)
     memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -129,7 +129,7 @@ def _check_fits_in_memory(problem: Problem) -> None:
 
 
 def _full_name(dtype: str) -> str:
-    """Triton's name of an element type given another way: "f32", "float32", "int8", "f8e5m2"."""
+    """Triton's name of an element type, from other names: "f32", "float32", "int8", "f8e5m2"."""
     name = dtype.lower().removeprefix("torch.").replace("float", "fp").replace("_", "")
     name = re.sub(r"^f(?=\d)", "fp", name)
     name = re.sub(r"^(u?)int(?=\d)", r"\1" if name.startswith("u") else "i", name)

@@ -1,4 +1,4 @@
-"""An image of twice the width and height, by linear interpolation in whole numbers.
+"""Doubles the width and height of an image, by linear interpolation with integers.
 
 Int8 planes, as in the AI-Benchmark for RISC-V.
 """
@@ -73,7 +73,7 @@ def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
 
 
 def _doubled(src: torch.Tensor) -> torch.Tensor:
-    """Means of the four pixels that each position of the finer grid lies between."""
+    """For each position of the finer grid, the mean of the four pixels around it."""
     _, height, width = src.shape
     y, x = torch.arange(2 * height), torch.arange(2 * width)
     y_next, x_next = ((y + 1) // 2).clamp(max=height - 1), ((x + 1) // 2).clamp(max=width - 1)
@@ -99,7 +99,7 @@ SPEC = KernelSpec(
     dtypes=("i8", "u8"),
     arguments=_arguments,
     grid=_grid,
-    # Four sums and three shifts for each pixel of the source.
+    # Four sums and three shifts per pixel of the source.
     flops=lambda problem: 7 * _pixels(problem),
     traffic_bytes=lambda problem: 5 * _pixels(problem),
 )

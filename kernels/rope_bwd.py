@@ -1,4 +1,4 @@
-"""Gradient of the rotary position embedding: the turn by the opposite angle."""
+"""Gradient of the rotary position embedding: a rotation by the opposite angle."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Rotary position embedding of the heads of every token.
 
-The halves of a head are the real and imaginary parts of numbers that are turned by an angle that
+The halves of a head are the real and imaginary parts of numbers. Each is rotated by an angle that
 grows with the token's position (J. Su et al., RoFormer, arXiv 2104.09864; the halves as in Llama).
 """
 
@@ -98,7 +98,7 @@ def rope_fwd_kernel(
 
 
 def make_spec(name: str, kernel: Any, sign: int) -> KernelSpec:
-    """The kernel's entry for one of the two directions: `sign` is 1 forward and -1 backward."""
+    """The kernel's entry for one direction: `sign` is 1 for forward and -1 for backward."""
     return KernelSpec(
         name=name,
         kernel=kernel,
@@ -107,7 +107,7 @@ def make_spec(name: str, kernel: Any, sign: int) -> KernelSpec:
         dtypes=("fp32", "fp16", "bf16"),
         arguments=lambda problem, config: _arguments(problem, sign),
         grid=_grid,
-        # Four products, a difference and a sum for each pair.
+        # Four products, a difference and a sum per pair.
         flops=lambda problem: 3 * _elements(problem),
         traffic_bytes=_traffic_bytes,
     )
@@ -133,7 +133,7 @@ def _arguments(problem: Problem, sign: int) -> tuple[Argument, ...]:
 
 
 def _half(problem: Problem) -> int:
-    """Pairs in a head; an odd size is rounded up."""
+    """Pairs in a head; an odd head size is rounded up."""
     return -(-problem.shape["HEAD_SIZE"] // 2)
 
 

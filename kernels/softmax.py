@@ -1,4 +1,4 @@
-"""Softmax over each row of a matrix, several rows a program."""
+"""Softmax over each row of a matrix, several rows per program."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
     n_rows, n_cols = problem.shape["M"], problem.shape["N"]
     x = seeded_normal((n_rows, n_cols), 0, problem.dtype)
     expected = torch.softmax(x.double(), dim=1).to(x.dtype)
-    # Below 2^-24 a result in half precision is zero or the smallest number there is.
+    # Below 2^-24, a half-precision result is zero or the smallest positive number.
     smallest = torch.finfo(x.dtype).smallest_normal * torch.finfo(x.dtype).eps
     roundoff = unit_roundoff(problem.dtype)
     tolerance = Tolerance(atol=max(1e-7, smallest), rtol=max(1e-5, 2 * roundoff))
@@ -88,7 +88,7 @@ SPEC = KernelSpec(
     dtypes=("fp32", "fp16", "bf16"),
     arguments=_arguments,
     grid=_grid,
-    # A subtraction, an exponential, a sum, a maximum and a division an element.
+    # A subtraction, an exponential, a sum, a maximum and a division per element.
     flops=lambda problem: 5 * problem.shape["M"] * problem.shape["N"],
     traffic_bytes=_traffic_bytes,
 )

@@ -1,4 +1,4 @@
-"""A digest of a Triton kernel's source that stays the same where the kernel only moves."""
+"""A digest of a Triton kernel's source that stays the same if the kernel only moves."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _CONSTANTS = (int, float, str, language.constexpr)
 
 
 def source_digest(kernel: Any, launch_source: str = "") -> str:
-    """Of what decides how long a kernel runs; times of another digest cannot be compared.
+    """A digest of the source that determines a kernel's time; other digests are not comparable.
 
-    Triton's own `cache_key` holds the kernel's line number as well, so a configuration added to a
-    list above the kernel would make all earlier times worthless.
+    Triton's `cache_key` also contains the kernel's line number, so adding a configuration to a list
+    above the kernel would invalidate all earlier times.
 
     Args:
-        kernel: a `@triton.jit` function. Those that it calls and the constants that it reads count
-            too; Triton's library does not, since the compiler's version says what it is.
-        launch_source: source of what else decides how long a run takes, and whether it is right.
+        kernel: a `@triton.jit` function. The digest includes the functions that it calls and the
+            constants that it reads, but not Triton's library, which the compiler's version covers.
+        launch_source: other source that determines a run's time and its correct outputs.
     """
     parts: set[str] = set()
     _collect(kernel, parts)
@@ -33,7 +33,7 @@ def source_digest(kernel: Any, launch_source: str = "") -> str:
 
 
 def _collect(function: Any, parts: set[str]) -> None:
-    """Add the sources of a function and of all that it calls, and the constants that they read."""
+    """Add the sources of a function and of those that it calls, and the constants they read."""
     source = str(function.src)
     if source in parts:
         return
@@ -47,7 +47,7 @@ def _collect(function: Any, parts: set[str]) -> None:
 
 
 def _values_read(function: Any) -> dict[str, Any]:
-    """Global and captured values by name, and those that are read from modules."""
+    """Global and captured values by name, and values read from modules."""
     variables = inspect.getclosurevars(function)
     found: dict[str, Any] = {**variables.globals, **variables.nonlocals}
     modules = [value for value in found.values() if isinstance(value, ModuleType)]

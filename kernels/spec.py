@@ -1,4 +1,4 @@
-"""What the tuner has to know of a kernel, and a kernel at one shape: the problem."""
+"""What the tuner needs to know about a kernel; a kernel at one shape is a problem."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Constants = Mapping[str, ParameterValue]
 
 @dataclass(frozen=True)
 class Outputs:
-    """What a user asks of the outputs in place of what the kernel's entry says.
+    """A user's choices for the outputs, in place of the kernel's own.
 
     Args:
         dtype: element type, by Triton's short name; None for the kernel's own choice.
-        atol, rtol: an output is right where |output - expected| <= atol + rtol * |expected|; None
+        atol, rtol: an output is correct if |output - expected| <= atol + rtol * |expected|; None
             for the kernel's own tolerance.
     """
 
@@ -37,7 +37,7 @@ class Outputs:
         return ",".join(f"{name}={value}" for name, value in named.items() if value is not None)
 
     def tolerated(self, argument: Argument) -> Argument:
-        """The argument with these tolerances, where it is a floating-point output."""
+        """The argument, with these tolerances if it is a floating-point output."""
         if argument.expected is None or not _is_float(argument.element_type):
             return argument
         atol = argument.atol if self.atol is None else self.atol
@@ -59,23 +59,23 @@ class KernelSpec:
     Args:
         name: registered name; the kernel function is called `{name}_kernel`.
         kernel: the `@triton.jit` function.
-        default_shape: names and default sizes of the problem's dimensions; 0 where a size has to
-            be given.
-        default_config: what a user would run without tuning; every speed-up is against it. A
-            function of the problem where a block has to follow the shape.
-        dtypes: element types it takes, the default first, by Triton's short name ("fp32").
+        default_shape: names and default sizes of the problem's dimensions; 0 if the user must give
+            the size.
+        default_config: what a user would run without tuning; every speed-up is over it. A function
+            of the problem if a block depends on the shape.
+        dtypes: supported element types, the default first, by Triton's short name ("fp32").
         arguments: every argument that is not a constexpr, in the kernel's order, with reproducible
             contents and the expected outputs from a torch or NumPy reference.
         grid: programs along x, y and z.
         traffic_bytes: bytes of its inputs and outputs, each counted once.
-        flops: arithmetic operations on elements in one run of the grid, None if nobody said.
-        constants: constexpr arguments that are not tuned; a function where they depend on the
-            problem or the configuration.
-        space: what may be tried, for a kernel that has no file in `search_spaces`.
-        file: path of the user's own file that it stands in, with ":KERNEL" where that was named.
-        launch_source: source of what else in that file decides how long a run takes, and
-            whether it is right.
-        output_dtypes: for an element type, those that the outputs may be asked for in.
+        flops: arithmetic operations on elements in one run of the grid, None if unknown.
+        constants: constexpr arguments that are not tuned; a function if they depend on the problem
+            or the configuration.
+        space: the search space, for a kernel without a file in `search_spaces`.
+        file: path of the user's own file with the kernel, followed by ":KERNEL" if that was given.
+        launch_source: other source in that file that determines a run's time and its correct
+            outputs.
+        output_dtypes: for each element type, the types that the outputs may have.
     """
 
     name: str
@@ -95,13 +95,13 @@ class KernelSpec:
 
     @property
     def load_name(self) -> str:
-        """What `kernels.registry.load_kernel` finds it by, in any process."""
+        """The name by which `kernels.registry.load_kernel` finds it, in any process."""
         return self.file or self.name
 
     @property
     def source_digest(self) -> str:
-        """Changes with the kernel's source, and then times cannot be compared any more."""
-        # Triton takes a while to import, and whoever has a kernel has done so.
+        """Changes with the kernel's source; times with another digest cannot be compared."""
+        # Triton is slow to import; a process that has a kernel has already imported it.
         from kernels.source_digest import source_digest
 
         return source_digest(self.kernel, self.launch_source)
@@ -109,13 +109,13 @@ class KernelSpec:
 
 @dataclass(frozen=True)
 class Problem:
-    """A kernel at one shape and element type: what a study is about.
+    """A kernel at one shape and element type: the subject of a study.
 
     Args:
         spec: the kernel.
         shape: a positive size for each name of `spec.default_shape`.
         dtype: one of `spec.dtypes`.
-        outputs: what is asked of the outputs.
+        outputs: the user's choices for the outputs.
     """
 
     spec: KernelSpec
@@ -139,16 +139,16 @@ class Problem:
         return own(self, board) if own else registered_space(self.spec.name, self, board)
 
     def constants(self, config: Config) -> dict[str, ParameterValue]:
-        """The value of every constexpr argument under a configuration."""
+        """The value of every constexpr argument in a configuration."""
         fixed = self.spec.constants
         return {**(fixed(self, config) if callable(fixed) else fixed), **config}
 
     def arguments(self, config: Config) -> tuple[Argument, ...]:
-        """Every argument under a configuration, as `KernelSpec.arguments` has them."""
+        """Every argument in a configuration, as in `KernelSpec.arguments`."""
         return tuple(map(self.outputs.tolerated, self.spec.arguments(self, config)))
 
     @property
     def name(self) -> str:
-        """For people and for study names: "matmul-M256-N512-K256-fp32"."""
+        """Its name in messages and study names: "matmul-M256-N512-K256-fp32"."""
         sizes = "-".join(f"{name}{size}" for name, size in self.shape.items())
         return f"{self.spec.name}-{sizes}-{self.dtype}"

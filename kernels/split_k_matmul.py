@@ -1,4 +1,4 @@
-"""Matrix product whose sums are split over programs, for few rows and columns and a long K."""
+"""Matrix product that splits its sums over programs, for few rows and columns and a long K."""
 
 from __future__ import annotations
 

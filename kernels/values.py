@@ -1,4 +1,4 @@
-"""Element types, reproducible contents and arguments made from torch tensors."""
+"""Element types, reproducible contents, and arguments made from torch tensors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _TRITON_NAMES = {torch_type: name for name, torch_type in TORCH_TYPES.items()}
 
 @dataclass(frozen=True)
 class Tolerance:
-    """An output is right where |output - expected| <= atol + rtol * |expected|."""
+    """An output is correct if |output - expected| <= atol + rtol * |expected|."""
 
     atol: float = 0.0
     rtol: float = 0.0
@@ -69,9 +69,9 @@ def unit_roundoff(dtype: str) -> float:
 
 
 def tolerance_of_sum(dtype: str, terms: int) -> Tolerance:
-    """What rounding explains in sums of products of unit normals, added up in fp32.
+    """Tolerance for the rounding errors in sums of products of unit normals, accumulated in fp32.
 
-    Its errors grow with the root of the number of terms, and sums near zero have no relative
+    The errors grow with the square root of the number of terms, and sums near zero have no relative
     accuracy (N. Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, 4.2). Kernel
     and reference each round the sum to `dtype` once; integers are exact.
 
@@ -85,19 +85,19 @@ def tolerance_of_sum(dtype: str, terms: int) -> Tolerance:
 
 
 def seeded_normal(shape: tuple[int, ...], seed: int, dtype: str = "fp32") -> torch.Tensor:
-    """Unit normal values rounded to `dtype`; the same on every machine for the same seed."""
+    """Unit normals rounded to `dtype`; a seed gives the same values on every machine."""
     values = np.random.Generator(np.random.PCG64(seed)).standard_normal(shape, dtype=np.float32)
     return torch.from_numpy(values).to(TORCH_TYPES[dtype])
 
 
 def seeded_integers(shape: tuple[int, ...], seed: int, low: int, high: int) -> torch.Tensor:
-    """int64 values from `low` to `high`, both included; the same on every machine for one seed."""
+    """int64 values from `low` to `high` inclusive; a seed gives the same on every machine."""
     generator = np.random.Generator(np.random.PCG64(seed))
     return torch.from_numpy(generator.integers(low, high, shape, endpoint=True))
 
 
 def numpy_array(tensor: torch.Tensor) -> npt.NDArray[Any]:
-    """The tensor's values as a contiguous array of the type that `Argument` stores them in."""
+    """The tensor's values as a contiguous array, with the type in which `Argument` stores them."""
     stored = STORAGE_TYPES[_TRITON_NAMES[tensor.dtype]]
     contiguous = tensor.contiguous()
     if tensor.dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
@@ -107,7 +107,7 @@ def numpy_array(tensor: torch.Tensor) -> npt.NDArray[Any]:
 
 
 def input_array(name: str, tensor: torch.Tensor) -> Argument:
-    """A pointer argument that the kernel reads, of the tensor's own type."""
+    """A pointer argument that the kernel reads, with the tensor's type."""
     return Argument(name, f"*{_TRITON_NAMES[tensor.dtype]}", numpy_array(tensor))
 
 
@@ -118,13 +118,13 @@ def output_array(
     *,
     start: torch.Tensor | None = None,
 ) -> Argument:
-    """A pointer argument that the kernel writes, of the expected tensor's own type.
+    """A pointer argument that the kernel writes, with the expected tensor's type.
 
     Args:
         name: the parameter's name.
-        expected: what it has to hold afterwards.
-        tolerance: how far from it an element may be.
-        start: what it holds before every run, for a kernel that adds to it; poison otherwise.
+        expected: its correct contents after a run.
+        tolerance: how far an element may be from it.
+        start: its contents before every run, for a kernel that adds to it; poison otherwise.
     """
     before = None if start is None else numpy_array(start)
     kind = f"*{_TRITON_NAMES[expected.dtype]}"
@@ -133,5 +133,5 @@ def output_array(
 
 
 def sizes(**values: int) -> tuple[Argument, ...]:
-    """Whole-number arguments, sizes and strides, in the order given."""
+    """Integer arguments such as sizes and strides, in the given order."""
     return tuple(Argument(name, "i32", value) for name, value in values.items())

@@ -1,4 +1,4 @@
-"""Element-wise sum of two vectors: the smallest kernel, bound by memory."""
+"""Element-wise sum of two vectors: a minimal, memory-bound kernel."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""An image moved along its rows by a displacement for each pixel, between pixels linearly.
+"""Moves each pixel of an image along its row by its own displacement, with linear interpolation.
 
-Int8 planes and displacements with eight fractional bits, as in the AI-Benchmark for RISC-V.
+Int8 planes, and displacements with eight fractional bits, as in the AI-Benchmark for RISC-V.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
 
 
 def _pixels_at(src: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """src[c, y, columns[y, x]], and zero outside the image."""
+    """src[c, y, columns[y, x]], or zero outside the image."""
     width = src.shape[2]
     within = (columns >= 0) & (columns < width)
     index = columns.clamp(0, width - 1).expand(src.shape)
@@ -99,7 +99,7 @@ SPEC = KernelSpec(
     dtypes=("i8",),
     arguments=_arguments,
     grid=_grid,
-    # Two shifts, a difference, a product and a sum for each pixel.
+    # Two shifts, a difference, a product and a sum per pixel.
     flops=lambda problem: 5 * problem.shape["C"] * problem.shape["H"] * problem.shape["W"],
     traffic_bytes=_traffic_bytes,
     constants={"FRACTION_BITS": FRACTION_BITS},

@@ -1,4 +1,4 @@
-"""Commands about boards: python -m rvv_runner trust HOST, python -m rvv_runner check DEVICE."""
+"""Commands for boards: python -m rvv_runner trust HOST, python -m rvv_runner check DEVICE."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["main"]
 
 _PROG = "rvv_runner"
 _DESCRIPTION = "Prepares a board over SSH for measurements."
-_EPILOG = "Exit status: 0 if all is well, 1 if not, 2 for a mistake in the command."
+_EPILOG = "Exit status: 0 if the board is ready, 1 if not, 2 for a mistake in the command."
 
 
 def main(argv: Sequence[str] | None) -> int:
     """Run the command; the exit status.
 
     Raises:
-        UserError, BoardError: for a mistake in the arguments, or a board that cannot be reached.
+        UserError, BoardError: for a mistake in the arguments, or an unreachable board.
     """
     arguments = _parse(argv)
-    # paramiko takes a while to import: --help does not wait for it.
+    # paramiko is slow to import, and --help does not need it.
     if arguments.command == "trust":
         from rvv_runner.trust import trust
 
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None) -> int:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    summary = "show a board's host key and trust it from now on"
+    summary = "show a board's host key, and trust it from now on"
     trust = commands.add_parser("trust", help=summary, description=summary)
     trust.add_argument("host", metavar="HOST", help="as in ssh://user@host:22, or a name")
     summary = "check whether a board is ready to measure, and say what to do if not"

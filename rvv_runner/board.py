@@ -1,4 +1,4 @@
-"""A board: something that runs an artifact and says how long its kernel took."""
+"""A board: something that runs an artifact and measures its kernel's time."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class BoardError(CommandError):
 
 @dataclass(frozen=True)
 class BoardInfo:
-    """What is known of a board before anything runs on it.
+    """What is known about a board before anything runs on it.
 
     Args:
         name: as the user gives it, such as "emulated:x60".
         kind: boards of one kind may share a study; their times can be compared.
         cpu: LLVM's name of the core.
         vlen_bits: bits in a vector register.
-        cores: how many there are; jobs are pinned to one.
-        frequency_hz: clock for which cycles are turned into seconds.
+        cores: number of cores; jobs are pinned to one.
+        frequency_hz: clock that converts cycles to seconds.
         l1d_bytes, l2_bytes: sizes of the data caches, None if not known.
-        deterministic: true if a second run would give the same time to the bit.
+        deterministic: true if a second run gives a bit-identical time.
         estimated: true if times come from a model and not from a clock.
         backend: the kind of code that it runs.
     """
@@ -56,21 +56,21 @@ class BoardInfo:
 
     @property
     def study_device(self) -> str:
-        """What studies call it: boards of one kind share a study, and a model goes by its name."""
+        """Its name in studies: the kind, whose boards share a study; for a model, its own name."""
         return self.name if self.estimated else self.kind
 
 
 class Board(Protocol):
-    """What the loop asks of a board. One thread at a time; each process opens its own."""
+    """The tuning loop's interface to a board. For one thread; each process opens its own."""
 
     @property
     def info(self) -> BoardInfo:
-        """What is known of the board."""
+        """What is known about the board."""
         ...
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a user should know of the board once it is open, one sentence each."""
+        """What a user should know about the open board, one sentence each."""
         ...
 
     def open(self) -> None:
@@ -84,11 +84,11 @@ class Board(Protocol):
     def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
         """Check the output once, then time the kernel `repeats` times.
 
-        A fault of the artifact or of the board is a Measurement with its status; nothing is raised
-        for either. It returns within `timeout_s` and a grace of a few seconds, leaving no process.
+        A fault of the artifact or of the board is a Measurement with that status, not an exception.
+        It returns within `timeout_s` plus a few seconds, and leaves no process behind.
         """
         ...
 
     def close(self) -> None:
-        """Let go of the board; it can be opened again."""
+        """Release the board; it can be opened again."""
         ...

@@ -1,4 +1,4 @@
-"""Reads board files: what is known of a kind of board, and how to reach one of one's own."""
+"""Reads board files: what is known about a kind of board, and how to reach a user's own board."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
     "user_board_folder",
 ]
 
-# What writes a board file for a board that can be reached.
+# The command that writes a board file for a reachable board.
 WRITE_COMMAND = "python -m rvv_runner check ssh://USER@HOST --write NAME"
 
 _FOLDER = Path(__file__).parent / "boards"
@@ -61,8 +61,8 @@ class Emulation:
     """How QEMU and the model stand in for a board.
 
     Args:
-        qemu_cpu: for QEMU's `-cpu`; "{vlen_bits}" stands for the vector length.
-        cost_table: file name of the core's costs in `rvv_runner/emulated`.
+        qemu_cpu: value of QEMU's `-cpu`; "{vlen_bits}" stands for the vector length.
+        cost_table: name of the file in `rvv_runner/emulated` with the core's costs.
     """
 
     qemu_cpu: str
@@ -71,19 +71,19 @@ class Emulation:
 
 @dataclass(frozen=True)
 class SshSettings:
-    """How to reach a board and how to use it.
+    """How to reach and use a board.
 
     Args:
         host: name or address, or a Host of ~/.ssh/config.
-        user, port: None for what ~/.ssh/config says, or else ssh's own defaults.
+        user, port: None for the values in ~/.ssh/config, or else ssh's defaults.
         folder: on the board, for executables and data; relative to the user's home.
-        lock: file on the board whose flock(2) means that somebody is measuring.
-        wrapper: command and arguments put in front of the executable.
+        lock: file on the board; its flock(2) means that a measurement is running.
+        wrapper: command and arguments in front of the executable.
         core: the processor to run on, None for the last one.
-        governor: set for that processor before measuring; None leaves what there is.
-        busy_cores: a run during which other programs used more processors than this, on average,
-            is not believed.
-        cache_bytes: the most that `folder` may hold.
+        governor: set for that processor before measuring; None leaves it unchanged.
+        busy_cores: if other programs used more processors than this during a run, on average, its
+            times are not trusted.
+        cache_bytes: maximum size of `folder`.
     """
 
     host: str
@@ -103,17 +103,17 @@ class BoardFile:
     """A board, or a kind of board.
 
     Args:
-        name: the file's name without its ending.
-        kind: boards of one kind are alike; the name of the file that describes them.
+        name: the file's name without its extension.
+        kind: name of the file that describes this kind; boards of one kind are alike.
         cpu: LLVM's name of the core.
         vlen_bits: bits in a vector register.
-        cores: how many there are.
+        cores: number of cores.
         frequency_hz: clock in hertz.
         l1d_bytes, l2_bytes: sizes of the data caches, None if not known.
         emulation: None if the board cannot be emulated.
-        events: what perf calls each performance event that the core has, by name: a raw code or
-            perf's own name.
-        mvendorid, marchid: what /proc/cpuinfo shows for the core, None if not known.
+        events: the core's performance events by name, each as perf takes it: a raw code or perf's
+            own name.
+        mvendorid, marchid: as /proc/cpuinfo shows them for the core, None if not known.
         ssh: how to reach it; None for a kind of board.
     """
 
@@ -133,16 +133,16 @@ class BoardFile:
 
     @property
     def wrapper(self) -> tuple[str, ...]:
-        """Command and arguments put in front of the executable."""
+        """Command and arguments in front of the executable."""
         return self.ssh.wrapper if self.ssh is not None else ()
 
     def info(self, name: str) -> BoardInfo:
-        """What is known of the board as one that measures with its own clock.
+        """What is known about the board, which measures with its own clock.
 
         Args:
             name: as the user gives it.
         """
-        # A wrapper such as an emulator makes another kind of board of it.
+        # With a wrapper, such as an emulator, it is another kind of board.
         wrapped = f"-under-{Path(self.wrapper[0]).name}" if self.wrapper else ""
         return BoardInfo(
             name=name,
@@ -157,7 +157,7 @@ class BoardFile:
 
 
 def user_board_folder() -> Path:
-    """Where people keep the files of their own boards, by the XDG base directory specification."""
+    """The folder of the user's own board files, by the XDG base directory specification."""
     base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(base) / "triton-rvv-tuner" / "boards"
 
@@ -197,12 +197,12 @@ def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
 
 
 def board_kinds() -> list[str]:
-    """Names of the files that describe a kind of board of their own, in alphabetical order."""
+    """Names of the board files that each describe their own kind, in alphabetical order."""
     return [name for name in board_file_names() if read_board_file(name).kind == name]
 
 
 def _with_kind(path: Path) -> tuple[str, dict[str, Any]]:
-    """What kind of board a file describes, and its entries over those of that kind's file."""
+    """A file's kind of board, and the entries of the kind's file with those of this one on top."""
     entries = _read(path)
     kind: str | None = entries.pop("kind", None)
     if kind is None or path == _FOLDER / f"{kind}.toml":
@@ -217,7 +217,7 @@ def _with_kind(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """The entries of a file, each of its right type."""
+    """The entries of a file, each with its type checked."""
     if not path.exists():
         raise BoardError(f"there is no board file {path}: write one with `{WRITE_COMMAND}`")
     try:

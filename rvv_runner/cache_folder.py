@@ -1,4 +1,4 @@
-"""Where what boards keep on this machine lies."""
+"""Where boards keep files on this machine."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ __all__ = ["cache_folder"]
 
 
 def cache_folder() -> Path:
-    """The project's folder among the user's caches, by the XDG base directory specification."""
+    """The project's folder in the user's cache, by the XDG base directory specification."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "triton-rvv-tuner"

@@ -1,4 +1,4 @@
-"""Prints what the preflight of a board found, and writes a board file for one that is well."""
+"""Prints the findings of a board's preflight, and writes a board file if it is ready."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["check"]
 
 
 def check(device: str, new_name: str | None, say: Callable[[str], None]) -> bool:
-    """Look at a board and say what was found, a line a step; whether it can measure.
+    """Check a board and print one line per step; whether it can measure.
 
     Args:
         device: ssh://user@host, or the name or path of a board file.
-        new_name: write a board file of this name where all is well.
-        say: gets each line.
+        new_name: write a board file of this name if no step failed.
+        say: prints a line.
 
     Raises:
         BoardError: for a device that is not a board over SSH, or a name that cannot be written.

@@ -1,4 +1,4 @@
-"""What the board was like around a run, and whether a time taken then can be believed."""
+"""The conditions on a board before and after a run, and whether its times can be trusted."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Mapping
 __all__ = ["describe_conditions", "doubt"]
 
 _TICKS_A_SECOND = 100  # USER_HZ, the same on every Linux: proc(5)
-_LEAST_BUSY_S = 0.05  # shorter than that is the login itself, and the clock's steps
+_LEAST_BUSY_S = 0.05  # less than that comes from the login itself and the clock's resolution
 _SLOWER = 0.95
 
 
 def describe_conditions(raw: Mapping[str, tuple[str, ...]]) -> dict[str, float | str]:
-    """The board's condition before and after a run, in SI units; what it does not show is absent.
+    """The conditions before and after a run, in SI units; what the board does not show is absent.
 
     Args:
         raw: lines of the system's files by name, as a job reports them.
@@ -43,11 +43,11 @@ _FREQUENCIES = {"frequency_hz": "scaling_cur_freq", "highest_frequency_hz": "sca
 
 
 def doubt(raw: Mapping[str, tuple[str, ...]], busy_cores: float) -> str:
-    """Why a time taken under these conditions is not to be believed, or "".
+    """Why a time measured under these conditions cannot be trusted, or "".
 
-    A board is busy where other programs used more than `busy_cores` processors on average. It is
-    throttled where a cooling device of the processor is at work, where the highest frequency
-    allowed fell during the run, or where the governor "performance" does not get it.
+    A board is busy if other programs used more than `busy_cores` processors on average. It is
+    throttled if a cooling device of the processor is active, if the highest allowed frequency
+    fell during the run, or if the governor "performance" does not reach it.
     """
     others = _others_s(raw)
     if others is not None:
@@ -71,7 +71,7 @@ def _integers(raw: Mapping[str, tuple[str, ...]], name: str) -> list[int]:
 
 
 def _others_s(raw: Mapping[str, tuple[str, ...]]) -> tuple[float, float] | None:
-    """Processor time that other programs used, and the time that passed, in seconds."""
+    """Processor time that other programs used, and elapsed time, in seconds."""
     stats = [raw.get(f"{moment}.stat") for moment in ("before", "after")]
     own = [raw.get(f"{moment}.cpu_time") for moment in ("before", "after")]
     took = raw.get("run.took")
@@ -84,11 +84,12 @@ def _others_s(raw: Mapping[str, tuple[str, ...]]) -> tuple[float, float] | None:
 
 
 def _busy_ticks(line: str) -> int:
-    """Of all processors, from the first line of /proc/stat; time stolen by a host counts."""
+    """Busy time of all processors in ticks, from the first line of /proc/stat; it includes steal
+    time, which a host took."""
     user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, line.split()[1:9])
     return user + nice + system + irq + softirq + steal
 
 
 def _cpu_time_s(line: str) -> float:
-    """The sum of what the shell's `times` prints, such as "0m0.01s 0m0.00s 1m2.50s 0m0.10s"."""
+    """The sum of the times that the shell's `times` prints: "0m0.01s 0m0.00s 1m2.50s 0m0.10s"."""
     return sum(60 * int(m) + float(s) for m, s in re.findall(r"(\d+)m([\d.]+)s", line))

@@ -1,4 +1,4 @@
-"""From the name of a device, as people type it, to the board behind it."""
+"""From the name of a device, as users type it, to its board."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _FILE_SUFFIX = ".toml"
 
 
 def board_names() -> list[str]:
-    """The boards that have a name here: emulated ones, the default first, host, the user's own.
+    """The boards with a name: emulated ones, the default first; host; the user's own.
 
-    Besides these, `load_board` takes ssh://USER@HOST and the path of a board file.
+    `load_board` also takes ssh://USER@HOST and the path of a board file.
     """
     emulated = [
         f"{_EMULATED_PREFIX}{name}"
@@ -53,10 +53,10 @@ def board_names() -> list[str]:
 
 
 def check_device_name(name: str) -> None:
-    """Notice a name that means nothing, without a look at the board.
+    """Check a device's name, without contacting the board.
 
     Raises:
-        BoardError: for such a name.
+        BoardError: for an unknown name.
     """
     if name.startswith(SSH_PREFIX) or name.endswith(_FILE_SUFFIX):
         return
@@ -73,7 +73,7 @@ def _unknown_device(name: str, names: Sequence[str]) -> str:
             f"`{WRITE_COMMAND}`, or choose one of {', '.join(names)}"
         )
     hint = nearest(name, names)
-    if not hint.endswith("?"):  # near to nothing, so it may be a board
+    if not hint.endswith("?"):  # no name is near, so it may be a board
         hint += f", or write a board file for your own with `{WRITE_COMMAND}`"
     return f"there is no device named {name}: {hint}"
 
@@ -81,11 +81,11 @@ def _unknown_device(name: str, names: Sequence[str]) -> str:
 def load_board(name: str) -> Board:
     """The board called `name`, not yet opened.
 
-    What kind of board is at an address is asked of the board itself; a board file says it.
+    A board file says what kind of board it is; at an address, the board itself is asked.
 
     Raises:
-        BoardError: for an unknown name, where the board's file is wrong, or where an address leads
-            to no board of a known kind.
+        BoardError: for an unknown name, if the board's file is wrong, or if the address does not
+            lead to a board of a known kind.
     """
     check_device_name(name)
     if name == DEFAULT_DEVICE:
@@ -93,10 +93,10 @@ def load_board(name: str) -> Board:
     if name.startswith(_EMULATED_PREFIX):
         return EmulatedBoard(read_board_file(name.removeprefix(_EMULATED_PREFIX)))
     if name == HOST_DEVICE:
-        from rvv_runner.host import HostBoard  # LLVM takes a while to import
+        from rvv_runner.host import HostBoard  # LLVM is slow to import
 
         return HostBoard()
-    # paramiko takes a while to import, and only boards over SSH need it.
+    # paramiko is slow to import, and only boards over SSH need it.
     from rvv_runner.ssh.board import SshBoard
     from rvv_runner.ssh.identify import identify
 
@@ -107,11 +107,11 @@ def load_board(name: str) -> Board:
 
 
 def boards_by_kind(names: Sequence[str]) -> dict[str, list[str]]:
-    """The names of boards by what studies call their kind, in the order of writing.
+    """The names of boards by their kind, as studies name it, in the given order.
 
     Raises:
-        BoardError: for a board that `load_board` refuses, one that is named twice, and boards that
-            claim one kind and differ in what code is made for.
+        BoardError: if `load_board` rejects a board, if a board is named twice, or if boards claim
+            to be of one kind but need different code.
     """
     kinds: dict[str, list[str]] = {}
     made_for: dict[str, tuple[str, int]] = {}
@@ -130,7 +130,7 @@ def boards_by_kind(names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def board_file_of(name: str) -> BoardFile:
-    """The board file that the name of a device, or a path, leads to.
+    """The board file of a device's name, or at a path.
 
     Raises:
         BoardError: if there is none, or it is wrong.
@@ -147,12 +147,12 @@ def board_file_of(name: str) -> BoardFile:
 
 
 def known_boards() -> list[str]:
-    """Names of the kinds of board that are described here, then of the user's own boards."""
+    """Names of the kinds of board that this project describes, then of the user's own boards."""
     return [*board_file_names(), *board_file_names(user_board_folder())]
 
 
 def known_board(name: str) -> BoardFile:
-    """The board file of a kind of board, or of one of the user's, whether it is reached or not.
+    """The board file of a kind of board or of a user's board, reachable or not.
 
     Raises:
         BoardError: if there is none, or it is wrong.

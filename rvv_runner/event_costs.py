@@ -1,4 +1,4 @@
-"""What events cost in cycles, as far as the model of a board's core knows it."""
+"""The cost of events in cycles, if a board's core has a model."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rvv_runner.emulated.costs import read_cost_table
 
 __all__ = ["event_costs"]
 
-# The event and the least that the model charges for one: where a miss may be foreseen by the
-# prefetcher, the charge for one that was.
+# Each event and the least that the model charges for one. If the prefetcher may foresee a miss, it
+# is the charge for a foreseen one.
 _CHARGES = {
     "l1d_miss": "l2_streamed",
     "l1d_load_miss": "l2_streamed",
@@ -24,10 +24,10 @@ _CHARGES = {
 
 
 def event_costs(device: str) -> Mapping[str, float]:
-    """The least cycles that an event costs, by event; none for a core without a model.
+    """The least cycles that each event costs; empty for a core without a model.
 
     Args:
-        device: as studies call it: "emulated:x60", or "x60" for boards of this kind.
+        device: its name in studies: "emulated:x60", or "x60" for boards of this kind.
     """
     name = device.removeprefix("emulated:")
     emulation = read_board_file(name).emulation if name in board_kinds() else None

@@ -12,7 +12,7 @@ __all__ = ["failed", "failed_run", "refused_length"]
 def failed(
     status: Status, info: BoardInfo, reason: str, max_abs_error: float | None = None
 ) -> Measurement:
-    """The measurement of what did not pass, or could not be run."""
+    """The measurement of a run that failed or could not start."""
     return Measurement(
         status=status,
         reason=reason,
@@ -23,19 +23,19 @@ def failed(
 
 
 def refused_length(artifact: Artifact, info: BoardInfo) -> Measurement | None:
-    """The measurement of what was built for vectors of another length, None for the board's own."""
+    """The measurement of an artifact built for another vector length; None for the board's own."""
     if artifact.vlen_bits == info.vlen_bits:
         return None
     return failed(
         "board",
         info,
-        f"the executable was built for vectors of {artifact.vlen_bits} bits "
+        f"the executable was built for vectors of {artifact.vlen_bits} bits, "
         f"and this board's have {info.vlen_bits}",
     )
 
 
 def failed_run(verdict: Verdict, info: BoardInfo) -> Measurement | None:
-    """The measurement of a run that did not pass, None for one that did."""
+    """The measurement of a failed run; None if it was correct."""
     if verdict.status == "correct":
         return None
     error = verdict.launcher.max_abs_error if verdict.status == "wrong" else None

@@ -1,4 +1,4 @@
-"""This machine as a board: wall time of the kernel on one of its own cores."""
+"""This machine as a board: the kernel's wall-clock time on one of its cores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from triton_rvv.host_target import host_target
 
 __all__ = ["HostBoard"]
 
-_ATTEMPTS = 3  # where the machine was busy
+_ATTEMPTS = 3  # if the machine was busy
 _PAUSE_S = 0.2
 _DISTURBED = "disturbed"
 
@@ -28,9 +28,9 @@ _DISTURBED = "disturbed"
 class HostBoard:
     """Runs executables for this machine's processor, pinned to its last core, one at a time.
 
-    Builds for this board, here, wait while a time is taken. One that was taken while the machine
-    was busy all the same is taken again; if it stays busy, the best of three is kept, and
-    "disturbed" among its conditions says why it is to be doubted.
+    Builds for this board wait while it measures. If the machine was busy all the same, the
+    measurement is repeated; if it stays busy, the fastest of three is kept, and "disturbed" among
+    its conditions says why it cannot be trusted.
     """
 
     def __init__(self) -> None:
@@ -52,16 +52,16 @@ class HostBoard:
 
     @property
     def info(self) -> BoardInfo:
-        """What is known of the board."""
+        """What is known about the board."""
         return self._info
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What it lacks for counters."""
+        """That it has no counters."""
         return ("times only, no counters",)
 
     def open(self) -> None:
-        """Look whether the system tells what is needed.
+        """Check that the system shows what is needed.
 
         Raises:
             BoardError: if it does not.
@@ -71,12 +71,12 @@ class HostBoard:
         self._is_open = True
 
     def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
-        """Check the output once, run the grid `repeats` times untimed and as often timed.
+        """Check the output once, then run the grid `repeats` times untimed and as often timed.
 
         Args:
             artifact: what to run.
             repeats: timed runs of the grid.
-            timeout_s: for one run of the executable, with its check and its warm-up.
+            timeout_s: for one run of the executable, with check and warm-up.
         """
         if not self._is_open:
             raise RuntimeError("measure() was called on a board that is not open")
@@ -93,12 +93,12 @@ class HostBoard:
                 return measurement
             disturbed.append(measurement)
             if len(disturbed) == _ATTEMPTS or time.monotonic() + _PAUSE_S + took_s > deadline:
-                # Whatever disturbs a run makes it slower: the fastest was disturbed the least.
+                # A disturbance makes a run slower, so the fastest was disturbed the least.
                 return min(disturbed, key=lambda one: one.time_s or 0.0)
             time.sleep(_PAUSE_S)
 
     def close(self) -> None:
-        """Let go of the board; it can be opened again."""
+        """Release the board; it can be opened again."""
         self._is_open = False
 
     def _attempt(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
@@ -133,7 +133,7 @@ class HostBoard:
 
 
 def _frequency_hz(core: int) -> float:
-    """The highest clock of a core, or what /proc/cpuinfo shows now; NaN where neither is shown."""
+    """The highest clock of a core, or its clock now in /proc/cpuinfo; NaN if neither is shown."""
     highest = Path(f"/sys/devices/system/cpu/cpu{core}/cpufreq/cpuinfo_max_freq")
     if highest.exists():
         return float(highest.read_text()) * 1e3

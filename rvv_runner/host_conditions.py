@@ -1,4 +1,4 @@
-"""Watches this machine during a run: what it was like, and whether the run was disturbed."""
+"""Watches this machine during a run: its conditions, and whether the run was disturbed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from rvv_runner.conditions import describe_conditions, doubt
 
 __all__ = ["HostWatch"]
 
-# Other programs may use so many cores on average; what they use also takes memory bandwidth, shared
-# cache and clock frequency from the core that measures.
+# Other programs may use this many cores on average. They also take memory bandwidth, shared cache
+# and clock frequency from the core that measures.
 _BUSY_CORES = 0.25
 
-# How often the core may be taken from a program that it was pinned to: the system's own short
-# threads now and then, while another program's turns come a hundred times a second and more.
+# How often the system may take the core from the program pinned to it. Its own short threads do so
+# now and then; another program does so a hundred times a second and more.
 _PREEMPTIONS_ALLOWED = 2
 _PREEMPTIONS_ALLOWED_A_SECOND = 30.0
 
@@ -37,7 +37,7 @@ class HostWatch:
         self._start_s = time.monotonic()
 
     def stop(self) -> None:
-        """The child has ended and been waited for."""
+        """End the watch, after the child has ended and been waited for."""
         self._elapsed_s = time.monotonic() - self._start_s
         self._preempted = _preemptions() - self._preempted
         self._raw |= _snapshot("after", self._core)
@@ -45,12 +45,12 @@ class HostWatch:
 
     @property
     def conditions(self) -> dict[str, float | str]:
-        """What the machine was like, in SI units; what it does not show is absent."""
+        """The conditions on the machine, in SI units; what it does not show is absent."""
         return {**describe_conditions(self._raw), "preemptions": float(self._preempted)}
 
     @property
     def doubt(self) -> str:
-        """Why times taken meanwhile are not to be believed, or ""."""
+        """Why times measured meanwhile cannot be trusted, or ""."""
         allowed = _PREEMPTIONS_ALLOWED + _PREEMPTIONS_ALLOWED_A_SECOND * self._elapsed_s
         if self._preempted > allowed:
             return (
@@ -60,12 +60,12 @@ class HostWatch:
 
 
 def _preemptions() -> int:
-    """How often the system has taken a core from a child of this process that could have run on."""
+    """How often the system took the core from a child of this process that was ready to run."""
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_nivcsw
 
 
 def _snapshot(moment: str, core: int) -> dict[str, tuple[str, ...]]:
-    """First lines of the system's files, under the names that `describe_conditions` takes."""
+    """First lines of the system's files, by the names that `describe_conditions` takes."""
     files = {
         "stat": [Path("/proc/stat")],
         "load": [Path("/proc/loadavg")],

@@ -1,4 +1,4 @@
-"""Keeps builds and measurements on this machine apart: who measures has it for itself."""
+"""Keeps builds and measurements on this machine apart: a measurement runs alone."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from rvv_runner.cache_folder import cache_folder
 
 __all__ = ["building", "measuring"]
 
-# Builds end within a second; whoever holds the lock longer than this is not waited for.
+# Builds end within a second; a lock that is held longer than this is ignored.
 _PATIENCE_S = 10.0
 _POLL_S = 0.005
 
 
 @contextlib.contextmanager
 def building() -> Iterator[None]:
-    """Work that disturbs measurements; any number may go on at once, none during one."""
+    """Work that disturbs measurements; builds may overlap, but not with a measurement."""
     with _locked(fcntl.LOCK_SH):
         yield
 
 
 @contextlib.contextmanager
 def measuring() -> Iterator[None]:
-    """A measurement: no other goes on meanwhile, and nothing inside `building`.
+    """A measurement, which runs alone: no other measurement, and nothing inside `building`.
 
-    It begins after ten seconds even where the lock is still held, as by a build that hangs: what
-    was taken under bad conditions is found out by them.
+    After ten seconds it starts even if the lock is still held, for example by a build that hangs.
+    If that disturbs the measurement, its conditions show it.
     """
     with _locked(fcntl.LOCK_EX):
         yield

@@ -1,4 +1,4 @@
-"""What a board is given to run, and what comes back."""
+"""A board's input and output: an artifact to run, and its measurement."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Literal, get_args
 
 __all__ = ["OUTCOMES", "Artifact", "Measurement", "Status"]
 
-# All but "board" belong to the configuration; "board" is the board's fault: run again, not scored.
+# All but "board" are the configuration's. "board" is the board's fault: run again, never scored.
 Status = Literal["correct", "constraint", "compile", "runtime", "timeout", "wrong", "board"]
 
-# Statuses with which the configuration itself was judged. A rule judges a configuration before
-# anything is built, and a board at fault judges nothing.
+# Statuses that come from building and running the configuration. A rule forbids it before it is
+# built, and a board at fault says nothing about it.
 OUTCOMES: frozenset[str] = frozenset(get_args(Status)) - {"constraint", "board"}
 
 
 @dataclass(frozen=True)
 class Artifact:
-    """A static ELF that a board can run, with all that its run needs.
+    """A static ELF that a board can run, with everything that the run needs.
 
     Args:
         elf_path: the executable.
-        sha256: of the executable; boards cache by it.
+        sha256: of the executable; the key of the boards' caches.
         data_path: the arguments and expected outputs, as `launchers.data_file` writes them.
         grid: programs along x, y and z.
         vlen_bits: vector length the ELF was built for.
@@ -41,7 +41,7 @@ class Artifact:
 
     @property
     def command(self) -> str:
-        """How to run it by hand, on any machine that has the two files."""
+        """The command to run it by hand, on any machine that has the two files."""
         grid = ",".join(map(str, self.grid))
         return shlex.join([_relative(self.elf_path), _relative(self.data_path), "--grid", grid])
 
@@ -51,14 +51,14 @@ class Measurement:
     """The outcome of one configuration on one board.
 
     Args:
-        status: "correct" only where the output was checked in this very set-up.
+        status: "correct" only if this measurement itself checked the output.
         times_s: kernel time of each repetition, in seconds; empty unless the status is "correct".
         counters: by event name; a counter that cannot be read is absent, never 0.
-        reason: one sentence where the status is not "correct".
+        reason: one sentence, unless the status is "correct".
         board: name of the board that ran it.
         estimated: true if the times come from a model and not from a clock.
-        max_abs_error: largest difference from the reference, where the outputs were compared.
-        conditions: what the board was like around the timed runs, as far as it shows it.
+        max_abs_error: largest difference from the reference, if the outputs were compared.
+        conditions: on the board before and after the timed runs, if it shows them.
     """
 
     status: Status
@@ -76,7 +76,7 @@ class Measurement:
         return statistics.median(self.times_s) if self.times_s else None
 
     def plus(self, more: Measurement) -> Measurement:
-        """This and later runs of the same artifact as one; the counters are this one's."""
+        """This and later runs of the same artifact as one measurement, with this one's counters."""
         errors = [m.max_abs_error for m in (self, more) if m.max_abs_error is not None]
         return replace(
             self,
@@ -87,6 +87,6 @@ class Measurement:
 
 
 def _relative(path: Path) -> str:
-    """The path as people type it: from the current folder where it lies below it."""
+    """The path as users type it: relative, if it is below the current folder."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

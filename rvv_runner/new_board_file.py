@@ -1,4 +1,4 @@
-"""Writes a board file for a board that was looked at."""
+"""Writes a board file for a board that passed its preflight."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _GUESSED_HZ = 1_000_000_000
 
 
 def check_new_name(name: str) -> None:
-    """Refuse a name that no board file can have, or that one has.
+    """Check the name of a new board file.
 
     Raises:
-        BoardError: for such a name.
+        BoardError: if no board file can have this name, or one has it.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) or name.endswith(".toml"):
-        raise BoardError(f"{name} is no name for a board: use letters, digits, - and _")
+        raise BoardError(f"{name} is not a name for a board: use letters, digits, - and _")
     path = _path(name)
     if path.exists():
         raise BoardError(f"there is a board file {path} already: give another name, or remove it")
 
 
 def guessed_board_file(facts: BoardFacts, settings: SshSettings) -> BoardFile:
-    """A file for a board of no known kind, from what it says; its vector length is a
-    guess, and its clock where it does not say."""
+    """A file for a board of unknown kind, from the facts it reports. Its vector length is a
+    guess, and so is its clock if the board does not report it."""
     return BoardFile(
         name=NEW_KIND,
         kind=NEW_KIND,
@@ -52,7 +52,7 @@ def guessed_board_file(facts: BoardFacts, settings: SshSettings) -> BoardFile:
 
 
 def write_board_file(name: str, board: BoardFile) -> Path:
-    """Write what is known of the board, for `--device NAME`; the path of the file."""
+    """Write what is known about the board, for `--device NAME`; the path of the file."""
     path = _path(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(_text(board), encoding="utf-8")
@@ -64,11 +64,11 @@ def _path(name: str) -> Path:
 
 
 def _text(board: BoardFile) -> str:
-    """The file's text; a kind that has a file of its own is only named."""
+    """The file's text; if the kind has its own file, only its name."""
     lines = [f"kind = {_quoted(board.kind)}"]
     if board.kind == NEW_KIND:
         lines = [
-            "# As the board said, as far as it did: compare with its data sheet.",
+            "# From what the board reports: compare with its data sheet.",
             f"cpu = {_quoted(board.cpu)}  # LLVM's name of the core",
             f"vlen_bits = {board.vlen_bits}",
             f"cores = {board.cores}",
@@ -84,5 +84,5 @@ def _text(board: BoardFile) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A basic string of TOML, whose escapes are JSON's."""
+    """A basic string of TOML, which has the escapes of JSON."""
     return json.dumps(text)

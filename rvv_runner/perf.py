@@ -1,4 +1,4 @@
-"""Reads what perf prints: counts, recorded events and samples by symbol. No side effects."""
+"""Parses what perf prints: counts, recorded events, and samples by symbol. No side effects."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _MODIFIER = re.compile(r":[ukhpPGHSDWIe]+$")
 
 @dataclass(frozen=True)
 class Count:
-    """What perf stat says of one event.
+    """One event in the output of perf stat.
 
     Args:
-        event: as it was asked for, without the modifiers that perf adds for ordinary users.
+        event: as requested, without the modifiers that perf adds for ordinary users.
         value: the count, or None if perf could not count.
-        percent: of the time in which it was counted; below 100 the value is an extrapolation.
+        percent: share of the time in which it was counted; below 100 the value is extrapolated.
     """
 
     event: str
@@ -41,7 +41,7 @@ class Count:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it was counted, and all of the time."""
+        """Whether it was counted, and for the whole time."""
         return self.value is not None and self.percent >= _WHOLE_PERCENT
 
 
@@ -50,9 +50,9 @@ class EventList:
     """An event in a recording.
 
     Args:
-        name: the event that was sampled, which may be another than the one asked for: perf falls
-            back from cycles to cpu-clock where cycles cannot be sampled.
-        attributes: of perf_event_attr, as `perf evlist -v` spells them.
+        name: the event that was sampled. It may differ from the requested one: perf falls back
+            from cycles to cpu-clock if cycles cannot be sampled.
+        attributes: of perf_event_attr, as `perf evlist -v` prints them.
     """
 
     name: str
@@ -66,8 +66,8 @@ class SymbolSamples:
     Args:
         symbol: its name, without perf's mark of user or kernel space.
         overhead_percent: share of the event.
-        samples: how many there are.
-        period: how many events they stand for.
+        samples: number of samples.
+        period: number of events that they stand for.
     """
 
     symbol: str
@@ -77,7 +77,7 @@ class SymbolSamples:
 
 
 def event_argument(event: int | str) -> str:
-    """How perf is asked for an event of a board file: a raw code as r22, a name as it is."""
+    """An event of a board file as perf takes it: a raw code as r22, a name unchanged."""
     return f"r{event:x}" if isinstance(event, int) else event
 
 
@@ -85,7 +85,7 @@ def parse_stat_csv(text: str, separator: str = ";") -> dict[str, Count]:
     """Counts in the output of `perf stat -x SEPARATOR`, by event.
 
     The fields are value, unit, event, run time in ns, percent of it, and with -r a percentage
-    before the run time (perf-stat(1), CSV FORMAT); a `#` line and an empty one stand first.
+    before the run time (perf-stat(1), CSV FORMAT). A `#` line and an empty line come first.
     """
     counts = {}
     for line in text.splitlines():
@@ -99,13 +99,13 @@ def parse_stat_csv(text: str, separator: str = ";") -> dict[str, Count]:
 
 
 def parse_stat_json(text: str) -> dict[str, Count]:
-    """Counts in the output of `perf stat -j`, one object a line, by event."""
+    """Counts in the output of `perf stat -j`, one object per line, by event."""
     counts = {}
     for line in text.splitlines():
         if not line.startswith("{"):
             continue
         entry = json.loads(line)
-        if "event" in entry:  # later versions add lines that hold a metric alone
+        if "event" in entry:  # later versions add lines with only a metric
             count = _count(entry["event"], entry["counter-value"], str(entry["pcnt-running"]))
             counts[count.event] = count
     return counts
@@ -114,9 +114,9 @@ def parse_stat_json(text: str) -> dict[str, Count]:
 def counts_of_one_run(
     without: Mapping[str, Count], with_one: Mapping[str, Count]
 ) -> dict[str, float]:
-    """What one timed run counts: the difference of a program with it and the same without.
+    """The counts of one timed run: the difference between a program with it and one without.
 
-    Both have to be whole, and the difference positive; any other event is left out.
+    Both counts must be whole, and the difference positive; any other event is left out.
     """
     differences = {}
     for event, more in with_one.items():
@@ -147,7 +147,7 @@ def parse_evlist(text: str) -> list[EventList]:
 
 
 def parse_report(text: str) -> list[SymbolSamples]:
-    """Lines of `perf report --stdio -q -t, -F overhead,sample,period,symbol`, as they stand."""
+    """Lines of `perf report --stdio -q -t, -F overhead,sample,period,symbol`, in their order."""
     samples = []
     for line in text.splitlines():
         fields = [field.strip() for field in line.split(",", 3)]
@@ -159,8 +159,8 @@ def parse_report(text: str) -> list[SymbolSamples]:
 
 
 def parse_reports(text: str) -> dict[str, list[SymbolSamples]]:
-    """Samples by event in what perf report prints with --no-group and the options of `parse_report`
-    but -q: a table for each event, under a line such as "# Samples: 3K of event 'r22'".
+    """Samples by event, from perf report with --no-group and the options of `parse_report` except
+    -q: a table per event, under a line such as "# Samples: 3K of event 'r22'".
     """
     _, *rest = re.split(r"^# Samples: \S+\s+of events? '([^']*)'", text, flags=re.MULTILINE)
     names, tables = rest[::2], rest[1::2]
@@ -168,12 +168,12 @@ def parse_reports(text: str) -> dict[str, list[SymbolSamples]]:
 
 
 def _count(event: str, value: str, percent: str) -> Count:
-    """A value may be "<not counted>" or "<not supported>", the latter with 100 percent."""
+    """A count; its value may be "<not counted>", or "<not supported>" with 100 percent."""
     number = float(value) if re.fullmatch(r"\d+(\.\d+)?", value) else None
     share = float(percent) if re.fullmatch(r"\d+(\.\d+)?", percent) else 0.0
     return Count(without_modifiers(event), number, share)
 
 
 def without_modifiers(event: str) -> str:
-    """An event's name without what follows a colon, as in cycles:u."""
+    """An event's name without its modifiers, as in cycles:u."""
     return _MODIFIER.sub("", event)

@@ -1,4 +1,4 @@
-"""Finds out which events a board can count, and which of them at the same time."""
+"""Finds the events that a board can count, and those that it can count at the same time."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Counting:
     """The events that are counted on a board.
 
     Args:
-        groups: events as perf takes them; those of a group are counted at the same time.
+        groups: events as perf takes them; the events of a group are counted at the same time.
         names: the board file's name of each event, by perf's name without modifiers.
         refused: names of the events that the board cannot count.
-        problem: what perf said where it does not work at all, or "".
+        problem: perf's message if it does not work at all, or "".
     """
 
     groups: tuple[tuple[str, ...], ...] = ()
@@ -28,11 +28,11 @@ class Counting:
 
 
 def find_groups(count: Callable[[Sequence[str]], str], events: Mapping[str, int | str]) -> Counting:
-    """Try every event, then put them into as few groups as the board's counters allow.
+    """Try every event, then form as few groups as the board's counters allow.
 
     Args:
-        count: runs `perf stat -x ";"` with these events on some short program; what it printed.
-        events: what perf calls each event, by name.
+        count: runs `perf stat -x ";"` with these events on a short program; returns its output.
+        events: each event as perf takes it, by name.
     """
     problem = _problem(count)
     if problem:
@@ -54,16 +54,16 @@ def find_groups(count: Callable[[Sequence[str]], str], events: Mapping[str, int 
 
 
 def _problem(count: Callable[[Sequence[str]], str]) -> str:
-    """What keeps this user from counting anything, by an event that every Linux has."""
+    """What prevents this user from counting; tried with an event that every Linux has."""
     output = count(["task-clock"])
     if parse_stat_csv(output):
         return ""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return lines[0] if lines else "perf counts nothing and says nothing"
+    return lines[0] if lines else "perf counts nothing and prints no error"
 
 
 def _fit(count: Callable[[Sequence[str]], str], events: Sequence[str]) -> bool:
-    """Whether all of the events are counted, all of the time, when asked for together."""
+    """Whether all events are counted for the whole time, if they are requested together."""
     counts = parse_stat_csv(count(events))
     asked = [counts.get(without_modifiers(event)) for event in events]
     return all(one is not None and one.is_whole for one in asked)

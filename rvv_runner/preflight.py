@@ -1,4 +1,4 @@
-"""Looks at a board step by step: all that a tuning needs of it, in order, and what to do if not."""
+"""Checks a board step by step for everything that tuning needs, and says how to fix the rest."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ Level = Literal["ok", "note", "failed"]
 
 _SLOW_LOGIN_S = 0.5
 _FREE_BYTES = 64 << 20
-_PARANOID_LIMIT = 2  # above it ordinary users may not count: kernel/sysctl documentation
+_PARANOID_LIMIT = 2  # above it, ordinary users may not count: kernel/sysctl documentation
 
 _OTHER_VLEN = re.compile(r"vector registers have (\d+) bits")
 
-# What code is generated for besides the base and the vectors: triton_rvv/target.py.
+# Extensions that generated code uses besides the base and the vectors: triton_rvv/target.py.
 _EXTENSIONS = ("zba", "zbb", "zbs")
 
 
@@ -47,9 +47,9 @@ class Finding:
     """What one step of the preflight found.
 
     Args:
-        step: what was looked at.
-        level: "ok", "note" for what makes measurements worse, "failed" for what prevents them.
-        text: what was found and, unless it is well, what to do.
+        step: what was checked.
+        level: "ok"; "note" if it makes measurements worse; "failed" if it prevents them.
+        text: what was found and, unless it is ok, what to do.
     """
 
     step: str
@@ -58,7 +58,7 @@ class Finding:
 
 
 class _Stop(Exception):
-    """A step without which no other can be taken has failed."""
+    """A step has failed that all later ones need."""
 
     def __init__(self, step: str, text: str) -> None:
         super().__init__(text)
@@ -66,17 +66,17 @@ class _Stop(Exception):
 
 
 class Preflight:
-    """The steps of one board; what one finds out serves the next.
+    """The steps for one board; each may use what earlier ones found.
 
     Args:
         name: of the board.
         settings: how to reach it.
-        board_file: None if the board itself has to tell its kind.
-        accept_unknown: whether a board of no known kind is looked at as well.
-        system: where the board's kernel shows its devices.
+        board_file: None if the board itself must tell its kind.
+        accept_unknown: whether to check a board of an unknown kind too.
+        system: folder in which the board's kernel shows its devices.
 
     Attributes:
-        board_file: what is known of the board; complete once all findings were taken.
+        board_file: what is known about the board; complete after the last finding.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Preflight:
         self._system = system
 
     def findings(self) -> Iterator[Finding]:
-        """Each step's finding, as it is taken; the first that prevents all others is the last."""
+        """Each step's finding, as soon as it is known; ends if later steps are impossible."""
         session: Session | None = None
         try:
             session = self._log_in()
@@ -137,9 +137,9 @@ class Preflight:
         session.run("true")
         text = f"starts in {login_s * 1e3:.0f} ms, then {(time.monotonic() - start_s) * 1e3:.1f} ms"
         if login_s < _SLOW_LOGIN_S:
-            return Finding("shell", "ok", f"{text} a command")
+            return Finding("shell", "ok", f"{text} per command")
         return Finding(
-            "shell", "note", f"{text} a command: shorten the user's start-up files there"
+            "shell", "note", f"{text} per command: shorten the user's start-up files there"
         )
 
     def _facts(self, session: Session) -> BoardFacts:
@@ -148,7 +148,7 @@ class Preflight:
         except ValueError as error:
             raise _Stop("shell", f"{error}: see what the user's start-up files do there") from error
         if facts.missing:
-            raise _Stop("tools", f"install what has {', '.join(facts.missing)} on the board")
+            raise _Stop("tools", f"install the tools {', '.join(facts.missing)} on the board")
         return facts
 
     def _kind(self, facts: BoardFacts) -> BoardFile:
@@ -164,20 +164,20 @@ class Preflight:
         )
 
     def _processor(self, facts: BoardFacts, board: BoardFile) -> Iterator[Finding]:
-        """Architecture, core and extensions; behind a wrapper they are the wrapper's business."""
+        """Architecture, core and extensions; with a wrapper, the last two are the wrapper's."""
         if self._settings.wrapper:
             yield Finding(
                 "architecture", "ok", f"{facts.machine}, behind {self._settings.wrapper[0]}"
             )
             return
         if facts.machine != "riscv64":
-            raise _Stop("architecture", f"it is {facts.machine}: code here is for riscv64")
+            raise _Stop("architecture", f"it is {facts.machine}: the code is for riscv64")
         yield Finding("architecture", "ok", f"riscv64, {len(facts.processors)} processors")
         told = (facts.mvendorid, facts.marchid)
         expected = (board.mvendorid, board.marchid)
         if None not in (*told, *expected) and told != expected:
             text = (
-                f"its core is {told[0]} {told[1]} and {board.kind} is {expected[0]} {expected[1]}"
+                f"its core is {told[0]} {told[1]}, but {board.kind} is {expected[0]} {expected[1]}"
             )
             yield Finding("core", "failed", f"{text}: name another kind in the board file")
         missing = missing_extensions(facts.isa)
@@ -196,20 +196,20 @@ class Preflight:
         free_bytes = free_disk_bytes(session, place.folder)
         if free_bytes is not None and free_bytes < _FREE_BYTES:
             return Finding("disk", "failed", f"{free_bytes >> 20} MiB free: delete something there")
-        free = "room unknown" if free_bytes is None else f"{free_bytes >> 20} MiB free"
+        free = "free space unknown" if free_bytes is None else f"{free_bytes >> 20} MiB free"
         return Finding("disk", "ok", f"{free} for {place.folder}")
 
     @staticmethod
     def _governor(facts: BoardFacts) -> Finding:
         if facts.governors in ((), ("performance",)):
-            return Finding("governor", "ok", ", ".join(facts.governors) or "none, as it seems")
+            return Finding("governor", "ok", ", ".join(facts.governors) or "none found")
         advice = "run `sudo cpupower frequency-set -g performance` there for steadier times"
         return Finding("governor", "note", f"{', '.join(facts.governors)}: {advice}")
 
     @staticmethod
     def _perf(session: Session, facts: BoardFacts, board: BoardFile) -> Iterator[Finding]:
         if not facts.has_perf:
-            text = "not there, so there will be times and no counters: install perf for counters"
+            text = "not found, so there will be times but no counters: install perf for counters"
             yield Finding("perf", "note", text)
             return
         counting = find_countable(session, board.events)
@@ -220,7 +220,7 @@ class Preflight:
                 if paranoid > _PARANOID_LIMIT
                 else "see `perf stat true` there"
             )
-            yield Finding("perf", "note", f"{counting.problem}: {advice}; times are not concerned")
+            yield Finding("perf", "note", f"{counting.problem}: {advice}; times are not affected")
             return
         groups = len(counting.groups)
         for name in board.events:
@@ -234,7 +234,7 @@ class Preflight:
         measurement = self._try(board_file)
         other = _OTHER_VLEN.search(measurement.reason)
         if other and board_file.kind == NEW_KIND:
-            # Nobody has said how long the vectors are; the launcher has found out.
+            # The board file only guessed the vector length; the launcher has found it out.
             self.board_file = dataclasses.replace(board_file, vlen_bits=int(other[1]))
             measurement = self._try(self.board_file)
         elif other:
@@ -246,13 +246,13 @@ class Preflight:
         else:
             from rvv_runner.vector_add import ELEMENTS
 
-            text = f"right, {measurement.time_s * 1e6:.0f} us for {ELEMENTS} elements"
+            text = f"correct, {measurement.time_s * 1e6:.0f} us for {ELEMENTS} elements"
             yield Finding("vector add", "ok", text)
 
     def _try(self, board_file: BoardFile) -> Measurement:
         board = SshBoard(self._name, board_file, patience_s=0, system=self._system)
         try:
-            # Triton takes seconds to import, and no other step needs it.
+            # Triton takes seconds to import, and only this step needs it.
             from rvv_runner.vector_add import try_vector_add
 
             board.open()
@@ -264,10 +264,10 @@ class Preflight:
 
 
 def missing_extensions(isa: str) -> list[str]:
-    """What the code uses and an isa line of /proc/cpuinfo does not list; nothing for no line.
+    """Extensions that the code uses and an isa line of /proc/cpuinfo lacks; none without a line.
 
-    Single letters stand together at its beginning, the others behind them between underscores; "b"
-    stands for zba, zbb and zbs.
+    The line starts with the single-letter extensions; the others follow, separated by underscores.
+    "b" means zba, zbb and zbs.
     """
     if not isa:
         return []

@@ -1,4 +1,4 @@
-"""Runs a command with a limit on its time and on what it prints, and leaves no process behind."""
+"""Runs a command with limits on its time and its output, and leaves no process behind."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def run_bounded(
     output_limit_bytes: int,
     core: int | None = None,
 ) -> Ending:
-    """Run `command` in `folder` with an empty environment and no input, on `core` where given.
+    """Run `command` in `folder` with an empty environment and no input, on `core` if given.
 
-    It runs in a process group of its own, which is killed as a whole when the command ends, when
-    `timeout_s` is over, or when one of its outputs grows beyond `output_limit_bytes`. A limit on
-    CPU time ends it even where this process is killed first.
+    It runs in its own process group, which is killed as a whole when the command ends, when
+    `timeout_s` is over, or when one of its outputs grows beyond `output_limit_bytes`. If this
+    process is killed first, a limit on CPU time ends the command.
 
     Raises:
         OSError: if the command cannot be started.
@@ -59,7 +59,7 @@ def run_bounded(
 
 
 def _set_limits(pid: int, timeout_s: float) -> None:
-    """Allow as much CPU time as threads on all cores can use in `timeout_s`, and no core dump."""
+    """Allow the CPU time that threads on all cores can use in `timeout_s`, and no core dump."""
     seconds = int(timeout_s * (os.cpu_count() or 1)) + _CPU_GRACE_S
     with contextlib.suppress(ProcessLookupError):
         resource.prlimit(pid, resource.RLIMIT_CPU, (seconds, seconds))
@@ -69,9 +69,9 @@ def _set_limits(pid: int, timeout_s: float) -> None:
 def _collect(
     process: subprocess.Popen[bytes], timeout_s: float, limit_bytes: int
 ) -> tuple[list[bytes], bool, bool]:
-    """Read both outputs until they end and the command has; then whether time or output was over.
+    """Read both outputs until they and the command end; also whether it timed out or flooded.
 
-    The command is not reaped here, so that its group keeps its number until it has been killed.
+    The command is not reaped here, so that its group keeps its number until it is killed.
     """
     assert process.stdout is not None
     assert process.stderr is not None
@@ -90,10 +90,10 @@ def _collect(
 
 
 def _read(selector: selectors.BaseSelector, deadline: float, limit_bytes: int) -> tuple[bool, bool]:
-    """Read what is registered with a buffer until the command has ended and nothing is left.
+    """Read the outputs registered with a buffer until the command has ended and they are empty.
 
-    Outputs that a child of the command holds open do not keep it alive: what has been written by
-    the time the command ends is read, and no more.
+    A child of the command that holds an output open does not prolong this: only what is written
+    before the command ends is read.
     """
     command_ended = False
     while True:

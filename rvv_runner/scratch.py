@@ -1,4 +1,4 @@
-"""Folders for single runs, with those removed that killed processes have left behind."""
+"""Folders for single runs, and the removal of those that killed processes left behind."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["remove_left_behind", "scratch_folder"]
 
 @contextlib.contextmanager
 def scratch_folder(prefix: str) -> Iterator[Path]:
-    """A folder that is there for the length of the block; its name says whose it is."""
+    """A folder for the length of the block; its name holds the process that owns it."""
     with tempfile.TemporaryDirectory(prefix=f"{prefix}-{os.getpid()}-") as name:
         yield Path(name)
 
 
 def remove_left_behind(prefix: str) -> None:
-    """Remove the scratch folders of this prefix whose processes are no more."""
+    """Remove the scratch folders with this prefix whose processes have ended."""
     for folder in Path(tempfile.gettempdir()).glob(f"{prefix}-*-*"):
         owner = re.fullmatch(rf"{re.escape(prefix)}-(\d+)-\w+", folder.name)
         if owner and not Path("/proc", owner[1]).exists():

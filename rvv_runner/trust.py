@@ -1,4 +1,4 @@
-"""Shows the host key of a board and, where the user says so, trusts it from now on."""
+"""Shows a board's host key and, if the user agrees, trusts it from now on."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ __all__ = ["trust"]
 
 
 def trust(host: str, answers: TextIO, output: TextIO) -> bool:
-    """Ask whether the key that `host` shows is the board's; whether it is trusted now.
+    """Ask whether the key that `host` shows is the board's; whether it is now trusted.
 
     Args:
         host: as in ssh://user@host:22, or a Host of ~/.ssh/config.
-        answers: where the answer is read from.
-        output: where the question is put.
+        answers: the answer is read from it.
+        output: the question is printed to it.
 
     Raises:
-        BoardError: if it cannot be reached, or another key of it is trusted.
+        BoardError: if the host cannot be reached, or another key of it is trusted.
     """
     route = find_route(parse_address(host))
     board = route[-1]
@@ -32,11 +32,11 @@ def trust(host: str, answers: TextIO, output: TextIO) -> bool:
         return True
     if known:
         raise BoardError(
-            f"{board.known_as} shows the key {fingerprint(key)} and is known by another: if the "
-            f"board was installed anew, run `ssh-keygen -R '{board.known_as}'` first"
+            f"{board.known_as} shows the key {fingerprint(key)} but is known by another: if the "
+            f"board was reinstalled, run `ssh-keygen -R '{board.known_as}'` first"
         )
     print(f"{board.known_as} shows the key {key.get_name()} {fingerprint(key)}.", file=output)
-    print("The board itself prints it with: ssh-keygen -l -f /etc/ssh/ssh_host_*.pub", file=output)
+    print("To print it on the board: ssh-keygen -l -f /etc/ssh/ssh_host_*.pub", file=output)
     print("Is it the board's? [y/N] ", end="", file=output, flush=True)
     if answers.readline().strip().lower() not in ("y", "yes"):
         print("Not trusted; nothing was written.", file=output)

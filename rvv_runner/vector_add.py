@@ -1,4 +1,4 @@
-"""Builds the smallest kernel for a board and runs it there: the proof that everything works."""
+"""Builds a minimal kernel for a board and runs it there, to prove that everything works."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def vector_add_kernel(x_ptr, y_ptr, output_ptr, BLOCK_SIZE: tl.constexpr):
 
 
 def try_vector_add(board: Board) -> Measurement:
-    """What the vector addition measures on `board`, which is open.
+    """The measurement of the vector addition on `board`, which must be open.
 
-    The first build on a machine waits a minute for the linker's libc.
+    The first build on a machine waits a minute for the linker to build its libc.
     """
     with tempfile.TemporaryDirectory(prefix="check-") as folder:
         try:

@@ -1,6 +1,6 @@
-"""What a run of the launcher amounts to, and whose fault a failure was: the same on every board.
+"""The verdict on a run of the launcher, and whose fault a failure is: the same on every board.
 
-Boards that are reached by hand judge with this file too, so it is for Python 3.8.
+Boards that are reached by hand use this file too, so it must run on Python 3.8.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["OUTPUT_LIMIT_BYTES", "Ending", "Verdict", "judge"]
 
-# What a launcher may print.
+# The most that a launcher may print.
 OUTPUT_LIMIT_BYTES = 1 << 20
 
-# Signals that a program brings upon itself, with which an emulator then ends as well. Any other was
-# sent from outside, as when the machine runs out of memory.
+# Signals that a program causes itself; an emulator then ends with the same signal. Any other was
+# sent from outside, for example because the machine ran out of memory.
 _OWN_SIGNALS = frozenset(
     (
         signal.SIGILL,
@@ -37,14 +37,14 @@ _OWN_SIGNALS = frozenset(
 
 @dataclass(frozen=True)
 class Ending:
-    """How a program ended, whatever ran it.
+    """How a program ended, on any board.
 
     Args:
         returncode: its exit status, or minus the signal that ended it.
-        stdout, stderr: what it printed, up to the limit.
-        timed_out: it was killed because its time was up.
-        flooded: it was killed because it printed more than the limit.
-        left_behind: how many processes it had left running, which were ended.
+        stdout, stderr: its outputs, up to the limit.
+        timed_out: whether it was killed because its time was up.
+        flooded: whether it was killed because it printed more than the limit.
+        left_behind: number of processes that it left running, which were ended.
     """
 
     returncode: int
@@ -57,12 +57,12 @@ class Ending:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a run amounts to.
+    """The outcome of a run.
 
     Args:
-        status: "correct" only where the outputs were checked and every time asked for is one.
-        reason: one sentence where the status is not "correct".
-        launcher: what the launcher printed.
+        status: "correct" only if the outputs were checked and every time is valid.
+        reason: one sentence, unless the status is "correct".
+        launcher: the launcher's report.
     """
 
     status: Status
@@ -71,13 +71,13 @@ class Verdict:
 
 
 def judge(run: Ending, limit_s: float, repeats: int, runner: str = "the program") -> Verdict:
-    """The verdict on a run of the launcher; nothing that the program prints makes it raise.
+    """The verdict on a run of the launcher; it never raises, even if the output is garbage.
 
     Args:
         run: how it ended.
-        limit_s: the time limit that it ran under.
-        repeats: timed runs that were asked for; with 0 the outputs are only checked.
-        runner: what ran, for messages.
+        limit_s: its time limit.
+        repeats: number of timed runs requested; with 0, the outputs are only checked.
+        runner: the program that ran, for messages.
     """
     try:
         launcher = parse_launcher_output(run.stdout)
@@ -94,7 +94,7 @@ def judge(run: Ending, limit_s: float, repeats: int, runner: str = "the program"
 
 
 def _stopped(run: Ending, limit_s: float) -> tuple[Status, str] | None:
-    """Status and reason of a run that went beyond a limit."""
+    """Status and reason of a run that exceeded a limit."""
     if run.timed_out:
         return "timeout", f"it did not finish within {limit_s:g} s"
     if run.flooded:
@@ -103,7 +103,7 @@ def _stopped(run: Ending, limit_s: float) -> tuple[Status, str] | None:
 
 
 def _ended(run: Ending, launcher: LauncherReport, repeats: int, runner: str) -> tuple[Status, str]:
-    """Status and reason of a run that came to an end within its limits."""
+    """Status and reason of a run that ended within its limits."""
     if launcher.kernel is None or run.returncode in (ExitStatus.USAGE, ExitStatus.WRONG_MACHINE):
         return "board", _last_line(run, runner)
     if run.returncode == ExitStatus.WRONG_OUTPUT and launcher.output_ok is False:
@@ -118,9 +118,9 @@ def _ended(run: Ending, launcher: LauncherReport, repeats: int, runner: str) -> 
 
 
 def _timed(times_s: tuple[float, ...], repeats: int) -> tuple[Status, str]:
-    """Status and reason of a run whose outputs were right."""
+    """Status and reason of a run whose outputs were correct."""
     if repeats and not times_s:
-        return "board", "its outputs were right and it printed no time"
+        return "board", "its outputs were correct, but it printed no time"
     for time_s in times_s:
         if not 0 < time_s < math.inf:
             return "board", f"its clock gave a time of {time_s:g} s"

@@ -12,7 +12,7 @@ __all__ = ["space"]
 
 
 def space(problem: Problem, board: BoardInfo) -> SearchSpace:
-    """Blocks as in one product; products are independent of each other."""
+    """Blocks as in one product; the products are independent."""
     tuned = parameters(
         BLOCK_SIZE_M=rules.powers_of_two(1, 256),
         BLOCK_SIZE_N=rules.powers_of_two(4, 512),

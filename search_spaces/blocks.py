@@ -12,7 +12,7 @@ from search_spaces.problem import Problem
 from search_spaces.space import Parameter, Rule, SearchSpace
 
 __all__ = [
-    "TOTAL_BYTES",
+    "ACCUMULATOR_BYTES",
     "chunked_rows",
     "chunks_of_rows",
     "elements_of",
@@ -25,8 +25,8 @@ __all__ = [
     "size_of",
 ]
 
-# Kernels accumulate in fp32 or int32, whatever they load, so rows of 32-bit lanes fill registers.
-TOTAL_BYTES = 4
+# For every element type, kernels accumulate in fp32 or int32, so rows are counted in 32-bit lanes.
+ACCUMULATOR_BYTES = 4
 
 
 def size_of(config: Config, *names: str) -> int:
@@ -35,17 +35,17 @@ def size_of(config: Config, *names: str) -> int:
 
 
 def elements_of(*names: str, copies: int = 1) -> Callable[[Config], int]:
-    """The elements of `copies` blocks whose sides are these parameters, as rules ask for them."""
+    """A function that counts the elements of `copies` blocks whose sides are these parameters."""
     return lambda config: copies * size_of(config, *names)
 
 
 def parameters(**values: Sequence[int]) -> tuple[Parameter, ...]:
-    """Parameters in the order given."""
+    """Parameters in the given order."""
     return tuple(Parameter(name, tuple(sizes)) for name, sizes in values.items())
 
 
 def chunks_of_rows(columns: int) -> tuple[int, ...]:
-    """Block sizes for rows that are walked over a part at a time, up to a whole row."""
+    """Block sizes for rows that are processed in parts, up to a whole row."""
     whole_row = rules.next_power_of_two(columns)
     return rules.powers_of_two(min(4, whole_row), whole_row)
 
@@ -64,17 +64,17 @@ def product_rules(
     grouped: bool = False,
     least_m: int = 1,
 ) -> list[Rule]:
-    """For a tile of BLOCK_SIZE_M x BLOCK_SIZE_N sums of products along dimensions M, N and K.
+    """Rules for a tile of BLOCK_SIZE_M x BLOCK_SIZE_N sums over the reduction dimension K.
 
     Args:
         problem: has the dimensions M, N and K.
-        board: what it runs on.
-        working_set: elements of the blocks of one step, which should fit the L2 cache.
-        grouped: whether GROUP_SIZE_M rows of tiles are walked column by column.
+        board: the board it runs on.
+        working_set: elements of the blocks of one step, which should fit in the L2 cache.
+        grouped: whether programs walk GROUP_SIZE_M rows of tiles column by column.
         least_m: blocks of up to this many rows are allowed even if M is smaller.
     """
     m, n, k = (problem.shape[name] for name in "MNK")
-    lanes = rules.lanes_in_register(board.vlen_bits, TOTAL_BYTES)
+    lanes = rules.lanes_in_register(board.vlen_bits, ACCUMULATOR_BYTES)
     blocks = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K")
     order = rules.group_has_effect("GROUP_SIZE_M", ("BLOCK_SIZE_M", m), ("BLOCK_SIZE_N", n))
     pruning = [
@@ -84,13 +84,13 @@ def product_rules(
         rules.block_within_problem("BLOCK_SIZE_K", "K", k),
         *([order] if grouped else []),
         rules.enough_work(blocks, (m, n, k), lanes),
-        rules.stack_within_limit(elements_of("BLOCK_SIZE_M", "BLOCK_SIZE_N"), TOTAL_BYTES),
+        rules.stack_within_limit(elements_of("BLOCK_SIZE_M", "BLOCK_SIZE_N"), ACCUMULATOR_BYTES),
     ]
     return pruning + _cache_rule(board, working_set, rules.element_bytes(problem.dtype))
 
 
 def product_operands(config: Config) -> int:
-    """Elements of the blocks of A, B and C of one step of a matrix product."""
+    """Elements of the blocks of A, B and C in one step of a matrix product."""
     m, n, k = (size_of(config, f"BLOCK_SIZE_{name}") for name in "MNK")
     return m * k + k * n + m * n
 
@@ -101,20 +101,20 @@ def row_rules(
     columns: Mapping[str, tuple[str, int]],
     working_set: Callable[[Config], int],
 ) -> list[Rule]:
-    """For blocks of rows of a matrix or image, each row of which becomes vectors.
+    """Rules for blocks of rows of a matrix or image; each row becomes vectors.
 
     Args:
-        board: what it runs on.
-        rows, columns: for a block size, the dimension it divides and that dimension's size.
-        working_set: 32-bit elements of the blocks of one step, which should fit the L2 cache.
+        board: the board it runs on.
+        rows, columns: for each block size, the dimension it divides and that dimension's size.
+        working_set: 32-bit elements of the blocks of one step, which should fit in the L2 cache.
     """
-    lanes = rules.lanes_in_register(board.vlen_bits, TOTAL_BYTES)
+    lanes = rules.lanes_in_register(board.vlen_bits, ACCUMULATOR_BYTES)
     pruning = [rules.block_within_problem(name, *of) for name, of in rows.items()]
     for name, of in columns.items():
         pruning.append(rules.rows_fill_registers(name, lanes))
         pruning.append(rules.block_within_problem(name, *of, at_least=lanes))
-    pruning.append(rules.stack_within_limit(working_set, TOTAL_BYTES))
-    return pruning + _cache_rule(board, working_set, TOTAL_BYTES)
+    pruning.append(rules.stack_within_limit(working_set, ACCUMULATOR_BYTES))
+    return pruning + _cache_rule(board, working_set, ACCUMULATOR_BYTES)
 
 
 def _cache_rule(
@@ -130,8 +130,8 @@ def image_tiles(problem: Problem, board: BoardInfo, blocks: int) -> SearchSpace:
 
     Args:
         problem: the kernel at one shape.
-        board: what it runs on.
-        blocks: tiles that are in use at once.
+        board: the board it runs on.
+        blocks: number of tiles in use at once.
     """
     tuned = parameters(
         BLOCK_SIZE_H=rules.powers_of_two(1, 32),
@@ -151,8 +151,8 @@ def chunked_rows(problem: Problem, board: BoardInfo, blocks: int) -> SearchSpace
 
     Args:
         problem: the kernel at one shape.
-        board: what it runs on.
-        blocks: blocks that are in use at once.
+        board: the board it runs on.
+        blocks: number of blocks in use at once.
     """
     columns = problem.shape["N"]
     tuned = parameters(

@@ -1,8 +1,8 @@
-"""The valid configurations of a space, all of them where that can be done, and what each rule took.
+"""The valid configurations of a space, all of them if possible, and what each rule removed.
 
-A rule is asked once for each combination of the parameters that it reads, which are found out by
-letting it read, and the answers are kept in a table. Configurations are then built up a parameter
-at a time, a whole array at once, and leave the array as soon as a table forbids them.
+Each rule is evaluated once for each combination of the parameters that it reads, and the answers
+are kept in a table. Which parameters it reads is found by letting it read. Configurations are then
+built up one parameter at a time, as a whole array, and dropped as soon as a table forbids them.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ __all__ = ["Census", "broken", "take_census"]
 Ranks = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-# Rows of the array at most; if there would be more, so many are drawn at random.
+# Maximum number of rows of the array; if there would be more, _DRAWN_ROWS are drawn at random.
 _MOST_ROWS = 2_000_000
 _DRAWN_ROWS = 100_000
 
-# Combinations that a rule is asked about beforehand. One that reads more is asked row by row.
+# Maximum size of a rule's table. A rule that reads more combinations is evaluated row by row.
 _LARGEST_TABLE = 200_000
 
 
 @dataclass(frozen=True)
 class Census:
-    """What a space holds.
+    """The valid configurations of a space, and counts.
 
     Args:
-        ranks: shape (configurations, parameters), the valid ones in the space's order; for each
-            parameter the position of its value among its values.
-        combinations: how many combinations of values there are, valid or not.
-        valid: how many are valid; an estimate unless `is_complete`.
-        removed: how many combinations each rule took, by its name; each counts for one rule of
-            those that forbid it. Estimates unless `is_complete`.
+        ranks: shape (configurations, parameters), the valid configurations in the space's order;
+            for each parameter, the position of its value among its values.
+        combinations: number of combinations of values, valid or not.
+        valid: number of valid ones; an estimate unless `is_complete`.
+        removed: number of combinations that each rule removed, by its name; a combination counts
+            for only one of the rules that forbid it. Estimates unless `is_complete`.
         is_complete: whether `ranks` holds every valid configuration, or a random sample of them.
     """
 
@@ -55,7 +55,7 @@ class Census:
 
 
 def take_census(space: SearchSpace) -> Census:
-    """Find the valid configurations of a space; the same ones each time."""
+    """Find the valid configurations of a space; deterministic."""
     if space.members is not None:
         return _of_members(space)
     judges = [_Judge(rule, space) for rule in space.constraints]
@@ -69,7 +69,7 @@ def take_census(space: SearchSpace) -> Census:
         behind = math.prod(counts[column + 1 :])
         for judge in judges:
             if judge.last_column == column:
-                # One more parameter may multiply the rows, and a slow judge looks at each of them.
+                # One more parameter may multiply the rows, and a slow judge evaluates each of them.
                 rows, each = _thinned(rows, each, 1, rng) if judge.is_slow else (rows, each)
                 kept = judge.allowed(rows)
                 removed[judge.name] += round(int((~kept).sum()) * behind * each)
@@ -80,7 +80,7 @@ def take_census(space: SearchSpace) -> Census:
 
 
 def _with_next_column(rows: Ranks, count: int) -> Ranks:
-    """Each row with each rank of one more parameter."""
+    """Each row, extended by each rank of one more parameter."""
     ranks = np.tile(np.arange(count), len(rows))
     return np.column_stack([np.repeat(rows, count, axis=0), ranks])
 
@@ -88,13 +88,13 @@ def _with_next_column(rows: Ranks, count: int) -> Ranks:
 def _thinned(
     rows: Ranks, each: float, growth: int, rng: np.random.Generator
 ) -> tuple[Ranks, float]:
-    """A random part of the rows where they are too many, or were before.
+    """A random sample of the rows if there are too many, or were before.
 
     Args:
-        rows: in order, and so is the part.
+        rows: in order, and so is the sample.
         each: how many combinations one row stands for.
-        growth: how many times as many there will be.
-        rng: the source of chance.
+        growth: factor by which the rows will grow next.
+        rng: random generator.
 
     Returns:
         The rows, and how many combinations one of them stands for.
@@ -125,7 +125,7 @@ def _of_members(space: SearchSpace) -> Census:
 
 
 def broken(rules: Sequence[Rule], space: SearchSpace, ranks: Ranks) -> npt.NDArray[np.int64]:
-    """For each row of ranks, how many of the rules it breaks."""
+    """For each row of ranks, how many of the rules it violates."""
     counts = np.zeros(len(ranks), dtype=np.int64)
     for rule in rules:
         counts += ~_Judge(rule, space).allowed(ranks)
@@ -136,9 +136,9 @@ class _Judge:
     """A rule as a table over the parameters that it reads.
 
     Attributes:
-        name: the rule's.
-        last_column: the last parameter that has to be known to judge.
-        is_slow: whether it has no table and is asked row by row.
+        name: the rule's name.
+        last_column: the last parameter that must be known to judge.
+        is_slow: whether it has no table and evaluates the rule row by row.
     """
 
     def __init__(self, rule: Rule, space: SearchSpace) -> None:
@@ -159,10 +159,10 @@ class _Judge:
         self.last_column = max(self._columns, default=0)
         if rule.spares is not None and not rule.allows(rule.spares):
             self._spared = rule.spares
-            self.last_column = len(parameters) - 1  # It has to be seen in full.
+            self.last_column = len(parameters) - 1  # all parameters identify the spared one
 
     def allowed(self, rows: Ranks) -> Flags:
-        """For each row of ranks, of the first parameters, whether the rule lets it be tried."""
+        """For each row of ranks of the first parameters, whether the rule allows it."""
         if self._table is None or self._columns is None:
             verdicts = (self._rule.forbids(self._space.config_of(row)) for row in rows.tolist())
             return ~np.fromiter(verdicts, dtype=bool, count=len(rows))
@@ -183,7 +183,7 @@ class _Judge:
 
 
 def _columns_read(rule: Rule, parameters: Sequence[Parameter]) -> list[int] | None:
-    """The columns of the parameters that decide what a rule says; None if they are too many."""
+    """The columns of the parameters that a rule reads; None if there are too many."""
     columns: list[int] = []
     while math.prod(len(parameters[column].values) for column in columns) <= _LARGEST_TABLE:
         try:
@@ -197,7 +197,7 @@ def _columns_read(rule: Rule, parameters: Sequence[Parameter]) -> list[int] | No
 
 
 def _partials(read: Sequence[Parameter], parameters: Sequence[Parameter]) -> Iterator[_Partial]:
-    """Every combination of some parameters, in which the others are not known yet."""
+    """Every combination of some parameters; the others are not known yet."""
     columns = {parameter.name: column for column, parameter in enumerate(parameters)}
     names = [parameter.name for parameter in read]
     for values in itertools.product(*(parameter.values for parameter in read)):
@@ -205,7 +205,7 @@ def _partials(read: Sequence[Parameter], parameters: Sequence[Parameter]) -> Ite
 
 
 class _NotKnownYetError(BaseException):
-    """A rule read a parameter that has no value yet; no rule may take it for a fault of its own."""
+    """A rule read a parameter without a value yet; a BaseException, so that no rule catches it."""
 
     def __init__(self, column: int) -> None:
         super().__init__(column)
@@ -213,7 +213,7 @@ class _NotKnownYetError(BaseException):
 
 
 class _Partial(Config):
-    """A configuration that tells of the first unknown parameter that is read."""
+    """A configuration that reports the first unknown parameter that is read."""
 
     __slots__ = ("_columns",)
 

@@ -1,4 +1,4 @@
-"""Search space of attention without the matrix of scores."""
+"""Search space of attention that does not store the matrix of scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["space", "working_set"]
 
 
 def space(problem: Problem, board: BoardInfo) -> SearchSpace:
-    """BLOCK_SIZE_M queries against BLOCK_SIZE_N keys; BLOCK_SIZE_DMODEL is a whole head."""
+    """BLOCK_SIZE_M queries times BLOCK_SIZE_N keys; BLOCK_SIZE_DMODEL covers a head."""
     sizes = problem.shape
     tuned = parameters(
         BLOCK_SIZE_M=rules.powers_of_two(4, 64),
@@ -30,6 +30,6 @@ def space(problem: Problem, board: BoardInfo) -> SearchSpace:
 
 
 def working_set(config: Config) -> int:
-    """Elements of the blocks of queries, keys, values, scores, weights and of the result."""
+    """Elements of the blocks of queries, keys, values, scores, weights and result."""
     queries, keys = size_of(config, "BLOCK_SIZE_M"), size_of(config, "BLOCK_SIZE_N")
     return 2 * (queries + keys) * size_of(config, "BLOCK_SIZE_DMODEL") + 2 * queries * keys

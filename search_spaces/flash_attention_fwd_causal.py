@@ -1,4 +1,4 @@
-"""Search space of causal attention: that of attention to all keys."""
+"""Search space of causal attention: the same as of attention to all keys."""
 
 from __future__ import annotations
 

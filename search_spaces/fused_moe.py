@@ -12,7 +12,7 @@ __all__ = ["space"]
 
 
 def space(problem: Problem, board: BoardInfo) -> SearchSpace:
-    """Blocks of one expert's rows; BLOCK_SIZE_M also says how far its tokens are padded."""
+    """Blocks of one expert's rows; its tokens are padded to a multiple of BLOCK_SIZE_M."""
     tuned = parameters(
         BLOCK_SIZE_M=rules.powers_of_two(4, 64),
         BLOCK_SIZE_N=rules.powers_of_two(4, 512),

@@ -1,7 +1,7 @@
 """Pruning rules of GPU GEMM tuners, for kernels with the same parameters.
 
-They are those of tune_gemm v2 (ROCm's Triton, scripts/amd/gemm), one function per rule. A vector
-board implies none of them; a search space takes those that apply to its kernel.
+They come from tune_gemm v2 (ROCm's Triton, scripts/amd/gemm), one function per rule. A vector
+board requires none of them; a search space uses those that apply to its kernel.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ __all__ = [
     "split_k_only_where_needed",
 ]
 
-# As `need_split_k` of that script has it: work is split along K where there are few tiles of C, and
-# each has a long way to go.
+# As in `need_split_k` of that script: K is split if there are few tiles of C, each with a long sum.
 _FEW_ROWS_OR_COLUMNS = 64
 _LONG_K = 1024
 
@@ -26,11 +25,11 @@ _LARGE_BLOCK = 128
 
 
 def block_of_an_instruction(parameter: str, smallest: int) -> Rule:
-    """A block is no smaller than what one matrix instruction works on.
+    """A block is at least as large as the operand of one matrix instruction.
 
     Args:
         parameter: the block size.
-        smallest: the instruction's size in that direction.
+        smallest: the operand's size in that dimension.
     """
     return Rule(
         f"{_kebab(parameter)}-of-an-instruction",
@@ -40,7 +39,7 @@ def block_of_an_instruction(parameter: str, smallest: int) -> Rule:
 
 
 def split_k_divides_k(k: int, split: str = "SPLIT_K", block: str = "BLOCK_SIZE_K") -> Rule:
-    """The parts of K are whole blocks, so that the kernel need not mask its loads along K."""
+    """The parts of K are whole blocks, so that the kernel does not have to mask loads along K."""
     return Rule(
         "split-k-divides-k",
         f"{split} parts of blocks of {block} do not divide K = {k}",
@@ -49,7 +48,7 @@ def split_k_divides_k(k: int, split: str = "SPLIT_K", block: str = "BLOCK_SIZE_K
 
 
 def split_k_only_where_needed(m: int, n: int, k: int, split: str = "SPLIT_K") -> Rule:
-    """K is split only where M or N is small and K is long."""
+    """K is split only if M or N is small and K is long."""
     needed = min(m, n) < _FEW_ROWS_OR_COLUMNS and k > _LONG_K
     return Rule(
         "split-k-only-where-needed",
@@ -59,7 +58,7 @@ def split_k_only_where_needed(m: int, n: int, k: int, split: str = "SPLIT_K") ->
 
 
 def group_within_rows(m: int, group: str = "GROUP_SIZE_M", block: str = "BLOCK_SIZE_M") -> Rule:
-    """A group of more than one row of blocks is smaller than M."""
+    """A group of several rows of blocks is smaller than M."""
     return Rule(
         "group-within-rows",
         f"a group of {group} blocks of {block} is not smaller than M = {m}, so {group} stays 1",
@@ -70,7 +69,7 @@ def group_within_rows(m: int, group: str = "GROUP_SIZE_M", block: str = "BLOCK_S
 def block_k_leaves_room(
     k: str = "BLOCK_SIZE_K", others: tuple[str, ...] = ("BLOCK_SIZE_M", "BLOCK_SIZE_N")
 ) -> Rule:
-    """A BLOCK_SIZE_K of 128 goes with no other block of 128: on-chip memory would not hold them."""
+    """BLOCK_SIZE_K and another block are not both 128: on-chip memory would not hold them."""
     return Rule(
         "block-k-leaves-room",
         f"{k} and {' or '.join(others)} are both {_LARGE_BLOCK}, which takes too much memory",

@@ -1,4 +1,4 @@
-"""Search space of the gradients of the layer normalisation."""
+"""Search space of the gradients of layer normalisation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["space"]
 
 
 def space(problem: Problem, board: BoardInfo) -> SearchSpace:
-    """ROW_BLOCKS blocks of BLOCK_SIZE_M whole rows: BLOCK_SIZE_N covers a row, and is not tuned."""
+    """ROW_BLOCKS blocks of BLOCK_SIZE_M whole rows; BLOCK_SIZE_N covers a row and is not tuned."""
     m, n = problem.shape["M"], problem.shape["N"]
     tuned = parameters(
         BLOCK_SIZE_M=rules.powers_of_two(1, 16),
@@ -21,7 +21,7 @@ def space(problem: Problem, board: BoardInfo) -> SearchSpace:
     )
     rows_within_problem = Rule(
         "row-blocks-within-m",
-        f"ROW_BLOCKS blocks of BLOCK_SIZE_M rows are more than cover all of M = {m}",
+        f"ROW_BLOCKS blocks of BLOCK_SIZE_M rows are more than M = {m} needs",
         lambda config: size_of(config, "BLOCK_SIZE_M", "ROW_BLOCKS") <= rules.next_power_of_two(m),
     )
     pruning = row_rules(

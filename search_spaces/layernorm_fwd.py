@@ -1,4 +1,4 @@
-"""Search space of the layer normalisation of rows."""
+"""Search space of layer normalisation over rows."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ __all__ = ["space"]
 
 
 def space(problem: Problem, board: BoardInfo) -> SearchSpace:
-    """Blocks of C of BLOCK_SIZE_M x BLOCK_SIZE_N, summed up in steps of BLOCK_SIZE_K."""
+    """Blocks of C of BLOCK_SIZE_M x BLOCK_SIZE_N, accumulated in steps of BLOCK_SIZE_K."""
     tuned = parameters(
         BLOCK_SIZE_M=rules.powers_of_two(1, 256),
         BLOCK_SIZE_N=rules.powers_of_two(4, 512),

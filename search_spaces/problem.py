@@ -1,4 +1,4 @@
-"""What a search space depends on besides the board."""
+"""The problem, as a search space sees it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search spaces by kernel: every file of this folder that is named after a kernel is one."""
+"""Search spaces by kernel: each file of this folder that is named after a kernel has its space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search space of the doubling of an image."""
+"""Search space of doubling an image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search space of the gradient of the rotary position embedding: that of the embedding."""
+"""Search space of the rotary position embedding's gradient: the same as of the embedding."""
 
 from __future__ import annotations
 

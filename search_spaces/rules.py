@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 # Tensors of a block that do not fit in registers live on the stack. Linux gives a main thread
-# 8 MiB; a quarter leaves room for the temporaries of the lowering, which are not known here.
+# 8 MiB; a quarter leaves room for the lowering's temporaries, whose size is unknown here.
 _STACK_LIMIT_BYTES = 2 * 1024 * 1024
 
 # The fewest vector operations in one program, or in one step of its loop. With fewer, its set-up
@@ -38,7 +38,7 @@ _MIN_VECTOR_OPERATIONS = 16
 def powers_of_two(smallest: int, largest: int) -> tuple[int, ...]:
     """The powers of two from `smallest` to `largest`, which are powers of two themselves.
 
-    Triton's block sizes have to be powers of two.
+    Triton's block sizes must be powers of two.
     """
     return tuple(1 << e for e in range(smallest.bit_length() - 1, largest.bit_length()))
 
@@ -61,7 +61,7 @@ def lanes_in_register(vlen_bits: int, size_bytes: int) -> int:
 def sparing(default: Config, rules: Iterable[Rule]) -> tuple[Rule, ...]:
     """The same rules, except that they always allow the default.
 
-    Speed-ups are against the default, so it is always measured.
+    Speed-ups are over the default, so it is always measured.
     """
     return tuple(replace(rule, spares=default) for rule in rules)
 
@@ -103,7 +103,7 @@ def working_set_within_l2(
     """The blocks that one step of a program touches fit in the L2 cache together.
 
     Args:
-        elements: how many elements they have together.
+        elements: their total number of elements.
         size_bytes: size of an element.
         l2_bytes: size of the cache.
     """
@@ -118,7 +118,7 @@ def stack_within_limit(elements: Callable[[Config], int], size_bytes: int) -> Ru
     """The blocks that a program keeps from step to step fit on its stack, by an estimate.
 
     Args:
-        elements: how many elements they have together.
+        elements: their total number of elements.
         size_bytes: size of an element.
     """
     return Rule(
@@ -133,7 +133,7 @@ def enough_work(parameters: Sequence[str], dimensions: Sequence[int], lanes: int
 
     Args:
         parameters: the block sizes whose product is the step's work in elements.
-        dimensions: the problem's sizes in the same order; a block never has to exceed them.
+        dimensions: the problem's sizes in the same order; a block never needs to exceed them.
         lanes: elements of a vector register.
     """
     least = min(_MIN_VECTOR_OPERATIONS * lanes, math.prod(map(next_power_of_two, dimensions)))
@@ -148,8 +148,8 @@ def group_has_effect(group: str, rows: tuple[str, int], columns: tuple[str, int]
     """A group has several rows of blocks only if that changes the order of programs.
 
     Args:
-        group: the parameter that says how many rows of blocks make a group.
-        rows, columns: the block size's parameter and the size of the problem in that direction.
+        group: the parameter with the number of rows of blocks in a group.
+        rows, columns: the parameter of the block size, and the problem's size in that dimension.
     """
 
     def allows(config: Config) -> bool:

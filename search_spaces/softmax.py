@@ -12,7 +12,7 @@ __all__ = ["space"]
 
 
 def space(problem: Problem, board: BoardInfo) -> SearchSpace:
-    """Blocks of BLOCK_SIZE_M whole rows: BLOCK_SIZE_N is what covers a row, and not tuned."""
+    """Blocks of BLOCK_SIZE_M whole rows; BLOCK_SIZE_N covers a row and is not tuned."""
     size_bytes = rules.element_bytes(problem.dtype)
     pruning = [
         rules.block_within_problem("BLOCK_SIZE_M", "M", problem.shape["M"]),
@@ -36,5 +36,5 @@ def _block(config: Config) -> int:
 
 
 def _working_set(config: Config) -> int:
-    """Elements of the block as it is read, as exponentials, and as it is written."""
+    """Elements of the block as input, as exponentials and as output."""
     return 3 * _block(config)

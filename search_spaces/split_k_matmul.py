@@ -1,4 +1,4 @@
-"""Search space of a matrix product whose sums are split."""
+"""Search space of a matrix product that splits its sums."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["space"]
 
 
 def space(problem: Problem, board: BoardInfo) -> SearchSpace:
-    """Blocks as in a plain product, and SPLIT_K parts with a block of K each at least.
+    """Blocks as in a plain product, and SPLIT_K parts with at least one block of K each.
 
-    Where tune_gemm rules splitting out, it is tried later: docs/spaces.md has what was measured.
+    If tune_gemm rules splitting out, it is only tried later: docs/spaces.md has the measurements.
     """
     m, n, k = (problem.shape[name] for name in "MNK")
     tuned = parameters(
@@ -27,7 +27,7 @@ def space(problem: Problem, board: BoardInfo) -> SearchSpace:
     )
     every_part_has_work = Rule(
         "every-part-has-work",
-        f"SPLIT_K parts of whole blocks of BLOCK_SIZE_K are more than K = {k} holds",
+        f"SPLIT_K parts of whole blocks of BLOCK_SIZE_K are more than K = {k} has",
         lambda config: size_of(config, "SPLIT_K") <= -(-k // size_of(config, "BLOCK_SIZE_K")),
     )
     pruning = product_rules(problem, board, product_operands)

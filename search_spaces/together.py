@@ -29,7 +29,7 @@ def joint_space(spaces: Mapping[str, SearchSpace]) -> SearchSpace:
         if {p.name for p in space.parameters} != {p.name for p in first.parameters}:
             raise UserError(
                 f"the kernel has other parameters at {shape} than at {next(iter(spaces))}, so no "
-                "configuration serves both: leave --together out"
+                "configuration is valid at both: leave --together out"
             )
     joint = SearchSpace(
         parameters=tuple(_parameter(p.name, spaces) for p in first.parameters),
@@ -52,13 +52,13 @@ def _parameter(name: str, spaces: Mapping[str, SearchSpace]) -> Parameter:
             for shape, part in zip(spaces, parts, strict=True)
         )
         raise UserError(
-            f"no value of {name} serves every shape ({listed}): "
+            f"no value of {name} is valid at every shape ({listed}): "
             "leave --together out, or give shapes that share one"
         )
     conditions = [part.only_if for part in parts]
     if any(condition is None for condition in conditions):
         return replace(parts[0], values=shared, only_if=None)
-    # It matters in a configuration as soon as it does at one shape.
+    # It has an effect in a configuration if it has one at any shape.
     return replace(
         parts[0],
         values=shared,

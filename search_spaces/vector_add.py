@@ -29,5 +29,5 @@ def space(problem: Problem, board: BoardInfo) -> SearchSpace:
 
 
 def _working_set(config: Config) -> int:
-    """Elements of the blocks of both operands and of the sum."""
+    """Elements of the blocks of both operands and the sum."""
     return 3 * int(config["BLOCK_SIZE"])

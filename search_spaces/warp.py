@@ -1,4 +1,4 @@
-"""Search space of the warping of an image."""
+"""Search space of warping an image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder of built kernels: found again by what they were built from, and read by people."""
+"""The folder of builds: a cache keyed by what each was built from, with names people can read."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ class BuildFailure:
 
 
 def digest(*parts: object) -> str:
-    """A short hexadecimal digest of the parts, which have to print the same in every process."""
+    """A short hexadecimal digest of the parts, whose `repr` must be the same in every process."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class ArtifactStore:
-    """A folder that many processes may read and add to at once.
+    """A folder that many processes may read and extend at once.
 
-    A build's folder appears whole, by a rename, or not at all:
+    A build's folder appears complete, by a rename, or not at all:
 
         root/<kernel>/<values>-<key>/<kernel>_kernel.{ttir,llir,o,elf}, build.json
         root/data/<kernel>-<digest>.data
 
     Args:
-        root: absolute path of the folder; made when the first build is kept.
+        root: absolute path of the folder; created with the first build.
     """
 
     root: Path
@@ -63,7 +63,7 @@ class ArtifactStore:
 
     @contextlib.contextmanager
     def new_folder(self, kernel: str, label: str, key: str) -> Iterator[Path]:
-        """A folder to build in, which becomes the one of `key` where the block ends well."""
+        """A folder to build in; if the block succeeds, it becomes the folder of `key`."""
         final = self._folder(kernel, label, key)
         final.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=".new-", dir=final.parent))
@@ -71,14 +71,14 @@ class ArtifactStore:
             yield scratch
             scratch.chmod(0o755)
             if final.exists() and self.find(kernel, label, key) is None:
-                shutil.rmtree(final, ignore_errors=True)  # somebody removed files from it
-            with contextlib.suppress(OSError):  # another process was first with the same build
+                shutil.rmtree(final, ignore_errors=True)  # files were removed from it
+            with contextlib.suppress(OSError):  # another process finished the same build first
                 scratch.rename(final)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 
     def data_file(self, kernel: str, arguments: Sequence[Argument]) -> Path:
-        """The data file with these arguments; written if there is none yet."""
+        """The data file with these arguments, written unless it exists."""
         path = self.root / "data" / f"{kernel}-{_contents_digest(arguments)}.data"
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,12 +90,12 @@ class ArtifactStore:
 
 
 def write_provenance(folder: Path, provenance: Mapping[str, object]) -> None:
-    """Keep what the build in `folder` was made from."""
+    """Record what the build in `folder` was made from."""
     (folder / _PROVENANCE).write_text(json.dumps(provenance, indent=2) + "\n")
 
 
 def _contents_digest(arguments: Sequence[Argument]) -> str:
-    """Equal for equal arguments in one format, values and expected outputs included."""
+    """A digest of the file format and the arguments, with their values and expected outputs."""
     state = hashlib.sha256(f"format {FORMAT_VERSION}".encode())
     for argument in arguments:
         state.update(repr((argument.name, argument.type, argument.atol, argument.rtol)).encode())

@@ -1,4 +1,4 @@
-"""The assembly of a build, made from its IR where somebody wants to read it."""
+"""The assembly of a build, made from its IR on demand."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ __all__ = ["assembly_file"]
 
 
 def assembly_file(elf_path: Path) -> Path | None:
-    """The `.s` file beside an ELF, written when it is first asked for; None without the IR.
+    """The `.s` file beside an ELF, written at the first request; None without the IR.
 
-    It takes as long to make as the object did, so builds leave it out.
+    It takes as long to make as the object file did, so builds leave it out.
     """
     path, llir_path = elf_path.with_suffix(".s"), elf_path.with_suffix(".llir")
     if path.is_file():
         return path
     if not llir_path.is_file():
         return None
-    # LLVM takes a while to import, and a study that is only read does not need it.
+    # LLVM is slow to import, and reading a study does not need it.
     from triton_rvv.codegen import assemble
 
     text = assemble(llir_path.read_text())

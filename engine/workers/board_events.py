@@ -1,4 +1,4 @@
-"""What a pool of boards tells whoever listens, and what each board did."""
+"""Events of a board pool, and a record of what each board did."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["BoardBack", "BoardEvent", "BoardNote", "BoardRecord", "BoardTakenOut
 
 @dataclass(frozen=True)
 class BoardTakenOut:
-    """A board gets no more jobs until it passes its check; the job it had goes to another.
+    """A board gets no more jobs until it passes its check; its job goes to another board.
 
     Args:
         board: its name.
-        reason: what it is at fault for, in one sentence.
+        reason: its fault, in one sentence.
     """
 
     board: str
@@ -29,7 +29,7 @@ class BoardBack:
 
 @dataclass(frozen=True)
 class BoardNote:
-    """What a user should know of a board that is well, in one sentence; said once."""
+    """One sentence that a user should know about a working board; told once."""
 
     board: str
     text: str
@@ -41,9 +41,9 @@ class BoardRecord:
 
     Args:
         board: its name.
-        measured: configurations that it found out about.
-        faults: jobs that it failed, which went to another board or were run again.
-        busy_s: seconds that it spent on jobs.
+        measured: configurations for which it gave an outcome.
+        faults: jobs that it failed, which went to another board or were repeated.
+        busy_s: seconds spent on jobs.
     """
 
     board: str
@@ -52,7 +52,7 @@ class BoardRecord:
     busy_s: float = 0.0
 
     def plus(self, other: BoardRecord) -> BoardRecord:
-        """Both together."""
+        """The sum of both."""
         return BoardRecord(
             self.board,
             self.measured + other.measured,

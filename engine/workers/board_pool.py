@@ -1,4 +1,4 @@
-"""Boards in worker processes: one job a board, and a board's fault is never the configuration's."""
+"""Boards in worker processes: one job per board; a board's fault never fails a configuration."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ __all__ = ["BoardPool", "BoardSource"]
 _ATTEMPTS = 3
 _GRACE_S = 15.0  # a board returns within its limit and a few seconds; later, its worker hangs
 
-_OPEN_LIMIT_S = 120.0  # a board that starts is waited for, for a minute
+_OPEN_LIMIT_S = 120.0  # opening a board that still boots waits up to a minute
 
-# A board that was taken out is looked at after the first pause, then after twice as long each time.
+# A board that was taken out is checked after the first pause; each further pause is twice as long.
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 60.0
 
-_PATIENCE_S = 300.0  # with no board left, until the run is given up
+_PATIENCE_S = 300.0  # how long a run waits when no board is left
 
 
 class _BoardWorker:
-    """Lives in a worker process; owns one board."""
+    """Runs in a worker process; owns one board."""
 
     def __init__(self, load: Callable[[], Board]) -> None:
         self._load = load
@@ -68,27 +68,27 @@ class BoardSource:
 
 @dataclass(eq=False)
 class _Seat:
-    """A board's place in the pool; `error` is why no jobs are given to it, None while they are."""
+    """A board's place in the pool; `error` says why it gets no jobs, None while it does."""
 
     name: str
     workers: WorkerPool
     record: BoardRecord
     error: Exception | None = None
-    is_open: bool = False  # as its process has it
+    is_open: bool = False  # in its process
     notes: set[str] = field(default_factory=set)
 
 
 class BoardPool:
-    """Measures on whichever board is free. Ray has to be ready.
+    """Measures on the first free board. Ray must be running.
 
-    A board at fault is taken out, and its job goes to another. It comes back when it passes its
-    check: it opens again and, once some board has measured an artifact, measures that one. Boards
-    are attached to this machine, so their workers run here even where the builds run on a cluster.
-    Every method may be called from any thread.
+    A board at fault is taken out, and its job goes to another. It returns when it passes its
+    check: it opens again and, if any board has measured an artifact, measures that artifact.
+    Boards are attached to this machine, so their workers run here even if the builds run on a
+    cluster. Every method may be called from any thread.
 
     Args:
-        sources: one for each board.
-        patience_s: how long to wait with no board left before the run is given up.
+        sources: one per board.
+        patience_s: how long to wait when no board is left, before the run fails.
     """
 
     def __init__(self, sources: Sequence[BoardSource], patience_s: float = _PATIENCE_S) -> None:
@@ -107,7 +107,7 @@ class BoardPool:
             threading.Thread(target=self._open, args=(seat,), daemon=True).start()
 
     def wait_open(self) -> None:
-        """Wait until a board is ready; the others may come later.
+        """Wait until one board is ready; others may follow later.
 
         Raises:
             BoardError, UserError: if none can be used.
@@ -115,13 +115,13 @@ class BoardPool:
         with self._changed:
             while self._served_s is None and self._opening and not self._closed.is_set():
                 self._changed.wait()
-            self._check_hope()
+            self._check_patience()
 
     def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
         """Measure on the first free board.
 
-        After a board's fault the job goes to the next free one, three times in all; only then is
-        the measurement's status "board".
+        After a board's fault, the job goes to the next free one, for at most three attempts; only
+        then is the measurement's status "board".
 
         Raises:
             PoolClosed: if the pool is closed before the measurement is done.
@@ -142,12 +142,12 @@ class BoardPool:
     def measure_in_turn(
         self, artifacts: Sequence[Artifact], repeats: int, timeout_s: float
     ) -> list[Measurement]:
-        """Measure one after another on one board, the first that is free, each within the limit.
+        """Measure one after another on the first free board, each within the limit.
 
-        It ends early where the board is at fault; what is measured up to then is returned.
+        If the board is at fault, it ends early and returns the measurements made so far.
 
         Raises:
-            PoolClosed, BoardError, UserError: as `measure`.
+            PoolClosed, BoardError, UserError: like `measure`.
         """
         seat = self._take_free()
         measurements: list[Measurement] = []
@@ -162,12 +162,12 @@ class BoardPool:
         return measurements
 
     def take_events(self) -> Iterator[BoardEvent]:
-        """What became of boards since the last call."""
+        """The events since the last call."""
         while self._events:
             yield self._events.popleft()
 
     def records(self) -> tuple[BoardRecord, ...]:
-        """What each board did; those of one name are added up."""
+        """What each board did; boards with the same name are added up."""
         with self._changed:
             merged: dict[str, BoardRecord] = {}
             for seat in self._seats:
@@ -185,7 +185,7 @@ class BoardPool:
                 closing.submit(seat.workers.close)
 
     def _open(self, seat: _Seat) -> None:
-        """Runs in a thread of its own when the pool begins."""
+        """Open a board for the first time; runs in its own thread."""
         try:
             error = self._error_of_opening(seat)
         except PoolClosed:
@@ -201,7 +201,7 @@ class BoardPool:
             self._bring_back(seat)
 
     def _error_of_opening(self, seat: _Seat) -> Exception | None:
-        """Why the board cannot be used, or None if it is open; its notes are told once."""
+        """Why the board cannot be used, or None if it opened; its notes are told once."""
         try:
             with seat.workers.lend() as worker:
                 if seat.is_open:
@@ -225,12 +225,12 @@ class BoardPool:
             while not self._free:
                 if self._closed.is_set():
                     raise PoolClosed
-                self._check_hope()
+                self._check_patience()
                 self._changed.wait(timeout=1.0)
             return self._free.popleft()
 
-    def _check_hope(self) -> None:
-        """Raise where every board is out, and has been for as long as there is patience for."""
+    def _check_patience(self) -> None:
+        """Raise if every board is out, and the patience for one to return has run out."""
         errors = [seat.error for seat in self._seats if seat.error is not None]
         if self._closed.is_set() or len(errors) < len(self._seats):
             return
@@ -266,7 +266,7 @@ class BoardPool:
         threading.Thread(target=self._bring_back, args=(seat,), daemon=True).start()
 
     def _bring_back(self, seat: _Seat) -> None:
-        """Check a board that is out again and again; runs in a thread of its own."""
+        """Check a board that is out until it passes; runs in its own thread."""
         pause_s = _FIRST_PAUSE_S
         while not self._closed.wait(pause_s):
             try:
@@ -284,7 +284,7 @@ class BoardPool:
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     def _error_of_check(self, seat: _Seat) -> Exception | None:
-        """What is wrong with a board that is out, or None if it may come back."""
+        """What is wrong with a board that is out, or None if it may return."""
         error = self._error_of_opening(seat)
         if error is not None or self._proof is None:
             return error
@@ -300,7 +300,7 @@ def _worker_pool(source: BoardSource) -> WorkerPool:
 
 
 def _measure_on(seat: _Seat, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
-    """What the board says; the failure of its process or of its opening is its own."""
+    """The board's measurement; if its process fails or it does not open, the fault is its own."""
     try:
         with seat.workers.lend() as worker:
             measurement: Measurement = worker.call(
@@ -308,5 +308,5 @@ def _measure_on(seat: _Seat, artifact: Artifact, repeats: int, timeout_s: float)
             )
             return measurement
     except (WorkerTimeout, WorkerDied, BoardError, UserError) as error:
-        reason = f"the board's own process failed: {error}"
+        reason = f"the board's process failed: {error}"
     return Measurement(status="board", reason=reason, board=seat.name)

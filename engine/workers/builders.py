@@ -1,4 +1,4 @@
-"""Builds in worker processes, each with a time limit; one that kills its worker is a failure."""
+"""Builds in worker processes, with a time limit each; a build that kills its worker has failed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rvv_runner.measurement import Artifact
 __all__ = ["BUILD_LIMIT_S", "Builder", "BuilderPool"]
 
 BUILD_LIMIT_S = 60.0
-_ATTEMPTS = 2  # a worker may die of something else than the build it was given
+_ATTEMPTS = 2  # a worker may also die of something other than its build
 
 
 class Builder(Protocol):
@@ -25,7 +25,7 @@ class Builder(Protocol):
 
 
 class _BuilderWorker:
-    """Lives in a worker process; imports the compiler once."""
+    """Runs in a worker process; imports the compiler once."""
 
     def __init__(self, make_builder: Callable[[], Builder]) -> None:
         self._make_builder = make_builder
@@ -37,11 +37,11 @@ class _BuilderWorker:
         return self._builder.build(config)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to release."""
 
 
 class BuilderPool:
-    """Builds up to `jobs` configurations at once. Ray has to be ready.
+    """Builds up to `jobs` configurations at once. Ray must be running.
 
     Args:
         make_builder: called once in each worker; picklable.
@@ -57,11 +57,11 @@ class BuilderPool:
         self._workers = WorkerPool([blueprint] * jobs)
 
     def build(self, config: Config) -> Artifact | BuildFailure:
-        """Build in the first worker that is free; may be called from any thread.
+        """Build in the first free worker; may be called from any thread.
 
         Raises:
             PoolClosed: if the pool is closed before the build is done.
-            UserError: if a worker cannot be started, and for a mistake in a user's own file.
+            UserError: if a worker cannot start, or for a mistake in a user's own file.
         """
         for _ in range(_ATTEMPTS):
             with self._workers.lend() as worker:

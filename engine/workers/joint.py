@@ -1,4 +1,4 @@
-"""One configuration at several shapes: built for each, measured at each, judged by all of them."""
+"""One configuration at several shapes: built and measured at each, scored over all of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rvv_runner.measurement import Artifact, Measurement
 
 __all__ = ["JointArtifact", "JointBoard", "JointBuilder", "JointMeasurement", "joined"]
 
-_LEAST_LIMIT_S = 1.0  # what is left of a limit may be nothing, which boards do not take
+_LEAST_LIMIT_S = 1.0  # the rest of a limit may be 0, which boards do not accept
 
 
 @dataclass(frozen=True)
@@ -46,22 +46,22 @@ class JointMeasurement(Measurement):
 
     @property
     def time_s(self) -> float | None:
-        """The geometric mean of the median times at each shape, or None after a failure."""
+        """The geometric mean of the shapes' median times, or None after a failure."""
         times_s = [part.time_s for part in self.parts.values() if part.time_s is not None]
         return geometric_mean(times_s) if self.status == "correct" else None
 
     def plus(self, more: Measurement) -> Measurement:
-        """Both as one, shape by shape."""
+        """Both measurements as one, shape by shape."""
         assert isinstance(more, JointMeasurement)
         return joined({shape: part.plus(more.parts[shape]) for shape, part in self.parts.items()})
 
 
 def joined(parts: Mapping[str, Measurement]) -> JointMeasurement:
-    """The outcomes of one configuration as one.
+    """The outcomes of one configuration at several shapes as one.
 
     Its status and reason are those of the first failure. Otherwise each of its times is the
-    geometric mean of a run at each shape, and so is each counter that was read at all of them.
-    What the board was like stays with the parts.
+    geometric mean of one run per shape, and so is each counter that was read at every shape.
+    The conditions on the board stay with the parts.
 
     Args:
         parts: at least one, by shape; all but the last are correct.
@@ -89,7 +89,7 @@ def joined(parts: Mapping[str, Measurement]) -> JointMeasurement:
 
 
 def _geometric_mean(counts: Iterable[float]) -> float:
-    """Of counts, which may be 0; then it is 0, where `statistics` would refuse them."""
+    """The geometric mean of counts; 0 if one of them is 0, which `statistics` refuses."""
     known = list(counts)
     return geometric_mean(known) if all(known) else 0.0
 
@@ -105,10 +105,10 @@ class JointBuilder:
         self._builders = {shape: make() for shape, make in make_builders.items()}
 
     def build(self, config: Config) -> Artifact | BuildFailure:
-        """The ELFs of `config`, or why there is none for the first shape that has none.
+        """The ELFs of `config`, or why the first shape without one has none.
 
         Raises:
-            UserError: as the builders do.
+            UserError: like the builders.
         """
         parts: dict[str, Artifact] = {}
         for shape, builder in self._builders.items():
@@ -121,19 +121,19 @@ class JointBuilder:
 
 
 class JointBoard:
-    """A board that is given the ELFs of several shapes as one artifact."""
+    """A board that measures the ELFs of several shapes as one artifact."""
 
     def __init__(self, board: Board) -> None:
         self._board = board
 
     @property
     def info(self) -> BoardInfo:
-        """What is known of the board."""
+        """What is known about the board."""
         return self._board.info
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a user should know of the board."""
+        """What a user should know about the board."""
         return self._board.notes
 
     def open(self) -> None:
@@ -145,12 +145,12 @@ class JointBoard:
         self._board.open()
 
     def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
-        """Measure at one shape after another, up to the first failure.
+        """Measure at one shape after another until the first failure.
 
         Args:
             artifact: a `JointArtifact`.
             repeats: timed runs at each shape.
-            timeout_s: for all shapes together.
+            timeout_s: limit for all shapes together.
         """
         assert isinstance(artifact, JointArtifact)
         end_s = time.monotonic() + timeout_s
@@ -166,5 +166,5 @@ class JointBoard:
         return joined(parts)
 
     def close(self) -> None:
-        """Let go of the board."""
+        """Release the board."""
         self._board.close()

@@ -1,4 +1,4 @@
-"""One configuration to one ELF, in this process: compile, link, keep."""
+"""From a configuration to an ELF, in this process: compile, link, store."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ __all__ = ["BuildRequest", "KernelBuilder"]
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """What a builder in another process has to know; picklable.
+    """What a builder in another process needs to know; picklable.
 
     Args:
-        kernel, shape, dtype, outputs: as `kernels.registry` takes them.
+        kernel, shape, dtype, outputs: arguments for `kernels.registry`.
         target: what code is generated for.
-        store: where builds are kept.
+        store: where builds are stored.
     """
 
     kernel: str
@@ -48,7 +48,7 @@ class BuildRequest:
 
 @dataclass(frozen=True)
 class _Job:
-    """What the compiler is given for one configuration."""
+    """The compiler's input for one configuration."""
 
     config: Config
     signature: Mapping[str, str]
@@ -63,7 +63,7 @@ class _Job:
 class KernelBuilder:
     """Builds configurations of one problem for one target.
 
-    The first on a machine waits a minute for the linker's libc.
+    The first build on a machine waits a minute for the linker to build its libc.
 
     Raises:
         UserError: if the request names an unknown kernel, dimension or element type.
@@ -79,12 +79,12 @@ class KernelBuilder:
         self._tools = toolchain_versions()
 
     def build(self, config: Config) -> Artifact | BuildFailure:
-        """The ELF of `config`: from the store, or built and put there.
+        """The ELF of `config`: from the store, or built and stored there.
 
         Raises:
-            UserError: for a mistake in a user's own file, which every configuration would meet.
+            UserError: for a mistake in a user's own file, which would fail every configuration.
         """
-        # Measurements on this very machine wait for builds, and builds for them.
+        # On this machine, builds and measurements wait for each other.
         on_host = self._target.backend == "host"
         try:
             with building() if on_host else contextlib.nullcontext():
@@ -147,7 +147,7 @@ class KernelBuilder:
             write_provenance(folder, provenance)
 
     def _unexpected(self, config: Config, error: Exception) -> BuildFailure:
-        """A failure whose traceback is kept, for whoever mends what failed."""
+        """A failure whose traceback is kept, so that the bug can be fixed."""
         name = f"{self._problem.name}-{_label(config)}-{digest(str(self._target), self._tools)}.txt"
         report = self._store.root / "failures" / name
         report.parent.mkdir(parents=True, exist_ok=True)
@@ -163,7 +163,7 @@ def _label(config: Config) -> str:
 
 
 def _integers(arguments: tuple[Argument, ...]) -> dict[str, int]:
-    """Values of the integer scalars, for which the compiler specialises as Triton's JIT does."""
+    """Values of the integer scalars; the compiler specialises for them, like Triton's JIT."""
     return {
         argument.name: int(argument.value)
         for argument in arguments

@@ -1,4 +1,4 @@
-"""Worker processes on Ray: started once, lent one at a time, replaced when they hang or die."""
+"""Worker processes on Ray: started once, lent one at a time, replaced if they hang or die."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from foundation.errors import TooBusyError, UserError
 
 __all__ = ["Blueprint", "PoolClosed", "WorkerDied", "WorkerPool", "WorkerTimeout", "ray_session"]
 
-# Ray prints a paragraph to stdout for each worker that ends, even where its logs are turned off;
-# lines that match this expression are dropped. Ray reads it when it is imported.
+# Ray prints a paragraph to stdout for each worker that ends, even with its logs turned off. Lines
+# that match this expression are dropped. Ray reads it on import.
 os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".*")
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
@@ -34,15 +34,15 @@ from ray.util.scheduling_strategies import (
     NodeAffinitySchedulingStrategy,
 )
 
-_OBJECT_STORE_BYTES = 80 << 20  # near Ray's least; only paths and numbers travel
-_FOLDER_PREFIX = "rvv-ray-"  # short: paths of Unix sockets end at 107 bytes
+_OBJECT_STORE_BYTES = 80 << 20  # near Ray's minimum; only paths and numbers travel
+_FOLDER_PREFIX = "rvv-ray-"  # short: paths of Unix sockets are limited to 107 bytes
 _CONNECT_LIMIT_S = 5.0
-# A worker imports for seconds. On a machine with more to run than it has cores it is waited for
-# again and again, as long as there is a chance that it gets its turn.
+# A worker imports for seconds. On a machine that runs more than it has cores, the wait is repeated,
+# since the worker may still get its turn.
 _OPEN_LIMIT_S = 120.0
 _WAITS_WHILE_BUSY = 8
 _CLOSE_LIMIT_S = 2.0
-_STARTS = 3  # a process may be killed while it starts, as where memory is short
+_STARTS = 3  # a process may be killed while it starts, for example if memory is short
 
 
 class WorkerTimeout(Exception):
@@ -50,7 +50,7 @@ class WorkerTimeout(Exception):
 
 
 class WorkerDied(Exception):
-    """The worker's process ended in the middle of a call."""
+    """The worker's process ended during a call."""
 
 
 class PoolClosed(Exception):
@@ -59,23 +59,23 @@ class PoolClosed(Exception):
 
 @contextlib.contextmanager
 def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
-    """Ray for the length of the block: started on this machine, or a cluster that is there already.
+    """Ray for the length of the block: started on this machine, or a running cluster.
 
     A block within another one uses the outer one's Ray.
 
-    Starting takes about two seconds. Where this process is killed, its workers end in a few seconds
+    Starting takes about two seconds. If this process is killed, its workers end in a few seconds
     and the last of Ray's own processes within a minute.
 
     Args:
-        cpus: how many builds may run at once; a cluster knows its own size.
-        address: of a running cluster, as "host:port"; None starts one here.
+        cpus: how many builds may run at once on this machine; a cluster knows its own size.
+        address: of a running cluster, as "host:port"; None starts Ray here.
 
     Raises:
         UserError: if the cluster cannot be reached.
     """
     if address is not None:
         _check_answers(address)
-    if ray.is_initialized():  # by whoever runs several studies one after another
+    if ray.is_initialized():  # by a command that runs several studies
         yield
         return
     if address is not None:
@@ -117,7 +117,7 @@ def _is_busy() -> bool:
 def _check_answers(address: str) -> None:
     host, _, port = address.rpartition(":")
     try:
-        # Ray itself would try for two minutes before it says that nobody is there.
+        # Ray itself would try for two minutes before it reports that nothing answers.
         socket.create_connection((host, int(port)), timeout=_CONNECT_LIMIT_S).close()
     except OSError as error:
         raise UserError(
@@ -131,7 +131,7 @@ def _join(address: str) -> None:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except (ConnectionError, RuntimeError) as error:
         raise UserError(
-            f"the Ray cluster at {address} does not take this program in: "
+            f"the Ray cluster at {address} does not accept this program: "
             "run the same version of Ray on both, with the same RAY_AUTH_MODE"
         ) from error
 
@@ -144,7 +144,7 @@ def _hold(folder: Path) -> int:
 
 
 def _remove_left_behind() -> None:
-    """Remove the folders of sessions that were killed: nobody holds them any more."""
+    """Remove the folders of killed sessions, whose locks are gone."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
         with contextlib.suppress(OSError):
             descriptor = _hold(folder)
@@ -158,10 +158,10 @@ class Blueprint:
 
     Args:
         worker_class: has a method `open()`, called once before any other, and a method `close()`;
-            the class has to be importable by the worker.
-        args: what it is constructed with; picklable.
-        cpus: what Ray sets aside for it.
-        on_this_machine: whether it may run on another node of a cluster.
+            the worker must be able to import it.
+        args: its constructor's arguments; picklable.
+        cpus: how many processors Ray reserves for it.
+        on_this_machine: whether it must run here, and not on another node of a cluster.
     """
 
     worker_class: type
@@ -171,7 +171,7 @@ class Blueprint:
 
 
 class _Worker:
-    """One process; calls to it run one after another."""
+    """One process, which runs one call at a time."""
 
     def __init__(self, blueprint: Blueprint) -> None:
         self._blueprint = blueprint
@@ -179,7 +179,7 @@ class _Worker:
 
     @property
     def name(self) -> str:
-        """What it does, for messages."""
+        """Its class, for messages."""
         return self._blueprint.worker_class.__name__
 
     def start(self) -> None:
@@ -211,7 +211,7 @@ class _Worker:
         return self._handle.close.remote()
 
     def kill(self) -> None:
-        """End the process; Ray sees to it that the processes it started end too."""
+        """End the process; Ray also ends the processes that it started."""
         ray.kill(self._handle, no_restart=True)
 
     @staticmethod
@@ -227,7 +227,7 @@ class _Worker:
 
 
 class Lease:
-    """A worker for the time that its borrower has it."""
+    """A worker while it is lent to a borrower."""
 
     def __init__(self, pool: WorkerPool, worker: _Worker) -> None:
         self._pool = pool
@@ -237,10 +237,10 @@ class Lease:
         """What the worker's `method(*args)` returns; an exception raised there is raised here.
 
         Raises:
-            WorkerTimeout: after `timeout_s`; the worker has been replaced by a new one.
-            WorkerDied: likewise where its process ended.
+            WorkerTimeout: after `timeout_s`; the worker has been replaced.
+            WorkerDied: if its process ended; the worker has been replaced.
             PoolClosed: if the pool was closed meanwhile.
-            UserError: if the worker could not be started.
+            UserError: if the worker could not start.
         """
         self._pool.wait_open_of(self._worker)
         try:
@@ -255,9 +255,9 @@ class Lease:
 
 
 class WorkerPool:
-    """Workers that are lent to one thread at a time; every method may be called from any thread.
+    """Workers, each lent to one thread at a time; every method may be called from any thread.
 
-    Ray has to be ready. Workers start in the background; `wait_open` waits for all of them.
+    Ray must be running. Workers start in the background; `wait_open` waits for all of them.
     """
 
     def __init__(self, blueprints: Sequence[Blueprint]) -> None:
@@ -272,16 +272,16 @@ class WorkerPool:
         """Wait until every worker is ready; raises what its `open()` raised.
 
         Raises:
-            UserError: if one does not start, a TooBusyError where fewer might.
+            UserError: if one does not start; a TooBusyError if fewer workers might.
         """
         for worker in self._workers:
             self.wait_open_of(worker)
 
     def wait_open_of(self, worker: _Worker) -> None:
-        """Wait until `worker` is ready; one whose process dies meanwhile is started again.
+        """Wait until `worker` is ready; if its process dies meanwhile, it is started again.
 
         Raises:
-            UserError: if it does not start, a TooBusyError where fewer might.
+            UserError: if it does not start; a TooBusyError if fewer workers might.
             PoolClosed: if the pool was closed meanwhile.
         """
         for start in range(1, _STARTS + 1):
@@ -298,7 +298,7 @@ class WorkerPool:
 
     @contextlib.contextmanager
     def lend(self) -> Iterator[Lease]:
-        """A worker that nobody else has, as soon as there is one.
+        """An idle worker, as soon as there is one.
 
         Raises:
             PoolClosed: if the pool is closed before or while the worker is lent.

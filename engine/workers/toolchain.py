@@ -1,4 +1,4 @@
-"""Everything besides the kernel that decides what an ELF holds, by name and version."""
+"""The toolchain: everything except the kernel that determines an ELF, by name and version."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from triton_rvv.version import folder_digest
 __all__ = ["toolchain_versions"]
 
 _TOOLS = ("triton", "llvmlite", "ziglang")
-_PACKAGES = (triton_rvv, launchers)  # these change between releases too, so their files are read
+_PACKAGES = (triton_rvv, launchers)  # they change between releases too, so their files are hashed
 
 
 def toolchain_versions() -> dict[str, str]:
-    """The compiler's and linker's versions, and digests of the back end and the launcher."""
+    """The versions of compiler and linker, and digests of the back end and the launcher."""
     versions = {name: version(name) for name in _TOOLS}
     for package in _PACKAGES:
         (folder,) = package.__path__

@@ -1,4 +1,4 @@
-"""Builders and boards for one problem, ready to use, with Ray underneath."""
+"""Builders and boards for one problem, running on Ray."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rvv_runner.devices import load_board
 __all__ = ["Workbench", "boards_at_once", "workbench"]
 
 
-_REPEATS = 10  # where the board does not repeat itself to the bit
+_REPEATS = 10  # if the board is not deterministic
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Workbench:
 
     Args:
         builders, boards: where the work is done.
-        repeats: timed runs of a measurement.
+        repeats: timed runs per measurement.
     """
 
     builders: BuilderPool
@@ -42,7 +42,7 @@ class Workbench:
 def boards_at_once(info: BoardInfo) -> int:
     """How many boards a device stands for.
 
-    One that repeats itself to the bit is not disturbed by a neighbour, so there is one per core.
+    Parallel runs do not disturb a deterministic board, so there is one per core.
     """
     return cores() if info.deterministic else 1
 
@@ -59,19 +59,18 @@ def workbench(
     more_problems: Sequence[Problem] = (),
     tell: Callable[[str], None] = lambda stage: None,
 ) -> Iterator[Workbench]:
-    """Builders and boards, which are closed at the end of the block.
+    """Builders and boards, closed at the end of the block.
 
     Args:
         problem: what is built.
-        devices: names of boards of one kind; one that stands twice is opened twice.
-        info: what is known of them.
-        jobs: builds at once.
+        devices: names of boards of one kind; a name listed twice is opened twice.
+        info: what is known about them.
+        jobs: parallel builds.
         ray_address: of a Ray cluster to build on; None for this machine.
-        repeats: timed runs of a measurement where the board does not repeat itself to the bit;
-            None for ten.
-        more_problems: the kernel at other shapes, for which each configuration is built and
-            measured as well.
-        tell: called with what is done next, for people: "starting Ray".
+        repeats: timed runs per measurement if the board is not deterministic; None for ten.
+        more_problems: the same kernel at other shapes; each configuration is also built for them
+            and measured.
+        tell: called with the next step, as shown to the user: "starting Ray".
 
     Raises:
         UserError: if the Ray cluster does not answer.
@@ -100,7 +99,7 @@ def workbench(
 
 
 def _builder_of(problem: Problem, info: BoardInfo) -> Callable[[], Builder]:
-    """Makes the builder of a problem, in any process."""
+    """A function that makes the builder of a problem, in any process."""
     store = ArtifactStore(ARTIFACT_FOLDER.resolve())
     request = BuildRequest(
         problem.spec.load_name, problem.shape, problem.dtype, info.target, store, problem.outputs

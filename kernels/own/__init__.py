@@ -1,1 +1,1 @@
-"""A user's own kernel file: read, run by Triton's interpreter, and made an entry of its own."""
+"""A user's own kernel file: reads it, runs it in Triton's interpreter, and makes a KernelSpec."""

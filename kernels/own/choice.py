@@ -1,4 +1,4 @@
-"""Which of a file's kernels is meant: the one that was named, or the only one there can be."""
+"""Chooses a kernel in a file: the named one, or the only possible one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["chosen_kernel", "python_function", "split_path"]
 
 
 def split_path(text: str) -> tuple[Path, str | None]:
-    """The file of "path/file.py:NAME" and the kernel's name in it, None where none is given."""
+    """The file and the kernel's name in "path/file.py:NAME"; without a name, None."""
     named = re.fullmatch(r"(.*\.py):(\w+)", text)
     return (Path(named[1]), named[2]) if named else (Path(text), None)
 
@@ -29,10 +29,10 @@ def chosen_kernel(path: Path, module: ModuleType, name: str | None = None) -> An
     Args:
         path: of the file.
         module: the imported file.
-        name: as the file has it; None where the user named none.
+        name: the kernel's name in the file; None if the user gave none.
 
     Raises:
-        UserError: where there is no such kernel, or several that could be meant.
+        UserError: if there is no such kernel, or several are possible.
     """
     kernels = _kernels_of(module)
     if name is not None:
@@ -62,7 +62,7 @@ def python_function(kernel: Any) -> Any:
 
 def _named(path: Path, module: ModuleType, name: str, kernels: dict[str, Any]) -> Any:
     kernel = getattr(module, name, None)
-    # A file without any decorator, as triton-cpu's documents show, has plain functions.
+    # A file without decorators has plain functions, as in the documents of triton-cpu.
     if isinstance(kernel, KernelInterface) or (inspect.isfunction(kernel) and not kernels):
         return kernel
     if not kernels:
@@ -71,7 +71,7 @@ def _named(path: Path, module: ModuleType, name: str, kernels: dict[str, Any]) -
 
 
 def _kernels_of(module: ModuleType) -> dict[str, Any]:
-    """What the file itself decorates, each once, by name and in its order."""
+    """The kernels that the file itself decorates, each once, by name in the file's order."""
     found: dict[int, tuple[str, Any]] = {}
     for name, value in vars(module).items():
         if isinstance(value, KernelInterface):
@@ -82,6 +82,6 @@ def _kernels_of(module: ModuleType) -> dict[str, Any]:
 
 
 def _names_called(kernel: Any) -> set[str]:
-    """Names that the kernel's source looks up in its file."""
+    """Global names that the kernel's code reads."""
     instructions = dis.get_instructions(python_function(kernel))
     return {str(i.argval) for i in instructions if i.opname == "LOAD_GLOBAL"}

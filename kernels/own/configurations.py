@@ -1,4 +1,4 @@
-"""The configurations that a user's file lists, each once, and what of them has no effect here."""
+"""The configurations that a user's file lists, without duplicates and options without effect."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from kernels.own.module import call_by_name, mistakes_of
 
 __all__ = ["Listed", "listed_configs"]
 
-# What AMD's back end of Triton takes among the values of a configuration.
+# Options that Triton's AMD back end accepts among a configuration's values.
 _GPU_OPTIONS = {"waves_per_eu", "matrix_instr_nonkdim", "kpack"}
 
 
 @dataclass(frozen=True)
 class Listed:
-    """What a file lists.
+    """The configurations of a file.
 
     Args:
         configs: in the file's order, each once.
-        notes: sentences for the user on what became of the list.
+        notes: sentences for the user on configurations that were dropped.
     """
 
     configs: tuple[Config, ...]
@@ -35,11 +35,11 @@ def listed_configs(file: KernelFile, known: Mapping[str, Any]) -> Listed:
     """The configurations to try.
 
     Args:
-        file: where they stand.
+        file: the file that lists them.
         known: sizes and arguments by name, for functions that make or prune the list.
 
     Raises:
-        UserError: where there is none, or their parameters differ or are not the kernel's.
+        UserError: if there is none, or if their parameters differ or are not the kernel's.
     """
     if file.tuner is not None:
         where, found = "triton.autotune", _pruned(file, known)
@@ -50,14 +50,14 @@ def listed_configs(file: KernelFile, known: Mapping[str, Any]) -> Listed:
     rows = [_tuned_values(file, entry, known) for entry in found]
     configs = tuple(dict.fromkeys(rows))
     if not configs:
-        raise UserError(f"{file.path} gives no configuration to try: give at least one")
+        raise UserError(f"{file.path} lists no configuration: give at least one")
     for config in configs:
         _check(file, config, configs[0])
     return Listed(configs, _notes(where, found, rows, len(configs)))
 
 
 def _pruned(file: KernelFile, known: Mapping[str, Any]) -> Sequence[Any]:
-    """The decorator's configurations after its own `prune_configs_by`."""
+    """The decorator's configurations after its `prune_configs_by`."""
     tuner = file.tuner
     tuner.nargs = {name: known[name] for name in file.function.arg_names if name in known}
     with mistakes_of(file.path, "fails in prune_configs_by"):
@@ -65,10 +65,10 @@ def _pruned(file: KernelFile, known: Mapping[str, Any]) -> Sequence[Any]:
 
 
 def _keywords(tuner: Any) -> dict[str, Any]:
-    """What `early_config_prune` takes as **kwargs: there it expects what a call gives by keyword.
+    """The **kwargs for `early_config_prune`, which expects the arguments that a call gives by name.
 
-    A call may give any argument so, and which ones the file does not say. A performance model gets
-    them with the others, and none twice.
+    A call may give any argument by name, and the file does not say which. A performance model gets
+    all arguments anyway, and must not get one twice.
     """
     prune = tuner.early_config_prune
     if prune is None or tuner.perf_model is not None:
@@ -103,7 +103,7 @@ def _check(file: KernelFile, config: Config, first: Config) -> None:
     for name in config:
         if name not in constants:
             raise UserError(
-                f"{file.path}: a configuration has {name}, which is no tl.constexpr of "
+                f"{file.path}: a configuration has {name}, which is not a tl.constexpr of "
                 f"{file.function.__name__}"
             )
 
@@ -130,7 +130,7 @@ def _notes(where: str, found: Sequence[Any], rows: Sequence[Config], left: int) 
 
 
 def _dropped_options(found: Sequence[Any], rows: Sequence[Config]) -> list[str]:
-    """Options, such as num_warps, in which entries with the same values differ."""
+    """Options, such as num_warps, that differ between entries with the same values."""
     first: dict[Config, Mapping[str, Any]] = {}
     dropped: dict[str, bool] = {}
     for entry, row in zip(found, rows, strict=True):

@@ -1,7 +1,7 @@
-"""Runs a user's kernel in Triton's interpreter, in a process of its own, for want of a reference.
+"""Runs a user's kernel without a reference in Triton's interpreter, in a separate process.
 
-The interpreter has to be chosen before a kernel is defined, so it cannot be had in a process that
-compiles kernels too.
+The interpreter must be chosen before a kernel is defined, so a process cannot both interpret and
+compile kernels.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _TIMEOUT_S = 120
 
 
 def interpreted_outputs(launch: Launch) -> dict[str, torch.Tensor]:
-    """The tensors that the kernel changes, as they are afterwards.
+    """The tensors that the kernel changes, with their contents after the run.
 
     Raises:
-        UserError: where the interpreter fails or takes too long, or the kernel changes nothing.
+        UserError: if the interpreter fails or takes too long, or if the kernel changes nothing.
     """
     path, values = launch.file.path, launch.values()
     for name, value in values.items():
         if isinstance(value, torch.Tensor) and value.dtype == torch.bfloat16:
             raise UserError(
-                f"{path}: Triton's interpreter does not compute with bf16, which {name} is: "
+                f"{path}: Triton's interpreter does not support bf16, the type of {name}: "
                 "write a function reference"
             )
     job = {
@@ -76,7 +76,7 @@ def _run(job: dict[str, Any], path: Path) -> dict[str, torch.Tensor]:
 
 
 def _interpret(given: Path, found: Path) -> None:
-    """The other process's part: run the job in one file, and leave its tensors in the other."""
+    """In the separate process: run the job in `given`, and write its tensors to `found`."""
     job = torch.load(given, weights_only=False)
     kernel = read_kernel_file(Path(job["path"]), job["kernel"]).function
     kernel[job["grid"]](**job["values"], **_not_in(job["constants"], job["values"]))
@@ -89,7 +89,7 @@ def _not_in(constants: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]
 
 
 def _same_bits(before: torch.Tensor, after: torch.Tensor) -> bool:
-    """Whether nothing was written, or only what was there; NaN is equal to itself."""
+    """Whether the two have the same bits; NaN is equal to itself."""
     return torch.equal(before.flatten().view(torch.uint8), after.flatten().view(torch.uint8))
 
 

@@ -1,4 +1,4 @@
-"""What a user's file holds: the kernel, and functions around it."""
+"""The contents of a user's file: the kernel and its functions."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ _OF_A_KERNEL = ("arguments", "grid", "reference", "flops")
 class KernelFile:
     """A kernel in a file, and the functions that belong to it.
 
-    Those are `arguments`, `grid`, `reference` and `flops`; where there is a `NAME_arguments`, with
-    the kernel's name in place of NAME, they are `NAME_arguments`, `NAME_grid` and so on.
+    The functions are `arguments`, `grid`, `reference` and `flops`. If the file has a function
+    `NAME_arguments`, where NAME is the kernel's name, they are `NAME_arguments`, `NAME_grid` and so
+    on.
 
     Args:
         path: absolute.
-        kernel: the function's name as the user gave it, as in path/file.py:kernel, or None.
+        kernel: the function's name as the user gave it in path/file.py:kernel, or None.
         module: the imported file.
-        function: the kernel as `@triton.jit` makes it.
-        tuner: the `triton.autotune` decorator around it, None where there is none.
-        heuristics: functions of the arguments by name, which give the value of a constexpr.
+        function: the kernel, as made by `@triton.jit`.
+        tuner: the `triton.autotune` decorator around it, or None.
+        heuristics: by constexpr, a function of the arguments that gives its value.
     """
 
     path: Path
@@ -47,19 +48,19 @@ class KernelFile:
 
     @property
     def name(self) -> str:
-        """The kernel's, without its ending "_kernel"."""
+        """The kernel's name, without "_kernel" at its end."""
         return str(self.function.__name__).removesuffix("_kernel")
 
     @property
     def load_name(self) -> str:
-        """What `kernels.registry.load_kernel` finds it by, in any process."""
+        """The name by which `kernels.registry.load_kernel` finds it, in any process."""
         return str(self.path) if self.kernel is None else f"{self.path}:{self.kernel}"
 
     def required(self, name: str, why: str) -> Callable[..., Any]:
         """The function `name` of the kernel.
 
         Raises:
-            UserError: where there is none; `why` says what it is for.
+            UserError: if there is none; `why` says what the function is for.
         """
         function = self.optional(name)
         if function is None:
@@ -79,19 +80,19 @@ class KernelFile:
         return f"{self.name}_{name}" if has_its_own and name in _OF_A_KERNEL else name
 
     def launch_source(self) -> str:
-        """The functions that decide what is run, and what of it is right.
+        """The source of the functions that determine what runs and which outputs are correct.
 
-        The list of configurations may grow, so it is not among them.
+        The list of configurations is not included, since it may grow.
         """
         functions = map(self.optional, ("arguments", "grid", "reference"))
         return "".join(inspect.getsource(function) for function in functions if function)
 
 
 def read_kernel_file(path: Path, kernel: str | None = None) -> KernelFile:
-    """Import a file and find its kernel: that of this name, or the one that `chosen_kernel` takes.
+    """Import a file and find its kernel: the named one, or the one that `chosen_kernel` finds.
 
     Raises:
-        UserError: where it cannot be imported, or there is no such kernel.
+        UserError: if the file cannot be imported, or there is no such kernel.
     """
     path = path.resolve()
     module = import_file(path)

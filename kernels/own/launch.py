@@ -1,4 +1,4 @@
-"""One launch of a user's kernel: the value of every parameter, the grid, and what is expected."""
+"""One launch of a user's kernel: the value of each parameter, the grid, the expected outputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Launch:
     """A kernel at one shape, element type and configuration.
 
     Args:
-        file: where the kernel stands.
+        file: the kernel and its functions.
         shape: sizes by name.
         dtype: Triton's name of the element type.
         config: the tuned parameters.
@@ -37,12 +37,12 @@ class Launch:
     config: Config
 
     def values(self) -> dict[str, Any]:
-        """Tensors and numbers by parameter, the same in every process, in the kernel's order.
+        """Tensors and numbers by parameter, in the kernel's order; the same in every process.
 
-        Random numbers start from one seed; memory that nobody filled holds NaN, or a large number.
+        The random seed is fixed. Uninitialised memory holds NaN, or a large number.
 
         Raises:
-            UserError: for a parameter without a value, and a tensor that is not contiguous.
+            UserError: for a parameter without a value, or a tensor that is not contiguous.
         """
         make = self.file.required("arguments", "which gives the value of each parameter")
         with torch.random.fork_rng(devices=[]):
@@ -58,10 +58,10 @@ class Launch:
         return {name: given[name] for name in names if name in given}
 
     def constants(self, values: Mapping[str, Any]) -> dict[str, ParameterValue]:
-        """Values of the constexpr parameters that no configuration gives.
+        """Values of the constexpr parameters that are not in the configuration.
 
         Raises:
-            UserError: for one that has none.
+            UserError: for a parameter without a value.
         """
         every = {**values, **self.config}
         for name, function in self.file.heuristics.items():
@@ -73,9 +73,8 @@ class Launch:
                 continue
             if parameter.name not in every and not parameter.has_default:
                 raise UserError(
-                    f"{self.file.path}: nothing gives {parameter.name} of "
-                    f"{self.file.function.__name__} a value: name it in the configurations or in "
-                    "what arguments returns"
+                    f"{self.file.path}: {parameter.name} of {self.file.function.__name__} has no "
+                    "value: add it to the configurations or to what arguments returns"
                 )
             constants[parameter.name] = every.get(parameter.name, parameter.default)
         return constants
@@ -84,24 +83,26 @@ class Launch:
         """Programs along x, y and z.
 
         Raises:
-            UserError: where `grid` does not give one to three positive integers.
+            UserError: if `grid` does not return one to three positive integers.
         """
-        function = self.file.required("grid", "which says how many programs are run")
+        function = self.file.required("grid", "which gives the number of programs")
         meta = {**self.shape, **values, **self.constants(values), **self.config}
         with mistakes_of(self.file.path, "fails in grid"):
             sizes = function(meta)
         found = tuple(sizes) if isinstance(sizes, tuple | list) else (sizes,)
         whole = all(isinstance(size, int) and size > 0 for size in found)
         if not whole or not 1 <= len(found) <= 3:
-            raise UserError(f"{self.file.path}: grid gives {sizes}, not one to three sizes above 0")
+            raise UserError(
+                f"{self.file.path}: grid must return one to three positive integers, not {sizes}"
+            )
         x, y, z = (*found, 1, 1)[:3]
         return (x, y, z)
 
     def reference(self, values: Mapping[str, Any]) -> dict[str, torch.Tensor] | None:
-        """Expected contents of the outputs, None where the file has no reference.
+        """Expected contents of the outputs, or None if the file has no reference.
 
         Raises:
-            UserError: where it does not give a tensor of the right size for each output it names.
+            UserError: if it does not return a tensor of the right shape for each output it names.
         """
         function = self.file.optional("reference")
         if function is None:
@@ -110,28 +111,28 @@ class Launch:
         expected = call_by_name(self.file.path, function, {**self._known(), **copies})
         if not isinstance(expected, Mapping) or not expected:
             raise UserError(
-                f"{self.file.path}: reference has to return a dictionary from the names of the "
-                "outputs to tensors"
+                f"{self.file.path}: reference must return a dictionary from the names of outputs "
+                "to tensors"
             )
         for name, tensor in expected.items():
             output = values.get(name)
             if not isinstance(output, torch.Tensor) or not isinstance(tensor, torch.Tensor):
-                raise UserError(f"{self.file.path}: reference gives {name}, which is no tensor")
+                raise UserError(f"{self.file.path}: reference gives {name}, which is not a tensor")
             if tensor.shape != output.shape:
                 raise UserError(
                     f"{self.file.path}: reference gives {name} the shape {tuple(tensor.shape)}, "
-                    f"and arguments {tuple(output.shape)}"
+                    f"but arguments {tuple(output.shape)}"
                 )
         return {name: tensor.to(values[name].dtype) for name, tensor in expected.items()}
 
     def _known(self) -> dict[str, Any]:
-        """What the file's functions may ask for by name."""
+        """The values that the file's functions may take, by name."""
         return {**self.shape, "dtype": TORCH_TYPES[self.dtype], "config": dict(self.config)}
 
     def _check(self, given: object) -> None:
         path, function = self.file.path, self.file.function
         if not isinstance(given, Mapping):
-            raise UserError(f"{path}: arguments has to return a dictionary by parameter name")
+            raise UserError(f"{path}: arguments must return a dictionary by parameter name")
         for name in given:
             if name not in function.arg_names:
                 raise UserError(f"{path}: {function.__name__} has no parameter {name}")

@@ -1,4 +1,4 @@
-"""Imports a user's file and calls its functions; what goes wrong in them is the user's to mend."""
+"""Imports a user's file and calls its functions; their errors become UserErrors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_GPU = (
 
 
 class _Config(triton.Config):  # type: ignore[misc]  # Triton ships no types
-    """`triton.Config` that also takes `num_threads`, as triton-cpu's does; it has no effect."""
+    """`triton.Config` that also takes triton-cpu's `num_threads`, which has no effect here."""
 
     def __init__(self, *arguments: Any, num_threads: int = 0, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -37,11 +37,11 @@ class _Config(triton.Config):  # type: ignore[misc]  # Triton ships no types
 
 
 def import_file(path: Path) -> ModuleType:
-    """The file as a module, with its folder as the first place where it finds others.
+    """The file as a module, which imports others from its own folder first.
 
     Raises:
-        UserError: where there is no such file, or it fails to import; that names the file, the line
-            and the last line of the traceback.
+        UserError: if there is no such file, or its import fails; names the file, the line and the
+            last line of the traceback.
     """
     if not path.is_file():
         raise UserError(f"there is no file {path}: give the path of a Python file with a kernel")
@@ -57,10 +57,10 @@ def import_file(path: Path) -> ModuleType:
 
 
 def call_by_name(path: Path, function: Callable[..., Any], known: Mapping[str, Any]) -> Any:
-    """Call a function of the file with the values that its parameters name.
+    """Call a function of the file with the known values of its parameters.
 
     Raises:
-        UserError: for a parameter that has no value here, and for whatever the function raises.
+        UserError: if a parameter has no value, or if the function raises.
     """
     parameters = inspect.signature(function).parameters.values()
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
@@ -68,7 +68,7 @@ def call_by_name(path: Path, function: Callable[..., Any], known: Mapping[str, A
     for parameter in named:
         if parameter.name not in known and parameter.default is parameter.empty:
             raise UserError(
-                f"{path}: {function.__name__} takes {parameter.name}, and there is only "
+                f"{path}: {function.__name__} takes {parameter.name}, but there is only "
                 f"{', '.join(known)}"
             )
     wanted = known if takes_all else {p.name: known[p.name] for p in named if p.name in known}
@@ -79,7 +79,7 @@ def call_by_name(path: Path, function: Callable[..., Any], known: Mapping[str, A
 
 @contextlib.contextmanager
 def mistakes_of(path: Path, what: str) -> Iterator[None]:
-    """Exceptions within the block become UserErrors with the file's line and their last line."""
+    """Within the block, exceptions become UserErrors with the file's line and their last line."""
     try:
         yield
     except UserError:
@@ -91,7 +91,7 @@ def mistakes_of(path: Path, what: str) -> Iterator[None]:
 
 
 def _line_in(path: Path, error: BaseException) -> str:
-    """The innermost line of the file that the exception went through, as ":12"."""
+    """The innermost line of the file in the exception's traceback, as ":12"."""
     if isinstance(error, SyntaxError) and error.lineno is not None:
         return f":{error.lineno}" if Path(error.filename or "") == path else ""
     frames = traceback.extract_tb(error.__traceback__)

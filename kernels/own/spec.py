@@ -1,4 +1,4 @@
-"""The entry of a user's own kernel, made from the functions that stand around it in its file."""
+"""The KernelSpec of a user's own kernel, made from the functions in its file."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ __all__ = ["load_own_kernel"]
 
 _SMALLEST_I64 = 2**31
 _NO_CONFIG = Config({})
-# How far an output may be from the reference, relative to its size: element types not named are
-# exact. Wide, since nothing is known of how many rounding errors an output adds up.
+# How far an output may be from the reference, relative to its size; other element types are exact.
+# Wide, since the number of rounding errors in an output is unknown.
 _RELATIVE = {"fp64": 1e-9, "fp32": 1e-4, "fp16": 1e-2, "bf16": 2e-2, "fp8e4nv": 0.1, "fp8e5": 0.2}
 
 
 def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
-    """A kernel of a user's file; docs/add_a_kernel.md says what has to stand in it.
+    """The kernel of a user's file; docs/add_a_kernel.md says what the file must contain.
 
     Args:
         path: of the file.
-        kernel: the function's name, where the file holds several.
+        kernel: the function's name, if the file has several.
 
     Raises:
-        UserError: where the file cannot be imported or lacks something; later uses of the entry
-            raise it for functions of the file that fail.
+        UserError: if the file cannot be imported or lacks something; later also if one of its
+            functions fails.
     """
     file = read_kernel_file(path, kernel)
     spec = getattr(file.module, "SPEC", None)
@@ -65,7 +65,7 @@ def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
 
 
 class _OwnKernel:
-    """The functions of a `KernelSpec` over a file."""
+    """The functions of a `KernelSpec`, taken from a file."""
 
     def __init__(self, file: KernelFile) -> None:
         self._file = file
@@ -75,11 +75,11 @@ class _OwnKernel:
             for name, parameter in inspect.signature(make).parameters.items()
             if name != "config"
         }
-        # What the interpreter finds holds for all configurations, and takes long.
+        # The interpreter's outputs are correct for all configurations, and take long to compute.
         self._interpreted: dict[object, dict[str, torch.Tensor]] = {}
 
     def default_shape(self) -> dict[str, int]:
-        """The parameters of `arguments` with their defaults, 0 where there is none."""
+        """The parameters of `arguments` with their defaults, or 0."""
         shape = {
             name: 0 if parameter.default is parameter.empty else parameter.default
             for name, parameter in self._parameters.items()
@@ -87,11 +87,11 @@ class _OwnKernel:
         }
         for name, size in shape.items():
             if not isinstance(size, int):
-                raise UserError(f"{self._file.path}: the default of {name} is no size: {size!r}")
+                raise UserError(f"{self._file.path}: the default of {name} is not a size: {size!r}")
         return shape
 
     def dtypes(self) -> tuple[str, ...]:
-        """Every type where `arguments` takes one, its default first; else that of its tensors."""
+        """Every type if `arguments` takes a dtype, its default first; else its tensors' type."""
         names = {torch_type: name for name, torch_type in TORCH_TYPES.items()}
         if "dtype" in self._parameters:
             default = names.get(self._parameters["dtype"].default, "fp32")
@@ -107,7 +107,7 @@ class _OwnKernel:
         return self._listed(problem).configs[0]
 
     def space(self, problem: Problem, board: BoardInfo) -> SearchSpace:
-        """Just the file's configurations."""
+        """The space that consists of the file's configurations."""
         listed = self._listed(problem)
         space = SearchSpace.from_configs(listed.configs)
         return replace(space, default=listed.configs[0], notes=listed.notes)
@@ -120,7 +120,7 @@ class _OwnKernel:
         return Launch(self._file, problem.shape, problem.dtype, config)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
-        """The kernel's arguments; outputs are what `reference` names, or the interpreter writes."""
+        """The kernel's arguments; the outputs are from `reference` or the interpreter."""
         launch = self._launch(problem, config)
         values = launch.values()
         expected = launch.reference(values)
@@ -134,7 +134,7 @@ class _OwnKernel:
         )
 
     def _reference_launch(self, problem: Problem, config: Config) -> Launch:
-        """What the interpreter runs: this configuration where arguments depend on it."""
+        """The launch for the interpreter: with this configuration if the arguments depend on it."""
         make = self._file.required("arguments", "")
         follows = "config" in inspect.signature(make).parameters
         return self._launch(problem, config if follows else self.default_config(problem))
@@ -158,12 +158,12 @@ class _OwnKernel:
         return Argument(name, "fp32", value)
 
     def grid(self, problem: Problem, config: Config) -> Grid:
-        """As the file's `grid` says."""
+        """The grid that the file's `grid` returns."""
         launch = self._launch(problem, config)
         return launch.grid(launch.values())
 
     def constants(self, problem: Problem, config: Config) -> Constants:
-        """Constexpr parameters that the configuration does not give."""
+        """Values of the constexpr parameters that are not in the configuration."""
         launch = self._launch(problem, config)
         return launch.constants(launch.values())
 

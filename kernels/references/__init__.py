@@ -1,1 +1,1 @@
-"""Parts of what is right: inputs and exact results that several kernels or tests share."""
+"""Parts of references: inputs and exact results that several kernels or tests share."""

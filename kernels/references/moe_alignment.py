@@ -1,4 +1,4 @@
-"""Tokens sorted by the experts they go to, each expert's padded to whole blocks of rows."""
+"""Tokens sorted by expert, with each expert's tokens padded to whole blocks of rows."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["AlignedTokens", "moe_align_block_size"]
 
 @dataclass(frozen=True)
 class AlignedTokens:
-    """Which rows each block of a fused MoE kernel works on.
+    """The rows that each block of a fused MoE kernel works on.
 
     Args:
-        sorted_token_ids: int32, (padded,): positions in the flattened `topk_ids`, those of one
-            expert after those of another; padding holds `topk_ids.numel()`, which is no position.
+        sorted_token_ids: int32, (padded,): positions in the flattened `topk_ids`, grouped by
+            expert; padding has the value `topk_ids.numel()`, which is not a position.
         expert_ids: int32, (padded / block_size,): the expert of each block.
     """
 
@@ -26,14 +26,14 @@ class AlignedTokens:
 def moe_align_block_size(
     topk_ids: torch.Tensor, block_size: int, num_experts: int
 ) -> AlignedTokens:
-    """Sort tokens by expert and pad each expert's number to a multiple of `block_size`.
+    """Sort tokens by expert, and pad each expert's count to a multiple of `block_size`.
 
-    For block_size 4, experts with 7, 5, 2 and 2 tokens get 8, 8, 4 and 4 rows.
+    With block_size 4, experts with 7, 5, 2 and 2 tokens get 8, 8, 4 and 4 rows.
 
     Args:
         topk_ids: (tokens, top_k), the experts of each token.
         block_size: rows of a block.
-        num_experts: how many experts there are; one without tokens gets no block.
+        num_experts: number of experts; an expert without tokens gets no block.
     """
     flat = topk_ids.flatten().long()
     counts = torch.bincount(flat, minlength=num_experts)

@@ -1,7 +1,7 @@
-"""The random numbers of `tl.rand`, worked out in NumPy.
+"""The random numbers of `tl.rand`, computed in NumPy.
 
 Philox4x32 with ten rounds is from J. Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3
-(SC 2011), figure 3 and table 2; how a number becomes a float is Triton's `uint_to_uniform_float`.
+(SC 2011), figure 3 and table 2. Numbers become floats as in Triton's `uint_to_uniform_float`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 _KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
 _ROUNDS = 10
 _LOW = np.uint64(0xFFFFFFFF)
-# Largest float32 that stays below 1 when multiplied by the largest int32.
+# The largest float32 whose product with the largest int32 is below 1.
 _SCALE = np.float32(4.6566127342e-10)
 
 
 def uniform(seed: int, offsets: npt.NDArray[np.int32]) -> npt.NDArray[np.float32]:
-    """`tl.rand(seed, offsets)`: float32 in [0, 1), one for each offset.
+    """`tl.rand(seed, offsets)`: float32 in [0, 1), one per offset.
 
     Args:
-        seed: 64 bits, the key.
-        offsets: the first word of the counter; its other three are zero.
+        seed: the key, 64 bits.
+        offsets: the first word of the counter; the other three are zero.
     """
     counter = [offsets.astype(np.uint32).astype(np.uint64)]
     counter += [np.zeros_like(counter[0])] * 3

@@ -1,4 +1,4 @@
-"""Factors of matrix products with their exact product, for every kernel that multiplies."""
+"""Factors of matrix products and their exact product, for all kernels that multiply."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def factors_and_product(
     Args:
         dtype: Triton's name of the element type of A and B.
         left, right: shapes (..., M, K) and (..., K, N).
-        output_dtype: of the product; None for int32 of int8, and for that of A and B else.
+        output_dtype: of the product; None for the type of A and B, or int32 if that is int8.
     """
     a, b = factor(dtype, left, seed=0), factor(dtype, right, seed=1)
     # Sums of fewer than 2^38 products of int8 are exact in double too.

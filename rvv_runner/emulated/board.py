@@ -1,4 +1,4 @@
-"""The emulated board: an ELF runs in QEMU, and its time is a model's estimate."""
+"""The emulated board: runs an ELF in QEMU and estimates its time with a model."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _COST_TABLES = Path(__file__).parent
 class EmulatedBoard:
     """A board that needs no hardware: qemu-riscv64 with a plug-in that estimates cycles.
 
-    A measurement depends on the ELF and its data alone, to the bit; so the kernel is timed once,
-    however many repetitions are asked for.
+    It is deterministic: a measurement depends only on the ELF and its data. So the kernel is timed
+    once, for any number of repetitions.
 
     Args:
-        board_file: the board to emulate, of any vector length that QEMU takes.
+        board_file: the board to emulate, with any vector length that QEMU supports.
 
     Raises:
-        BoardError: if the board file says nothing about emulation, or its cost table is wrong.
+        BoardError: if the board file has no section [emulation], or its cost table is wrong.
     """
 
     def __init__(self, board_file: BoardFile) -> None:
@@ -65,21 +65,21 @@ class EmulatedBoard:
 
     @property
     def info(self) -> BoardInfo:
-        """What is known of the board."""
+        """What is known about the board."""
         return self._info
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Nothing: it has everything that the tuner asks of a board."""
+        """None: it has everything that the tuner needs of a board."""
         return ()
 
     def open(self) -> None:
         """Find QEMU, build the plug-in and check that they work together.
 
-        The first time on a machine this compiles for some seconds; later it takes milliseconds.
+        The first time on a machine, this compiles for some seconds; later it takes milliseconds.
 
         Raises:
-            BoardError: if something is missing, or QEMU's plug-in interface is another one.
+            BoardError: if something is missing, or QEMU has another plug-in interface.
         """
         remove_left_behind(SCRATCH)
         emulator = Emulator(
@@ -97,7 +97,7 @@ class EmulatedBoard:
         Args:
             artifact: what to run.
             repeats: not used, since every repetition would give the same figures.
-            timeout_s: for the whole run, check included.
+            timeout_s: for the whole run, including the check.
         """
         if self._emulator is None:
             raise RuntimeError("measure() was called on a board that is not open")
@@ -113,7 +113,7 @@ class EmulatedBoard:
         return measurement_of(run, self._info, timeout_s)
 
     def close(self) -> None:
-        """Let go of the board; it can be opened again."""
+        """Release the board; it can be opened again."""
         self._emulator = None
 
     def _cpu(self, vlen_bits: int) -> str:

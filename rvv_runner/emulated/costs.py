@@ -1,4 +1,4 @@
-"""Reads a core's cost table from TOML and hands it to the plug-in in its own simple form."""
+"""Reads a core's cost table from TOML and writes it in the plug-in's simple format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LMULS = ("mf8", "mf4", "mf2", "m1", "m2", "m4", "m8")
 SEW_BITS = (8, 16, 32, 64)
 UNITS = ("ieu", "ls", "fp", "vls", "vieu", "vfp")
 
-# The lists of a table hold for this vector length, and "elements" scaling starts from this width.
+# A table's lists are for this vector length; "elements" scaling starts from this element width.
 _REFERENCE_VLEN_BITS = 256
 _REFERENCE_SEW_BITS = 32
 _TICKS_PER_CYCLE = 100
@@ -55,12 +55,12 @@ Cycles = tuple[float, ...]
 
 @dataclass(frozen=True)
 class InstructionCost:
-    """What one class of instruction costs, in cycles.
+    """The cost of one class of instructions, in cycles.
 
     Args:
         unit: the execution unit, one of UNITS.
         masked: factor on the occupancy under a mask.
-        latency, occupancy: by element width in bits, a value for each of LMULS.
+        latency, occupancy: by element width in bits, one value for each of LMULS.
     """
 
     unit: str
@@ -76,7 +76,7 @@ class CostTable:
     Args:
         vlen_bits: bits in a vector register.
         classes: by the class names of `costs.h`.
-        parameters: sizes as they are, times in hundredths of a cycle, by the names of `costs.h`.
+        parameters: sizes, and times in hundredths of a cycle, by the names of `costs.h`.
     """
 
     vlen_bits: int
@@ -84,11 +84,11 @@ class CostTable:
     parameters: Mapping[str, int]
 
     def cycles(self, name: str) -> float:
-        """A time of `parameters`, in cycles."""
+        """A time among `parameters`, in cycles."""
         return self.parameters[name] / _TICKS_PER_CYCLE
 
     def plugin_text(self) -> str:
-        """The table as `costs.c` reads it; times are in hundredths of a cycle."""
+        """The table in the format of `costs.c`; times are in hundredths of a cycle."""
         lines = [f"param {name} {value}" for name, value in self.parameters.items()]
         for name, cost in self.classes.items():
             numbers = [
@@ -104,8 +104,8 @@ class CostTable:
 def read_cost_table(path: Path, vlen_bits: int) -> CostTable:
     """The costs of the core described in `path`, for a vector length of `vlen_bits`.
 
-    Costs that scale with the number of elements are worked out for that length and for each element
-    width; the others depend on LMUL alone.
+    Costs that scale with the number of elements are computed for that length and each element
+    width; the others depend only on LMUL.
 
     Raises:
         ValueError: if the table is wrong; the message names the entry.
@@ -171,7 +171,7 @@ def _vector_cost(name: str, entry: Mapping[str, Any], vlen_bits: int) -> Instruc
 
 
 def _scaled(values: Cycles, occupancy: Cycles, key: str, factor: float) -> Cycles:
-    """Scale an occupancy; a latency grows by what the occupancy grows."""
+    """Scale an occupancy; a latency grows by as many cycles as the occupancy."""
     if key == "occupancy":
         return tuple(value * factor for value in values)
     return tuple(

@@ -1,4 +1,4 @@
-"""Reads the plug-in's report and names its counts as the K1's performance monitor does."""
+"""Parses the plug-in's report and gives its counts the names of the K1's performance events."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 __all__ = ["Region", "parse_report"]
 
-# The K1's event name -> what the plug-in counts. Events of cycles are estimates.
+# The K1's event name -> the plug-in's counts. Events that count cycles are estimates.
 _K1_EVENTS = {
     "u_mode_cycle": ("cycles",),
     "vector_inst": ("vector_instructions",),
@@ -27,7 +27,7 @@ _K1_EVENTS = {
     "l2_store_access": ("l2_store_access",),
 }
 
-# Counts that a K1 has no event for, under the plug-in's own names.
+# Counts for which a K1 has no event, by the plug-in's names.
 _OWN_COUNTERS = (
     "instructions",
     "scalar_loads",
@@ -55,9 +55,9 @@ class Region:
     Args:
         cycles: the estimate.
         counters: by event name.
-        unresolved: what the plug-in could not know, by its own name; empty in the usual case. A
-            count here means that the estimate leaves something out.
-        raw: everything the plug-in counted, under its own names.
+        unresolved: counts of what the plug-in could not determine, by its own names; usually
+            empty. A count here means that the estimate is incomplete.
+        raw: all counts of the plug-in, by its own names.
     """
 
     cycles: float
@@ -70,7 +70,7 @@ def parse_report(text: str) -> tuple[Region, ...]:
     """The regions of a report, in the order in which they ran.
 
     Raises:
-        ValueError: if the text is not a whole report.
+        ValueError: if the text is not a complete report.
     """
     try:
         entries = json.loads(text)["regions"]

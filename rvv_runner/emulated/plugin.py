@@ -35,7 +35,7 @@ _FLAGS = ("-shared", "-fPIC", "-O2", "-std=gnu11", "-fvisibility=hidden", "-pthr
 
 
 def find_qemu() -> Path:
-    """The dynamic qemu-riscv64; the static one of Debian takes no plug-ins.
+    """The dynamically linked qemu-riscv64; Debian's static one does not support plug-ins.
 
     Raises:
         BoardError: if it is not installed.
@@ -47,14 +47,14 @@ def find_qemu() -> Path:
 
 
 def build_folder() -> Path:
-    """Where built files are kept; made where missing."""
+    """The folder of built files, created if missing."""
     folder = cache_folder() / "emulated"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def model_version() -> str:
-    """A hash of all that the plug-in is compiled from; estimates of one version can be compared."""
+    """A hash of the plug-in's sources and flags; estimates of one version can be compared."""
     digest = hashlib.sha256("\0".join([platform.machine(), *_FLAGS]).encode())
     for name in sorted([*_SOURCES, *(path.name for path in _SOURCE_FOLDER.glob("*.h"))]):
         digest.update(f"\0{name}\0".encode() + (_SOURCE_FOLDER / name).read_bytes())
@@ -62,7 +62,7 @@ def model_version() -> str:
 
 
 def build_plugin() -> Path:
-    """The path of the plug-in, compiled on the first call; any number of processes may ask at once.
+    """The path of the plug-in, compiled on the first call; safe to call from several processes.
 
     Raises:
         BoardError: if there is no C compiler, or it does not compile the plug-in.
@@ -85,7 +85,7 @@ def build_plugin() -> Path:
 
 
 def write_once(name: str, text: str) -> Path:
-    """Keep `text` in the build folder under `name`, which says all about its contents."""
+    """Store `text` in the build folder as `name`, which must identify its contents."""
     path = build_folder() / name
     if not path.exists():
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
@@ -105,6 +105,6 @@ def _compile(command: list[str]) -> None:
         lines = result.stderr.strip().splitlines() or ["the compiler gave no reason"]
         reason = next((line for line in lines if "error" in line), lines[0])
         raise BoardError(
-            f"the emulated board's plug-in does not compile with {command[0]}, "
-            f"set CC to gcc 9 or clang 10 or newer: {reason}"
+            f"the emulated board's plug-in does not compile with {command[0]} ({reason}): "
+            "set CC to gcc 9 or newer, or clang 10 or newer"
         )

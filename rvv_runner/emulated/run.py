@@ -1,4 +1,4 @@
-"""Runs an executable in QEMU under the plug-in, the same way each time."""
+"""Runs an executable in QEMU with the plug-in, the same way each time."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, Ending
 
 __all__ = ["SCRATCH", "Emulator", "QemuRun", "run_in_qemu"]
 
-SCRATCH = "emulated"  # prefix of the folders that programs run in
+SCRATCH = "emulated"  # prefix of the folders in which programs run
 
 
 @dataclass(frozen=True)
 class Emulator:
-    """All that QEMU needs to stand in for a core.
+    """Everything that QEMU needs to emulate a core.
 
     Args:
         qemu: the dynamic qemu-riscv64.
-        cpu: for its `-cpu`.
+        cpu: value of its `-cpu`.
         plugin: the compiled plug-in.
         costs: the core's cost table as the plug-in reads it.
     """
@@ -38,7 +38,7 @@ class QemuRun:
 
     Args:
         result: how it ended.
-        report: what the plug-in wrote, None if it wrote nothing.
+        report: the plug-in's report, None if it wrote none.
     """
 
     result: Ending
@@ -51,11 +51,11 @@ def run_in_qemu(
     arguments: Sequence[str | Path],
     timeout_s: float,
 ) -> QemuRun:
-    """Run `elf` in a folder of its own; a path among the arguments is a file for the program.
+    """Run `elf` in its own folder; a path among the arguments is a file for the program.
 
-    The addresses of a program's stack depend on its environment, name and arguments, and with them
-    the cache sets it uses. So the environment is empty, the random seed fixed, and every file is
-    linked into the folder under a fixed name.
+    A program's environment, name and arguments determine the addresses of its stack, and so the
+    cache sets that it uses. Therefore the environment is empty, the random seed is fixed, and every
+    file is linked into the folder with a fixed name.
 
     Raises:
         OSError: if QEMU cannot be started or a file cannot be linked.

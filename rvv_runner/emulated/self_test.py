@@ -1,4 +1,4 @@
-"""Checks once for each QEMU that the plug-in sees exactly what a known program does."""
+"""Checks once for each QEMU that the plug-in sees exactly what a known program executes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _SOURCE = Path(__file__).with_name("self_test.c")
 _BUILD_TIMEOUT_S = 120.0
 _RUN_TIMEOUT_S = 20.0
 
-# What each of the regions of self_test.c holds. QEMU passes whole registers on byte by byte or in
-# larger parts, so for those only the lines count; elements have to come one by one.
+# The counts of each region of self_test.c. QEMU reports accesses of whole registers byte by byte or
+# in larger parts, so only their cache lines are checked; elements must arrive one by one.
 _EXPECTED: tuple[Mapping[str, int], ...] = (
     {"instructions": 0, "vector_instructions": 0, "l1d_load_access": 0},
     {
@@ -58,10 +58,10 @@ _EXPECTED: tuple[Mapping[str, int], ...] = (
 
 
 def check_qemu(emulator: Emulator) -> None:
-    """Run the self-test, unless this very QEMU has passed it with this very plug-in.
+    """Run the self-test, unless exactly this QEMU has passed it with exactly this plug-in.
 
     Args:
-        emulator: what to check, with a vector length of SELF_TEST_VLEN_BITS.
+        emulator: the emulator to check, with a vector length of SELF_TEST_VLEN_BITS.
 
     Raises:
         BoardError: if QEMU's plug-in interface does not deliver what the model needs.
@@ -73,14 +73,14 @@ def check_qemu(emulator: Emulator) -> None:
     problem = _problem(run.result.returncode, run.result.stderr, run.report)
     if problem:
         raise BoardError(
-            f"{emulator.qemu} ({_version(emulator.qemu)}) does not serve the emulated board, "
-            f"install QEMU 7.2 (Debian 12: sudo apt-get install qemu-user): {problem}"
+            f"{emulator.qemu} ({_version(emulator.qemu)}) cannot run the emulated board "
+            f"({problem}): install QEMU 7.2 (Debian 12: sudo apt-get install qemu-user)"
         )
     write_once(passed.name, "passed\n")
 
 
 def _problem(returncode: int, stderr: str, report: str | None) -> str:
-    """What is wrong with a run of the self-test, or "" where nothing is."""
+    """What is wrong with a run of the self-test, or ""."""
     if returncode != 0 or report is None:
         lines = stderr.strip().splitlines() or ["it gave no reason"]
         return f"the self-test ended with status {returncode}: {lines[0]}"
@@ -93,12 +93,12 @@ def _problem(returncode: int, stderr: str, report: str | None) -> str:
     for region, expected in zip(regions, _EXPECTED, strict=True):
         for name, value in expected.items():
             if region.raw[name] != value:
-                return f"the plug-in counted {region.raw[name]} for {name} where there are {value}"
+                return f"the plug-in counted {region.raw[name]} for {name} instead of {value}"
     return ""
 
 
 def _identity(emulator: Emulator) -> str:
-    """Changes with the QEMU binary, the plug-in (named by its sources) and the self-test."""
+    """A hash of the QEMU binary, the plug-in (named by its sources) and the self-test."""
     binary = emulator.qemu.resolve()
     status = binary.stat()
     digest = hashlib.sha256(_SOURCE.read_bytes())
@@ -125,7 +125,7 @@ def _self_test_elf() -> Path:
 
 
 def _version(qemu: Path) -> str:
-    """QEMU's own name for its version, or "version unknown"."""
+    """The version that QEMU prints, or "version unknown"."""
     try:
         result = subprocess.run(
             [str(qemu), "--version"],

@@ -14,12 +14,12 @@ __all__ = ["measurement_of"]
 
 
 def measurement_of(run: QemuRun, info: BoardInfo, timeout_s: float) -> Measurement:
-    """The measurement that one timed run of the launcher in QEMU amounts to.
+    """The measurement from one timed run of the launcher in QEMU.
 
     Args:
-        run: how it went.
+        run: the run.
         info: the board it ran on.
-        timeout_s: the limit it ran under.
+        timeout_s: its time limit.
     """
     verdict = judge(run.result, timeout_s, repeats=1, runner="QEMU")
     return failed_run(verdict, info) or _correct(run.report, verdict.launcher, info)
@@ -49,5 +49,5 @@ def _unknown_type(region: Region) -> str:
     count = region.unresolved["unknown_vector_type"]
     return (
         f"the model does not know the vector type of {count:g} instructions, "
-        "since vsetvl took it from a register that cannot be followed"
+        "since vsetvl took it from a register that it cannot track"
     )

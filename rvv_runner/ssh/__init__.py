@@ -1,1 +1,1 @@
-"""Boards over SSH: paramiko reaches them, a small shell script on the board runs each job."""
+"""Boards over SSH: paramiko connects, and a small shell script on the board runs each job."""

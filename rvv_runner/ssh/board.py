@@ -1,4 +1,4 @@
-"""A board over SSH: an ELF is shipped to it, run there under a lock, and its times come back."""
+"""A board over SSH: ships an ELF to it, runs it there under a lock, and reads its times."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ __all__ = ["SshBoard"]
 
 _SCRIPT = Path(__file__).with_name("job.sh")
 
-_ATTEMPTS = 3  # where the board was busy or throttled
-_PAUSE_S = 1.0  # before the next of them, to let it pass
+_ATTEMPTS = 3  # if the board was busy or throttled
+_PAUSE_S = 1.0  # between attempts, to let that pass
 
-# Beyond the time limit of a measurement: for the job to come to its end, then for its report.
+# Time beyond a measurement's limit: for the job to end, then for its report.
 _JOB_GRACE_S = 4
 _GRACE_S = 6.0
 
-_REPORT_BYTES = 1 << 20  # with less room on its disk, a job's failure is put down to that
+_REPORT_BYTES = 1 << 20  # if the disk has less room, that is taken as the cause of a job's failure
 
 
 @dataclass(frozen=True)
 class _Ready:
-    """What is known once a board is open."""
+    """What is known about an open board."""
 
     facts: BoardFacts
     counting: Counting
@@ -55,9 +55,9 @@ class SshBoard:
 
     Args:
         name: as the user gives it.
-        board_file: with its section on SSH.
-        patience_s: how long to wait for a board that is known but does not answer.
-        system: where the board's kernel shows its devices.
+        board_file: its board file, with the section [ssh].
+        patience_s: how long to wait for a known board that does not answer.
+        system: folder in which the board's kernel shows its devices.
     """
 
     def __init__(
@@ -85,12 +85,12 @@ class SshBoard:
 
     @property
     def info(self) -> BoardInfo:
-        """What is known of the board."""
+        """What is known about the board."""
         return self._info
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the board, which is open, lacks for counters."""
+        """Which counters the open board lacks, and why."""
         counting = self.counting
         if counting.problem:
             return (f"times only, no counters: {counting.problem}",)
@@ -100,7 +100,7 @@ class SshBoard:
 
     @property
     def counting(self) -> Counting:
-        """What is counted on the board, which is open."""
+        """The events that are counted on the open board."""
         if self._ready is None:
             raise RuntimeError("the board is not open")
         return self._ready.counting
@@ -108,10 +108,10 @@ class SshBoard:
     def open(self) -> None:
         """Log in, ask what the board can do, and ship the script that runs jobs.
 
-        A board whose host key is known and that does not answer is waited for.
+        If the board's host key is known, it waits for a board that does not answer.
 
         Raises:
-            BoardError: if it cannot be reached or lacks something.
+            BoardError: if the board cannot be reached or lacks something.
         """
         settings = self._settings
         link = Link(find_route(Address(settings.host, settings.user, settings.port)))
@@ -127,10 +127,10 @@ class SshBoard:
         self._link = link
 
     def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
-        """Check the output once, time the kernel, and count events in runs of their own.
+        """Check the output once, time the kernel, and count events in separate runs.
 
-        A time that was taken while the board was busy or throttled is thrown away and taken again.
-        Where the link is lost, the job's result is fetched as soon as there is one again.
+        A time measured while the board was busy or throttled is discarded and measured again. If
+        the link is lost, the job's result is fetched when the link is back.
         """
         if self._link is None or self._ready is None:
             raise RuntimeError("measure() was called on a board that is not open")
@@ -165,7 +165,7 @@ class SshBoard:
     def _prepare(self, session: Session) -> _Ready:
         facts = ask_facts(session, self._system)
         if facts.missing:
-            raise ValueError(f"it lacks {', '.join(facts.missing)}: install what has them there")
+            raise ValueError(f"it lacks the tools {', '.join(facts.missing)}: install them there")
         self._cache.prepare(session)
         script = f"files/{self._cache.ship(session, _SCRIPT)[0]}"
         if self._settings.governor is not None:
@@ -200,7 +200,7 @@ class SshBoard:
     def _attempt(
         self, artifact: Artifact, repeats: int, timeout_s: float, deadline: float
     ) -> tuple[Measurement, str]:
-        """One measurement, and why it is not to be believed, or ""."""
+        """One measurement, and why it cannot be trusted, or ""."""
         assert self._ready is not None
         try:
             report = self._run(artifact, repeats, timeout_s, deadline)
@@ -217,7 +217,7 @@ class SshBoard:
     def _run(
         self, artifact: Artifact, repeats: int, timeout_s: float, deadline: float
     ) -> JobReport:
-        """Run one job to its end, over as many connections as it takes."""
+        """Run one job to its end, over as many connections as needed."""
         assert self._link is not None
         job: Job | None = None
         while True:
@@ -234,7 +234,7 @@ class SshBoard:
             self._done_with = [job.report_path]
             if report.outcome != "missing":
                 return report
-            # Another tuner that uses the folder has evicted a file.
+            # Another tuner that uses the same folder has evicted a file.
             self._cache.forget()
             job = None
 
@@ -270,4 +270,4 @@ class SshBoard:
         lock = self._settings.lock
         if report.outcome == "no-lock":
             return f"its lock {lock} cannot be opened: name another lock in the board file"
-        return f"it is taken by somebody else, who holds its lock {lock}"
+        return f"it is in use: another program holds its lock {lock}"

@@ -1,4 +1,4 @@
-"""The files on a board: shipped once, found again by their contents, evicted when too many."""
+"""The files on a board: shipped once, found again by their contents, evicted beyond a limit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CannotShip(Exception):
 
 @dataclass(frozen=True)
 class RemotePlace:
-    """The folder on the board that everything of ours is in.
+    """The project's folder on the board.
 
     Args:
         folder: its path, relative to the user's home if it is not absolute.
@@ -47,12 +47,12 @@ class RemotePlace:
 class RemoteCache:
     """Files on one board, each named by the SHA-256 of its contents.
 
-    Other programs may use the same folder at the same time; what they evict is shipped again, once
-    a job has found it missing.
+    Other programs may use the same folder at the same time. If they evict a file, it is shipped
+    again after a job has found it missing.
 
     Args:
         place: where the files are.
-        limit_bytes: how much they may be together; the least recently used go first.
+        limit_bytes: their maximum total size; the least recently used are evicted first.
     """
 
     def __init__(self, place: RemotePlace, limit_bytes: int) -> None:
@@ -62,16 +62,16 @@ class RemoteCache:
         self.forget()
 
     def forget(self) -> None:
-        """Look at every file again before it is next used."""
+        """Check that each file is on the board before its next use."""
         self._seen: set[str] = set()
         self._seen_by: Session | None = None
-        self._held_bytes: int | None = None  # None before the board was asked
+        self._held_bytes: int | None = None  # None until the board was asked
 
     def prepare(self, session: Session) -> None:
-        """Make the folders, and remove what interrupted uploads left behind.
+        """Make the folders, and remove the remains of interrupted uploads.
 
         Raises:
-            CannotShip: if this user may not, or there is no room.
+            CannotShip: if this user may not make them, or there is no room.
         """
         folders = shlex.join([self._place.files, self._place.jobs])
         made = session.run(f"mkdir -p -m 700 -- {folders}")
@@ -79,7 +79,7 @@ class RemoteCache:
             raise CannotShip(
                 f"the folder {self._place.folder} cannot be made on it: {made.last_line}"
             )
-        # By the board's own clock. What is in use is younger: every job has its limit.
+        # By the board's own clock. Files in use are younger, since every job has a time limit.
         stale = f"-mindepth 1 -maxdepth 1 -mmin +{_STALE_AFTER_MINUTES} -exec rm -rf -- {{}} +"
         session.run(
             f"find {shlex.quote(self._place.files)} -name '*{_PART}*' {stale}; "
@@ -87,10 +87,10 @@ class RemoteCache:
         )
 
     def ship(self, session: Session, *paths: Path) -> list[str]:
-        """The names of files on the board, in the folder of files; they are whole and executable.
+        """The files' names on the board, in the folder of files; they are complete and executable.
 
         Raises:
-            CannotShip: if the board has no room for one or does not take it.
+            CannotShip: if the board has no room for a file or does not accept it.
         """
         if self._seen_by is not session:
             self.forget()
@@ -127,13 +127,13 @@ class RemoteCache:
                 f"chmod {_EXECUTABLE:o} -- {old} && mv -f -- {old} {new}"
             )
             if placed.status != 0:
-                raise RemoteFileError(f"what arrived is not what was sent ({placed.last_line})")
+                raise RemoteFileError(f"it arrived with other contents ({placed.last_line})")
         except RemoteFileError:
             session.remove(part)
             raise
 
     def _make_room(self, session: Session, size_bytes: int, keep: Sequence[str]) -> None:
-        """Remove the least recently used files where the new one would break the limit."""
+        """If a new file would exceed the limit, remove the least recently used ones."""
         if self._held_bytes is not None and self._held_bytes + size_bytes <= self._limit_bytes:
             self._held_bytes += size_bytes
             return
@@ -148,13 +148,13 @@ class RemoteCache:
                 self._held_bytes -= file.size_bytes
 
     def full_disk(self, session: Session, needed_bytes: int) -> str:
-        """One sentence where the board's disk has less room than that, or ""."""
+        """One sentence if the board's disk has less room than needed, or ""."""
         free_bytes = free_disk_bytes(session, self._place.files)
         if free_bytes is None or free_bytes >= needed_bytes:
             return ""
         return (
-            f"its disk is full: {free_bytes >> 10} KiB are free where {needed_bytes >> 10} KiB "
-            "are needed, so delete something there, or name another folder in the board file"
+            f"its disk is full ({free_bytes >> 10} KiB free, {needed_bytes >> 10} KiB needed): "
+            "delete something there, or name another folder in the board file"
         )
 
     def _digest(self, path: Path) -> str:
@@ -167,7 +167,7 @@ class RemoteCache:
 
 
 def free_disk_bytes(session: Session, folder: str) -> int | None:
-    """Room on the disk that the folder is on, or None if df does not say."""
+    """Free space on the folder's disk, or None if df does not show it."""
     found = session.run(f"df -Pk -- {shlex.quote(folder)}")
     fields = (found.output.splitlines() or [""])[-1].split()
     return int(fields[3]) << 10 if len(fields) >= 6 and fields[3].isdigit() else None

@@ -1,4 +1,4 @@
-"""Opens connections to a board: sockets that notice a dead link, strict host keys, user's keys."""
+"""Opens connections to a board: sockets that detect a dead link, strict host keys, user's keys."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ CONNECT_LIMIT_S = 8.0
 
 Connection: TypeAlias = socket.socket | paramiko.Channel | paramiko.ProxyCommand
 
-# A server that has as many logins under way as its MaxStartups allows hangs up; ssh clients are
-# expected to come again, not all at once.
+# A server hangs up if more logins are under way than its MaxStartups allows. ssh clients are
+# expected to retry, but not all at the same time.
 _BANNER_ATTEMPTS = 6
 _BANNER_PAUSE_S = 0.3
 
@@ -38,7 +38,7 @@ _KEEPALIVE = (
     (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
 )
 
-# Every error is raised here as a sentence; paramiko's own log would repeat it with a traceback.
+# Every error is raised here as a sentence; paramiko's log would repeat it with a traceback.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
@@ -47,12 +47,13 @@ def log_in(route: Sequence[Hop], limit_s: float = CONNECT_LIMIT_S) -> list[param
 
     Args:
         route: the machines to log in to.
-        limit_s: for each of: TCP, the server's banner, authentication.
+        limit_s: separately for TCP, the server's banner and authentication.
 
     Raises:
-        NotAnswering: where a machine cannot be reached now.
-        HostKeyError, LoginRefused: if one can, but must not or does not let this user in.
-        BoardError: if a name means nothing.
+        NotAnswering: if a machine cannot be reached now.
+        HostKeyError: if a machine's host key is not trusted.
+        LoginRefused: if a machine does not let this user in.
+        BoardError: if a name does not resolve.
     """
     clients: list[paramiko.SSHClient] = []
     try:
@@ -66,10 +67,10 @@ def log_in(route: Sequence[Hop], limit_s: float = CONNECT_LIMIT_S) -> list[param
 
 
 def offered_host_key(route: Sequence[Hop]) -> paramiko.PKey:
-    """The host key that the last machine of `route` shows, before anything is believed of it.
+    """The host key that the last machine of `route` shows, before it is trusted.
 
     Raises:
-        BoardError: as `log_in` does for the machines on the way.
+        BoardError: like `log_in`, for the machines on the way.
     """
     clients = log_in(route[:-1])
     try:
@@ -105,7 +106,7 @@ def _log_in_to(hop: Hop, through: paramiko.SSHClient | None, limit_s: float) -> 
             if attempt == _BANNER_ATTEMPTS or time.monotonic() - start_s >= limit_s:
                 raise NotAnswering(
                     f"{hop} accepts connections and then hangs up ({_text(error)}): "
-                    "see whether its SSH server is well"
+                    "check its SSH server"
                 ) from error
             time.sleep(_BANNER_PAUSE_S * attempt * random.uniform(0.5, 1.5))
     raise AssertionError("unreachable")
@@ -130,7 +131,7 @@ def _authenticated(hop: Hop, sock: Connection, limit_s: float) -> paramiko.SSHCl
         client.close()
         raise HostKeyError(
             f"the host key of {hop.known_as} has changed, so this may be another machine: if the "
-            f"board was installed anew, run `ssh-keygen -R '{hop.known_as}'` and then "
+            f"board was reinstalled, run `ssh-keygen -R '{hop.known_as}'` and then "
             f"`python -m rvv_runner trust {_typed(hop)}`"
         ) from None
     except paramiko.AuthenticationException as error:
@@ -157,8 +158,8 @@ def _reach(hop: Hop, through: paramiko.SSHClient | None, limit_s: float) -> Conn
     """A connection to the machine's SSH server.
 
     Raises:
-        NotAnswering: if there is none to be had.
-        BoardError: if the name means nothing.
+        NotAnswering: if the machine cannot be reached now.
+        BoardError: if the name does not resolve.
     """
     if hop.proxy_command is not None:
         return paramiko.ProxyCommand(shlex.join(["sh", "-c", f"exec {hop.proxy_command}"]))

@@ -1,4 +1,4 @@
-"""Counts events on a board over SSH: which it can count, and what a job's counts amount to."""
+"""Counts events on a board over SSH: which ones it can count, and the counts of a job."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _PERF_LIMIT_S = 20.0
 
 
 def find_countable(session: Session, events: Mapping[str, int | str]) -> Counting:
-    """Which events the board at the other end counts, and in which groups.
+    """The events that the board can count, in groups.
 
     Raises:
         LinkLost: if the connection ends.
     """
-    return find_groups(lambda asked: session.run(_perf(asked), _PERF_LIMIT_S).output, events)
+    return find_groups(lambda group: session.run(_perf(group), _PERF_LIMIT_S).output, events)
 
 
 def count_events(report: JobReport, counting: Counting) -> dict[str, float]:
-    """Counts of one run of the grid, by the board file's names; what is not known is absent."""
+    """Counts of one run of the grid, by the board file's names; unknown counts are absent."""
     counters: dict[str, float] = {}
     for without, with_one in report.counts:
         counted = counts_of_one_run(parse_stat_csv(without), parse_stat_csv(with_one))

@@ -1,4 +1,4 @@
-"""What can go wrong between here and a board."""
+"""Errors of the connection to a board."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["HostKeyError", "LinkLost", "LoginRefused", "NotAnswering", "RemoteFi
 
 
 class NotAnswering(BoardError):
-    """Nobody answers at the address now; a board that is starting may answer later."""
+    """Nothing answers at the address now; a board that is booting may answer later."""
 
 
 class HostKeyError(BoardError):
-    """The board's host key is not known, or is another than the one that is."""
+    """The board's host key is not known, or differs from the known one."""
 
 
 class LoginRefused(BoardError):
@@ -20,7 +20,7 @@ class LoginRefused(BoardError):
 
 
 class LinkLost(Exception):
-    """The connection ended or went silent; what was asked may or may not have been done."""
+    """The connection ended or went silent; the last request may or may not have been executed."""
 
 
 class RemoteFileError(Exception):

@@ -1,4 +1,4 @@
-"""Asks a board what it is: its processor, its tools, its governor."""
+"""Asks a board for its facts: processor, tools, governor."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _PROBE_LIMIT_S = 20.0
 
 @dataclass(frozen=True)
 class BoardFacts:
-    """What a board says of itself.
+    """What a board reports about itself.
 
     Args:
-        machine: as `uname -m` has it.
-        processors: numbers of those that are online.
+        machine: as `uname -m` prints it.
+        processors: numbers of the online processors.
         missing: tools that a job needs and the board lacks.
         has_taskset, has_perf: tools that a job can do without.
-        isa: of its cores, as /proc/cpuinfo has it, "" where it does not say.
-        mvendorid, marchid: of its cores, None if /proc/cpuinfo does not say.
-        governors: the different ones at work.
-        highest_hz: clock that the system allows, None if it does not say.
+        isa: of its cores, as /proc/cpuinfo shows it, or "".
+        mvendorid, marchid: of its cores, None if /proc/cpuinfo does not show them.
+        governors: the distinct ones in use.
+        highest_hz: highest clock that the system allows, None if it is not shown.
         perf_event_paranoid: the kernel's setting, None if it has none.
     """
 
@@ -47,11 +47,11 @@ class BoardFacts:
 
 
 def ask_facts(session: Session, system: str) -> BoardFacts:
-    """What the board on this session says, with its /sys at `system`.
+    """The facts of the board on this session, with its /sys at `system`.
 
     Raises:
         LinkLost: if the connection ends.
-        ValueError: if its shell prints something else, as one does that is no POSIX shell.
+        ValueError: if its shell prints something else, for example because it is not a POSIX shell.
     """
     script = shlex.join(["sh", "-c", _PROBE.read_text(encoding="utf-8"), "sh", system])
     result = session.run(script, _PROBE_LIMIT_S)
@@ -59,10 +59,10 @@ def ask_facts(session: Session, system: str) -> BoardFacts:
 
 
 def parse_facts(text: str) -> BoardFacts:
-    """The facts in what the probe printed; lines of anything else are passed over.
+    """The facts in the probe's output; other lines are ignored.
 
     Raises:
-        ValueError: if the machine or its processors are not among them.
+        ValueError: if the machine or its processors are missing.
     """
     facts: dict[str, list[str]] = {}
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""Which kind of board is at an address: asked of the board, answered by the board files."""
+"""Finds the kind of board at an address, from the board's core and the board files."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ __all__ = ["described_kinds", "identify"]
 
 
 def described_kinds() -> list[BoardFile]:
-    """Every kind of board that is known here."""
+    """Every kind of board with a board file in this project."""
     return [read_board_file(name) for name in board_kinds()]
 
 
 def identify(text: str, patience_s: float = PATIENCE_S) -> BoardFile:
-    """The board at an address such as ssh://user@host, of the kind that its core tells.
+    """The board at an address such as ssh://user@host, whose kind is found from its core.
 
     Args:
         text: the address.
-        patience_s: how long to wait for a board that is known but does not answer.
+        patience_s: how long to wait for a known board that does not answer.
 
     Raises:
-        BoardError: if the board cannot be reached, or is of no known kind.
+        BoardError: if the board cannot be reached, or its kind is unknown.
     """
     address = parse_address(text)
     link = Link(find_route(address))
     try:
         facts = ask_facts(link.first_session(patience_s), "/sys")
     except (LinkLost, ValueError) as error:
-        raise BoardError(f"the board {text} cannot be asked what it is: {error}") from error
+        raise BoardError(f"the board {text} did not report its facts: {error}") from error
     finally:
         link.drop()
     kind = matching_kind(facts, described_kinds())

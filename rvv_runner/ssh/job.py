@@ -1,4 +1,4 @@
-"""One measurement on a board: started, waited for over a link that may break, and found again."""
+"""One measurement on a board: starts it, waits for it, and finds it again if the link breaks."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from rvv_runner.ssh.session import Session
 
 __all__ = ["Job", "JobFailed", "JobPlan"]
 
-_HEARTBEAT_S = 3.0  # with the limit for an answer, a dead link is noticed within 10 s
+_HEARTBEAT_S = 3.0  # together with the limit for an answer, detects a dead link within 10 s
 _POLL_S = 0.5
 _REPORT_LIMIT_BYTES = 4 << 20
 _MOST_STARTS = 3
 
 
 class JobFailed(Exception):
-    """The board's side of a job did not work; the message is one sentence."""
+    """A job failed on the board's side; the message is one sentence."""
 
 
 @dataclass(frozen=True)
 class JobPlan:
-    """What a job is to do.
+    """What a job must do.
 
     Args:
         place: the folder on the board.
         script: name of the job's script in the folder of files.
         lock: path of the board's lock.
-        command: what is run, files given as seen from a job's folder.
+        command: the command to run; its files are relative to a job's folder.
         repeats: timed runs.
-        limit_s: what the timed run may take.
-        deadline_s: what the whole job may take.
+        limit_s: time limit of the timed run.
+        deadline_s: time limit of the whole job.
         core: the processor to run on, None for any.
         system: root of the board's /sys.
         events: groups of perf's events.
-        done_with: paths of earlier jobs' reports, which are removed by the way.
+        done_with: paths of earlier jobs' reports, which this job removes.
     """
 
     place: RemotePlace
@@ -56,10 +56,10 @@ class JobPlan:
 
 
 class Job:
-    """A job that is run once, however often the link breaks meanwhile.
+    """A job that runs once, even if the link breaks several times.
 
-    `outcome` may be called again with a new session after LinkLost: what the job has done since is
-    found on the board, and it is started anew only where nothing of it is there.
+    After LinkLost, `outcome` may be called again with a new session. It finds the job or its
+    report on the board, and starts the job again only if it finds neither.
     """
 
     def __init__(self, plan: JobPlan) -> None:
@@ -72,11 +72,11 @@ class Job:
 
         Args:
             session: a login on the board.
-            deadline: by the monotonic clock, when to end the job and give up.
+            deadline: when to end the job and give up, by the monotonic clock.
 
         Raises:
             LinkLost: if the connection ends meanwhile.
-            JobFailed: where the board cannot do what the job asks, or the deadline has passed.
+            JobFailed: if the board cannot run the job, or the deadline has passed.
         """
         started_here = not self._id
         if not self._id:
@@ -87,24 +87,24 @@ class Job:
                 raise JobFailed("it did not finish in time, and its job was ended")
             if not started_here and not self._is_running(session):
                 text = self._stored_report(session)
-                if text is not None:  # it ended between the two questions
+                if text is not None:  # it ended between the two requests
                     break
-                # It never arrived, or the board was started anew.
+                # It never arrived, or the board was rebooted.
                 self._start(session)
                 started_here = True
         try:
             return parse_job_report(text, self._id)
         except ValueError as error:
-            raise JobFailed(f"what its job reports cannot be read: {error}") from error
+            raise JobFailed(f"its job's report cannot be read: {error}") from error
 
     def kill(self, session: Session) -> None:
-        """End everything of the job on the board."""
+        """End all processes of the job on the board."""
         if self._id:
             session.run(self._script("kill"))
 
     @property
     def report_path(self) -> str:
-        """Where the board keeps the report, until somebody removes it."""
+        """Where the board keeps the report until it is removed."""
         return f"{self._plan.place.jobs}/{self._id}.report"
 
     def _script(self, mode: str, *arguments: str) -> str:
@@ -136,8 +136,8 @@ class Job:
         )
 
     def _report(self, session: Session, started_here: bool) -> str | None:
-        """The whole report, as printed where this connection started the job, or as it is stored;
-        None after waiting for a while."""
+        """The complete report, or None after a short wait. If this connection started the job, it
+        is the printed report, otherwise the stored one."""
         if not started_here:
             text = self._stored_report(session)
             if text is None:
@@ -145,7 +145,7 @@ class Job:
             return text
         ended = session.wait(_HEARTBEAT_S)
         if ended is None:
-            session.find(self.report_path)  # notices a dead link
+            session.find(self.report_path)  # detects a dead link
             return None
         if not is_whole(ended.output, self._id):
             raise JobFailed(f"its job ended without a report ({ended.last_line})")

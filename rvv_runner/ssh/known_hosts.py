@@ -1,4 +1,4 @@
-"""The machines whose host keys this user trusts, in OpenSSH's own file."""
+"""The host keys that this user trusts, in OpenSSH's known_hosts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SYSTEM_FILE = Path("/etc/ssh/ssh_known_hosts")
 
 
 def load_known_hosts(keys: paramiko.HostKeys) -> None:
-    """Add what the user's and the machine's known_hosts hold.
+    """Add the keys in the known_hosts files of the user and of this machine.
 
     Raises:
         BoardError: if one of the files cannot be read.
@@ -31,7 +31,7 @@ def load_known_hosts(keys: paramiko.HostKeys) -> None:
 
 
 def known_host_keys(hop: Hop) -> list[paramiko.PKey]:
-    """The keys under which the machine is known."""
+    """The machine's trusted keys."""
     keys = paramiko.HostKeys()
     load_known_hosts(keys)
     found = keys.lookup(hop.known_as)
@@ -39,7 +39,7 @@ def known_host_keys(hop: Hop) -> list[paramiko.PKey]:
 
 
 def add_host_key(hop: Hop, key: paramiko.PKey) -> Path:
-    """Trust the machine's key from now on; the file that says so."""
+    """Trust the machine's key from now on; the file that now lists it."""
     path = _user_file()
     path.parent.mkdir(mode=0o700, exist_ok=True)
     text = path.read_text() if path.exists() else ""

@@ -1,4 +1,4 @@
-"""Keeps one login on a board, and gets another where it is lost."""
+"""Keeps one login on a board, and logs in again if it is lost."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from rvv_runner.ssh.session import Session
 
 __all__ = ["PATIENCE_S", "Link"]
 
-# How long a board is waited for that has been reached before.
+# How long to wait for a board that was reached before.
 PATIENCE_S = 60.0
 
 _PAUSE_S = 0.5
 _LEAST_LIMIT_S = 3.0
 
 
-# The server's process of this login, as its number and when it began in clock ticks since boot,
-# which is field 22 of its stat (proc(5)); and how to end just that process.
+# Prints the server's process of this login: its number, and its start in clock ticks since boot,
+# which is field 22 of its stat (proc(5)). _END ends exactly that process.
 _WHO = 'read -r stat </proc/$PPID/stat && set -- ${stat##*) } && shift 19 && echo "$PPID $1"'
 _END = (
     "read -r stat </proc/{pid}/stat && set -- ${{stat##*) }} && shift 19 && "
@@ -31,8 +31,8 @@ _END = (
 
 
 class Link:
-    """A way to a board. The server's end of a login that was lost is ended with the next one,
-    since it would wait there for hours.
+    """A connection to a board. The next login ends the server's process of a lost one, which would
+    otherwise wait for hours.
 
     Args:
         route: the machines to log in to, the board last.
@@ -41,31 +41,31 @@ class Link:
     def __init__(self, route: Sequence[Hop]) -> None:
         self._route = route
         self._session: Session | None = None
-        self._login = ""  # what _WHO says of the login, or of the one that was lost
+        self._login = ""  # output of _WHO for the current login, or for the lost one
 
     @property
     def current(self) -> Session | None:
-        """The login that there is."""
+        """The current login, or None."""
         return self._session
 
     def first_session(self, patience_s: float) -> Session:
-        """A login on a board that is waited for only where its host key is known.
+        """A login on a board; if its host key is known, it may take `patience_s` to answer.
 
         Raises:
-            NotAnswering, BoardError: if there is none to be had.
+            NotAnswering, BoardError: if no login is possible.
         """
         is_known = bool(known_host_keys(self._route[-1]))
         return self.session(time.monotonic() + (patience_s if is_known else 0.0))
 
     def session(self, deadline: float) -> Session:
-        """The login that there is, or a new one.
+        """The current login, or a new one.
 
         Args:
-            deadline: by the monotonic clock, until when to try where the board does not answer; it
-                is tried once in any case.
+            deadline: when to stop trying if the board does not answer, by the monotonic clock; it
+                tries at least once.
 
         Raises:
-            NotAnswering, BoardError: if there is none to be had.
+            NotAnswering, BoardError: if no login is possible.
         """
         while self._session is None:
             left_s = max(deadline - time.monotonic(), _LEAST_LIMIT_S)
@@ -90,7 +90,7 @@ class Link:
             raise NotAnswering(str(error)) from error
 
     def drop(self) -> None:
-        """End the login that there is."""
+        """End the current login, if any."""
         if self._session is not None:
             self._session.close()
             self._session = None

@@ -1,4 +1,4 @@
-"""Reads the report that a job leaves on the board."""
+"""Parses the report that a job leaves on the board."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Outcome = Literal["done", "busy", "no-lock", "missing"]
 
 @dataclass(frozen=True)
 class JobReport:
-    """What became of a job.
+    """The outcome of a job.
 
     Args:
-        outcome: "done" where it ran, however that ended; otherwise why it did not.
-        limit_s: what the timed run was allowed, None if it did not run.
-        waited_s: how long the board was taken by somebody else.
+        outcome: "done" if it ran, even if the run failed; otherwise why it did not run.
+        limit_s: time limit of the timed run, None if it did not run.
+        waited_s: how long it waited for another job's lock.
         status: the run's exit status, 128 and more for a signal; None if it did not run, or was
             killed because its time was up.
-        out_of_time: it was killed because its time was up.
+        out_of_time: whether it was killed because its time was up.
         stdout: what the timed run printed, up to the limit.
-        stderr: likewise, "" where the status is 0.
-        left_behind: how many processes it had left, which were killed.
-        conditions: of the board, by name, each as the file or files of the system showed it.
+        stderr: likewise, "" if the status is 0.
+        left_behind: number of processes that it left running, which were killed.
+        conditions: of the board, by name, each with the lines of the system's files.
         counts: the output of perf for each group of events, without and with one timed run.
     """
 
@@ -42,28 +42,28 @@ class JobReport:
     counts: tuple[tuple[str, str], ...] = ()
 
 
-# Statuses with which timeout(1) ends where the time was up: 124, or 137 where it had to kill. A
-# program may end with them, too; then it took less than the limit, but for the clock's steps.
+# Exit statuses of timeout(1) if the time was up: 124, or 137 if it had to kill. A program may end
+# with them too; then it took less than the limit, up to the clock's resolution.
 _OUT_OF_TIME = (124, 137)
 _CLOCK_STEPS = 2
 
 
 def is_whole(text: str, job: str) -> bool:
-    """Whether the text has the report of the job with this id to its end."""
+    """Whether the text has the complete report of the job with this id."""
     return f"\n--{job} end " in text
 
 
 def parse_job_report(text: str, job: str) -> JobReport:
-    """The report of the job with this id; what stands before it is passed over.
+    """The report of the job with this id; text before it is ignored.
 
     Raises:
-        ValueError: if the text does not have a whole report of that job.
+        ValueError: if the text does not have a complete report of that job.
     """
     _, *rest = text.split(f"\n--{job} ")
     sections = [(name, body) for name, _, body in (section.partition("\n") for section in rest)]
     last = sections[-1][0] if sections else ""
     if not last.startswith("end "):
-        raise ValueError("the job's report is not whole")
+        raise ValueError("the job's report is not complete")
     outcome = last.removeprefix("end ")
     if outcome not in get_args(Outcome):
         raise ValueError(f"the job's report has the outcome {outcome}")
@@ -102,7 +102,7 @@ def _only(facts: Mapping[str, list[str]], name: str) -> str:
 
 
 def _counts(sections: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """perf's outputs of the groups of which both runs went well; they follow one another."""
+    """perf's outputs for the groups whose two runs, one after the other, both succeeded."""
     well = [
         (name, body)
         for (name, body), (after, _) in itertools.pairwise(sections)

@@ -1,4 +1,4 @@
-"""From what people write for a board's address to the machines to connect to, one after another."""
+"""From a board's address, as users type it, to the machines to connect to, one after another."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["Address", "Hop", "find_route", "parse_address"]
 SSH_PREFIX = "ssh://"
 
 _DEFAULT_PORT = 22
-_MOST_JUMPS = 8  # a config whose jump hosts jump through each other would never end
+_MOST_JUMPS = 8  # in case jump hosts jump through each other
 
 
 @dataclass(frozen=True)
 class Address:
-    """A machine as people name it; None for what ~/.ssh/config or ssh's defaults say."""
+    """A machine as users name it; None means the value in ~/.ssh/config or ssh's default."""
 
     host: str
     user: str | None = None
@@ -35,9 +35,9 @@ class Hop:
 
     Args:
         host: name or address for the connection and for known_hosts.
-        port, user: as usual.
-        identity_files: private keys to try, besides the agent's and the usual ones.
-        proxy_command: a command of the shell that connects to it, None for a socket.
+        port, user: for the login.
+        identity_files: private keys to try, besides the agent's and the default ones.
+        proxy_command: a shell command that connects to it, None for a socket.
     """
 
     host: str
@@ -57,7 +57,7 @@ class Hop:
 
 
 def parse_address(text: str) -> Address:
-    """The parts of "ssh://user@host:port", or of the same without "ssh://".
+    """The parts of "ssh://user@host:port"; "ssh://" is optional.
 
     Raises:
         BoardError: for anything else.
@@ -69,16 +69,16 @@ def parse_address(text: str) -> Address:
         parts, port = urlsplit(""), None
     if not parts.hostname or parts.path or parts.query or parts.fragment or parts.password:
         raise BoardError(f"{text} is not an address: write it like ssh://user@host:22")
-    # urlsplit makes the host lower-case; the Hosts of ~/.ssh/config are told apart by case.
+    # urlsplit makes the host lower-case, but the Hosts of ~/.ssh/config are case-sensitive.
     found = re.search(re.escape(parts.hostname), text, re.IGNORECASE)
     host = found[0] if found else parts.hostname
     return Address(host, unquote(parts.username) if parts.username else None, port)
 
 
 def find_route(address: Address) -> list[Hop]:
-    """The machines to log in to, the board last, as ~/.ssh/config has it.
+    """The machines to log in to, the board last, from ~/.ssh/config.
 
-    HostName, User, Port, IdentityFile, ProxyJump and ProxyCommand are followed.
+    It uses HostName, User, Port, IdentityFile, ProxyJump and ProxyCommand.
 
     Raises:
         BoardError: if the file cannot be read.

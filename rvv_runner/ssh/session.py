@@ -1,4 +1,4 @@
-"""One login on a board: commands and files, each with a limit on the board's answer."""
+"""One login on a board: commands and files, with a time limit on each of the board's answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rvv_runner.ssh.shell import CommandResult, Shell
 
 __all__ = ["RemoteFile", "Session"]
 
-# How long the board may take to answer anything small.
+# How long the board may take to answer a small request.
 ANSWER_LIMIT_S = 7.0
 
 _CHUNK_BYTES = 1 << 18
@@ -29,7 +29,7 @@ class RemoteFile:
 
     Args:
         name: its path, or its name in a listing.
-        size_bytes: how long it is.
+        size_bytes: its size.
         modified_s: time of its last change, in seconds since 1970 by the board's clock.
     """
 
@@ -41,15 +41,15 @@ class RemoteFile:
 class Session:
     """One login on a board, for one thread.
 
-    Every method raises LinkLost where the board does not answer in time or the connection ends;
-    the session is of no use then. Relative paths start at the user's home.
+    Every method raises LinkLost if the board does not answer in time or the connection ends; then
+    the session cannot be used again. Relative paths start at the user's home.
 
     Args:
         route: the machines to log in to, the board last.
-        limit_s: as `log_in`.
+        limit_s: like `log_in`.
 
     Raises:
-        NotAnswering, BoardError: as `log_in`.
+        NotAnswering, BoardError: like `log_in`.
     """
 
     def __init__(self, route: Sequence[Hop], limit_s: float = CONNECT_LIMIT_S) -> None:
@@ -58,28 +58,28 @@ class Session:
         self._sftp: paramiko.SFTPClient | None = None
 
     def close(self) -> None:
-        """End the connection; what runs on the board goes on running."""
+        """End the connection; processes on the board continue to run."""
         for client in reversed(self._clients):
             client.close()
 
     def start(self, command: str, afterwards: str = "true") -> None:
-        """Start a command of the POSIX shell, with no input; `afterwards` follows unwaited for."""
+        """Start a POSIX shell command without input; `afterwards` runs next, without a wait."""
         with self._answering():
             if self._shell is None or self._shell.is_busy:
-                # Another beside it, as for ending what the first waits for.
+                # A second shell, for example to kill the command that the first waits for.
                 self._shell = Shell(self._transport().open_session(timeout=ANSWER_LIMIT_S))
             self._shell.start(command, afterwards)
 
     def wait(self, timeout_s: float) -> CommandResult | None:
-        """How the command that was started last ended, or None if it has not in `timeout_s`."""
+        """How the last started command ended, or None if it still runs after `timeout_s`."""
         assert self._shell is not None
         with self._answering(timeout_s + ANSWER_LIMIT_S):
             return self._shell.wait(timeout_s)
 
     def run(self, command: str, timeout_s: float = ANSWER_LIMIT_S) -> CommandResult:
-        """Run a command of the POSIX shell to its end, with no input.
+        """Run a POSIX shell command to its end, without input.
 
-        One that takes longer than `timeout_s` counts as a lost link, and goes on running.
+        If it takes longer than `timeout_s`, it continues to run and the link counts as lost.
         """
         self.start(command)
         result = self.wait(timeout_s)
@@ -102,13 +102,13 @@ class Session:
         return [_remote_file(entry.filename, entry) for entry in entries]
 
     def read(self, path: str, limit_bytes: int) -> bytes:
-        """What is in the file, up to a limit."""
+        """The contents of the file, up to a limit."""
         with self._answering(4 * ANSWER_LIMIT_S), self._files().open(path, "rb") as file:
             contents: bytes = file.read(limit_bytes)
             return contents
 
     def write(self, source: BinaryIO, path: str) -> None:
-        """Write a file; every part has to be taken within the limit.
+        """Write a file; the board must accept each part within the limit.
 
         Raises:
             RemoteFileError: if the board has no room, or does not let this user write.
@@ -123,7 +123,7 @@ class Session:
             file.close()
 
     def remove(self, path: str) -> None:
-        """Remove a file; one that is not there is no error."""
+        """Remove a file, if it exists."""
         with self._answering(), contextlib.suppress(FileNotFoundError):
             self._files().remove(path)
 
@@ -140,7 +140,7 @@ class Session:
 
     @contextlib.contextmanager
     def _answering(self, limit_s: float = ANSWER_LIMIT_S) -> Iterator[None]:
-        """Cut the connection where the block takes longer: much of paramiko waits for ever."""
+        """Cut the connection if the block takes longer: much of paramiko waits forever."""
         watchdog = threading.Timer(limit_s, self._cut)
         watchdog.daemon = True
         watchdog.start()
@@ -160,7 +160,7 @@ class Session:
         return transport is not None and transport.is_active()
 
     def _cut(self) -> None:
-        # The socket first: a transport that is stuck in a write would not end otherwise.
+        # The socket first: otherwise a transport that is stuck in a write would not end.
         for client in self._clients:
             transport = client.get_transport()
             if transport is not None:

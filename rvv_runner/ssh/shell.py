@@ -1,4 +1,4 @@
-"""A shell on a board that runs one command after another, so that logging in is paid for once."""
+"""A shell on a board that runs one command after another, so that it starts only once."""
 
 from __future__ import annotations
 
@@ -28,21 +28,22 @@ class CommandResult:
 
     @property
     def last_line(self) -> str:
-        """Of the output, where the message of a failed command stands."""
+        """The last line of the output, which has the message of a failed command."""
         return (self.output.strip().splitlines() or [f"status {self.status}"])[-1]
 
 
 class Shell:
     """A POSIX shell that waits for commands on a channel.
 
-    The user's own shell, whichever it is, reads its start-up files and starts this one; a bash does
-    the first for every command that sshd is asked for, which can take longer than a measurement.
+    The user's own shell reads its start-up files and starts this one. sshd would start the user's
+    shell for every command, and bash then reads its start-up files each time, which can take longer
+    than a measurement.
 
     Args:
-        channel: a session on which nothing has been asked for yet.
+        channel: a new session.
 
     Attributes:
-        is_busy: whether a command was started whose end has not been seen.
+        is_busy: whether a started command has not ended yet, as far as is known.
     """
 
     def __init__(self, channel: paramiko.Channel) -> None:
@@ -54,11 +55,11 @@ class Shell:
         channel.exec_command("sh")
 
     def start(self, command: str, afterwards: str = "true") -> None:
-        """Have a command of the shell's language run, with no input, in a shell of its own.
+        """Start a shell command in a subshell, without input.
 
         Args:
-            command: what is waited for.
-            afterwards: what is to be done next, when nobody waits any more.
+            command: the command that `wait` waits for.
+            afterwards: the command to run next, for which nothing waits.
         """
         self._token = secrets.token_hex(8)
         self._received.clear()
@@ -68,7 +69,7 @@ class Shell:
         self._channel.sendall(line.encode())
 
     def wait(self, timeout_s: float) -> CommandResult | None:
-        """How the command ended, or None if it has not within `timeout_s`.
+        """How the command ended, or None if it still runs after `timeout_s`.
 
         Raises:
             LinkLost: if the connection, or the shell, ended before the command.
@@ -88,12 +89,12 @@ class Shell:
                 raise LinkLost("the connection was lost (the shell on the board ended)")
             self._received += data
             if len(self._received) > _OUTPUT_LIMIT_BYTES:
-                raise LinkLost("the connection was given up (a command printed without end)")
+                raise LinkLost("the connection was closed (a command printed without end)")
 
     def _result(self) -> CommandResult | None:
         output, found, rest = self._received.partition(f"\n{self._token} ".encode())
         status, end, _ = rest.partition(b"\n")
         if not found or not end:
             return None
-        # What start-up files print comes before the first command's output.
+        # The output of start-up files precedes the first command's output.
         return CommandResult(int(status), output.decode(errors="replace"))

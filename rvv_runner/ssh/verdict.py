@@ -14,7 +14,7 @@ from rvv_runner.verdict import Ending, judge
 
 __all__ = ["measurement_of"]
 
-_SHELL_SIGNAL_BASE = 128  # a shell's status of a command that a signal ended is this and the signal
+_SHELL_SIGNAL_BASE = 128  # if a signal ends a command, a shell reports this plus the signal
 
 
 def measurement_of(
@@ -24,19 +24,19 @@ def measurement_of(
     repeats: int,
     counters: Mapping[str, float],
 ) -> Measurement:
-    """The measurement that a job amounts to.
+    """The measurement from a job's report.
 
     Args:
         report: of a job that ran.
         info: the board it ran on.
-        timeout_s: the limit that was asked for.
-        repeats: timed runs that were asked for.
+        timeout_s: the requested time limit.
+        repeats: number of timed runs requested.
         counters: of one run of the grid.
     """
     if report.out_of_time and report.limit_s is not None and report.limit_s < timeout_s:
         reason = (
-            f"the board was taken by another job for {report.waited_s:.1f} s, "
-            f"and the {report.limit_s} s that were left were not enough"
+            f"another job used the board for {report.waited_s:.1f} s, "
+            f"and the remaining {report.limit_s} s were not enough"
         )
         return failed("board", info, reason)
     verdict = judge(_ending(report), timeout_s, repeats)
@@ -51,7 +51,7 @@ def measurement_of(
 
 
 def _ending(report: JobReport) -> Ending:
-    """How the program of a job ended; its output is limited by the size of a file."""
+    """How the program of a job ended; the size of a file limits its output."""
     returncode = -signal.SIGKILL if report.status is None else report.status
     if returncode - _SHELL_SIGNAL_BASE in set(signal.Signals):
         returncode = _SHELL_SIGNAL_BASE - returncode

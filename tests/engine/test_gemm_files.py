@@ -56,7 +56,7 @@ def test_command_goes_before_what_the_file_says(tmp_path: Path) -> None:
         ("- {M: 16, N: 2.5, K: 8}\n", 1, "N", "2.5"),
         ("- M: 16\n  N: [24]\n  K: 8\n", 2, "N", "a list"),
         ("- {M: 16, N: 24}\n", 1, "K", "add it"),
-        ("- M: 16\n  N: 24\n  K: 8\n  Q: 8\n", 4, "Q", "no key"),
+        ("- M: 16\n  N: 24\n  K: 8\n  Q: 8\n", 4, "Q", "not a key"),
         ("- M: 16\n  N: 24\n  K: 8\n  M: 8\n", 4, "M", "twice"),
         ("- {M: 16, N: 24, K: 8}\n- {M: 1, N: 2, K: 3, kernel: softmax}\n", 2, "softmax", "not M"),
         ("- {M: 1, N: 2, K: 3, kernel: matmull}\n", 1, "matmull", "did you mean matmul"),
@@ -64,10 +64,10 @@ def test_command_goes_before_what_the_file_says(tmp_path: Path) -> None:
         ("- {M: 1, N: 2, K: 3, rowMajorB: N}\n", 1, "rowMajorB", "row-major"),
         ("- {M: 1, N: 2, K: 3, BLOCK_SIZE_M: 16}\n", 1, "BLOCK_SIZE_N", "add it"),
         ("- 12\n", 1, "12", "keys"),
-        ("M: 16\n", 1, "no list", "- for each"),
+        ("M: 16\n", 1, "not a list", "- for each"),
         ("- {M: 16\n- N: 8}\n", 2, "YAML", ""),
         ('[{"M": 16, "N": 24, "K": -1}]', 1, "K", "-1"),
-        ("", 1, "no list", ""),
+        ("", 1, "not a list", ""),
     ],
 )
 def test_mistakes_name_file_line_and_key(
@@ -83,7 +83,7 @@ def test_mistakes_name_file_line_and_key(
 def test_file_that_is_not_there(tmp_path: Path) -> None:
     assert "No such file" in mistake(tmp_path / "none.yaml")
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
-    assert "no text" in mistake(tmp_path / "binary.yaml")
+    assert "not text" in mistake(tmp_path / "binary.yaml")
 
 
 def test_results_come_back_as_they_were_written(tmp_path: Path) -> None:

@@ -103,11 +103,11 @@ def test_device_names_become_file_names() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
-        ('{"any": {"BLOCK_SIZE_M": 16},\n "tiny": {"BLOCK_SIZE_M": 16}}', 2, "tiny is no range"),
-        ('{"any": 16}', 1, "16 is no configuration"),
+        ('{"any": {"BLOCK_SIZE_M": 16},\n "tiny": {"BLOCK_SIZE_M": 16}}', 2, "tiny is not a range"),
+        ('{"any": 16}', 1, "16 is not a configuration"),
         ('{"any": {"BLOCK_SIZE_M":\n [16]}}', 2, "BLOCK_SIZE_M is a list"),
         ('{"any": {"A": 1},\n\n "any": {"A": 2}}', 3, "any is given twice"),
-        ("[1, 2]", 1, "no file of configurations"),
+        ("[1, 2]", 1, "not a file of configurations"),
         ('{"any": {"A": 1}', 1, "YAML or JSON"),
     ],
 )

@@ -106,7 +106,11 @@ def test_nothing_more_is_tuned_once_the_user_stops(tmp_path: Path) -> None:
     [
         ("- {kernel: k, shape: {N: -1}, dtype: fp32, device: host}\n", 1, "N is -1"),
         (ONE.line() + "- {kernel: k, shape: {N: 1}, dtype: fp32}\n", 2, "no device"),
-        (ONE.line() + "- {kernel: k, shape: 3, dtype: fp32, device: host}\n", 2, "3 is no shape"),
+        (
+            ONE.line() + "- {kernel: k, shape: 3, dtype: fp32, device: host}\n",
+            2,
+            "3 is not a shape",
+        ),
         ("- {kernel: k, shape: {N: 1}, dtype: 4, device: host}\n", 1, "dtype is 4"),
         ("- {kern: k}\n", 1, "did you mean kernel"),
     ],

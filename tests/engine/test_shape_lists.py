@@ -64,7 +64,7 @@ def test_lists_of_the_project_can_be_read(path: Path) -> None:
         ("[32, 16, 32]", "[]", 9, "batch_sizes is an empty list"),
         ("[32, 16, 32]", "32", 9, "batch_sizes is 32: give it a list"),
         ("N: 24, ", "", 9, "has no N"),
-        ("N: 24, ", "N: 24, M: 3, ", 9, "M is no key of shape"),
+        ("N: 24, ", "N: 24, M: 3, ", 9, "M is not a key of shape"),
         ("dtype: i8", "dtype: bf16", 3, "does not take bf16"),
         ("kernel: gemm_a8w8_blockscale\n", "", 1, "has no kernel"),
     ],

@@ -124,7 +124,7 @@ def test_the_kernel_called_like_the_file_needs_no_name(written) -> None:
         (
             SWIGLU + SWIGLU_FUNCTIONS + "def swiglu_arguments():\n    return arguments()\n",
             "",
-            "has no function swiglu_grid, which says how many",
+            "has no function swiglu_grid, which gives the number",
         ),
     ],
 )

@@ -87,7 +87,7 @@ SHORT_VECTORS = "shift 2; exec {qemu} -cpu rv64,v=true,vext_spec=v1.0,vlen=128"
     ("script", "problem"),
     [
         (f'{IGNORES_PLUGINS} "$@"', "the self-test ended with status 0"),
-        (f'{SHORT_VECTORS} "$@"', "vector_memory_callbacks where there are 28"),
+        (f'{SHORT_VECTORS} "$@"', "vector_memory_callbacks instead of 28"),
         ("echo unknown option >&2; exit 1", "unknown option"),
     ],
 )

@@ -25,7 +25,7 @@ KILLED = -signal.SIGKILL
     ("ending", "status", "reason"),
     [
         (Ending(0, RIGHT + TIME, ""), "correct", ""),
-        (Ending(0, RIGHT, ""), "board", "its outputs were right and it printed no time"),
+        (Ending(0, RIGHT, ""), "board", "its outputs were correct, but it printed no time"),
         (
             Ending(0, RIGHT + "kernel_time_s: 0.000000000\n" + TIME, ""),
             "board",

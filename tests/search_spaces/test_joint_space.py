@@ -81,7 +81,9 @@ def test_a_parameter_matters_where_it_does_at_one_shape() -> None:
 
 def test_shapes_that_share_no_value_are_a_mistake() -> None:
     spaces = spaces_of("softmax", {"M": 4, "N": 128}, {"M": 4, "N": 500})
-    with pytest.raises(UserError, match="no value of BLOCK_SIZE_N serves every shape") as raised:
+    with pytest.raises(
+        UserError, match="no value of BLOCK_SIZE_N is valid at every shape"
+    ) as raised:
         joint_space(spaces)
     assert "(128 at M=4,N=128; 512 at M=4,N=500)" in str(raised.value)
 

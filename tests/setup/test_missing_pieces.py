@@ -33,8 +33,8 @@ def test_not_debian_names_what_to_install(machine: Machine) -> None:
     status, said = machine.set_up()
     assert status == 1
     assert said == (
-        "setup: install what Debian calls qemu-user gcc libc6-dev "
-        "(there is no apt-get on this machine)"
+        "setup: this machine has no apt-get: "
+        "install the packages that Debian calls qemu-user gcc libc6-dev"
     )
     assert machine.calls() == []
 
@@ -96,7 +96,7 @@ def test_an_install_that_fails_names_the_command(debian: Machine) -> None:
     status, said = debian.set_up()
     assert status == 1
     assert said == (
-        "setup: apt-get did not install what is needed: "
+        "setup: apt-get could not install the packages: "
         "run sudo apt-get install qemu-user to see why"
     )
 

@@ -87,7 +87,7 @@ def test_torch_comes_from_its_own_index_where_pip_finds_no_cpu_build(
     calls = machine.calls()
     assert f"--index-url {CPU_INDEX} torch==2.13.0+cpu" in calls[2]
     assert "--editable" in calls[3]
-    assert ("PyPI's with CUDA follows" in stderr) is not reachable
+    assert ("installing PyPI's with CUDA" in stderr) is not reachable
 
 
 def test_caches_are_warmed_again_where_they_or_their_sources_changed(machine: Machine) -> None:

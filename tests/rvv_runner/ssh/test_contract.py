@@ -58,7 +58,7 @@ def test_a_right_kernel_is_timed(any_board, build):
         (
             'puts("out OK max_abs_error=0"); fflush(stdout); _Exit(0);',
             "board",
-            "its outputs were right and it printed no time",
+            "its outputs were correct, but it printed no time",
         ),
         ('for (;;) puts("and again and again");', "runtime", "it printed more than 1 MiB"),
     ],

@@ -165,5 +165,5 @@ def test_a_board_that_somebody_uses_is_waited_for_and_then_given_back(
         fcntl.flock(lock, fcntl.LOCK_EX)
         measurement = board.measure(artifact, 1, 1.0)
     assert measurement.status == "board"
-    assert f"taken by somebody else, who holds its lock {settings.lock}" in measurement.reason
+    assert f"in use: another program holds its lock {settings.lock}" in measurement.reason
     assert board.measure(artifact, 1, TIMEOUT_S).status == "correct"

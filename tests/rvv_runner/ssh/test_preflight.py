@@ -40,7 +40,7 @@ def test_a_board_that_is_well_passes_every_step(my_board, capsys):
     assert steps[0] == "reachable, host key, login"
     assert steps[1:5] == ["shell", "architecture", "disk", "governor"]
     assert steps[-1] == "vector add"
-    assert "right" in lines[-1]
+    assert "correct" in lines[-1]
 
 
 def test_the_vector_length_is_compared(my_board):
@@ -91,7 +91,7 @@ def test_a_machine_that_is_no_riscv_board_is_refused(server, capsys):
 
 @pytest.mark.parametrize("name", ["../out", "a b", "mine.toml", ""])
 def test_a_name_that_no_board_file_can_have_is_refused(home, name):
-    with pytest.raises(BoardError, match="is no name for a board"):
+    with pytest.raises(BoardError, match="is not a name for a board"):
         check("ssh://127.0.0.1", name, print)
 
 

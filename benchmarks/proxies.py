@@ -1,4 +1,4 @@
-"""Looks at a configuration that cost less than measuring it in full, for `bench_cheap_looks.py`."""
+"""Low-fidelity proxies: cheaper than measuring a configuration in full."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from search_spaces.blocks import elements_of, product_operands
 from search_spaces.flash_attention_fwd import working_set
 from triton_rvv.codegen import target_machine
 
-__all__ = ["CASES", "NO_LOOK", "SMALLER", "Case", "Laboratory", "Look", "Trial"]
+__all__ = ["CASES", "NO_PROXY", "SMALLER", "Case", "Laboratory", "Proxy", "Trial"]
 
 LIMIT_S = 600.0
-NO_LOOK = "none"
-# What the names of looks at a smaller problem begin with.
+NO_PROXY = "none"
+# The names of proxies that run a smaller problem start with this.
 SMALLER = "time at"
 
 
 @dataclass(frozen=True)
 class Case:
-    """The dimensions that a smaller problem has less of; elements of a step's blocks and sums."""
+    """The dimensions that a smaller problem reduces; elements of a step's blocks and sums."""
 
     dimensions: Sequence[str]
     blocks: Callable[[Config], int]
@@ -48,8 +48,8 @@ CASES = {
 
 
 @dataclass(frozen=True)
-class Look:
-    """What is seen, and the seconds that it takes to build and to run for it."""
+class Proxy:
+    """A proxy's value, and the seconds of building and running that it takes."""
 
     value: float
     build_s: float = 0.0
@@ -58,14 +58,14 @@ class Look:
 
 @dataclass(frozen=True)
 class Trial:
-    """A configuration in full, the value being its time in seconds, and every look by name."""
+    """A configuration measured in full, whose value is its time in seconds, and by each proxy."""
 
-    full: Look
-    looks: Mapping[str, Look]
+    full: Proxy
+    proxies: Mapping[str, Proxy]
 
 
 class Laboratory:
-    """Builds configurations of a kernel at its default shape, runs them and looks at them."""
+    """Builds configurations of a kernel at its default shape, runs them and applies the proxies."""
 
     def __init__(self, kernel: str, board: Board, folder: Path) -> None:
         self._case, self._board, self._store = CASES[kernel], board, ArtifactStore(folder)
@@ -76,7 +76,7 @@ class Laboratory:
         self._machine.set_asm_verbosity(True)  # comments name loops and spills
 
     def trial(self, config: Config) -> Trial | None:
-        """A configuration in full and by every look; None if one of them fails."""
+        """A configuration measured in full and by every proxy; None if one of them fails."""
         start_s = time.perf_counter()
         built = self._builder.build(config)
         build_s = time.perf_counter() - start_s
@@ -85,38 +85,38 @@ class Laboratory:
         llir = built.elf_path.with_suffix(".llir").read_text()
         counts = counted(self._machine.emit_assembly(llvm.parse_assembly(llir)))
         read_s = time.perf_counter() - start_s
-        looks = {
-            NO_LOOK: Look(0.0),
-            "elements of the blocks": Look(self._case.blocks(config)),
-            "bytes of the object": Look(built.elf_path.with_suffix(".o").stat().st_size, build_s),
-            **{name: Look(count, read_s) for name, count in counts.items()},
+        proxies = {
+            NO_PROXY: Proxy(0.0),
+            "elements of the blocks": Proxy(self._case.blocks(config)),
+            "bytes of the object": Proxy(built.elf_path.with_suffix(".o").stat().st_size, build_s),
+            **{name: Proxy(count, read_s) for name, count in counts.items()},
         }
         for part in (2, 4):
             name = f"{SMALLER} 1/{part} of {', '.join(self._case.dimensions)}"
-            looks[name] = self._measured(self._smaller(built, config, part), build_s)
+            proxies[name] = self._measured(self._smaller(built, config, part), build_s)
         full = self._measured(built, build_s)
-        seen = (full, *looks.values())
-        return Trial(full, looks) if all(look.value < math.inf for look in seen) else None
+        every = (full, *proxies.values())
+        return Trial(full, proxies) if all(one.value < math.inf for one in every) else None
 
     def _smaller(self, built: Artifact, config: Config, part: int) -> Artifact:
-        """The same executable on a smaller problem, whose sizes it is only told when it runs."""
+        """The same executable on a smaller problem; it gets the sizes only when it runs."""
         sizes = {name: self.problem.shape[name] // part for name in self._case.dimensions}
         problem = make_problem(self.problem.spec, {**self.problem.shape, **sizes}, None)
         data = self._store.data_file(problem.spec.name, problem.arguments(config))
         return replace(built, data_path=data, grid=problem.spec.grid(problem, config))
 
-    def _measured(self, artifact: Artifact, build_s: float) -> Look:
+    def _measured(self, artifact: Artifact, build_s: float) -> Proxy:
         start_s = time.perf_counter()
         time_s = self._board.measure(artifact, 1, LIMIT_S).time_s
         run_s = time.perf_counter() - start_s
-        return Look(math.inf if time_s is None else time_s, build_s, run_s)
+        return Proxy(math.inf if time_s is None else time_s, build_s, run_s)
 
 
 def counted(assembly: str) -> dict[str, int]:
-    """Instructions: all, vector ones, the largest innermost loop's, vector spills and reloads.
+    """Numbers of instructions: all, vector, largest innermost loop, vector spills and reloads.
 
     Args:
-        assembly: LLVM's, with the comments that name loops and spills.
+        assembly: from LLVM, with the comments that name loops and spills.
     """
     names: list[str] = []
     loops: Counter[tuple[int, str]] = Counter()
