@@ -106,7 +106,8 @@ def test_it_has_every_argument_of_the_command_with_its_default() -> None:
     assert (typed["device"], ours["device"].default) == (("emulated",), "emulated")
     assert (typed["use_history"], ours["no_history"].default) == (True, False)
     assert (typed["jobs"], ours["jobs"].default) == (len(os.sched_getaffinity(0)), None)
-    apart = {"kernel", "shape", "device", "jobs"}
+    assert (typed["objective"], ours["objective"].default) == (("time_s",), "time_s")
+    apart = {"kernel", "shape", "device", "jobs", "objective"}
     assert {name: typed[name] for name in typed.keys() - ONLY_TYPED - apart - {"use_history"}} == {
         name: ours[name].default
         for name in ours.keys() - apart - {"no_history", "shapes", "progress"}
@@ -145,29 +146,29 @@ def test_nothing_is_printed_where_there_is_no_terminal(
 MISTAKES = [
     ({"kernel": "matmull"}, "there is no kernel named matmull: did you mean matmul"),
     ({"shape": {"M": 0}}, "the size of M is 0: give it a positive one"),
-    ({"shape": {"M": 1.5}}, "shape: the size of M is not a whole number: 1.5"),
-    ({"shape": "M=2"}, "the shape 'M=2' is no mapping: write it like {'M': 256, 'N': 512}"),
+    ({"shape": {"M": 1.5}}, "shape: the size of M is not an integer: 1.5"),
+    ({"shape": "M=2"}, "the shape 'M=2' is not a mapping: write it like {'M': 256, 'N': 512}"),
     ({"shape": {"Q": 2}}, "matmul has no dimension Q: choose one of K, M, N"),
     ({"shape": {}, "shapes": [{}]}, "shape and shapes are both given: leave one of them out"),
-    ({"shapes": []}, "shapes is empty: give one shape at least"),
+    ({"shapes": []}, "shapes is empty: give at least one shape"),
     ({"dtype": "f33"}, "matmul does not take fp33: did you mean fp32 or fp16?"),
     ({"device": "emulatd"}, "there is no device named emulatd: did you mean emulated"),
     ({"device": "emulated,host"}, "the boards are of different kinds (emulated:x60: emulated; "),
     ({"sampler": "tpa"}, "there is no sampler named tpa: did you mean tpe?"),
-    ({"trials": 0}, "trials: 0 is not a whole number above 0"),
+    ({"trials": 0}, "trials: must be a positive integer, not 0"),
     ({"until": "done"}, "there is no way to end named done: choose one of converged"),
-    ({"timeout": -1}, "timeout: -1 is not a number above 0"),
-    ({"seed": "x"}, "seed: x is not a whole number"),
+    ({"timeout": -1}, "timeout: must be a positive number, not -1"),
+    ({"seed": "x"}, "seed: must be an integer, not x"),
     ({"objective": "size"}, "there is no objective named size: choose one of time_s, "),
     (
         {"objective": "time_s,code_bytes", "until": "converged"},
-        "until and shapes look at the time alone: leave them out, or objective",
+        "until and shapes minimise the time alone: leave out them or objective",
     ),
     (
         {"objective": "time_s,code_bytes", "sampler": "tpe"},
-        "the sampler tpe looks at the time alone: with several objectives choose one of ",
+        "the sampler tpe minimises the time alone: for several objectives choose one of ",
     ),
-    ({"jobs": 0}, "jobs: 0 is not a whole number above 0"),
+    ({"jobs": 0}, "jobs: must be a positive integer, not 0"),
     ({"ray_address": "here"}, "ray_address: here is not HOST:PORT"),
 ]
 
