@@ -60,11 +60,7 @@ class Budget:
     until_converged: bool = False
 
     def end_of(self, space_size: int) -> EndReason:
-        """Why the run ends once the number of trials is reached.
-
-        Args:
-            space_size: how many configurations are valid.
-        """
+        """Why the run ends at the number of trials; `space_size` counts valid configurations."""
         return "exhausted" if space_size <= self.trials else "trials"
 
 

@@ -103,7 +103,7 @@ def test_device_names_become_file_names() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
-        ('{"any": {"BLOCK_SIZE_M": 16},\n "tiny": {"BLOCK_SIZE_M": 16}}', 2, "tiny is no range"),
+        ('{"any": {"BLOCK_SIZE_M": 16},\n "tiny": {"BLOCK_SIZE_M": 16}}', 2, "tiny is not a range"),
         ('{"any": 16}', 1, "16 is no configuration"),
         ('{"any": {"BLOCK_SIZE_M":\n [16]}}', 2, "BLOCK_SIZE_M is a list"),
         ('{"any": {"A": 1},\n\n "any": {"A": 2}}', 3, "any is given twice"),
