@@ -71,7 +71,7 @@ def _tune_asked(arguments: argparse.Namespace) -> bool:
 
 def _tune_missing(arguments: argparse.Namespace) -> bool:
     """Tune the shapes that ran untuned; return whether none is left."""
-    from engine.winners.missing import Missing, work_off
+    from engine.winners.missing import Missing, tune_missing
 
     given = (arguments.kernel, arguments.shape, arguments.dtype, arguments.study)
     if any(given) or arguments.together:
@@ -94,7 +94,7 @@ def _tune_missing(arguments: argparse.Namespace) -> bool:
             return None
         return result.summary.winner is not None
 
-    return work_off(tune_one)
+    return tune_missing(tune_one)
 
 
 def _requests(arguments: argparse.Namespace) -> list[TuningRequest]:
