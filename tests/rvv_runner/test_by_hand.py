@@ -229,7 +229,7 @@ def at_home(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_folder_with_something_in_it_is_not_built_into(at_home: None) -> None:
-    with pytest.raises(UserError, match=r"^a tree is there already: give --out a new folder$"):
+    with pytest.raises(UserError, match=r"^a tree already exists: give --out a new folder$"):
         build.main(["vector_add", "--out", "a tree", "--storage", "study.journal"])
 
 
