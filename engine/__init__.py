@@ -1,4 +1,4 @@
-"""Tunes Triton kernels: proposes configurations, builds them, measures them, learns; and serves."""
+"""Tunes Triton kernels (propose, build, measure, learn) and looks up stored winners."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ check_kernels(Path(__file__).resolve().parents[1])
 
 
 def __getattr__(name: str) -> object:
-    # Triton and Optuna take seconds to import: the commands' --help does not wait for them.
+    # Triton and Optuna take seconds to import: --help does not wait for them.
     if name == "tune":
         import importlib
 

@@ -1,4 +1,4 @@
-"""Every command in one: python -m engine, or rvv-tune."""
+"""All commands under one name: python -m engine, or rvv-tune."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Command:
     Args:
         module: has `main`, a function from the arguments to the exit status.
         summary: one line.
-        words: what `main` takes before the arguments.
+        words: passed to `main` before the arguments.
     """
 
     module: str
@@ -47,10 +47,10 @@ COMMANDS = {
     "tune-list": Command("engine.tune_list", "tune a list of shapes from a YAML file"),
     "tune-all": Command("engine.tune_all", "tune every kernel at its default shape"),
     "find": Command("engine.find", "look up the stored winner for a shape"),
-    "check-key": Command("engine.check_key", "check what the power-of-two key costs"),
+    "check-key": Command("engine.check_key", "measure the cost of the power-of-two key"),
     "export": Command("engine.export", "write studies as CSV"),
-    "build": Command("engine.build", "build configurations for a board reached by hand"),
-    "collect": Command("engine.collect", "take back results measured by hand"),
+    "build": Command("engine.build", "build configurations to measure by hand"),
+    "collect": Command("engine.collect", "add results measured by hand to their study"),
     "new": Command("engine.new", "write the file of a new kernel"),
     "boards": Command("rvv_runner.__main__", "check or trust a board over SSH"),
     "compile": Command("triton_rvv.__main__", "compile a kernel to IR and assembly", ("compile",)),
@@ -68,7 +68,7 @@ def start() -> NoReturn:
 
 
 def main(argv: Sequence[str] | None) -> int:
-    """Run a command, or list them all; the exit status.
+    """Run a command, or list all commands; return the exit status.
 
     Raises:
         CommandError: for a mistake in the arguments, or what the command raises.
@@ -105,7 +105,7 @@ def _parser() -> ArgumentParser:
         metavar="COMMAND",
         nargs="?",
         type=one_of("command", _names),
-        help="one of these; COMMAND --help says what it takes",
+        help="one of these; see COMMAND --help",
     )
     completes(command, _names)
     return parser

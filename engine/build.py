@@ -1,4 +1,4 @@
-"""Build for a board that is reached by hand: python -m engine.build KERNEL --out DIR ..."""
+"""Build configurations to measure by hand: python -m engine.build KERNEL --out DIR ..."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _DESCRIPTION = (
     "Builds configurations into a folder that runs on a board without this program installed."
 )
 _EPILOG = (
-    "See docs/by_hand.md. Exit status: 0 if a configuration was built, 1 if none could be, 2 for a "
+    "See docs/by_hand.md. Exit status: 0 if a configuration was built, 1 if none was, 2 for a "
     "mistake in the command."
 )
 _DEFAULT_BOARD = "x60"
 
 
 def main(argv: Sequence[str] | None) -> int:
-    """Run the command; the exit status.
+    """Run the command and return the exit status.
 
     Raises:
         UserError, BoardError: for a mistake in the arguments.
@@ -78,7 +78,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "--proposals",
         metavar="N",
         type=positive_integer,
-        help="only the next N that the study would try (default: every valid configuration)",
+        help="build only the study's next N proposals (default: every valid configuration)",
     )
     sampler = add(
         "--sampler",
@@ -101,7 +101,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _build(arguments: argparse.Namespace) -> bool:
-    """Write the folder; whether there is an executable in it."""
+    """Write the folder; return whether it holds an executable."""
     # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
     from engine.by_hand.study_file import write_study_file
     from engine.by_hand.tree import Tree
@@ -124,7 +124,7 @@ def _build(arguments: argparse.Namespace) -> bool:
 def _open_study(
     arguments: argparse.Namespace, problem: Problem, info: BoardInfo
 ) -> tuple[Search, StudyFile, BuildRequest]:
-    """The study that the folder is for, how to find it again, and what builders have to know."""
+    """The folder's study, what finds it again, and what the builders need."""
     from engine.by_hand.study_file import StudyFile
     from engine.run.tuning import identity_of
     from engine.search import Search
@@ -134,7 +134,7 @@ def _open_study(
     from engine.workers.kernel_builder import BuildRequest
 
     space = problem.space(info)
-    # The folder may be collected from elsewhere.
+    # engine.collect may run in another working directory.
     named = arguments.storage
     storage = named if is_url(named) else str(Path(named).resolve())
     identity = identity_of(problem, info, arguments.sampler)
@@ -159,7 +159,7 @@ def _open_study(
 def _next(search: Search, proposals: int | None) -> list[Config]:
     """The configurations to build: the study's next proposals, or all that it has not tried.
 
-    Proposals are given back at once: whoever tunes meanwhile may try them as well.
+    Proposals are given back to the study at once, so another process may try them too.
     """
     if proposals is None:
         tried = {trial.config for trial in search.trials()}
@@ -173,7 +173,7 @@ def _next(search: Search, proposals: int | None) -> list[Config]:
 
 
 def _fill(tree: Tree, configs: Sequence[Config], request: BuildRequest, jobs: int) -> int:
-    """Build into the folder; how many builds went well."""
+    """Build into the folder; return how many builds succeeded."""
     import functools
 
     from engine.workers.artifacts import BuildFailure

@@ -1,4 +1,4 @@
-"""Check what the power-of-two key costs: python -m engine.check_key KERNEL --shape M=24,... ..."""
+"""Measure the cost of the power-of-two key: python -m engine.check_key KERNEL --shape M=24,..."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ __all__ = ["main"]
 
 _PROG = "engine.check_key"
 _DESCRIPTION = (
-    "Measures what the power-of-two key costs: tunes each shape, tunes its sizes rounded up to "
-    "powers of two, and runs that winner at the shape itself."
+    "Measures the cost of the power-of-two key: tunes each shape, tunes its sizes rounded up to "
+    "powers of two, and measures that winner at the shape itself."
 )
 _EPILOG = (
     "engine.lookup reads the result from the studies. Exit status: 0 if no shape costs more than "
@@ -43,7 +43,7 @@ _EPILOG = (
 
 
 def main(argv: Sequence[str] | None) -> int:
-    """Run the command; the exit status.
+    """Run the command and return the exit status.
 
     Raises:
         UserError, BoardError: for a mistake in the arguments or a board that cannot be used.
@@ -73,7 +73,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         metavar="PERCENT",
         type=percentage,
         default="5",
-        help="the most that the key may cost (default: %(default)s)",
+        help="highest acceptable cost of the key (default: %(default)s)",
     )
     add_storage_argument(parser)
     add_work_arguments(parser)
@@ -81,7 +81,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _check(arguments: argparse.Namespace) -> tuple[list[KeyCost], bool]:
-    """What the key costs at each shape, and whether it is known for all of them."""
+    """The key's cost at each shape, and whether it is known for every shape."""
     # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
     from engine.jobs.shapes import tune_each
     from engine.winners.lookup import wanted, winners_for
@@ -91,7 +91,7 @@ def _check(arguments: argparse.Namespace) -> tuple[list[KeyCost], bool]:
     problems = _problems(arguments)
     keys = {_key(problem).name: _key(problem) for problem in problems}
     with ray_session(arguments.jobs, arguments.ray_address):
-        # The keys first, so that each shape warm-starts from its key.
+        # Keys come first, so that each shape warm-starts from its key.
         requests = [request_for(problem, arguments) for problem in (*keys.values(), *problems)]
         results = {result.problem.name: result for result in tune_each(requests)}
         for problem in problems:
@@ -109,7 +109,11 @@ def _check(arguments: argparse.Namespace) -> tuple[list[KeyCost], bool]:
 
 
 def _problems(arguments: argparse.Namespace) -> list[Problem]:
-    """The problem of each shape, none of which is its own key."""
+    """The problem of each shape.
+
+    Raises:
+        UserError: without a shape, for a shape that is its own key, and for too few trials.
+    """
     from engine.winners.stored import FEWEST_TRIALS
     from foundation.shapes import shape_text
     from kernels.registry import load_kernel, make_problem
@@ -118,7 +122,7 @@ def _problems(arguments: argparse.Namespace) -> list[Problem]:
         raise UserError("nothing to check: give --shape, once for each shape")
     if arguments.trials is not None and arguments.trials < FEWEST_TRIALS:
         raise UserError(
-            f"--trials {arguments.trials} says too little about what is best: "
+            f"--trials {arguments.trials} is too few to judge the key: "
             f"give at least {FEWEST_TRIALS}"
         )
     spec = load_kernel(arguments.kernel)
@@ -127,7 +131,7 @@ def _problems(arguments: argparse.Namespace) -> list[Problem]:
         if _key(problem) == problem:
             raise UserError(
                 f"the sizes {shape_text(problem.shape)} are powers of two: "
-                "give a shape that has to be rounded up"
+                "give a shape with at least one other size"
             )
     return problems
 
@@ -143,7 +147,7 @@ def _key(problem: Problem) -> Problem:
 def _measure_winner_of(
     at_key: TuningResult, here: TuningResult, arguments: argparse.Namespace
 ) -> None:
-    """Measure the winner of one study in another, unless that has been done."""
+    """Measure the winner of one study in another, unless it has an outcome there."""
     from engine.jobs.config_checks import add_to_study
 
     winner = at_key.summary.winner

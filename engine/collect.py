@@ -1,4 +1,4 @@
-"""Take results back that were measured by hand: python -m engine.collect DIR."""
+"""Add results measured by hand to their study: python -m engine.collect DIR."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ __all__ = ["main"]
 
 _PROG = "engine.collect"
 _DESCRIPTION = "Adds the measurements of run_perf.py on a board to the study."
-_EPILOG = "Exit status: 0 with results, 1 without any, 2 for a mistake."
+_EPILOG = "Exit status: 0 if there were results, 1 if there were none, 2 for a mistake."
 
 
 def main(argv: Sequence[str] | None) -> int:
-    """Run the command; the exit status.
+    """Run the command and return the exit status.
 
     Raises:
-        UserError, BoardError: for a folder that cannot be taken back.
+        UserError, BoardError: for a folder that cannot be collected.
     """
     return EXIT_FOUND if _collect(_parse(argv)) else EXIT_NOTHING_VALID
 
@@ -50,7 +50,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _collect(arguments: argparse.Namespace) -> bool:
-    """Store the rows in the study; whether there were any to be taken."""
+    """Store the rows in the study; return whether there were any."""
     from engine.by_hand.perf_table import read_rows
     from engine.results.units import time_text
 
@@ -65,20 +65,20 @@ def _collect(arguments: argparse.Namespace) -> bool:
         rows = read_rows(run / configs["perf_files"]["stat"])
     except ValueError as error:
         raise UserError(f"{error}: copy the folder perf from the board again") from error
-    what: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
     for row in rows:
         variant = variants.get((row["ELF Name"], row["ELF SHA256"]))
         if variant is None:
-            what["of executables that are not in this folder"] += 1
+            outcomes["ignored: the executable is not in this folder"] += 1
             continue
         config = {name: variant[name] for name in configs["parameters"]}
-        what[_take(search, config, row, board)] += 1
-    for outcome, count in what.items():
+        outcomes[_take(search, config, row, board)] += 1
+    for outcome, count in outcomes.items():
         print(f"{count} {outcome}")
     best = search.best()
     if best is not None:
         print(f"best of the study: {time_text(best[1])}: {best[0]}")
-    return bool(what)
+    return bool(outcomes)
 
 
 def _open_search(folder: Path) -> tuple[Search, str]:
@@ -96,8 +96,8 @@ def _open_search(folder: Path) -> tuple[Search, str]:
     identity = identity_of(problem, info, kept.sampler)
     if dict(identity.made_with) != dict(kept.made_with):
         raise UserError(
-            f"the executables in {folder} were made with another compiler, kernel or kind of "
-            "board than there is now, so their times cannot be compared: build the folder anew"
+            f"the executables in {folder} were made with another compiler, kernel source or board "
+            "model than today's, so their times cannot be compared: build the folder again"
         )
     space = problem.space(info)
     stored = open_study(kept.storage, identity, space, kept.study)
@@ -105,25 +105,25 @@ def _open_search(folder: Path) -> tuple[Search, str]:
 
 
 def _take(search: Search, config: Mapping[str, object], row: Mapping[str, str], board: str) -> str:
-    """Tell the study of a row; what became of it, in words."""
+    """Tell the study about a row; return what was done with it, in words."""
     status = row["Status"]
     times_s = [float(time_s) for time_s in row["Kernel Times (s)"].split()]
     checked = row["Valid Output"] == "YES" and all(0 < time_s < math.inf for time_s in times_s)
     if status not in OUTCOMES or (status == "correct" and not (times_s and checked)):
-        return f"not taken, since the board was at fault or the output not checked ({status})"
+        return f"ignored: the board was at fault or the output was not checked ({status})"
     if not search.take(config):
-        return "that the study knows already"
+        return "already in the study"
     search.tell(
         config,
         float(row["Kernel Time (s)"]) if status == "correct" else None,
         status=cast("Status", status),
         attributes=_attributes(row, times_s, board),
     )
-    return f"taken: {status}"
+    return f"added: {status}"
 
 
 def _attributes(row: Mapping[str, str], times_s: Sequence[float], board: str) -> dict[str, object]:
-    """What is stored with a trial besides its time; a counter that is empty is absent."""
+    """What is stored with a trial besides its time; an empty counter is absent."""
     from engine.by_hand.perf_table import COUNTED, RECORDED
 
     attributes: dict[str, object] = {

@@ -27,7 +27,7 @@ _EPILOG = "Exit status: 0 if a table was written, 1 if there was nothing to writ
 
 
 def main(argv: Sequence[str] | None) -> int:
-    """Run the command; the exit status.
+    """Run the command and return the exit status.
 
     Raises:
         UserError: for a mistake in the arguments or an unreadable storage.

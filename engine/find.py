@@ -1,4 +1,4 @@
-"""Look a stored winner up: python -m engine.find KERNEL [--shape M=256,...] [--device NAME]"""
+"""Look up a stored winner: python -m engine.find KERNEL [--shape M=256,...] [--device NAME]"""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _PROG = "engine.find"
-_DESCRIPTION = "Prints which stored winner serves a shape, why, and how far away it was tuned."
-_EPILOG = "Exit status: 0 with a winner, 1 without any, 2 for a mistake in the command."
+_DESCRIPTION = "Prints the stored winner for a shape, why it serves, and how far away it was tuned."
+_EPILOG = "Exit status: 0 if there is a winner, 1 if not, 2 for a mistake in the command."
 
 
 def main(argv: Sequence[str] | None) -> int:
-    """Run the command; the exit status.
+    """Run the command and return the exit status.
 
     Raises:
         UserError, BoardError: for a mistake in the arguments or an unreadable storage.
@@ -64,7 +64,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         metavar="PERCENT",
         type=percentage,
         default="5",
-        help="use the power-of-two key only if it costs no more than this (default: %(default)s)",
+        help="use the power-of-two key only if it costs at most this (default: %(default)s)",
     )
     return parser.parse(argv)
 
@@ -81,7 +81,7 @@ def _record(found: Found) -> dict[str, object]:
         "shape": dict(found.wanted.shape),
         "tuned_shape": dict(winner.shape),
         "distance_doublings": found.distance,
-        "made_with_another": list(found.differs),
+        "differs": list(found.differs),
         "key_rejected": found.key_rejected or None,
         "key_costs": [
             {

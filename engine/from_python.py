@@ -1,4 +1,4 @@
-"""Tuning from Python, `engine.tune("matmul", shape={"M": 256})`, with the command's arguments."""
+"""Tune from Python with the command's arguments: `engine.tune("matmul", shape={"M": 256})`."""
 
 from __future__ import annotations
 
@@ -65,29 +65,29 @@ def tune(
 ) -> ShownResult:
     """Tune a kernel, or resume its study, as `python -m engine.tune` does.
 
-    Ctrl-C ends the run early, with the best known so far.
+    Ctrl-C ends the run early and returns the best so far.
 
     Args:
         kernel: a registered name, or the path of a Python file.
         shape: sizes by name; those left out keep the kernel's default.
-        shapes: several, in place of `shape`: one study, for the configuration with the lowest
-            geometric-mean time over all of them.
-        dtype: element type, None for the kernel's first.
-        device: the board, or several of one kind with commas between them.
+        shapes: in place of `shape`: one study of several shapes, for the configuration with the
+            lowest geometric-mean time over all of them.
+        dtype: element type; None for the kernel's first.
+        device: the board, or several of one kind, separated by commas.
         sampler: how configurations are proposed.
-        trials: configurations to try in the study, earlier runs included; None for 50, and with
+        trials: configurations to try in the study, earlier runs included; None for 50, or with
             `until` for every valid one.
         until: "converged" stops when the surrogate predicts no further improvement.
-        timeout: start no new trials after so many seconds.
+        timeout: start no new trials after this many seconds.
         seed: of the sampler.
         storage: a journal file or an Optuna storage URL.
-        study: its name, None for one made from the problem.
-        objective: what to minimise: the time, or "time_s,code_bytes", time and code size.
-        no_history: begin a study without what earlier ones of the kernel measured.
-        jobs: builds at once, None for one per core.
+        study: its name; None for one made from the problem.
+        objective: what to minimise: "time_s", or "time_s,code_bytes" for time and code size.
+        no_history: start a new study without a warm start.
+        jobs: parallel builds; None for one per core.
         ray_address: HOST:PORT of a Ray cluster to build on.
-        progress: called with each event of `engine.run.events`; None for a live line where stderr
-            is a terminal, and nothing elsewhere.
+        progress: called with each event of `engine.run.events`. None shows a live line if stderr
+            is a terminal, and nothing otherwise.
 
     Raises:
         UserError: for a mistake in the arguments, in one sentence.
@@ -120,10 +120,10 @@ def tune(
 
 
 class CallableModule(ModuleType):
-    """What makes `engine.tune` both the module behind `python -m engine.tune` and a function.
+    """Makes `engine.tune` both the module of `python -m engine.tune` and a function.
 
-    Importing a submodule makes it the package's attribute, so a function of that name would be
-    hidden by the first `import engine.tune`; the module itself stays, however it is imported.
+    Importing a submodule sets it as the package's attribute, so the first `import engine.tune`
+    would hide a function of that name. A callable module works however it is imported.
     """
 
     def __call__(self, kernel: str | Path, **arguments: Any) -> ShownResult:
@@ -131,7 +131,7 @@ class CallableModule(ModuleType):
         return tune(kernel, **arguments)
 
     @property
-    def __signature__(self) -> inspect.Signature:  # notebooks complete the arguments by it
+    def __signature__(self) -> inspect.Signature:  # notebooks complete arguments from it
         return inspect.signature(tune)
 
     def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
@@ -146,13 +146,15 @@ def _shapes(
     if shape is not None:
         raise UserError("shape and shapes are both given: leave one of them out")
     if not shapes:
-        raise UserError("shapes is empty: give one shape at least, such as {'M': 256}")
+        raise UserError("shapes is empty: give at least one shape, such as {'M': 256}")
     return tuple(_shape(sizes) for sizes in shapes)
 
 
 def _shape(sizes: Mapping[str, int]) -> Shape:
     if not isinstance(sizes, Mapping):
-        raise UserError(f"the shape {sizes!r} is no mapping: write it like {{'M': 256, 'N': 512}}")
+        raise UserError(
+            f"the shape {sizes!r} is not a mapping: write it like {{'M': 256, 'N': 512}}"
+        )
     text = ",".join(f"{name}={size}" for name, size in sizes.items())
     return _checked("shape", shape_type, text) if text else {}
 
@@ -160,7 +162,7 @@ def _shape(sizes: Mapping[str, int]) -> Shape:
 def _devices(device: str) -> Sequence[str]:
     try:
         names = device_names(device)
-    except BoardError as error:  # a name that means nothing
+    except BoardError as error:  # an unknown name
         raise UserError(str(error)) from None
     kinds = boards_by_kind(names) if len(names) > 1 else {}
     if len(kinds) > 1:
@@ -186,14 +188,14 @@ def _work(jobs: int | None, ray_address: str | None) -> WorkOptions:
 
 
 def _check_objectives(request: TuningRequest) -> None:
-    """Refuse several objectives together with what looks at the time alone."""
+    """Refuse several objectives together with options that minimise the time alone."""
     if len(request.study.objectives) == 1:
         return
     from engine.search.samplers.registry import sampler_named
 
     sampler_named(request.search.sampler, len(request.study.objectives))
     if request.search.until_converged or len(request.shapes) > 1:
-        raise UserError("until and shapes look at the time alone: leave them out, or objective")
+        raise UserError("until and shapes minimise the time alone: leave out them or objective")
 
 
 def _optional(name: str, parse: Callable[[str], _T], value: object) -> _T | None:
@@ -201,7 +203,7 @@ def _optional(name: str, parse: Callable[[str], _T], value: object) -> _T | None
 
 
 def _checked(name: str, parse: Callable[[str], _T], value: object) -> _T:
-    """What the command makes of the value, so that both refuse the same."""
+    """Parse the value as the command does, so that both refuse the same values."""
     try:
         return parse(str(value))
     except argparse.ArgumentTypeError as error:

@@ -37,14 +37,14 @@ __all__ = ["main"]
 _PROG = "engine.gemm"
 _DESCRIPTION = "Tunes matrix products C = A @ B: finds the fastest configuration for each size."
 _EPILOG = (
-    "See docs/jobs.md. Exit status: 0 if every size has a winner or passed the check, 1 if one "
-    "does not, 2 for a mistake in the command or a file."
+    "See docs/jobs.md. Exit status: 0 if every size has a winner or passed the check, 1 if any "
+    "did not, 2 for a mistake in the command or a file."
 )
 _RESULTS = Path("tuning_results.yaml")
 
 
 def main(argv: Sequence[str] | None) -> int:
-    """Run the command; the exit status.
+    """Run the command and return the exit status.
 
     Raises:
         UserError, BoardError: for a mistake in the arguments or a file, or an unusable board.
@@ -69,9 +69,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     if arguments.gemm_size_file is None and None in sizes:
         raise UserError("the sizes are missing: give -m, -n and -k, or --gemm_size_file")
     if arguments.gemm_size_file is not None and any(sizes):
-        raise UserError("--gemm_size_file says the sizes: leave -m, -n and -k out")
+        raise UserError("--gemm_size_file gives the sizes: leave out -m, -n and -k")
     if arguments.compare_wo_tuning and arguments.gemm_size_file is None:
-        raise UserError("--compare_wo_tuning checks a file of results: give it as --gemm_size_file")
+        raise UserError("--compare_wo_tuning checks a results file: give it as --gemm_size_file")
     return arguments
 
 
@@ -116,7 +116,7 @@ def _add_file_arguments(parser: ArgumentParser) -> None:
 
 
 def _tune(arguments: argparse.Namespace) -> bool:
-    """Tune each size and write the results; whether each has a winner."""
+    """Tune each size and write the results; return whether each has a winner."""
     # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
     from engine.jobs.gemm_files import result_record, write_results
     from engine.jobs.shapes import tune_each
@@ -139,7 +139,7 @@ def _tune(arguments: argparse.Namespace) -> bool:
 
 
 def _requests(arguments: argparse.Namespace) -> list[TuningRequest]:
-    """A request for each size, all of which are known to be sound."""
+    """A request for each size; all sizes are checked before the first is tuned."""
     from engine.jobs.gemm_files import gemm_problem
 
     if arguments.gemm_size_file is None:
@@ -157,7 +157,7 @@ def _entries(arguments: argparse.Namespace) -> list[GemmEntry]:
 
 
 def _line(record: dict[str, object], result: TuningResult) -> str:
-    """One size's result for people."""
+    """One size's result as a readable line."""
     from engine.results.units import time_text
 
     winner = result.summary.winner
@@ -184,7 +184,7 @@ def _size_text(result: TuningResult) -> str:
 
 
 def _check_results(arguments: argparse.Namespace) -> bool:
-    """Run each result's configuration once and compare it with the reference; whether all pass."""
+    """Run each result's configuration once against the reference; return whether all pass."""
     from engine.jobs.config_checks import check_configs
 
     entries = _entries(arguments)

@@ -30,7 +30,7 @@ _LIMIT_S = 600.0
 
 
 def main(argv: Sequence[str] | None) -> int:
-    """Run the command; the exit status.
+    """Run the command and return the exit status.
 
     Raises:
         UserError, BoardError: for a mistake in the arguments or a board that cannot be used.
@@ -125,7 +125,7 @@ def _readable(value: object) -> str:
 
 
 def _plain(value: object) -> str:
-    """Whole numbers without a point: counters are floats, as some are estimates."""
+    """Whole numbers without a decimal point; counters are floats, since some are estimates."""
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 

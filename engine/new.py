@@ -73,10 +73,10 @@ def reference(a_ptr, x_ptr):
 
 
 def main(argv: Sequence[str] | None) -> int:
-    """Run the command; the exit status.
+    """Run the command and return the exit status.
 
     Raises:
-        UserError: for a name that is no identifier, and a file that is there already.
+        UserError: for a name that is not an identifier, and a file that already exists.
     """
     name = _parse(argv).name
     path = Path(f"{name}.py")
@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None) -> int:
         with path.open("x") as file:
             file.write(_SKELETON.replace("NAME", name))
     except FileExistsError:
-        raise UserError(f"{path} is there already: give another name") from None
+        raise UserError(f"{path} already exists: give another name") from None
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}") from None
     print(f"{path} is ready; tune it with: python -m engine.tune {path}")
@@ -104,7 +104,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _identifier(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z_]\w*", text, re.ASCII) or keyword.iskeyword(text):
-        raise argparse.ArgumentTypeError(f"{text} is no name of a Python function")
+        raise argparse.ArgumentTypeError(f"{text} is not a valid name for a Python function")
     return text
 
 

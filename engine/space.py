@@ -28,14 +28,14 @@ _PROG = "engine.space"
 _DESCRIPTION = (
     "Prints how large a kernel's search space is and how many combinations each rule prunes."
 )
-_EPILOG = "Exit status: 0 with a valid configuration, 1 without any, 2 for a mistake."
+_EPILOG = "Exit status: 0 if a configuration is valid, 1 if none is, 2 for a mistake."
 
 
 def main(argv: Sequence[str] | None) -> int:
-    """Run the command; the exit status.
+    """Run the command and return the exit status.
 
     Raises:
-        UserError, BoardError: for a mistake in the arguments or a board that cannot be asked.
+        UserError, BoardError: for a mistake in the arguments or a board that cannot be used.
     """
     arguments = _parse(argv)
     record = _record(arguments)
@@ -108,7 +108,7 @@ def _samples(space: SearchSpace, census: Census, arguments: argparse.Namespace) 
 
 
 def _lines(record: Mapping[str, Any]) -> list[str]:
-    """A line for each thing, of key=value fields with tabs between."""
+    """One line per item: key=value fields separated by tabs."""
     exact = "yes" if record["exact"] else "no"
     lines = [f"combinations={record['combinations']}\tvalid={record['valid']}\texact={exact}"]
     lines += [
@@ -118,11 +118,11 @@ def _lines(record: Mapping[str, Any]) -> list[str]:
     if record["default"] is not None:
         lines.append(f"default={Config(record['default'])}")
     lines += [
-        f"rule={rule['rule']}\tremoved={rule['count']}\treason={rule['reason']}"
+        f"rule={rule['rule']}\tpruned={rule['count']}\treason={rule['reason']}"
         for rule in record["rules"]
     ]
     lines += [
-        f"soft_rule={rule['rule']}\tdoubts={rule['count']}\treason={rule['reason']}"
+        f"soft_rule={rule['rule']}\tviolations={rule['count']}\treason={rule['reason']}"
         for rule in record["soft_rules"]
     ]
     lines += [f"note={note}" for note in record["notes"]]

@@ -43,12 +43,12 @@ _PROG = "engine.tune"
 _DESCRIPTION = "Finds the fastest configuration of a kernel on a board."
 _EPILOG = (
     "Run the same command again to resume the study, up to the number of trials. Exit status: 0 "
-    "with a winner, 1 if no configuration was valid, 2 for a mistake in the command."
+    "if there is a winner, 1 if no configuration was valid, 2 for a mistake in the command."
 )
 
 
 def main(argv: Sequence[str] | None) -> int:
-    """Run the command; the exit status.
+    """Run the command and return the exit status.
 
     Raises:
         UserError, BoardError: for a mistake in the arguments or a board that cannot be used.
@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None) -> int:
 
 
 def _tune_asked(arguments: argparse.Namespace) -> bool:
-    """Tune what the arguments ask for; whether everything has a winner."""
+    """Run the studies that the arguments ask for; return whether each has a winner."""
     if arguments.missing:
         return _tune_missing(arguments)
     if arguments.kernel is None:
@@ -70,13 +70,14 @@ def _tune_asked(arguments: argparse.Namespace) -> bool:
 
 
 def _tune_missing(arguments: argparse.Namespace) -> bool:
-    """Tune what ran untuned; whether nothing is left of that."""
-    from engine.winners.missing import Missing, work_off
+    """Tune the shapes that ran untuned; return whether none is left."""
+    from engine.winners.missing import Missing, tune_missing
 
     given = (arguments.kernel, arguments.shape, arguments.dtype, arguments.study)
     if any(given) or arguments.together:
         raise UserError(
-            "--missing says what is tuned: leave KERNEL, --shape, --together, --dtype, --study out"
+            "--missing selects what to tune: leave out KERNEL, --shape, --together, --dtype and "
+            "--study"
         )
     request = _request(arguments)
 
@@ -93,7 +94,7 @@ def _tune_missing(arguments: argparse.Namespace) -> bool:
             return None
         return result.summary.winner is not None
 
-    return work_off(tune_one)
+    return tune_missing(tune_one)
 
 
 def _requests(arguments: argparse.Namespace) -> list[TuningRequest]:
@@ -120,7 +121,7 @@ def _request(arguments: argparse.Namespace) -> TuningRequest:
 
 
 def _tune(requests: Sequence[TuningRequest], *, as_json: bool, as_list: bool) -> list[TuningResult]:
-    """Run each study and print what it found; `as_list` puts the JSON objects into one."""
+    """Run each study and print its result; `as_list` wraps the JSON objects in one."""
     from engine.results.progress import LOADING, progress_on
 
     stream = sys.stderr if as_json or sys.stdout.isatty() else sys.stdout
@@ -137,7 +138,7 @@ def _tune(requests: Sequence[TuningRequest], *, as_json: bool, as_list: bool) ->
         try:
             with progress_on(stream) as progress:
                 results.append(tune(request, [progress]))
-        except BoardError as error:  # of this kind; the others may do better
+        except BoardError as error:  # boards of another kind may still work
             failures.append(error)
             continue
         if not as_json:
@@ -156,7 +157,7 @@ def _shapes_of_studies(arguments: argparse.Namespace) -> list[tuple[Shape, ...]]
     """The shapes of each study.
 
     Raises:
-        UserError: for one shape where one study of several was asked for.
+        UserError: for --together with one shape.
     """
     shapes = arguments.shape or [{}]
     if not arguments.together:
@@ -170,7 +171,7 @@ def _objectives(arguments: argparse.Namespace) -> tuple[str, ...]:
     """The names of the objectives to minimise.
 
     Raises:
-        UserError: for several of them with what looks at the time alone.
+        UserError: for several of them with an option that minimises the time alone.
     """
     objectives: tuple[str, ...] = arguments.objective
     if len(objectives) == 1:
@@ -180,10 +181,10 @@ def _objectives(arguments: argparse.Namespace) -> tuple[str, ...]:
     sampler_named(arguments.sampler, len(objectives))
     if arguments.until:
         raise UserError(
-            f"--until {arguments.until} looks at the time alone: leave it out, or --objective"
+            f"--until {arguments.until} minimises the time alone: leave out --until or --objective"
         )
     if arguments.together:
-        raise UserError("--together looks at the time alone: leave it out, or --objective")
+        raise UserError("--together minimises the time alone: leave out --together or --objective")
     return objectives
 
 
@@ -191,13 +192,13 @@ def _groups(arguments: argparse.Namespace) -> list[Sequence[str]]:
     """The names of the boards of each study.
 
     Raises:
-        UserError: for boards of several kinds where one study was asked for.
+        UserError: for boards of several kinds without --mixed, and one name for several studies.
         BoardError: for boards that cannot be used.
     """
     if arguments.mixed and arguments.study is not None:
-        raise UserError("--mixed makes a study for each kind of board: leave --study out")
+        raise UserError("--mixed makes a study for each kind of board: leave out --study")
     if len(arguments.shape) > 1 and not arguments.together and arguments.study is not None:
-        raise UserError("there is a study for each --shape: leave --study out, or add --together")
+        raise UserError("there is a study for each --shape: leave out --study, or add --together")
     if len(arguments.device) == 1:
         return [arguments.device]
     kinds = boards_by_kind(arguments.device)
@@ -205,7 +206,7 @@ def _groups(arguments: argparse.Namespace) -> list[Sequence[str]]:
         listed = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items())
         raise UserError(
             f"the boards are of different kinds ({listed}), whose times cannot be compared: "
-            "name boards of one kind, or add --mixed for a result for each kind"
+            "name boards of one kind, or add --mixed for one result per kind"
         )
     return list(kinds.values())
 
@@ -217,7 +218,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--missing",
         action="store_true",
-        help="instead of a KERNEL, tune what ran untuned: the list in studies/missing.yaml",
+        help="instead of a KERNEL, tune the shapes that ran untuned: the list in "
+        "studies/missing.yaml",
     )
     parser.add_argument(
         "--mixed",
@@ -245,8 +247,8 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
         metavar="NAMES",
         type=objective_names,
         default=(TIME_S,),
-        help=f"what is minimised: {TIME_S} for the time alone, or {TIME_S},{CODE_BYTES} for the "
-        f"Pareto front of time and code size (default: {TIME_S})",
+        help=f"objectives to minimise: {TIME_S}, or {TIME_S},{CODE_BYTES} for the Pareto front of "
+        f"time and code size (default: {TIME_S})",
     )
     add(
         "--no-history",

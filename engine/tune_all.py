@@ -1,4 +1,4 @@
-"""Tune every kernel with its default shape: python -m engine.tune_all [KERNEL ...] [--trials 10]"""
+"""Tune every kernel at its default shape: python -m engine.tune_all [KERNEL ...] [--trials 10]"""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ __all__ = ["main"]
 _PROG = "engine.tune_all"
 _DESCRIPTION = "Tunes one kernel after another and prints a table of the speed-ups."
 _EPILOG = (
-    "Exit status: 0 if every kernel has a winner, 1 if one has none, 2 for a mistake in the "
+    "Exit status: 0 if every kernel has a winner, 1 if any has none, 2 for a mistake in the "
     "command."
 )
 
 
 def main(argv: Sequence[str] | None) -> int:
-    """Run the command; the exit status.
+    """Run the command and return the exit status.
 
     Raises:
         UserError, BoardError: for a mistake in the arguments or a board that cannot be used.
@@ -100,7 +100,7 @@ def _request(kernel: str, arguments: argparse.Namespace) -> TuningRequest:
 
 
 def _table(results: Sequence[TuningResult]) -> str:
-    """Markdown; a time is the median of its measurement, and an estimate is called one."""
+    """A Markdown table. Times are medians; estimates are labelled."""
     estimated = " (estimated)" if any(result.summary.estimated for result in results) else ""
     lines = [
         f"| kernel | type | shape | default{estimated} | best{estimated} | best configuration "

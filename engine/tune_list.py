@@ -38,14 +38,14 @@ __all__ = ["main"]
 _PROG = "engine.tune_list"
 _DESCRIPTION = "Tunes a list of matrix products and writes the winners to a file that kernels read."
 _EPILOG = (
-    "See docs/jobs.md. Exit status: 0 if every shape has a winner, 1 if one has none, 2 for "
+    "See docs/jobs.md. Exit status: 0 if every shape has a winner, 1 if any has none, 2 for "
     "a mistake in the command or the file."
 )
 _FOLDER = Path("studies", "configs")
 
 
 def main(argv: Sequence[str] | None) -> int:
-    """Run the command; the exit status.
+    """Run the command and return the exit status.
 
     Raises:
         UserError, BoardError: for a mistake in the arguments or the file, or an unusable board.
@@ -74,7 +74,11 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _tune_list(arguments: argparse.Namespace) -> bool:
-    """Tune every group and write its file, then the default; whether each shape has a winner."""
+    """Tune each group and write its file, then the default file.
+
+    Returns:
+        Whether each shape has a winner.
+    """
     # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
     from engine.jobs.shape_list import read_shape_list
     from engine.results.gemm_json import commonest, write_gemm_json
@@ -103,7 +107,7 @@ def _tune_list(arguments: argparse.Namespace) -> bool:
 def _tune_group(
     arguments: argparse.Namespace, job: ShapeList, group: ShapeGroup
 ) -> list[TuningResult]:
-    """What came of each batch size, up to one that the user stopped."""
+    """The result of each batch size; ends early if the user stops a run."""
     from engine.jobs.shapes import tune_each
 
     tag = group.tag(job.tag)
@@ -123,7 +127,7 @@ def _request(arguments: argparse.Namespace, job: ShapeList, problem: Problem) ->
 
 
 def _line(result: TuningResult) -> str:
-    """One batch size's result for people."""
+    """One batch size's result as a readable line."""
     from engine.results.units import time_text
 
     space = f"M={result.problem.shape['M']}: search space size {result.space_size}"
@@ -138,7 +142,7 @@ def _line(result: TuningResult) -> str:
 def _write_group(
     folder: Path, info: BoardInfo, tag: str, results: Sequence[TuningResult]
 ) -> list[Buckets]:
-    """Write the group's file and what it was made from; its contents, where there are any."""
+    """Write the group's file and its provenance; return its contents, none without a winner."""
     from engine.jobs.provenance import write_provenance
     from engine.results.gemm_json import buckets, write_gemm_json
 

@@ -1,1 +1,1 @@
-"""Arguments that several commands share, and what they stand for."""
+"""Arguments that several commands share, and the options that they set."""

@@ -1,4 +1,4 @@
-"""The arguments of a search, of its storage and of its builds, and the options they stand for."""
+"""The arguments of a search, its storage and its builds, and the options that they set."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ __all__ = [
     "work_options",
 ]
 
-# Those of engine.search.samplers.registry, which --help and completion do not wait for.
+# The names in engine.search.samplers.registry, repeated since --help must not import Optuna.
 SAMPLER_NAMES = ("auto", "gp", "tpe", "cmaes", "ga", "spread", "grid", "random")
 
 _OBJECTIVES = ((TIME_S,), (TIME_S, CODE_BYTES))
 
 
 def add_search_arguments(parser: ArgumentParser) -> None:
-    """The arguments that say how configurations are proposed, and how many."""
+    """Add the arguments for how configurations are proposed, and how many."""
     add = parser.add_argument
     sampler = add(
         "--sampler",
@@ -64,13 +64,13 @@ def add_search_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         type=positive_integer,
         help="configurations to try in the study, earlier runs included (default: "
-        f"{DEFAULT_TRIALS}; with --until converged every valid one)",
+        f"{DEFAULT_TRIALS}; with --until converged, every valid one)",
     )
     add(
         "--until",
         choices=("converged",),
         help="stop when the surrogate predicts no further improvement, unless --trials or "
-        "--timeout end the run first",
+        "--timeout ends the run first",
     )
     add(
         "--timeout",
@@ -88,7 +88,7 @@ def add_search_arguments(parser: ArgumentParser) -> None:
 
 
 def search_options(arguments: argparse.Namespace) -> SearchOptions:
-    """What the arguments of `add_search_arguments` stand for."""
+    """The options from the arguments of `add_search_arguments`."""
     return SearchOptions(
         sampler=arguments.sampler,
         trials=arguments.trials or (None if arguments.until else DEFAULT_TRIALS),
@@ -99,7 +99,7 @@ def search_options(arguments: argparse.Namespace) -> SearchOptions:
 
 
 def add_storage_argument(parser: ArgumentParser) -> None:
-    """The argument that says where studies are stored."""
+    """Add the argument for where studies are stored."""
     parser.add_argument(
         "--storage",
         metavar="URL",
@@ -109,18 +109,18 @@ def add_storage_argument(parser: ArgumentParser) -> None:
 
 
 def add_jobs_argument(parser: ArgumentParser) -> None:
-    """The argument that says how many configurations are built at once."""
+    """Add the argument for how many configurations are built in parallel."""
     parser.add_argument(
         "--jobs",
         metavar="N",
         type=positive_integer,
         default=cores(),
-        help="builds at once (default: one per core)",
+        help="parallel builds (default: one per core)",
     )
 
 
 def add_work_arguments(parser: ArgumentParser) -> None:
-    """The arguments that say where configurations are built, and how many at once."""
+    """Add the arguments for where configurations are built, and how many in parallel."""
     add_jobs_argument(parser)
     parser.add_argument(
         "--ray-address",
@@ -132,29 +132,29 @@ def add_work_arguments(parser: ArgumentParser) -> None:
 
 @contextlib.contextmanager
 def jobs_advice(arguments: argparse.Namespace) -> Iterator[None]:
-    """Within the block, workers that this machine is too busy for are an error that names --jobs.
+    """Within the block, if this machine is too busy to start workers, the error names --jobs.
 
     Args:
-        arguments: with those of `add_work_arguments`.
+        arguments: include those of `add_work_arguments`.
 
     Raises:
-        TooBusyError: in place of the block's.
+        TooBusyError: the block's, with the advice.
     """
     try:
         yield
     except TooBusyError as error:
         if arguments.jobs == 1:
             raise
-        raise TooBusyError(f"{error}, or give --jobs a smaller number") from error
+        raise TooBusyError(f"{error}, or give a smaller --jobs") from error
 
 
 def work_options(arguments: argparse.Namespace) -> WorkOptions:
-    """What the arguments of `add_work_arguments` stand for."""
+    """The options from the arguments of `add_work_arguments`."""
     return WorkOptions(jobs=arguments.jobs, ray_address=arguments.ray_address)
 
 
 def request_for(problem: Problem, arguments: argparse.Namespace) -> TuningRequest:
-    """A study of one problem with the options of the three groups above."""
+    """The request for a study of one problem, with the options of the three groups above."""
     return TuningRequest(
         kernel=problem.spec.load_name,
         shapes=(problem.shape,),
@@ -183,11 +183,11 @@ def sampler_name(text: str) -> str:
     """The name of a sampler, for argparse.
 
     Raises:
-        UserError: for a name that means nothing.
+        UserError: for an unknown name.
     """
     if text in SAMPLER_NAMES:
         return text
-    # Optuna takes a while to import: a known name does not wait for it.
+    # Optuna takes a while to import: known names do not wait for it.
     from engine.search.samplers.registry import sampler_named
 
     sampler_named(text)

@@ -29,7 +29,7 @@ __all__ = [
 def add_problem_arguments(
     parser: ArgumentParser, *, kernel_optional: bool = False, several_shapes: bool = False
 ) -> None:
-    """The arguments that say what is run, and how results are printed."""
+    """Add the arguments for what to run, and how to print results."""
     add_kernel_arguments(parser, optional=kernel_optional, several_shapes=several_shapes)
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object on stdout, and nothing else"
@@ -39,12 +39,11 @@ def add_problem_arguments(
 def add_kernel_arguments(
     parser: ArgumentParser, *, optional: bool = False, several_shapes: bool = False
 ) -> None:
-    """The arguments that say what is run.
+    """Add the arguments for what to run.
 
-    The kernel is None if it is optional and not given; the shape is a list where there may be
-    several.
+    The kernel is None if it is optional and not given; the shape is a list if there may be several.
     """
-    again = "; repeat it for further studies, each warm-started from the one before"
+    again = "; repeat it for more studies, each warm-started from the nearest one so far"
     kernel = parser.add_argument(
         "kernel",
         metavar="KERNEL",
@@ -69,7 +68,7 @@ def add_kernel_arguments(
 
 
 def add_device_argument(parser: ArgumentParser, *, several: bool = False) -> None:
-    """The argument that says where it is run; a tuple of names where there may be several."""
+    """Add the argument for where to run; a tuple of names if there may be several."""
     device = parser.add_argument(
         "--device",
         metavar="NAME,..." if several else "NAME",
@@ -77,7 +76,7 @@ def add_device_argument(parser: ArgumentParser, *, several: bool = False) -> Non
         default=DEFAULT_DEVICE,
         help=f"the board{'s' if several else ''}: one of {', '.join(board_names())}, "
         f"ssh://USER@HOST, or the path of a board file"
-        f"{'; several with commas between them' if several else ''} (default: %(default)s)",
+        f"{'; several are separated by commas' if several else ''} (default: %(default)s)",
     )
     completes(device, board_names)
 
@@ -90,7 +89,7 @@ def kernel_name(text: str) -> str:
 
 
 def shape_type(text: str) -> dict[str, int]:
-    """The sizes in "M=256,N=512", in the order of writing.
+    """The sizes in "M=256,N=512", in the order written.
 
     Raises:
         argparse.ArgumentTypeError: for anything else.
@@ -104,7 +103,7 @@ def shape_type(text: str) -> dict[str, int]:
 
 
 def config_type(text: str) -> dict[str, ParameterValue]:
-    """The values in "BLOCK_SIZE_M=16,USE_X=true", in the order of writing.
+    """The values in "BLOCK_SIZE_M=16,USE_X=true", in the order written.
 
     Raises:
         argparse.ArgumentTypeError: for text that is not a list of names and values.
@@ -113,11 +112,11 @@ def config_type(text: str) -> dict[str, ParameterValue]:
 
 
 def complete_config(given: Mapping[str, ParameterValue], default: Config, kernel: str) -> Config:
-    """`given` with the default's value for each parameter that it leaves out.
+    """`given`, with the default's value for each parameter that it leaves out.
 
     Raises:
-        UserError: for a parameter that the kernel does not have, or a value that is no size where
-            the default is one.
+        UserError: for a parameter that the kernel does not have, or a value that is not a positive
+            integer if the default is an integer.
     """
     for name, value in given.items():
         if not default:
@@ -133,17 +132,17 @@ def device_name(text: str) -> str:
     """The name of a device, for argparse.
 
     Raises:
-        BoardError: for one that means nothing.
+        BoardError: for an unknown name.
     """
     check_device_name(text)
     return text
 
 
 def device_names(text: str) -> tuple[str, ...]:
-    """The names of one or more devices with commas between them, for argparse.
+    """The names of one or more devices, separated by commas, for argparse.
 
     Raises:
-        BoardError: for one that means nothing.
+        BoardError: for an unknown name.
     """
     return tuple(device_name(name.strip()) for name in text.split(","))
 

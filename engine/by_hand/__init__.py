@@ -1,1 +1,1 @@
-"""Tuning by hand: a folder that is copied to a board, run there, and collected again."""
+"""Tuning by hand: a folder is copied to a board, run there, copied back and collected."""

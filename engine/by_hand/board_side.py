@@ -1,4 +1,4 @@
-"""What run_perf.py does on the board: each executable checked, timed and counted, a row each."""
+"""What run_perf.py does on the board: checks, times and counts each executable, one row each."""
 
 from __future__ import annotations
 
@@ -26,16 +26,19 @@ __all__ = ["run_all"]
 
 _EXIT_MISTAKE = 2
 _PERF_LIMIT_S = 20.0
-_ATTEMPTS = 3  # where the board was busy or throttled
+_ATTEMPTS = 3  # if the board was busy or throttled
 _PAUSE_S = 1.0
 _LEADER = "u_mode_cycle"  # what perf record can sample on a K1
 
 
 def run_all(root: Path) -> int:
-    """Measure every executable that has no row yet, or none but of status board; the exit status.
+    """Measure every executable without a row, or with rows of status "board" only.
 
     Args:
         root: the folder with configs.json.
+
+    Returns:
+        The exit status.
     """
     configs = json.loads((root / "configs.json").read_text(encoding="utf-8"))
     table = root / configs["perf_files"]["stat"]
@@ -49,7 +52,7 @@ def run_all(root: Path) -> int:
             print(f"run_perf.py: {problem}: copy the folder again")
             return _EXIT_MISTAKE
     if not variants:
-        print(f"every executable has its row: remove {table.relative_to(root)} to begin anew")
+        print(f"every executable has its row: remove {table.relative_to(root)} to measure again")
         return 0
     bench = _Bench(root, configs, _count_what_can_be(configs["events"]))
     for number, variant in enumerate(variants, start=1):
@@ -68,11 +71,11 @@ def _key(variant: Mapping[str, Any]) -> tuple[str, str]:
 def _problem(root: Path, variant: Mapping[str, Any]) -> str:
     """What is wrong with the files of a variant, or ""."""
     if not (root / variant["test_data_path"]).is_file():
-        return f"{variant['test_data_path']} is not there"
+        return f"{variant['test_data_path']} is missing"
     try:
         contents = (root / variant["elf_path"]).read_bytes()
     except OSError:
-        return f"{variant['elf_path']} is not there"
+        return f"{variant['elf_path']} is missing"
     if hashlib.sha256(contents).hexdigest() != variant["sha256"]:
         return f"{variant['elf_path']} is not what was built"
     (root / variant["elf_path"]).chmod(0o755)
@@ -80,7 +83,7 @@ def _problem(root: Path, variant: Mapping[str, Any]) -> str:
 
 
 def _count_what_can_be(events: Mapping[str, Any]) -> Counting:
-    """Probe each event once, and say once what will be missing."""
+    """Probe each event once, and print once which counters will be missing."""
 
     def count(asked: Sequence[str]) -> str:
         command = ["perf", "stat", "-x", ";", "-e", ",".join(asked), "--", "true"]
@@ -103,7 +106,7 @@ class _Bench:
 
     Args:
         root: the folder with configs.json.
-        configs: what is in that.
+        configs: its contents.
         counting: the events that the board can count.
     """
 
@@ -112,7 +115,7 @@ class _Bench:
     counting: Counting
 
     def measure(self, variant: Mapping[str, Any]) -> Mapping[str, str]:
-        """The row of a variant; what was taken while the board was busy is taken again."""
+        """The row of a variant; a time taken while the board was busy is taken again."""
         with board_lock(self.configs["lock"]):
             for attempt in range(1, _ATTEMPTS + 1):
                 with watched(self._core, self.configs["busy_cores"]) as state:
@@ -158,7 +161,7 @@ class _Bench:
             return Outcome(Ending(127, "", message), took_s=0.0)
 
     def _events(self, variant: Mapping[str, Any]) -> dict[str, float]:
-        """Events of one run of the grid: counted, and for the second cache sampled."""
+        """Events of one run of the grid: counted, or for the second-level cache sampled."""
         events: dict[str, float] = {}
         for group in self.counting.groups:
             counts = [self._counted(variant, group, repeats) for repeats in ("0", "1")]
@@ -174,7 +177,7 @@ class _Bench:
         return ending.stderr if ending.returncode == 0 else ""
 
     def _recorded(self, variant: Mapping[str, Any]) -> dict[str, float]:
-        """By symbol, since what surrounds the kernel uses the second cache as well."""
+        """Sampled by symbol, since code around the kernel uses the second-level cache too."""
         known = {
             name: event_argument(event)
             for name, event in self.configs["events"].items()
@@ -195,12 +198,12 @@ class _Bench:
             limit_s=self.configs["limit_s"],
             core=self._core,
         )
-        runs = 1 + int(self.configs["repeats"])  # the check runs the grid as well
+        runs = 1 + int(self.configs["repeats"])  # the check runs the grid too
         return {name: period / runs for name, period in periods.items()}
 
 
 def _judged(run: Ending, limit_s: float, repeats: int) -> dict[str, str]:
-    """The columns that say how a run went; a time only where the outputs were checked."""
+    """The columns for the outcome of a run; a time only if the outputs were correct."""
     verdict = judge(run, limit_s, repeats)
     launcher = verdict.launcher
     row = {

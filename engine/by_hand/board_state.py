@@ -1,4 +1,4 @@
-"""What a board reached by hand was like around a run, and whether its time can be believed."""
+"""The state of a board reached by hand around a run, and whether the run's time is reliable."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class State:
     """What `watched` found.
 
     Attributes:
-        doubt: why a time taken meanwhile is not to be believed, or "".
+        doubt: why a time taken in the block is not reliable, or "".
     """
 
     def __init__(self) -> None:
@@ -29,10 +29,10 @@ class State:
 
 @contextlib.contextmanager
 def watched(core: int, busy_cores: float) -> Iterator[State]:
-    """Note the board's state before the block and after it.
+    """Record the board's state before and after the block.
 
     Args:
-        core: the processor on which something is run.
+        core: the processor that the block's run uses.
         busy_cores: processors that other programs may use on average.
     """
     state = State()
@@ -45,7 +45,7 @@ def watched(core: int, busy_cores: float) -> Iterator[State]:
 
 
 def _facts(moment: str, core: int) -> dict[str, tuple[str, ...]]:
-    """Lines of the system's files, named as `doubt` takes them."""
+    """Lines of the system's files, with the names that `doubt` expects."""
     used = os.times()
     own_s = (used.user, used.system, used.children_user, used.children_system)
     facts = {

@@ -1,4 +1,4 @@
-"""Runs a program on a board reached by hand: alone, within limits, and leaving nothing behind."""
+"""Runs a program on a board reached by hand: alone, within limits, with no process left behind."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Outcome:
 
 @contextlib.contextmanager
 def board_lock(path: str) -> Iterator[None]:
-    """Keep every other tuner off the board; says so where it has to wait for one."""
+    """Keep every other tuner off the board; prints a line if it must wait for one."""
     mask = os.umask(0)
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CREAT, 0o666)
@@ -50,7 +50,7 @@ def board_lock(path: str) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print(f"waiting for whoever holds {path}", flush=True)
+            print(f"waiting for the tuner that holds {path}", flush=True)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
@@ -63,16 +63,16 @@ def run_alone(
     core: int | None = None,
     file_bytes: int = OUTPUT_LIMIT_BYTES,
 ) -> Outcome:
-    """Run a program with an empty environment and no input; everything of it ends with it.
+    """Run a program with a minimal environment and no input; its child processes end with it.
 
     Args:
         command: the program and its arguments.
         limit_s: seconds after which it is killed.
-        core: the processor to run on, None for any.
-        file_bytes: what it may write to a file, its output included.
+        core: the processor to run on; None for any.
+        file_bytes: the most it may write to a file, its output included.
 
     Raises:
-        OSError: where it cannot be started.
+        OSError: if it cannot be started.
     """
     mark = secrets.token_hex(8)
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", _MARK: mark}
@@ -121,7 +121,7 @@ def _contents(file: IO[bytes]) -> str:
 
 
 def _sweep(mark: str, leader: int) -> int:
-    """Kill what carries the mark until nothing does; how many there were besides the leader."""
+    """Kill all processes with the mark; return how many there were besides the leader."""
     first = _marked(mark)
     left = first
     for _ in range(_SWEEPS):
@@ -136,7 +136,7 @@ def _sweep(mark: str, leader: int) -> int:
 
 
 def _marked(mark: str) -> list[int]:
-    """Processes with the mark in their environment, which children inherit; the dead have none."""
+    """Processes with the mark in their environment, which children inherit; no dead ones."""
     found = []
     wanted = f"{_MARK}={mark}".encode()
     for path in Path("/proc").glob("[0-9]*/environ"):

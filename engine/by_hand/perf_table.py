@@ -1,4 +1,4 @@
-"""The table perf_stats.csv that a board reached by hand fills: written there, read back here."""
+"""The table perf_stats.csv: written on a board reached by hand, read here."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ RECORDED = ("l2_access", "l2_miss", "l2_load_access", "l2_store_access")
 
 _BEFORE = ("Timestamp", "ELF Name")
 _TIMES = ("Valid Output", "Kernel Time (s)", "Total Time (s)")
-# What the table needs to be taken back into a study stands last.
+# The last columns are those that engine.collect also needs.
 _AFTER = ("Kernel Times (s)", "Max Abs Error", "Status", "Reason", "ELF SHA256")
 
 
 def append_row(path: Path, parameters: Sequence[str], row: Mapping[str, str]) -> None:
-    """Add a row to the table, which is begun where there is none; on the disk when this returns.
+    """Add a row to the table, which is created if missing; the row is on disk at return.
 
     Args:
         path: of the table.
-        parameters: names of the tuned values, which are columns, too.
-        row: by column; one that is not known is left out, and stays empty.
+        parameters: names of the tuned values, which are columns too.
+        row: values by column; a missing column stays empty.
     """
     columns = [*_BEFORE, *parameters, *_TIMES, *COUNTED, *RECORDED, *_AFTER]
     is_new = not path.exists() or path.stat().st_size == 0
@@ -51,10 +51,10 @@ def append_row(path: Path, parameters: Sequence[str], row: Mapping[str, str]) ->
 
 
 def read_rows(path: Path) -> list[Mapping[str, str]]:
-    """The rows of the table, none where there is no table; one that was cut off is left out.
+    """The rows of the table, none if there is no table; an incomplete last row is left out.
 
     Raises:
-        ValueError: where it is no such table.
+        ValueError: if it lacks columns of such a table.
     """
     if not path.exists():
         return []

@@ -1,4 +1,4 @@
-"""Samples events by symbol with perf record, for those that are wanted for the kernel alone."""
+"""Samples events by symbol with perf record, to count them in the kernel alone."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def record_events(
     limit_s: float,
     core: int | None,
 ) -> dict[str, int]:
-    """Events that fell into the symbols during a run, by name; estimates made from samples.
+    """Events in the symbols during a run, by name; estimates from samples.
 
-    The K1 cannot sample most events by themselves: the leader is sampled, and the others are read
-    whenever a sample is taken. An event that perf replaced by another is left out, and so is one
-    without a sample in the symbols.
+    The K1 cannot sample most events directly: perf samples the leader, and reads the others at each
+    sample. An event that perf replaced by another is left out, and so is one without a sample in
+    the symbols.
 
     Args:
-        command: what is run.
-        leader: the event that is sampled, as perf takes it.
+        command: the program to run and its arguments.
+        leader: the event to sample, as perf takes it.
         events: the others, as perf takes them, by name.
         symbols: of the kernel.
-        data, report: where perf's recording and its report are kept.
-        limit_s: seconds that the run may take.
-        core: the processor to run on, None for any.
+        data, report: files for perf's recording and its report.
+        limit_s: time limit of the run in seconds.
+        core: the processor to run on; None for any.
     """
     group = "{" + ",".join([leader, *events.values()]) + "}:S"
     record = ["perf", "record", "-q", "-e", group, "-o", str(data), "--", *command]

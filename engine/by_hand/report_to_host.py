@@ -11,11 +11,10 @@ __all__ = ["main"]
 
 
 def main(arguments: list[str]) -> int:
-    """Copy; the exit status.
+    """Copy the results and return the exit status.
 
     Args:
-        arguments: the folder that has run_perf.py on the board, as scp takes it; any others go to
-            scp before that.
+        arguments: options for scp; last, the board's folder with run_perf.py, as scp takes it.
     """
     if not arguments or ":" not in arguments[-1]:
         print("usage: python3 report_to_host.py [SCP OPTIONS] USER@HOST:FOLDER")

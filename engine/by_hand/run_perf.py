@@ -10,9 +10,9 @@ __all__ = ["main"]
 
 
 def main() -> int:
-    """Fill perf/perf_stats.csv; the exit status."""
+    """Fill perf/perf_stats.csv and return the exit status."""
     root = Path(__file__).resolve().parent
-    # -I keeps Python from looking for modules beside the script.
+    # With -I, Python does not look for modules beside the script.
     sys.path.insert(0, str(root / "parts"))
     from engine.by_hand.board_side import run_all
 

@@ -1,4 +1,4 @@
-"""Which study a folder for tuning by hand belongs to; stays here when the rest travels."""
+"""The study that a folder for tuning by hand belongs to; this file does not go to the board."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _NAME = "study.json"
 
 @dataclass(frozen=True)
 class StudyFile:
-    """What has to be known to open the study again.
+    """What is needed to open the study again.
 
     Args:
         kernel, shape, dtype: the problem, as `kernels.registry` takes it.
         board: name of the board file.
         sampler: of the study.
         storage, study: where the trials are.
-        made_with: what decided the times when the executables were built.
+        made_with: compiler, board model and kernel source of the executables.
     """
 
     kernel: str
@@ -37,15 +37,15 @@ class StudyFile:
 
 
 def write_study_file(folder: Path, study: StudyFile) -> None:
-    """Keep `study` in the folder."""
+    """Write the study file into the folder."""
     (folder / _NAME).write_text(json.dumps(asdict(study), indent=2) + "\n", encoding="utf-8")
 
 
 def read_study_file(folder: Path) -> StudyFile:
-    """What `write_study_file` kept.
+    """Read what `write_study_file` wrote.
 
     Raises:
-        UserError: where the folder holds no such file.
+        UserError: if the folder has no such file.
     """
     try:
         return StudyFile(**json.loads((folder / _NAME).read_text(encoding="utf-8")))

@@ -11,10 +11,10 @@ __all__ = ["main"]
 
 
 def main(arguments: list[str]) -> int:
-    """Copy; the exit status.
+    """Copy the folder and return the exit status.
 
     Args:
-        arguments: where to, as scp takes it; any others go to scp before that.
+        arguments: options for scp; last, the destination, as scp takes it.
     """
     if not arguments or ":" not in arguments[-1]:
         print("usage: python3 transfer_to_remote.py [SCP OPTIONS] USER@HOST:FOLDER")

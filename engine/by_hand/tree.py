@@ -1,4 +1,4 @@
-"""Writes the folder for tuning by hand: executables, data, assembly, and what runs them."""
+"""Writes the folder for tuning by hand: executables, data, assembly, and scripts to run them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SYMBOLS = ("triton_rvv_kernel",)  # launchers/kernel_abi.h
 _DISASSEMBLERS = ("llvm-objdump", "riscv64-linux-gnu-objdump", "riscv64-unknown-linux-gnu-objdump")
 _DISASSEMBLY_LIMIT_S = 60.0
 
-# What run_perf.py imports on the board, where nothing of this program is installed.
+# What run_perf.py imports on the board, where this program is not installed.
 _PARTS = (
     board_side,
     board_state,
@@ -52,12 +52,12 @@ class Tree:
         FOLDER/transfer_to_remote.py, report_to_host.py
         FOLDER/KERNEL/KERNEL_VALUES/   blk_constants.json, IR, a header with the constants
         FOLDER/dump/                   assembly
-        FOLDER/run/                    what travels: bin, test_data, configs.json, run_perf.py
+        FOLDER/run/                    goes to the board: bin, test_data, configs.json, run_perf.py
 
     Args:
-        folder: where it is.
+        folder: its path.
         kernel: name of the kernel.
-        board: what it is run on.
+        board: the kind of board that it runs on.
     """
 
     folder: Path
@@ -65,13 +65,13 @@ class Tree:
     board: BoardFile
 
     def begin(self) -> None:
-        """Make the folder and put the scripts there.
+        """Create the folder with the scripts.
 
         Raises:
-            UserError: where there is something in it already.
+            UserError: if the folder exists and is not empty.
         """
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
-            raise UserError(f"{self.folder} is there already: give --out a new folder")
+            raise UserError(f"{self.folder} already exists: give --out a new folder")
         for name in ("dump", "run/bin", "run/perf/perf_data", "run/test_data"):
             (self.folder / name).mkdir(parents=True)
         shutil.copy(_SCRIPTS / "run_perf.py", self.folder / "run")
@@ -81,7 +81,7 @@ class Tree:
             self._copy_part(part.__name__, Path(str(part.__file__)))
 
     def add(self, config: Config, artifact: Artifact) -> dict[str, object]:
-        """Put a build there; its entry among the variants of configs.json."""
+        """Add a build; return its entry for the variants of configs.json."""
         values = "_".join(str(value) for value in config.values())
         stem = f"VL{artifact.vlen_bits}_{self.kernel}_{values}"
         name = f"{stem}_g_static_O2"
@@ -110,7 +110,7 @@ class Tree:
         """Write what run_perf.py reads.
 
         Args:
-            variants: what `add` gave for each build.
+            variants: what `add` returned for each build.
             parameters: names of the tuned values.
         """
         ssh = self.board.ssh or SshSettings(host="")
@@ -132,7 +132,7 @@ class Tree:
         (self.folder / "run/configs.json").write_text(text, encoding="utf-8")
 
     def _copy_part(self, module: str, source: Path) -> None:
-        """Put a module where run_perf.py finds it under the same name."""
+        """Copy a module to where run_perf.py imports it under the same name."""
         parts = self.folder / "run/parts"
         target = parts.joinpath(*module.split(".")).with_suffix(".py")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -141,7 +141,7 @@ class Tree:
             (parts / package / "__init__.py").touch()
 
     def _add_constants(self, config: Config, name: str, artifact: Artifact) -> None:
-        """The tuned values for people's own programs, beside the IR."""
+        """Write the tuned values for the user's own programs, beside the IR."""
         folder = self.folder / self.kernel / name
         folder.mkdir(parents=True)
         text = json.dumps(dict(config), indent=2) + "\n"
@@ -157,7 +157,7 @@ class Tree:
 
     @staticmethod
     def _disassemble(elf: Path, target: Path) -> None:
-        """Disassemble with what this machine has; without a disassembler there is no such file."""
+        """Disassemble with a tool of this machine; without one, write nothing."""
         program = next(filter(None, map(shutil.which, _DISASSEMBLERS)), None)
         if program is None:
             return

@@ -1,1 +1,1 @@
-"""Jobs over many shapes: lists of sizes in files, tuned one after another, and what comes of it."""
+"""Jobs over many shapes: reads lists of sizes, tunes them one after another, writes the results."""

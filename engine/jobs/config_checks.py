@@ -1,4 +1,4 @@
-"""Given configurations built, run and compared with the reference, whatever a search would try."""
+"""Builds given configurations, runs them and compares them with the reference, without a search."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rvv_runner.measurement import Measurement
 
 __all__ = ["add_to_study", "check_configs"]
 
-# Seconds that one configuration may run: nothing is known of it yet.
+# Time limit of one configuration in seconds; long, since its time is unknown.
 _LIMIT_S = 600.0
 
 
@@ -47,15 +47,15 @@ def check_configs(
 def add_to_study(
     result: TuningResult, config: Config, device: str, ray_address: str | None = None
 ) -> None:
-    """Measure a configuration as one more trial of a study, unless it has an outcome there.
+    """Measure a configuration as a new trial of a study, unless it has an outcome there.
 
     Args:
         result: of the study.
-        config: may be one that a rule forbids there.
-        device, ray_address: as `check_configs` takes them.
+        config: may be one that a rule of the study's space forbids.
+        device, ray_address: as in `check_configs`.
 
     Raises:
-        UserError: for a value that the study's space does not have.
+        UserError: for a value that is not in the study's space.
         BoardError: if the board cannot be used.
     """
     problem, info = result.problem, load_board(device).info
@@ -67,7 +67,7 @@ def add_to_study(
     try:
         number = stored.start(config, space, {})
     except ValueError as error:
-        raise UserError(f"{config} is not of the space of {problem.name}: {error}") from error
+        raise UserError(f"{config} is not in the space of {problem.name}: {error}") from error
     with workbench(problem, [device], info, jobs=1, ray_address=ray_address) as bench:
         measurement = _measure(bench, config)
     time_s = measurement.time_s if measurement.status == "correct" else None
@@ -75,7 +75,7 @@ def add_to_study(
 
 
 def _measure(bench: Workbench, config: Config) -> Measurement:
-    """Build and measure one configuration; a build that fails is a measurement too."""
+    """Build and measure one configuration; a failed build is a measurement too."""
     built = bench.builders.build(config)
     if isinstance(built, BuildFailure):
         return Measurement(status="compile", reason=built.reason)

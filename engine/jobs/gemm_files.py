@@ -1,4 +1,4 @@
-"""Files of matrix sizes and of tuning results: YAML lists with a product M x N x K an entry."""
+"""Files of matrix sizes and of tuning results: YAML lists with one product M x N x K per entry."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class GemmEntry:
 
     Args:
         problem: kernel, sizes and element type.
-        config: the tuned configuration, None in a file of sizes alone.
-        entry: where it stands.
+        config: the tuned configuration; None in a file of sizes.
+        entry: its place in the file.
     """
 
     problem: Problem
@@ -64,8 +64,8 @@ def read_sizes(path: Path, kernel: str | None = None, dtype: str | None = None) 
 
     Args:
         path: of the file.
-        kernel, dtype: in place of what the entries name; None for that, or else for the product
-            `matmul` in the kernel's first element type.
+        kernel, dtype: override the entries; None for what an entry names, or else for `matmul` and
+            the kernel's first element type.
 
     Raises:
         UserError: for a file that is neither, with file, line and key.
@@ -79,15 +79,15 @@ def gemm_problem(
     dtype: str | None,
     outputs: Outputs = OWN_OUTPUTS,
 ) -> Problem:
-    """A kernel with the dimensions M, N and K, and no others, at one size.
+    """A kernel with exactly the dimensions M, N and K, at one size.
 
     Raises:
-        UserError: for any other kernel, and as `kernels.registry.make_problem`.
+        UserError: for any other kernel, and as `kernels.registry.make_problem` does.
     """
     spec = load_kernel(kernel)
     if set(spec.default_shape) != set(SIZE_NAMES):
         raise UserError(
-            f"{spec.name} has the dimensions {', '.join(spec.default_shape)} and not M, N and K: "
+            f"{spec.name} has the dimensions {', '.join(spec.default_shape)}, not M, N and K: "
             "tune it with engine.tune"
         )
     return make_problem(spec, shape, dtype, outputs)
@@ -101,7 +101,7 @@ def _gemm_entry(entry: Entry, kernel: str | None, dtype: str | None) -> GemmEntr
     parameters = tuple(problem.default_config)
     entry.only((*SIZE_NAMES, *_LAYOUTS, "kernel", "dtype", *parameters, *_FIGURES))
     for name in SIZE_NAMES:
-        entry.whole(name)  # there are no default sizes here
+        entry.whole(name)  # no default sizes here
     for name in _LAYOUTS:
         if entry.text(name, "T") != "T":
             entry.fail(name, f"{name} is {entry.text(name)}: only row-major matrices (T) are tuned")
@@ -126,10 +126,10 @@ def _config(entry: Entry, parameters: Sequence[str]) -> Config | None:
 
 
 def result_record(result: TuningResult, winner: StoredTrial) -> dict[str, object]:
-    """What a file of results says of one product; figures that are not known are left out.
+    """One product's entry in a file of results; unknown figures are left out.
 
-    `time_us` is the median of `runs` timed runs, `tflops` 10^12 operations a second, and `gb_per_s`
-    10^9 bytes of A, B and C a second, each counted once.
+    `time_us` is the median of `runs` timed runs, `tflops` 10^12 operations per second, and
+    `gb_per_s` 10^9 bytes of A, B and C per second, each counted once.
     """
     problem, time_s = result.problem, winner.time_s
     assert time_s is not None
@@ -157,7 +157,7 @@ def result_record(result: TuningResult, winner: StoredTrial) -> dict[str, object
 
 
 def write_results(path: Path, records: Sequence[Mapping[str, object]]) -> None:
-    """Write a file of results, an entry a line; it appears whole or not at all.
+    """Write a file of results atomically, one entry per line.
 
     Raises:
         UserError: if it cannot be written.
@@ -180,5 +180,5 @@ def write_results(path: Path, records: Sequence[Mapping[str, object]]) -> None:
 
 
 def _rounded(value: float) -> float:
-    """Six digits: more than any of these figures means."""
+    """Six digits, more than any of these figures is accurate to."""
     return float(f"{value:.6g}")

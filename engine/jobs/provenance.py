@@ -1,4 +1,4 @@
-"""Beside a file of configurations: what measured them, with what they were built, and how fast."""
+"""The provenance of a file of configurations: board, toolchain, and the figures of each winner."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["write_provenance"]
 
 
 def write_provenance(path: Path, info: BoardInfo, results: Sequence[TuningResult]) -> Path:
-    """Write NAME.provenance.json beside NAME.json; its path.
+    """Write NAME.provenance.json beside NAME.json and return its path.
 
     Args:
         path: of the file of configurations.
         info: the board.
-        results: what was tuned; those without a winner are left out.
+        results: of each shape; those without a winner are left out.
 
     Raises:
         UserError: if it cannot be written.

@@ -19,11 +19,11 @@ _GROUP_KEYS = ("batch_sizes", "N", "K")
 
 @dataclass(frozen=True)
 class ShapeGroup:
-    """One weight matrix and the numbers of rows that are multiplied with it.
+    """One weight matrix and the batch sizes that are multiplied with it.
 
     Args:
-        problems: one for each batch size, by ascending M.
-        n, k: columns of the weights, and their rows.
+        problems: one per batch size, by ascending M.
+        n, k: columns and rows of the weights.
     """
 
     problems: tuple[Problem, ...]
@@ -31,7 +31,7 @@ class ShapeGroup:
     k: int
 
     def tag(self, tag: str) -> str:
-        """What its file is called: "A8W8_BLOCKSCALE-N=1024-K=1024"."""
+        """The tag in its file's name: "A8W8_BLOCKSCALE-N=1024-K=1024"."""
         return f"{tag}-N={self.n}-K={self.k}"
 
 
@@ -41,9 +41,9 @@ class ShapeList:
 
     Args:
         path: of the file.
-        tag: begins the names of its results.
+        tag: part of the names of the result files.
         groups: of shapes.
-        num_iters: timed runs of a configuration, None for the program's own number.
+        num_iters: timed runs of a configuration; None for the default.
     """
 
     path: Path
@@ -53,20 +53,20 @@ class ShapeList:
 
     @property
     def outputs(self) -> Outputs:
-        """What is asked of every output."""
+        """The type and tolerances required of every output."""
         return self.groups[0].problems[0].outputs
 
 
 def read_shape_list(path: Path) -> ShapeList:
-    """The job that a file defines; docs/jobs.md says what stands in it.
+    """The job that a file defines; docs/jobs.md describes the format.
 
     Raises:
-        UserError: for a file that is none, with file, line and key.
+        UserError: for an invalid file, with file, line and key.
     """
     document = read_document(path, "list of shapes").only(_KEYS)
     tag = document.text("tag")
     if not re.fullmatch(r"[\w.+-]+", tag):
-        document.fail("tag", f"tag is {tag}, and becomes part of file names: use letters and _")
+        document.fail("tag", f"tag is {tag}, but is part of file names: use letters, digits and _")
     groups = [
         _group(document, entry.only(_GROUP_KEYS)) for entry in document.entries("shapes", "shape")
     ]

@@ -1,4 +1,4 @@
-"""Progress of a job over several shapes: a bar for each on a terminal, lines elsewhere."""
+"""Progress of a job over several shapes: one bar per shape on a terminal, otherwise lines."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ __all__ = ["ShapeProgress"]
 
 
 class ShapeProgress:
-    """A bar for each shape, which stays when the shape is done; a context manager.
+    """One bar per shape, which stays when the shape is done; a context manager.
 
-    Where the stream is no terminal, a line `shape=NAME` comes before the lines of its trials.
+    If the stream is not a terminal, a line `shape=NAME` precedes the lines of the shape's trials.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -65,7 +65,7 @@ class ShapeProgress:
             self._bars.stop()
 
     def begin(self, name: str) -> Listener:
-        """What listens to the run of the shape called `name`."""
+        """Start a shape; return the listener for its run."""
         if self._bars is None:
             print(f"shape={name}", file=self._stream, flush=True)
             return LineProgress(self._stream)
@@ -73,7 +73,7 @@ class ShapeProgress:
         return self._bar
 
     def end(self, tried: int) -> None:
-        """The shape that was begun last is done, even if its study was complete before."""
+        """The current shape is done, even if its study was complete before."""
         if self._bar is not None:
             self._bar.fill(tried)
 
@@ -103,5 +103,5 @@ class _Bar:
         self._bars.update(self._task, completed=standing.tried, total=standing.trials, best=best)
 
     def fill(self, tried: int) -> None:
-        """Nothing more is tried."""
+        """Mark the bar as complete."""
         self._bars.update(self._task, completed=tried, total=tried)

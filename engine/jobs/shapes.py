@@ -1,4 +1,4 @@
-"""Tunes problems one after another on one Ray, each in a study of its own."""
+"""Tunes problems one after another in one Ray session, each in its own study."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["tune_each"]
 
 
 def tune_each(requests: Sequence[TuningRequest]) -> Iterator[TuningResult]:
-    """Tune each in turn, with progress on stderr; ends early where the user stops a run.
+    """Tune each request in turn, with progress on stderr; ends early if the user stops a run.
 
     Raises:
-        UserError, BoardError: as `engine.run.tuning.tune`.
+        UserError, BoardError: as `engine.run.tuning.tune` does.
     """
     if not requests:
         return

@@ -58,7 +58,7 @@ class Contender:
     rounds: int
 
     @property
-    def is_told_apart(self) -> bool:
+    def is_significantly_slower(self) -> bool:
         """Whether it is significantly slower than the winner."""
         return self.slower_low > 0
 

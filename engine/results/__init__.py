@@ -1,1 +1,1 @@
-"""What a study found, one file an output."""
+"""Prints and exports the result of a study, one file per output."""

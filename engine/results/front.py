@@ -1,4 +1,4 @@
-"""The front of a study with several objectives: what no trial beats in time and code size."""
+"""The Pareto front of time and code size, as a table and as lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["front_lines", "front_table", "over_default"]
 
 
 def over_default(trial: StoredTrial, summary: Summary) -> tuple[float | None, float | None]:
-    """Time and code size of a trial over the default's; None where either is not known."""
+    """Time and code size of a trial over the default's; None for a ratio that is not known."""
     default = summary.default
     return (
         _ratio(trial.time_s, default.time_s if default else None),
@@ -25,7 +25,7 @@ def over_default(trial: StoredTrial, summary: Summary) -> tuple[float | None, fl
 
 
 def front_table(summary: Summary, config_text: Callable[[Config], str]) -> Table:
-    """The front, the fastest first: each trial is faster or smaller than any other."""
+    """The Pareto front, the fastest first."""
     table = Table(title="The Pareto front of time and code size", box=SIMPLE)
     table.add_column("configuration", no_wrap=True)
     label = "\n(estimated)" if summary.estimated else ""
@@ -44,7 +44,7 @@ def front_table(summary: Summary, config_text: Callable[[Config], str]) -> Table
 
 
 def front_lines(summary: Summary) -> list[str]:
-    """A line for each trial of the front, of key=value fields with tabs between."""
+    """One line per trial of the front: key=value fields separated by tabs."""
     lines = []
     for place, trial in enumerate(summary.front, start=1):
         time, code = over_default(trial, summary)

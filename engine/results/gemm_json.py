@@ -24,22 +24,22 @@ __all__ = [
     "write_gemm_json",
 ]
 
-# Which M are worth a key of their own in AITER's `gemm_config_utils.py`.
+# The bounds of M that have a key in AITER's `gemm_config_utils.py`.
 _BOUNDS = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 _ANY = "any"
 _OLD_BUCKETS = ("small", "medium_M32", "medium_M64", "medium_M128", "large", "xlarge")
 
-# Configurations by the names of ranges of M.
+# Configurations by the name of a range of M.
 Buckets = Mapping[str, Config]
 
 
 def gemm_json_name(device: str, tag: str) -> str:
-    """The name of the file; what a device's name has besides letters, digits and dots becomes -."""
+    """The name of the file; in the device's name, all but letters, digits and dots becomes "-"."""
     return f"{re.sub(r'[^A-Za-z0-9.]+', '-', device)}-GEMM-{tag}.json"
 
 
 def bucket_of(m: int) -> str:
-    """The range that M is in, by the names of AITER's tuning guide."""
+    """The range that M is in, as AITER's tuning guide names it."""
     if m < 32:
         return "small"
     if m <= 128:
@@ -48,11 +48,11 @@ def bucket_of(m: int) -> str:
 
 
 def buckets(winners: Mapping[int, Config]) -> dict[str, Config]:
-    """The winners of one N and K by ranges of M, under both kinds of names.
+    """The winners of one N and K by ranges of M, under old and new names.
 
-    Older loaders ask for small, medium_M32, medium_M64, medium_M128, large and xlarge; newer ones
-    for the least M_LEQ_x with M <= x, then for the greatest M_GEQ_x, then for any. Where several
-    M are in one range, the largest of them stands for it.
+    Older loaders ask for small, medium_M32, medium_M64, medium_M128, large and xlarge. Newer ones
+    ask for the smallest M_LEQ_x with M <= x, then for the largest M_GEQ_x with M >= x, then for
+    any. If several M are in one range, the winner of the largest M is used.
 
     Args:
         winners: the best configuration by M, at least one.
@@ -73,17 +73,17 @@ def buckets(winners: Mapping[int, Config]) -> dict[str, Config]:
 
 
 def commonest(files: Sequence[Buckets]) -> dict[str, Config]:
-    """For each range the configuration that most files have; the first of equally common ones."""
+    """For each range the most common configuration of the files; of ties, the first."""
     names = dict.fromkeys(name for file in files for name in file)
     counted = {name: Counter(file[name] for file in files if name in file) for name in names}
     return {name: counts.most_common(1)[0][0] for name, counts in counted.items()}
 
 
 def config_for(found: Buckets, m: int) -> Config:
-    """The configuration for a product with M rows, looked for as newer loaders do.
+    """The configuration for a product with M rows, found as newer loaders do.
 
     Raises:
-        UserError: where no range holds M.
+        UserError: if no range holds M.
     """
     names = [f"M_LEQ_{bound}" for bound in _BOUNDS if m <= bound]
     names += [f"M_GEQ_{bound}" for bound in reversed(_BOUNDS) if m >= bound]
@@ -94,10 +94,10 @@ def config_for(found: Buckets, m: int) -> Config:
 
 
 def write_gemm_json(folder: Path, device: str, tag: str, found: Buckets) -> Path:
-    """Write the file; its path.
+    """Write the file and return its path.
 
     Raises:
-        UserError: where it cannot be written.
+        UserError: if it cannot be written.
     """
     path = folder / gemm_json_name(device, tag)
     values = {name: dict(config) for name, config in found.items()}
@@ -110,10 +110,10 @@ def write_gemm_json(folder: Path, device: str, tag: str, found: Buckets) -> Path
 
 
 def read_gemm_json(path: Path) -> dict[str, Config]:
-    """The configurations of a file by the names of ranges, in the file's order.
+    """The configurations of a file by range, in the file's order.
 
     Raises:
-        UserError: for a file that is none, with file, line and key.
+        UserError: for an invalid file, with file, line and key.
     """
     document = read_document(path, "file of configurations")
     for name in document.keys:

@@ -1,4 +1,4 @@
-"""Results as JSON that every reader accepts."""
+"""Results as standard JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["json_text", "json_value", "study_record"]
 
 
 def json_value(value: object) -> object:
-    """`value` with what JSON cannot hold replaced: infinities and NaN become their names."""
+    """`value` with infinities and NaN, which JSON cannot hold, replaced by their names."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, Mapping):
@@ -79,7 +79,7 @@ def study_record(result: TuningResult) -> dict[str, object]:
 
 
 def _shapes(result: TuningResult) -> dict[str, object]:
-    """The shape, or every shape with what the winner brings and costs there."""
+    """The shape; in a study of several, each with the winner's speed-up and cost there."""
     if not result.more_problems:
         return {"shape": dict(result.problem.shape)}
     shapes = [problem.shape for problem in (result.problem, *result.more_problems)]
@@ -100,7 +100,7 @@ def _times(times: ShapeTimes | None) -> dict[str, object]:
 
 
 def trial_record(trial: StoredTrial, summary: Summary) -> dict[str, object]:
-    """One correct trial, with the ELF that was measured."""
+    """One correct trial, with the ELF that was measured and how to run it."""
     return {
         "config": dict(trial.config),
         "time_s": trial.time_s,

@@ -1,4 +1,4 @@
-"""The leaders measured again in turns: who won, and who cannot be told from the winner."""
+"""The comparison of the leaders: the winner, and which leaders are significantly slower."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["leader_lines", "leaders_table", "noise_sentence"]
 
 
 def leaders_table(comparison: Comparison, config_text: Callable[[Config], str]) -> Table:
-    """Each leader's time and by how much it is slower than the winner, with intervals."""
+    """Each leader's time and how much slower it is than the winner, with confidence intervals."""
     table = Table(title="The leaders measured again in turns", box=SIMPLE)
     table.add_column("configuration", no_wrap=True)
     interval = f"{comparison.confidence:.0%} interval"
@@ -36,12 +36,12 @@ def leaders_table(comparison: Comparison, config_text: Callable[[Config], str]) 
 
 
 def noise_sentence(comparison: Comparison) -> str:
-    """What one run is worth on this board."""
+    """The relative noise of one run on this board."""
     return f"noise of one run on this board: {comparison.noise:.1%}"
 
 
 def leader_lines(comparison: Comparison) -> list[str]:
-    """A line for each leader, of key=value fields with tabs between, then one with the noise."""
+    """One line per leader, key=value fields separated by tabs; then one line with the noise."""
     lines = [
         "\t".join(
             (
@@ -52,7 +52,7 @@ def leader_lines(comparison: Comparison) -> list[str]:
                 f"slower={c.slower:.4f}",
                 f"slower_low={c.slower_low:.4f}",
                 f"slower_high={c.slower_high:.4f}",
-                f"told_apart={'yes' if c.is_told_apart else 'no'}",
+                f"significant={'yes' if c.is_significantly_slower else 'no'}",
                 f"config={c.config}",
             )
         )
@@ -62,4 +62,4 @@ def leader_lines(comparison: Comparison) -> list[str]:
 
 
 def _verdict(contender: Contender) -> str:
-    return "slower" if contender.is_told_apart else "cannot be told from the winner"
+    return "slower" if contender.is_significantly_slower else "not significantly slower"

@@ -1,4 +1,4 @@
-"""The winner as people use it next: a command that measures it, a triton.Config that holds it."""
+"""The winner ready to paste: the command that measures it, and its triton.Config."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["measure_command", "program", "triton_config"]
 
 
 def program(name: str) -> str:
-    """A program of the environment that this one runs in, as short as it can be typed here."""
+    """The path of a program of this Python environment; relative if it is below this folder."""
     path = Path(sys.executable).with_name(name)
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def measure_command(result: TuningResult, config: Config) -> str:
-    """The command that measures a configuration, at the first shape where there are several."""
+    """The command that measures a configuration; if there are several shapes, at the first."""
     problem = result.problem
     words = [program(Path(sys.executable).name), "-m", "engine.measure", problem.spec.load_name]
     words += ["--shape", shape_text(problem.shape), "--dtype", problem.dtype]
@@ -29,6 +29,6 @@ def measure_command(result: TuningResult, config: Config) -> str:
 
 
 def triton_config(config: Config) -> str:
-    """What stands for a configuration in a list for `@triton.autotune`."""
+    """A configuration as an entry of the list for `@triton.autotune`."""
     values = ", ".join(f'"{name}": {value!r}' for name, value in config.items())
     return f"triton.Config({{{values}}})"

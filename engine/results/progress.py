@@ -1,4 +1,4 @@
-"""Progress of a run: a live line on a terminal, one parseable line a trial elsewhere."""
+"""Progress of a run: a live line on a terminal, otherwise one parseable line per trial."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from engine.workers.board_events import BoardBack, BoardEvent, BoardNote, BoardT
 
 __all__ = ["LOADING", "LineProgress", "LiveProgress", "progress_on"]
 
-# What a command tells of before it imports what takes seconds.
+# Shown before a command imports packages that take seconds.
 LOADING = StageStarted("loading Optuna, Ray and Triton")
 
 _WIDTH_FOR_A_BAR = 60
@@ -45,7 +45,7 @@ _SPINNER_WIDTH = 2
 
 @contextlib.contextmanager
 def progress_on(stream: TextIO) -> Iterator[Listener]:
-    """What fits the stream: a live line on a terminal, and plain lines anywhere else."""
+    """A live line if the stream is a terminal, otherwise plain lines."""
     if not stream.isatty():
         yield LineProgress(stream)
         return
@@ -57,19 +57,19 @@ def progress_on(stream: TextIO) -> Iterator[Listener]:
 
 
 class LineProgress:
-    """One line a finished trial or an event of a board: fields as key=value, separated by tabs.
+    """One line per finished trial or event of a board: key=value fields separated by tabs.
 
     A board's fields: board, event ("out", "back" or "note"), reason. A trial's: trial, status,
-    time_s, estimated, speedup, best_time_s, config, reason; one that is not known is left out. The
-    configuration comes last but one, the reason last. What comes before the first trial goes to
-    stderr, whatever the stream: `stage`, or study, tried and warm_started_from.
+    time_s, estimated, speedup, best_time_s, config, reason, in this order; unknown ones are left
+    out. Lines before the first trial always go to stderr: stage; or study, tried and
+    warm_started_from.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def __call__(self, event: Event) -> None:
-        """Print a line where a stage began, a trial ended, or something became of a board."""
+        """Print a line if a stage starts, a trial ends, or a board has an event."""
         stream = self._stream
         match event:
             case StageStarted(text):
@@ -131,7 +131,7 @@ def _board_sentence(event: BoardEvent) -> str:
 
 
 class LiveProgress:
-    """A line that is redrawn: the stage, then tried of how many, the time left, the best so far."""
+    """A line that is redrawn: the stage; then trials done and left, time left, and best so far."""
 
     def __init__(self, stream: TextIO) -> None:
         self._console = Console(file=stream)
@@ -143,7 +143,7 @@ class LiveProgress:
         self._estimated = False
 
     def stop(self) -> None:
-        """Take the line away, if it is still there."""
+        """Remove the line, if it is still there."""
         self._stage.stop()
         self._progress.stop()
 
@@ -193,7 +193,7 @@ class LiveProgress:
 
 
 def _columns(width: int) -> list[ProgressColumn]:
-    """Of the line; the last takes what the others leave, and ends in an ellipsis where it is cut.
+    """The columns of the line; the last takes the remaining width, and an ellipsis if it is cut.
 
     Args:
         width: of the terminal, in characters.
@@ -211,7 +211,7 @@ def _columns(width: int) -> list[ProgressColumn]:
 
 
 def _study_text(event: StudyOpened) -> str:
-    """What the study holds, for people; empty where that is nothing."""
+    """What the study starts with, as readable text; empty if that is nothing."""
     parts = [f"{event.tried} earlier trials"] if event.tried else []
     if event.warm_started_from is not None:
         parts.append(f"warm-started from {event.warm_started_from}")

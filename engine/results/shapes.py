@@ -1,4 +1,4 @@
-"""One configuration for several shapes: what the winner brings and costs at each of them."""
+"""One configuration for several shapes: the winner's speed-up and cost at each of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["shape_lines", "shapes_table"]
 
 
 def shapes_table(shapes: Mapping[str, ShapeTimes], *, estimated: bool) -> Table:
-    """A row for each shape, and one with the geometric means."""
+    """One row per shape, and one with the geometric means."""
     label = " (estimated)" if estimated else ""
     table = Table(title=f"The winner at each shape{label}", box=SIMPLE)
     table.add_column("shape", no_wrap=True)
@@ -34,7 +34,7 @@ def shapes_table(shapes: Mapping[str, ShapeTimes], *, estimated: bool) -> Table:
 
 
 def shape_lines(shapes: Mapping[str, ShapeTimes]) -> list[str]:
-    """The same as lines of key=value fields with tabs between."""
+    """The same as lines of key=value fields separated by tabs."""
     lines = []
     for shape, times in [*shapes.items(), ("geometric mean", _mean(shapes))] if shapes else []:
         fields = [f"shape={shape}", f"time_s={times.winner_s:.9f}"]

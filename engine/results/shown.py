@@ -1,4 +1,4 @@
-"""A result that shows itself: a table where it is printed and in notebooks, a line in lists."""
+"""A result that displays itself: tables if printed or in a notebook, one line as a repr."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HTML = '<pre style="line-height: normal">{code}</pre>'
 
 @dataclasses.dataclass(frozen=True)
 class ShownResult(TuningResult):
-    """What came of a study, as `TuningResult` says, with ways to look at it."""
+    """A `TuningResult` that displays itself."""
 
     def __str__(self) -> str:
         """The closing tables of `python -m engine.tune`."""
@@ -40,14 +40,14 @@ class ShownResult(TuningResult):
         return f"<TuningResult of {self.study}: {short_config(winner.config)}, {time}{gain}>"
 
     def _repr_html_(self) -> str:
-        """The same tables for a notebook; rich escapes what is in them."""
+        """The same tables for a notebook; rich escapes their text."""
         return self._printed().export_html(inline_styles=True, code_format=_HTML)
 
     def to_frame(self) -> pandas.DataFrame:
-        """A row for each trial that was measured, as `engine.export` writes them.
+        """One row per trial with an outcome, as `engine.export` writes them.
 
         Raises:
-            UserError: where the storage cannot be read.
+            UserError: if the storage cannot be read.
         """
         from engine.results.trials_table import trials_table  # pandas takes a while to import
 
@@ -61,6 +61,6 @@ class ShownResult(TuningResult):
 
 
 def shown(result: TuningResult) -> ShownResult:
-    """The same result, which shows itself."""
+    """The same result as a `ShownResult`."""
     fields = dataclasses.fields(result)
     return ShownResult(**{field.name: getattr(result, field.name) for field in fields})

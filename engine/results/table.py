@@ -1,4 +1,4 @@
-"""The closing tables of a study: the best, why the winner won, what failed, where everything is."""
+"""The closing tables of a study: the best, why the winner won, what failed, where the files are."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ _END = {
     "exhausted": "; these are all valid configurations",
     "converged": "; the surrogate predicts no further improvement",
     "timeout": "; the time was up",
-    "interrupted": "; stopped early, and the same command resumes the study",
-    "failed": "; ended by an error, and the same command resumes the study",
+    "interrupted": "; stopped early; run the same command to resume the study",
+    "failed": "; ended by an error; run the same command to resume the study",
 }
 _LABELS = {
     "warm_started_from": "warm-started from",
@@ -49,7 +49,7 @@ _LABELS = {
 
 
 def print_result(result: TuningResult, stream: TextIO) -> None:
-    """Print tables on a terminal, and lines of key=value fields separated by tabs elsewhere."""
+    """Print tables on a terminal, otherwise lines of key=value fields separated by tabs."""
     if stream.isatty():
         print_tables(result, Console(file=stream))
     else:
@@ -58,7 +58,7 @@ def print_result(result: TuningResult, stream: TextIO) -> None:
 
 
 def _places(result: TuningResult) -> dict[str, str]:
-    """Where everything was written, by what it is."""
+    """Where everything was written, by label."""
     past = result.warm_started_from
     places = {
         "study": result.study,
@@ -74,20 +74,20 @@ def _places(result: TuningResult) -> dict[str, str]:
 
 
 def _dashboard_command(storage: str) -> str:
-    """The dashboard of the environment that this program runs in, on this storage."""
+    """The command that shows this storage in the dashboard of this Python environment."""
     artifacts = str(artifacts_dir(storage))
     return shlex.join([program("optuna-dashboard"), storage, "--artifact-dir", artifacts])
 
 
 def _other_studies(result: TuningResult) -> dict[str, str]:
-    """Says why a command that was run before began anew, where it did."""
+    """The studies with another toolchain: they explain why the same command started a new one."""
     if not result.other_studies:
         return {}
     return {"studies_with_other_toolchain": ", ".join(result.other_studies)}
 
 
 def print_tables(result: TuningResult, console: Console) -> None:
-    """The tables for people, and where everything was written."""
+    """Print the tables, and where everything was written."""
     summary = result.summary
     if summary.winner is not None:
         _print_fitting(console, lambda text: _best_table(summary, text), summary.winner.config)
@@ -116,7 +116,7 @@ def print_tables(result: TuningResult, console: Console) -> None:
 
 
 def _print_lines(result: TuningResult, console: Console) -> None:
-    """What stands below the tables: counts, notes, and where everything was written."""
+    """Print what follows the tables: counts, notes, and where everything was written."""
     summary = result.summary
     console.print(f"tried: {_counts(summary.statuses)}{_end_text(result)}", highlight=False)
     for status, reason in summary.first_reasons.items():
@@ -131,15 +131,15 @@ def _print_lines(result: TuningResult, console: Console) -> None:
 
 
 def _end_text(result: TuningResult) -> str:
-    """What ended the run, unless that is the number of trials."""
+    """Why the run ended, unless it reached the number of trials."""
     left = result.space_size - result.ended.tried
-    if result.ended.reason == "exhausted" and left > 0:  # as where a board was at fault
-        return f"; {left} more had no outcome, and the same command tries them again"
+    if result.ended.reason == "exhausted" and left > 0:  # such as faults of a board
+        return f"; {left} more had no outcome; run the same command to try them again"
     return _END[result.ended.reason]
 
 
 def _pastes(result: TuningResult, winner: Config) -> dict[str, str]:
-    """What is to be pasted elsewhere, by what it does there."""
+    """Lines to paste, by purpose."""
     return {
         "measure the winner": measure_command(result, winner),
         "use the winner": triton_config(winner),
@@ -149,11 +149,11 @@ def _pastes(result: TuningResult, winner: Config) -> dict[str, str]:
 def _print_fitting(
     console: Console, table_with: Callable[[Callable[[Config], str]], Table], example: Config
 ) -> None:
-    """Print a table with the parameters' names, shortened where the terminal is too narrow.
+    """Print a table with the parameters' names, shortened if the terminal is too narrow.
 
     Args:
         console: the terminal.
-        table_with: makes the table, given how a configuration is written in it.
+        table_with: makes the table, given a function that writes a configuration.
         example: one of the configurations.
     """
     table = table_with(spaced_config)
@@ -204,8 +204,8 @@ def _boards_table(records: Sequence[BoardRecord]) -> Table:
 def _changes_table(summary: Summary) -> Table:
     table = Table(title="What changed from the default to the winner", box=SIMPLE)
     table.caption = (
-        "ordered by rough cycles: the change, times the least that the model of the core charges "
-        "for one such event, or one cycle"
+        "ordered by rough cycles: the change in events, times the fewest cycles that one event "
+        "costs in the model of the core, or one cycle"
     )
     table.add_column("event")
     for heading in ("default", "winner", "ratio", "rough cycles"):

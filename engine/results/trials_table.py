@@ -1,4 +1,4 @@
-"""The trials of a study as a table, and which counters go with the run time."""
+"""The trials of a study as a table, and which counters correlate with run time."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from engine.study.trials import StoredTrial
 
 __all__ = ["correlations", "trials_table"]
 
-# So few points lie on a line by chance.
+# Fewer points may lie on a line by chance.
 _FEWEST_TRIALS = 5
 
 
 def trials_table(trials: Sequence[StoredTrial]) -> pandas.DataFrame:
     """One row per trial with an outcome: number, status, time, code size, parameters, counters.
 
-    Times are in seconds. In a study of several shapes the time is the geometric mean, and the time
-    at each has a column of its own. What a trial does not have stays empty. Counters come last,
-    with names that begin with "counter.", so that none is taken for a parameter.
+    Times are in seconds. In a study of several shapes, the time is the geometric mean, and the time
+    at each shape has its own column. Values that a trial lacks are empty. Counters come last, with
+    the prefix "counter.", so that no counter is mistaken for a parameter.
     """
     rows = []
     for trial in trials:
@@ -38,10 +38,10 @@ def trials_table(trials: Sequence[StoredTrial]) -> pandas.DataFrame:
 
 
 def correlations(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Pearson's correlation of each counter with the run time, the strongest first.
+    """Pearson's correlation of each counter with run time, the strongest first.
 
-    Only correct trials count that have both. A counter that never changes, or that fewer than
-    five trials have, has no correlation and is left out.
+    Only correct trials with the counter are used. A counter that is constant, or that fewer than
+    five trials have, is left out.
 
     Args:
         table: from `trials_table`.

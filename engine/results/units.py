@@ -1,4 +1,4 @@
-"""Times and counts as people read them."""
+"""Times, counts and configurations as short readable text."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ def count_text(count: float) -> str:
 
 
 def speedup_text(speedup: float | None) -> str:
-    """ "1.50x", or a dash where it is not known."""
+    """ "1.50x", or a dash if it is not known."""
     return "-" if speedup is None else f"{speedup:.2f}x"
 
 
 def short_config(config: Config) -> str:
-    """The configuration without what its parameters' names share: "M=16 N=32 K=16 GROUP_M=8".
+    """The configuration with short parameter names: "M=16 N=32 K=16 GROUP_M=8".
 
-    "-" for that of a kernel without parameters to tune.
+    "-" if the kernel has no parameters to tune.
     """
     return " ".join(f"{_short(name)}={value}" for name, value in config.items()) or "-"
 
 
 def spaced_config(config: Config) -> str:
-    """The configuration with spaces, where a line may break: "BLOCK_SIZE_M=16 GROUP_SIZE_M=8"."""
+    """The configuration with spaces, so that lines can break: "BLOCK_SIZE_M=16 GROUP_SIZE_M=8"."""
     return str(config).replace(",", " ") or "-"
 
 
 def short_names(config: Config) -> str:
-    """What `short_config` shortens: "M is BLOCK_SIZE_M, GROUP_M is GROUP_SIZE_M"."""
+    """The names that `short_config` shortens: "M is BLOCK_SIZE_M, GROUP_M is GROUP_SIZE_M"."""
     return ", ".join(f"{_short(name)} is {name}" for name in config if _short(name) != name)
 
 

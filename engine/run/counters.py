@@ -1,4 +1,4 @@
-"""The counters of a trial, and what changed in them from the default to the winner."""
+"""The counters of a trial, and how they changed from the default to the winner."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class CounterChange:
     Args:
         name: event name.
         winner, default: its values.
-        cycles: what the change weighs, a rough estimate: the events times the least cycles that one
-            costs where the model of the core knows it, and else one cycle each. Events overlap, so
-            these do not add up to the change of the cycles.
+        cycles: the weight of the change, a rough estimate: the difference in events, times the
+            fewest cycles that one event costs in the model of the core, or one cycle if the model
+            does not know it. Events overlap, so weights do not add up to the change in cycles.
     """
 
     name: str
@@ -35,12 +35,12 @@ class CounterChange:
 
     @property
     def ratio(self) -> float | None:
-        """The winner's value over the default's; None if the default has none of it."""
+        """The winner's value over the default's; None if the default's is 0."""
         return self.winner / self.default if self.default else None
 
 
 def counters_of(trial: StoredTrial) -> dict[str, float]:
-    """The counters that were stored with a trial."""
+    """The counters stored with a trial."""
     stored = trial.attributes.get("counters")
     if not isinstance(stored, Mapping):
         return {}
@@ -50,10 +50,10 @@ def counters_of(trial: StoredTrial) -> dict[str, float]:
 def counter_changes(
     default: StoredTrial, winner: StoredTrial, cycles_per_event: Mapping[str, float]
 ) -> tuple[CounterChange, ...]:
-    """Cycles and instructions, then the counters whose change weighs most, the weightiest first.
+    """Cycles and instructions, then the counters whose change weighs most, in that order.
 
-    A change that weighs less than a hundredth of the default's cycles is left out, where those are
-    known. Both trials have to have the counter.
+    If the default's cycles are known, a change below one hundredth of them is left out. Both trials
+    must have the counter.
     """
     before, after = counters_of(default), counters_of(winner)
     changes = {

@@ -1,4 +1,4 @@
-"""What a run tells whoever listens: its stages up to the first trial, each trial, its end."""
+"""What a run tells its listeners: the stages before the first trial, each trial, the end."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ EndReason = Literal["trials", "exhausted", "converged", "timeout", "interrupted"
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a study stands, earlier runs included.
+    """The state of a study, earlier runs included.
 
     Args:
         tried: distinct configurations tried.
-        trials: how many are to be tried in all, of a small space every one.
+        trials: how many to try in all: the budget, or the whole of a smaller space.
         best: configuration and kernel time in seconds of the best; None before the first.
-        default_time_s: kernel time of the default configuration, None if it is not known.
+        default_time_s: kernel time of the default configuration; None if it is not known.
     """
 
     tried: int
@@ -43,7 +43,7 @@ class Standing:
 
     @property
     def speedup(self) -> float | None:
-        """How many times faster than the default the best is, where both are known."""
+        """How many times faster than the default the best is; None if either is not known."""
         if self.best is None or self.default_time_s is None:
             return None
         return self.default_time_s / self.best[1]
@@ -51,10 +51,10 @@ class Standing:
 
 @dataclass(frozen=True)
 class StageStarted:
-    """What the run does now, up to its first outcome; each stage takes a second or more.
+    """What the run does now, before its first outcome; each stage takes a second or more.
 
     Args:
-        text: for people: "starting Ray".
+        text: shown to the user: "starting Ray".
     """
 
     text: str
@@ -67,8 +67,7 @@ class StudyOpened:
     Args:
         study: its name.
         tried: distinct configurations that earlier runs tried.
-        warm_started_from: name of the study that it was warm-started from, None if there was
-            none.
+        warm_started_from: name of the study that it was warm-started from, if any.
     """
 
     study: str
@@ -78,10 +77,10 @@ class StudyOpened:
 
 @dataclass(frozen=True)
 class RunStarted:
-    """Builders and boards are ready, and the first proposal is about to be asked for.
+    """Builders and boards are ready, and the search is about to make its first proposal.
 
     Args:
-        standing: what earlier runs reached.
+        standing: of the study after earlier runs.
         estimated: whether times come from a model and not from a clock.
     """
 
@@ -91,10 +90,10 @@ class RunStarted:
 
 @dataclass(frozen=True)
 class TrialFinished:
-    """A configuration has been tried, and its outcome is stored.
+    """A configuration was tried, and its outcome is stored.
 
     Args:
-        config: what was tried.
+        config: the configuration.
         measurement: its outcome.
         artifact: what was measured; None if the build failed.
         standing: of the study, this trial included.
@@ -108,12 +107,12 @@ class TrialFinished:
 
 @dataclass(frozen=True)
 class RunEnded:
-    """No more trials in this run.
+    """The run has ended.
 
     Args:
-        reason: the number of trials was reached; no valid configuration was left to try; the
-            surrogate predicted no further improvement; the time was up; the user stopped the run;
-            or an error did, which is raised after this.
+        reason: in the order of `EndReason`: the number of trials was reached; no valid
+            configuration was left to try; the surrogate predicted no further improvement; the time
+            was up; the user stopped the run; or an error did, which is raised after this event.
         tried: distinct configurations tried in the study.
         measured: trials that this run finished.
         wall_s: seconds that this run took.

@@ -35,10 +35,10 @@ from rvv_runner.measurement import Artifact
 __all__ = ["Budget", "TuningLoop"]
 
 _POLL_S = 0.1  # how soon a stop is noticed
-_FAULTS_IN_A_ROW = 3  # configurations that no board could measure, before the boards are blamed
+_FAULTS_IN_A_ROW = 3  # configurations that no board could measure, before the run gives up
 
-# The default configuration may run this long. Any other may take ten times as long as the default
-# took, board time and checks included: it cannot be a winner after that.
+# Time limit of the default configuration. Any other may take ten times as long as the default took,
+# board time and checks included: a slower one cannot win.
 _DEFAULT_LIMIT_S = 600.0
 _SLOWER_THAN_DEFAULT = 10.0
 _LEAST_LIMIT_S = 20.0
@@ -51,8 +51,8 @@ class Budget:
 
     Args:
         trials: distinct configurations to try in the study, earlier runs included.
-        timeout_s: after so many seconds nothing new is started; None for no limit.
-        until_converged: nothing new is started once little more may be expected.
+        timeout_s: start no new trials after this many seconds; None for no limit.
+        until_converged: start no new trials once the surrogate predicts no further improvement.
     """
 
     trials: int
@@ -60,7 +60,7 @@ class Budget:
     until_converged: bool = False
 
     def end_of(self, space_size: int) -> EndReason:
-        """Why a run ends at the number of trials, of so many valid configurations."""
+        """Why the run ends at the number of trials; `space_size` counts valid configurations."""
         return "exhausted" if space_size <= self.trials else "trials"
 
 
@@ -72,7 +72,7 @@ class _Interrupted(Exception):
 
 
 class _TimeLimit:
-    """Seconds that a candidate may run, known once the default configuration has been measured."""
+    """Time limit of a candidate in seconds, known once the default configuration is measured."""
 
     def __init__(self) -> None:
         self._limit_s = _LIMIT_WITHOUT_DEFAULT_S
@@ -80,7 +80,7 @@ class _TimeLimit:
         self._known.set()
 
     def expect(self) -> None:
-        """The default is about to be measured: whoever asks for the limit has to wait for it."""
+        """The default is about to be measured: `wait` blocks until it is."""
         self._known.clear()
 
     def learn(self, wall_s: float | None) -> None:
@@ -98,20 +98,20 @@ class _TimeLimit:
 class TuningLoop:
     """One run of a study. It owns the two pools and closes them at its end.
 
-    The order of asks and tells never depends on who is faster: configuration number n is asked for
-    just after the outcome of number n - in_flight was told, and outcomes are told in the order of
-    asking. With one seed and boards that repeat themselves, two runs are the same run.
+    The order of asks and tells does not depend on timing: proposal n is asked for just after the
+    outcome of proposal n - in_flight is told, and outcomes are told in the order of asking. With
+    the same seed and deterministic boards, two runs are identical.
 
     Args:
-        search: proposes, and keeps what became of the proposals.
-        builders, boards: where the work is done.
+        search: proposes configurations and learns from their outcomes.
+        builders, boards: the pools that build and measure.
         budget: when to stop.
-        in_flight: proposals that are open at once; enough to feed every board, but no more, since a
-            proposal knows nothing of those before it that are still open.
-        repeats: timed runs of a measurement, fewer for a configuration that is plainly slower than
-            the best; with more than one the leaders are measured again in turns at the end.
+        in_flight: open proposals; enough to keep every board busy, but no more, since a proposal
+            cannot learn from proposals that are still open.
+        repeats: timed runs of a measurement, fewer for a configuration that is significantly
+            slower than the best. If more than one, the leaders are compared in turns at the end.
         estimated: whether the boards' times come from a model.
-        listeners: told of every event, in this thread.
+        listeners: called with every event, in this thread.
     """
 
     def __init__(
@@ -153,8 +153,8 @@ class TuningLoop:
         """Try configurations until the budget is used up.
 
         Raises:
-            BoardError: if no board can measure any more; what was measured stays told, and
-                the listeners are told of the end first.
+            BoardError: if no board can measure any more. What was measured stays in the study,
+                and the listeners get `RunEnded` first.
         """
         start_s = time.monotonic()
         self._emit(RunStarted(self._standing(), self._estimated))
@@ -183,7 +183,7 @@ class TuningLoop:
             self._wind_up(lanes)
 
     def _known_default_wall_s(self) -> float | None:
-        """How long the default took in an earlier run of the study, where it was measured then."""
+        """How long the default took in an earlier run of the study; None if it was not measured."""
         default = self._search.space.default
         tried = (trial for trial in self._search.trials() if trial.config == default)
         wall_s = next((trial.attributes.get("wall_s") for trial in tried), None)
@@ -204,7 +204,7 @@ class TuningLoop:
             self._check_boards(outcome)
 
     def _fill(self, lanes: ThreadPoolExecutor, start_s: float) -> EndReason | None:
-        """Open proposals up to the number in flight; why no more are opened, if so."""
+        """Open proposals up to `in_flight`; return why no more will be opened, if so."""
         while len(self._pending) < self._in_flight:
             if self._search.tried + len(self._pending) >= self._budget.trials:
                 return self._budget.end_of(self._search.size)
@@ -243,7 +243,7 @@ class TuningLoop:
         return Outcome(measurement, built)
 
     def _evaluate_default(self, config: Config) -> Outcome:
-        """Build and measure with plenty of time, and set the limit of all others."""
+        """Build and measure under a generous limit, and set the limit of all others."""
         wall_s = None
         try:
             built = self._builders.build(config)
@@ -282,10 +282,10 @@ class TuningLoop:
         self._emit(TrialFinished(config, measurement, outcome.artifact, self._standing()))
 
     def _compare_leaders(self, lanes: ThreadPoolExecutor) -> None:
-        """Measure the leaders again in turns, unless that has been done for these trials."""
+        """Measure the leaders again in turns, unless these leaders are already compared."""
         trials = self._search.trials()
-        repeats_itself = noise_of(trial.times_s for trial in trials) == 0
-        if repeats_itself or self._search.comparison is not None:
+        is_deterministic = noise_of(trial.times_s for trial in trials) == 0
+        if is_deterministic or self._search.comparison is not None:
             return
         comparison = compare(
             leaders(trials),
@@ -311,7 +311,7 @@ class TuningLoop:
             )
 
     def _wind_up(self, lanes: ThreadPoolExecutor) -> None:
-        """End what is under way, tell what is measured, and give back what was asked for else."""
+        """End running work, tell what was measured, and give back all other open proposals."""
         self._limit.learn(None)
         self._builders.close()
         self._boards.close()
@@ -341,9 +341,9 @@ class TuningLoop:
 
 
 def _measured(future: Future[Outcome]) -> Outcome | None:
-    """What a board found out about a configuration, or None if that was not to be."""
+    """The outcome of a configuration that a board has measured; None if there is none."""
     if future.cancelled() or future.exception() is not None:
         return None
     outcome = future.result()
-    # A build may have failed because of whatever ended the run.
+    # The end of the run may be what made a build fail.
     return None if outcome.artifact is None or outcome.measurement.status == "board" else outcome

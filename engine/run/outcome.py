@@ -1,4 +1,4 @@
-"""What came of one configuration, as it is stored with its trial."""
+"""The outcome of one configuration, as stored with its trial."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Outcome:
     Args:
         measurement: a failed build has one too.
         artifact: None if the build failed.
-        wall_s: seconds that the default configuration's measurement took, which sets the limit of
-            all others; None for any other.
+        wall_s: of the default configuration, the seconds that its measurement took, which set the
+            time limit of all others; None for any other.
     """
 
     measurement: Measurement
@@ -78,7 +78,7 @@ class Outcome:
         return {name: value for name, value in attributes.items() if value not in ("", None, {})}
 
     def _at_each_shape(self, artifact: JointArtifact) -> dict[str, object]:
-        """What is stored of each shape that was measured."""
+        """What is stored for each shape that was measured."""
         parts = self.measurement.parts if isinstance(self.measurement, JointMeasurement) else {}
         return {
             shape: {
@@ -100,5 +100,5 @@ def _llvm_ir(elf_path: Path) -> Path:
 
 
 def failed_build(failure: BuildFailure) -> Outcome:
-    """Of a configuration that could not be built."""
+    """The outcome of a configuration that could not be built."""
     return Outcome(Measurement(status="compile", reason=failure.reason))

@@ -1,4 +1,4 @@
-"""What a run of a study is asked for."""
+"""What a run of a study is asked to do."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SearchOptions:
             Optuna sampler class.
         trials: distinct configurations to try in the study, earlier runs included; None for every
             valid one.
-        timeout_s: start no new trials after so many seconds; None for no limit.
+        timeout_s: start no new trials after this many seconds; None for no limit.
         seed: of the sampler.
         until_converged: stop when the surrogate predicts no further improvement.
     """
@@ -66,7 +66,7 @@ class WorkOptions:
     """Where configurations are built.
 
     Args:
-        jobs: builds at once, one per core where nothing is said.
+        jobs: parallel builds; one per core by default.
         ray_address: of a Ray cluster to build on; None for this machine.
     """
 
@@ -80,11 +80,11 @@ class TuningRequest:
 
     Args:
         kernel: registered name, or the path of a Python file.
-        shapes: sizes that differ from the kernel's default. With several shapes the study looks for
-            one configuration that serves all of them: its time is the geometric mean of its times.
+        shapes: sizes that differ from the kernel's default. With several shapes, the study looks
+            for the configuration with the lowest geometric-mean time over all of them.
         dtype: element type; None for the kernel's first.
         devices: names of boards of one kind.
-        outputs: what is asked of the kernel's outputs.
+        outputs: the type and tolerances required of the kernel's outputs.
         repeats: timed runs of a measurement on a board whose times vary; None for ten.
         search, study, work: the options of each.
     """

@@ -1,4 +1,4 @@
-"""One configuration for several shapes: its times at each of them beside others'."""
+"""One configuration for several shapes: its time at each, beside the times of others."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ class ShapeTimes:
     """Times in seconds at one shape.
 
     Args:
-        winner_s: of the configuration that is best for all shapes.
-        default_s: of the default configuration, None if it was not measured.
-        fastest_s: of the fastest configuration tried at this shape, among those that were right
-            at all.
+        winner_s: of the configuration with the lowest geometric-mean time over all shapes.
+        default_s: of the default configuration; None if it was not measured.
+        fastest_s: of the fastest configuration at this shape, among those correct at all shapes.
     """
 
     winner_s: float
@@ -32,7 +31,7 @@ class ShapeTimes:
 
     @property
     def cost(self) -> float:
-        """How much longer the winner takes than the fastest tried here: 0.02 is two percent."""
+        """How much slower the winner is than the fastest tried here: 0.02 is two percent."""
         return self.winner_s / self.fastest_s - 1
 
 
@@ -47,7 +46,7 @@ def times_at(trial: StoredTrial) -> dict[str, float]:
 def times_at_shapes(
     correct: Sequence[StoredTrial], winner: StoredTrial, default: StoredTrial | None
 ) -> dict[str, ShapeTimes]:
-    """The winner's times beside others, by shape; empty in a study of one shape.
+    """The winner's times beside those of others, by shape; empty in a study of one shape.
 
     Args:
         correct: every correct trial.

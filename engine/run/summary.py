@@ -1,4 +1,4 @@
-"""What a study found: the winner, the default, the five best, and what became of the rest."""
+"""The summary of a study: the winner, the default, the five best, and why others failed."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ _BEST = 5
 
 @dataclass(frozen=True)
 class Summary:
-    """The outcome of a study, over every run of it.
+    """The outcome of a study, over all its runs.
 
     Args:
         best: the fastest correct trials, five at most, the fastest first; if the leaders were
-            measured again, in the order that this showed.
-        default: the trial of the default configuration, None if it was not measured.
+            compared, in the order of the comparison.
+        default: the trial of the default configuration; None if it was not measured.
         changes: counters of the winner beside the default's, as `counter_changes` orders them.
         statuses: number of tried configurations by status.
-        first_reasons: for each status but "correct", what went wrong the first time, and with what.
-        comparison: what measuring the leaders again showed; None if that was not done, as on a
-            board that repeats itself to the bit.
-        shapes: in a study of several shapes, the winner's times at each; their geometric means are
-            the times of all trials.
-        front: in a study with several objectives the trials that no other beats in all of them, the
-            fastest first; empty in any other.
+        first_reasons: for each status but "correct", the first failure's reason and configuration.
+        comparison: of the leaders; None if there was none, as on a deterministic board.
+        shapes: in a study of several shapes, the winner's times at each; a trial's time is their
+            geometric mean.
+        front: in a study with several objectives, the Pareto front, the fastest first; empty in any
+            other.
     """
 
     best: tuple[StoredTrial, ...]
@@ -70,12 +69,12 @@ def summarise(
     comparison: Comparison | None = None,
     cycles_per_event: Mapping[str, float] = MappingProxyType({}),
 ) -> Summary:
-    """What a study found.
+    """Sum up a study.
 
     Args:
         trials: the finished ones.
-        default: the default configuration, None if there is none.
-        comparison: of the leaders, where they were measured again.
+        default: the default configuration; None if there is none.
+        comparison: of the leaders; None if they were not compared.
         cycles_per_event: by event name, for the order of counters.
     """
     places = {

@@ -42,22 +42,22 @@ _SHOW_CURSOR = b"\x1b[?25h"  # the live progress line hides it
 
 @dataclass(frozen=True)
 class TuningResult:
-    """What came of it.
+    """The result of a run.
 
     Args:
         problem, device, sampler: what was tuned, where and how.
         device_name: of one of the boards, as the user gave it.
         storage, study: where the trials are.
-        warm_started_from: name of an earlier study, None if there was none.
-        other_studies: names of those in the storage that are about the same, and were made with
-            another compiler, board model or kernel source.
-        builds: folder of the ELFs and what they were made from.
+        warm_started_from: name of an earlier study; None if there was none.
+        other_studies: names of the storage's studies of the same problem with another compiler,
+            board model or kernel source.
+        builds: folder of the ELFs and their IR.
         space_size: number of valid configurations.
-        pruned: number of combinations that each pruning rule takes out of the space.
+        pruned: number of combinations that each rule prunes.
         ended: how this run ended.
         summary: of all runs of the study.
-        more_problems: the kernel at the other shapes of a study of several.
-        notes: of the search space, sentences for the user.
+        more_problems: in a study of several shapes, the kernel at the others.
+        notes: on the search space, sentences for the user.
     """
 
     problem: Problem
@@ -78,10 +78,10 @@ class TuningResult:
 
 
 def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
-    """Go on with the request's study, or begin it. Ctrl-C and SIGTERM end the run early, not badly.
+    """Start or resume the request's study. Ctrl-C and SIGTERM end the run early, with a result.
 
     Raises:
-        UserError: for names and sizes that do not exist, and a storage that cannot be used.
+        UserError: for unknown names, invalid sizes, and a storage that cannot be used.
         BoardError: if the board cannot be used.
     """
     problem, *more_problems = problems = _problems(request)
@@ -141,7 +141,7 @@ def _budget(options: SearchOptions, space_size: int) -> Budget:
 
 
 def _problems(request: TuningRequest) -> list[Problem]:
-    """The kernel at each shape, in an order that does not depend on the order of asking."""
+    """The kernel at each shape, sorted, so that the order of the request does not matter."""
     spec = load_kernel(request.kernel)
     problems = [
         make_problem(spec, shape, request.dtype, request.outputs) for shape in request.shapes
@@ -165,14 +165,14 @@ def identity_of(
     more_problems: Sequence[Problem] = (),
     objectives: tuple[str, ...] = (TIME_S,),
 ) -> StudyIdentity:
-    """What the study of a problem on a board is about, as the code stands now.
+    """The identity of the study of a problem on a board, with today's code.
 
     Args:
-        problem: the kernel at its shape, or at the first of them.
+        problem: the kernel at its shape, or at the first of several.
         info: of the board.
         sampler: its name.
-        more_problems: the kernel at the other shapes of a study of several.
-        objectives: what is to be made small.
+        more_problems: in a study of several shapes, the kernel at the others.
+        objectives: names of the objectives to minimise.
     """
     return StudyIdentity(
         kernel=problem.spec.name,
@@ -187,12 +187,12 @@ def identity_of(
 
 
 def made_with(source: str, info: BoardInfo, outputs: Outputs) -> dict[str, str]:
-    """What decides a kernel's times besides its problem, by what people call it.
+    """What determines a kernel's times besides its problem, by a readable name.
 
     Args:
         source: digest of the kernel's source.
         info: of the board.
-        outputs: what is asked of the outputs.
+        outputs: the type and tolerances required of the outputs.
     """
     asked = str(outputs)
     return {
@@ -213,7 +213,7 @@ def _run(
     budget: Budget,
 ) -> RunEnded:
     devices = [name for name in request.devices for _ in range(boards_at_once(info))]
-    # Signals are handled until Ray has ended, and only from when it has begun: it sets its own.
+    # Ray sets its own signal handlers at its start: ours go in after it, and stay until it ends.
     with (
         contextlib.ExitStack() as signals,
         workbench(
@@ -243,9 +243,9 @@ def _run(
 
 @contextlib.contextmanager
 def _stopped_by_signals(loop: TuningLoop) -> Iterator[None]:
-    """Within the block Ctrl-C and SIGTERM stop the loop; a second one ends the process at once."""
+    """Within the block, Ctrl-C and SIGTERM stop the loop; a second one ends the process at once."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals are the main thread's, and so is what they do
+        yield  # only the main thread may set signal handlers
         return
     received: list[int] = []
 

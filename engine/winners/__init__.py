@@ -1,1 +1,1 @@
-"""Winners of stored studies: which one serves a shape, and what has none yet."""
+"""Winners of stored studies: which one serves a shape, and which shapes have none yet."""

@@ -39,7 +39,7 @@ __all__ = [
     "winners_for",
 ]
 
-# What the power-of-two key may cost where nothing else is asked for: 0.05 is five percent.
+# The highest acceptable cost of the power-of-two key by default: 0.05 is five percent.
 MAX_KEY_COST = 0.05
 
 
@@ -47,20 +47,20 @@ SpaceAt = Callable[[Shape], SearchSpace]
 
 
 class NotTunedError(UserError):
-    """Nothing is stored that could serve."""
+    """No winner is stored for the kernel, element type and device."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a winner is looked for.
+    """The problem that needs a winner.
 
     Args:
         kernel, dtype, device: as studies name them.
-        load_name: what `python -m engine.tune` takes for the kernel: its name, or its file.
+        load_name: the kernel as `python -m engine.tune` takes it: its name, or its file.
         shape: a size for each dimension.
-        made_with: compiler, board model and kernel source of today: `engine.run.tuning.made_with`.
-        space_at: today's search space at a shape, which has to hold a winner; None if only the
-            kernel's file knows it and is not to be imported.
+        made_with: today's compiler, board model and kernel source: `engine.run.tuning.made_with`.
+        space_at: today's search space at a shape, which must hold a winner; None if only the
+            kernel's file knows it and must not be imported.
     """
 
     kernel: str
@@ -74,16 +74,16 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Found:
-    """A stored winner, and why it was taken.
+    """A stored winner, and why it serves.
 
     Args:
-        how: tuned at this very shape, at its sizes rounded up to powers of two, or at the nearest
-            shape there is.
-        wanted: what was looked for.
-        winner: what was found; its time is of its own shape.
+        how: tuned at exactly this shape, at its sizes rounded up to powers of two, or at the
+            nearest stored shape.
+        wanted: the problem that needs a winner.
+        winner: what was found; its time is that at its own shape.
         distance: from the shape to the winner's, in doublings of one size.
-        key_costs: what the power-of-two key was found to cost at other shapes.
-        key_rejected: why the power-of-two key was not taken, where something is stored for it.
+        key_costs: measured costs of the power-of-two key at other shapes.
+        key_rejected: why the power-of-two key was not used, if it has a winner.
     """
 
     how: Literal["exact", "power-of-two", "nearest"]
@@ -100,14 +100,14 @@ class Found:
 
     @property
     def differs(self) -> tuple[str, ...]:
-        """What the winner was made otherwise with, such as "compiler"."""
+        """What differs between the winner's study and today, such as "compiler"."""
         theirs, ours = self.winner.made_with, self.wanted.made_with
         return tuple(
             what for what in sorted({*theirs, *ours}) if theirs.get(what) != ours.get(what)
         )
 
     def __str__(self) -> str:
-        """One sentence: what is used, from where, and how far that is."""
+        """One sentence: the configuration, where it was tuned, and how far away that is."""
         text = f"{self.config or 'the only configuration'} for {shape_text(self.wanted.shape)}: "
         if self.how == "exact":
             text += "tuned at this shape"
@@ -149,27 +149,27 @@ def lookup(
     """The stored winner that serves a shape best; `.config` is what to run.
 
     Args:
-        kernel: a registered name or the path of a Python file, with ":KERNEL" behind it where it
-            holds several.
-        dtype: element type, None for the kernel's first.
-        device: name of the board it is to run on.
-        storage: where studies are kept: a journal file or one of Optuna's URLs.
-        max_key_cost: the power-of-two key is used only where checks found that it costs no more:
+        kernel: a registered name or the path of a Python file, followed by ":KERNEL" if the file
+            has several.
+        dtype: element type; None for the kernel's first.
+        device: name of the board that the kernel will run on.
+        storage: where studies are stored: a journal file or an Optuna storage URL.
+        max_key_cost: use the power-of-two key only if checks found that it costs at most this:
             0.05 is five percent.
         shape: sizes by name; those left out keep the kernel's default.
 
     Raises:
         NotTunedError: if nothing is stored for this kernel, element type and device.
-        UserError, BoardError: for names and sizes that do not exist, or an unreadable storage.
+        UserError, BoardError: for unknown names, invalid sizes, or an unreadable storage.
     """
     return find(wanted(kernel, shape, dtype, device), storage, max_key_cost)
 
 
 def wanted(kernel: str, shape: Mapping[str, int], dtype: str | None, device: str) -> Wanted:
-    """What to look for, as `lookup` takes it.
+    """What to look for, from the arguments of `lookup`.
 
     Raises:
-        UserError, BoardError: for names and sizes that do not exist.
+        UserError, BoardError: for unknown names and invalid sizes.
     """
     problem = make_problem(load_kernel(kernel), shape, dtype)
     info = load_board(device).info
@@ -192,14 +192,14 @@ def spaces_of(spec: KernelSpec, dtype: str, info: BoardInfo) -> SpaceAt:
 def find(
     wanted: Wanted, storage: str = DEFAULT_STORAGE, max_key_cost: float = MAX_KEY_COST
 ) -> Found:
-    """The winner for what is wanted: exact, else by the checked power-of-two key, else nearest.
+    """The winner for `wanted`: exact; else by a checked power-of-two key; else the nearest.
 
     Raises:
         NotTunedError: if nothing is stored for this kernel, element type and device.
         UserError: if the storage cannot be read.
     """
     studies = _serving(wanted, storage)
-    # A search space of the user's own may take a while to make: the others are looked at on a miss.
+    # Building a user's search space may take a while: other shapes are read only on a miss.
     here = [study for study in studies if study.shape == wanted.shape]
     exact = _best_at(_winners(here, wanted), wanted.shape, wanted)
     if exact is not None:
@@ -250,13 +250,13 @@ def _serves(study: StoredStudy, wanted: Wanted) -> bool:
 
 
 def _best_at(winners: list[Winner], shape: Mapping[str, int], wanted: Wanted) -> Winner | None:
-    """The fastest at a shape, made as today if there is one."""
+    """The fastest at a shape; studies made with today's toolchain take precedence."""
     there = [winner for winner in winners if winner.shape == shape]
     return min(there, key=lambda w: (w.made_with != wanted.made_with, w.time_s), default=None)
 
 
 def _why_not(costs: tuple[KeyCost, ...], max_key_cost: float) -> str:
-    """Why the power-of-two key is not to be used, or nothing where it is."""
+    """Why the power-of-two key must not be used; empty if it may be."""
     if not costs:
         return "its power-of-two key was never checked (python -m engine.check_key)"
     worst = max(costs, key=lambda cost: cost.cost)
@@ -267,12 +267,12 @@ def _why_not(costs: tuple[KeyCost, ...], max_key_cost: float) -> str:
 
 @functools.lru_cache(maxsize=4)
 def _studies(storage: str, stamp: tuple[int, int] | None) -> tuple[StoredStudy, ...]:
-    """The studies of a storage as it was at `stamp`; of a server, as it was when first asked."""
+    """The studies of a storage as of `stamp`; if it is a server, as of the first call."""
     return tuple(stored_studies(storage))
 
 
 def _stamp(storage: str) -> tuple[int, int] | None:
-    """Changes whenever the storage's file does; None if there is no file."""
+    """Changes if the storage's file does; None if there is no file."""
     file = storage_file(storage)
     if file is None or not file.exists():
         return None

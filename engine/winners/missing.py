@@ -1,4 +1,4 @@
-"""The list of shapes that ran untuned: written where kernels run, worked off by engine.tune."""
+"""The list of shapes that ran untuned: kernels add to it, and `engine.tune --missing` tunes it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from foundation.document import Entry, read_list
 from foundation.errors import UserError
 from foundation.shapes import shape_text
 
-__all__ = ["MISSING_FILE", "Missing", "note_missing", "read_missing", "work_off"]
+__all__ = ["MISSING_FILE", "Missing", "note_missing", "read_missing", "tune_missing"]
 
 # Under the current folder, beside the studies.
 MISSING_FILE = Path("studies", "missing.yaml")
@@ -44,7 +44,7 @@ class Missing:
         return f"{self.kernel} {shape_text(dict(self.shape))} {self.dtype} on {self.device}"
 
     def line(self) -> str:
-        """How the file lists it: a YAML list with one entry a line, each also JSON."""
+        """Its line in the file: a YAML list with one entry per line, each also valid JSON."""
         entry = {
             "kernel": self.kernel,
             "shape": dict(self.shape),
@@ -55,13 +55,13 @@ class Missing:
 
 
 def note_missing(entry: Missing, path: Path = MISSING_FILE) -> bool:
-    """Add an entry to the list, unless it is there; whether it was added.
+    """Add an entry to the list, unless it is there; return whether it was added.
 
     Raises:
-        UserError: if the file is there and no such list.
+        UserError: if the file is not such a list.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _alone_with(path):
+    with _locked(path):
         if entry in _read(path):
             return False
         with path.open("a", encoding="utf-8") as file:
@@ -73,25 +73,25 @@ def read_missing(path: Path = MISSING_FILE) -> list[Missing]:
     """The entries of the list; none if there is no file.
 
     Raises:
-        UserError: if the file is no such list, with the line.
+        UserError: if the file is not such a list, with the line.
     """
     return _read(path)
 
 
-def work_off(tune: Callable[[Missing], bool | None], path: Path = MISSING_FILE) -> bool:
-    """Tune each entry and take those with a winner off the list.
+def tune_missing(tune: Callable[[Missing], bool | None], path: Path = MISSING_FILE) -> bool:
+    """Tune each entry and remove those with a winner from the list.
 
-    A mistake in one, such as a kernel's file that is gone, is told on stderr and stays on the list.
+    A mistake in an entry, such as a missing kernel file, is printed on stderr; the entry stays.
 
     Args:
-        tune: tunes one entry; whether there is a winner now, None if the user ended it.
+        tune: tunes one entry; returns whether there is a winner now, None if the user stopped it.
         path: of the list.
 
     Returns:
-        Whether nothing is left on the list.
+        Whether the list is empty now.
 
     Raises:
-        UserError: if the file is no such list.
+        UserError: if the file is not such a list.
     """
     for entry in read_missing(path):
         print(f"missing: {entry}", file=sys.stderr, flush=True)
@@ -108,13 +108,13 @@ def work_off(tune: Callable[[Missing], bool | None], path: Path = MISSING_FILE) 
 
 
 def _remove(entry: Missing, path: Path) -> None:
-    with _alone_with(path):
+    with _locked(path):
         left = [other for other in _read(path) if other != entry]
         _replace(path, "".join(other.line() for other in left))
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file anew, so that whoever is killed on the way leaves the old one whole."""
+    """Replace a file atomically: if the process is killed, the old file stays whole."""
     new = path.with_name(f"{path.name}.new")
     with new.open("w", encoding="utf-8") as file:
         file.write(text)
@@ -140,8 +140,8 @@ def _missing(entry: Entry) -> Missing:
 
 
 @contextmanager
-def _alone_with(path: Path) -> Iterator[None]:
-    """Keep other processes from the list; the lock is on its folder, so that no file is added."""
+def _locked(path: Path) -> Iterator[None]:
+    """Lock the list against other processes; the lock is on its folder, so it needs no file."""
     descriptor = os.open(path.parent, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""The studies of a storage, what won each, and what the power-of-two key costs."""
+"""The studies of a storage, the winner of each, and the cost of the power-of-two key."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ __all__ = [
     "stored_studies",
 ]
 
-# Correct trials that a study needs before its best says what another configuration costs.
+# Correct trials that a study needs before other configurations are compared with its best.
 FEWEST_TRIALS = 10
 
 
 @dataclass(frozen=True)
 class Winner:
-    """What a study found.
+    """The winner of a study, with the times of all configurations.
 
     Args:
-        study: its name.
-        kernel, dtype, device, shape: what it is about.
+        study: name of the study.
+        kernel, dtype, device, shape: its problem.
         made_with: compiler, board model and kernel source, as short texts.
         config, time_s: the fastest configuration and its time in seconds.
         estimated: whether times come from a model.
-        elf_sha256: of the executable that was timed, None if it is not known.
-        times_s: the time of every configuration whose output was right, and infinity for those
-            that failed; those that today's search space does not hold are among them.
+        elf_sha256: of the executable that was timed; None if it is not known.
+        times_s: time of every correct configuration, and infinity for those that failed; includes
+            configurations that today's search space does not hold.
     """
 
     study: str
@@ -64,9 +64,9 @@ class StoredStudy:
 
     Args:
         name: its name.
-        kernel, dtype, device, shape, made_with: what it is about, as `Winner` has them.
+        kernel, dtype, device, shape, made_with: as in `Winner`.
         outcomes: its trials with an outcome.
-        comparison: its attribute of that name.
+        comparison: its attribute `COMPARISON`.
     """
 
     name: str
@@ -79,11 +79,11 @@ class StoredStudy:
     comparison: object
 
     def winner(self, space: SearchSpace | None) -> Winner | None:
-        """What `python -m engine.tune` names, too; None if nothing was right.
+        """The winner that `python -m engine.tune` prints; None if no configuration was correct.
 
         Args:
-            space: today's search space at this shape: what it does not hold does not win. None
-                where it cannot be known: then everything that was tried may win.
+            space: today's search space at this shape, which must hold the winner; None if it is
+                not known, and any configuration tried may win.
         """
         trials = [t for t in self.outcomes if space is None or space.holds(t.config)]
         comparison = kept_comparison(self.comparison, trials)
@@ -108,15 +108,15 @@ class StoredStudy:
 
 @dataclass(frozen=True)
 class KeyCost:
-    """What it costs one shape to run the winner of the powers of two above it.
+    """The cost of running the power-of-two key's winner at one shape.
 
     Args:
         shape: the shape.
-        key: its sizes rounded up to powers of two, where the configuration won.
-        config: that configuration.
-        time_s: its time at `shape` in seconds, infinity where it fails there.
-        best_time_s: time of the best that is known at `shape`.
-        trials: configurations that were right at `shape`, which that is the best of.
+        key: its sizes rounded up to powers of two.
+        config: the winner at the key.
+        time_s: its time at `shape` in seconds; infinity if it fails there.
+        best_time_s: the best known time at `shape` in seconds.
+        trials: number of correct configurations at `shape`, from which that is the best.
         estimated: whether times come from a model.
     """
 
@@ -130,7 +130,7 @@ class KeyCost:
 
     @property
     def cost(self) -> float:
-        """How much longer it takes than the best: 0.02 is two percent."""
+        """How much slower it is than the best: 0.02 is two percent."""
         return self.time_s / self.best_time_s - 1
 
     def __str__(self) -> str:
@@ -155,16 +155,16 @@ def stored_studies(storage: str = DEFAULT_STORAGE) -> list[StoredStudy]:
 
 
 def key_of(shape: Shape) -> dict[str, int]:
-    """Each size rounded up to a power of two, as CUTLASS's guidance for auto-tuning has it."""
+    """Each size rounded up to a power of two, as in CUTLASS's guidance for auto-tuning."""
     return {name: next_power_of_two(size) for name, size in shape.items()}
 
 
 def key_costs(winners: list[Winner], made_with: Mapping[str, str]) -> tuple[KeyCost, ...]:
-    """What the studies show of the power-of-two key; empty if nothing was checked.
+    """The costs of the power-of-two key that the studies show; empty if nothing was checked.
 
     Args:
         winners: of one kernel, element type and device.
-        made_with: only times that were made with this are compared.
+        made_with: only studies made with exactly this are compared.
     """
     same = [winner for winner in winners if winner.made_with == made_with]
     at_key = {_hashable(w.shape): w for w in sorted(same, key=lambda w: -w.time_s)}
@@ -190,7 +190,7 @@ def key_costs(winners: list[Winner], made_with: Mapping[str, str]) -> tuple[KeyC
 
 
 def _study(stored: StoredTrials) -> StoredStudy | None:
-    """A study to be read; None if it is about several shapes."""
+    """Read a study; None if it has several shapes."""
     shape, made_with = stored.attribute("shape"), stored.attribute("made_with")
     if not isinstance(shape, Mapping) or not isinstance(made_with, Mapping):
         return None
@@ -207,7 +207,7 @@ def _study(stored: StoredTrials) -> StoredStudy | None:
 
 
 def _merged(winners: list[Winner]) -> list[Winner]:
-    """One winner for each shape, with the times of all its studies."""
+    """One winner per shape, with the times of all studies of the shape."""
     by_shape: dict[tuple[tuple[str, int], ...], list[Winner]] = {}
     for winner in winners:
         by_shape.setdefault(_hashable(winner.shape), []).append(winner)

@@ -1,4 +1,4 @@
-"""`@engine.tuned`: in place of `@triton.autotune`, with winners that were stored before."""
+"""`@engine.tuned`: replaces `@triton.autotune` and uses stored winners."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from rvv_runner.devices import HOST_DEVICE, load_board
 
 __all__ = ["TUNE_VARIABLE", "TunedKernel", "Winners", "tuned"]
 
-# Set to anything but nothing or 0, it asks for tuning on a miss.
+# Any value but "" and 0 turns on tuning on a miss.
 TUNE_VARIABLE = "TRITON_RVV_TUNE_ON_MISS"
 
 _log = logging.getLogger("triton_rvv_tuner")
@@ -42,19 +42,19 @@ _NAMES_OF_TYPES = {str(torch_type): name for name, torch_type in TORCH_TYPES.ite
 
 @dataclass(frozen=True)
 class Winners:
-    """Where a decorated kernel's winners are, and how a shape without one is tuned.
+    """Where a decorated kernel's winners are stored, and how to tune a shape without one.
 
     Args:
-        kernel: what to tune: a registered name, or a Python file's path, with ":KERNEL" behind it
-            where it holds several; None for the decorated function itself.
-        storage: where studies are kept: a journal file or one of Optuna's URLs.
-        device: whose studies to look in; kernels called from Python run on the host.
-        sizes: where a size of the studies is called otherwise than the argument that holds it, the
-            argument's name: {"N": "n_elements"}.
-        max_key_cost: what the power-of-two key may cost, as `engine.lookup` takes it.
-        tune_on_miss: tune a shape that is missing at once, by `python -m engine.tune` in a process
-            of its own; the environment variable TRITON_RVV_TUNE_ON_MISS=1 asks for it too.
-        trials: configurations to try then.
+        kernel: what to tune: a registered name, or the path of a Python file, followed by
+            ":KERNEL" if the file has several; None for the decorated function itself.
+        storage: where studies are stored: a journal file or an Optuna storage URL.
+        device: the device whose studies are used; kernels called from Python run on the host.
+        sizes: maps a size's name in the studies to the kernel's argument, if they differ:
+            {"N": "n_elements"}.
+        max_key_cost: highest acceptable cost of the power-of-two key, as in `engine.lookup`.
+        tune_on_miss: tune a missing shape at once, by `python -m engine.tune` in a separate
+            process; the environment variable TRITON_RVV_TUNE_ON_MISS=1 turns it on too.
+        trials: configurations to try on a miss.
     """
 
     kernel: str | None = None
@@ -76,27 +76,27 @@ def tuned(
     winners: Winners = _DEFAULT_WINNERS,
     **options: Any,
 ) -> Callable[[Any], TunedKernel]:
-    """In place of `@triton.autotune(configs, key, ...)`; nothing is measured while a program runs.
+    """Replaces `@triton.autotune(configs, key, ...)`; measures nothing while the program runs.
 
-    A shape runs with the winner that `engine.lookup` finds in the stored studies; which one, and
-    how far away it was tuned, is logged and kept as `kernel.found`. A shape that was not tuned
-    itself is noted in studies/missing.yaml, which `python -m engine.tune --missing` works off;
-    where nothing is stored at all, the first of `configs` runs.
+    A shape runs with the winner that `engine.lookup` finds in the stored studies. The winner, and
+    how far away it was tuned, is logged and kept as `kernel.found`. A shape without a study of its
+    own is listed in studies/missing.yaml, which `python -m engine.tune --missing` tunes. If nothing
+    is stored, the first of `configs` runs.
 
     Args:
-        configs: as for triton.autotune. Winners outside this list are used as well.
-        key: the arguments that hold the sizes, integers.
-        winners: where winners are, and what to do on a miss.
+        configs: as for triton.autotune. Winners outside this list are used too.
+        key: names of the arguments that hold the sizes, which must be integers.
+        winners: where winners are stored, and what to do on a miss.
         options: the other arguments of triton.autotune, such as prune_configs_by.
     """
     return lambda function: TunedKernel(function, list(configs), list(key), winners, options)
 
 
 class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
-    """A kernel that looks its configuration up; called as any other, `kernel[grid](...)`.
+    """A kernel that looks up its configuration; called like any other, `kernel[grid](...)`.
 
     Attributes:
-        found: the stored winner that the last call ran with, None if there was none.
+        found: the stored winner that the last call ran with; None if there was none.
         best_config: the configuration that the last call ran with.
     """
 
@@ -118,8 +118,8 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
         """Run with the winner of the arguments' shape.
 
         Raises:
-            UserError: if an argument of `key` is missing or no integer, and where the
-                studies cannot be read.
+            UserError: if an argument of `key` is missing or not an integer, or the studies cannot
+                be read.
         """
         self.nargs: dict[str, Any] | None = dict(zip(self.arg_names, args, strict=False))
         arguments = {**self.nargs, **kwargs}
@@ -142,27 +142,27 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
             if not isinstance(value, int) or isinstance(value, bool):
                 raise UserError(
                     f"the key {argument} of {self._name} is {value!r}: "
-                    "name arguments in it that are integers"
+                    "key must name integer arguments"
                 )
             shape[names.get(argument, argument)] = value
         return shape
 
     @functools.cached_property
     def _kernel(self) -> str:
-        """What `python -m engine.tune` takes for the kernel."""
+        """The kernel as `python -m engine.tune` takes it."""
         if self._winners.kernel is not None:
             return self._winners.kernel
         path = Path(inspect.getfile(self.base_fn)).resolve()
         module = sys.modules[self.base_fn.__module__]
         try:
             alone = python_function(chosen_kernel(path, module)) is self.base_fn
-        except UserError:  # there are several in the file
+        except UserError:  # the file has several kernels
             alone = False
         return str(path) if alone else f"{path}:{self.base_fn.__name__}"
 
     @functools.cached_property
     def _name(self) -> str:
-        """What studies call the kernel."""
+        """The kernel's name in studies."""
         kernel = self._winners.kernel
         if kernel is None:
             return str(self.base_fn.__name__).removesuffix("_kernel")
@@ -170,13 +170,13 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
 
     @functools.cached_property
     def _source(self) -> str:
-        """Digest of what is tuned, as studies have it."""
+        """Digest of the kernel's source, as in studies."""
         if self._winners.kernel is not None:
             return load_kernel(self._winners.kernel).source_digest
         function = self.fn
         while isinstance(function, Autotuner | Heuristics):
             function = function.fn
-        # Importing the file once more, as engine.tune does, would run a script twice.
+        # Importing the file again, as engine.tune does, would run a script twice.
         path, kernel = split_path(self._kernel)
         module = sys.modules[function.__module__]
         file = KernelFile(path, kernel, module, function, self, {})
@@ -185,7 +185,7 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
     def _choose(
         self, shape: Mapping[str, int], dtype: str, kwargs: dict[str, Any]
     ) -> tuple[triton.Config, Found | None]:
-        """The configuration for a shape that was not called before."""
+        """The configuration for a shape that is called for the first time."""
         found = self._find(shape, dtype)
         if found is None or found.how != "exact":
             missing = Missing(self._kernel, tuple(shape.items()), dtype, self._winners.device)
@@ -202,7 +202,7 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
 
     def _find(self, shape: Mapping[str, int], dtype: str) -> Found | None:
         if knobs.runtime.interpret:
-            return None  # in Triton's interpreter no winner is any faster
+            return None  # Triton's interpreter gains nothing from a winner
         info = load_board(self._winners.device).info
         named = self._winners.kernel
         wanted = Wanted(
@@ -218,11 +218,11 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
             found = find(wanted, self._winners.storage, self._winners.max_key_cost)
         except NotTunedError:
             return None
-        # Another kernel of this name may have been tuned.
+        # The winner may belong to another kernel of this name.
         return found if set(found.config) <= set(self.arg_names) else None
 
     def _as_listed(self, config: Mapping[str, Any]) -> triton.Config:
-        """The entry of `configs` with these values, for its other options, or one of its own."""
+        """The entry of `configs` with these values, for its other options; else a new one."""
         listed = (entry for entry in self.configs if entry.kwargs == config)
         return next(listed, None) or triton.Config(dict(config))
 
@@ -230,7 +230,7 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
         return self._winners.tune_on_miss or os.environ.get(TUNE_VARIABLE, "0") not in ("", "0")
 
     def _tune(self, missing: Missing) -> bool:
-        """Tune in a process of its own; whether there is a winner now."""
+        """Tune in a separate process; return whether there is a winner now."""
         command = [sys.executable, "-m", "engine.tune", missing.kernel]
         command += ["--shape", shape_text(dict(missing.shape)), "--dtype", missing.dtype]
         command += ["--device", missing.device, "--storage", self._winners.storage]
@@ -246,7 +246,7 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
 
 
 def _first_dtype(arguments: Mapping[str, Any]) -> str:
-    """Triton's name of the element type of the first tensor, which is what studies go by."""
+    """The element type of the first tensor, by Triton's name, as studies store it."""
     for value in arguments.values():
         if hasattr(value, "dtype"):
             name = str(value.dtype)

@@ -50,12 +50,12 @@ MISTAKES = [
     (
         "tune",
         "matmul --shape M=1 --shape M=2 --study mine",
-        "there is a study for each --shape: leave --study out, or add --together",
+        "there is a study for each --shape: leave out --study, or add --together",
     ),
     (
         "tune",
         "matmul --shape M=1 --shape M=2 --together --objective time_s,code_bytes",
-        "--together looks at the time alone: leave it out, or --objective",
+        "--together minimises the time alone: leave out --together or --objective",
     ),
     (
         "tune",
@@ -183,9 +183,7 @@ def test_help_says_what_an_objective_is(capsys: pytest.CaptureFixture[str]) -> N
     with pytest.raises(SystemExit):
         tune_command.main(["--help"])
     said = " ".join(capsys.readouterr().out.split())
-    assert (
-        "--objective NAMES what is minimised: time_s for the time alone, or time_s,code_by" in said
-    )
+    assert "--objective NAMES objectives to minimise: time_s, or time_s,code_bytes for" in said
 
 
 def test_make_tune_and_the_bare_command_work_on_one_study() -> None:

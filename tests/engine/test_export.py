@@ -1,4 +1,4 @@
-"""Studies as tables, and the counters that go with the run time."""
+"""Studies as tables, and the counters that correlate with run time."""
 
 from __future__ import annotations
 

@@ -148,10 +148,10 @@ MISTAKES = [
     ({"kernel": "matmull"}, "there is no kernel named matmull: did you mean matmul"),
     ({"shape": {"M": 0}}, "the size of M is 0: give it a positive one"),
     ({"shape": {"M": 1.5}}, "shape: the size of M is not an integer: 1.5"),
-    ({"shape": "M=2"}, "the shape 'M=2' is no mapping: write it like {'M': 256, 'N': 512}"),
+    ({"shape": "M=2"}, "the shape 'M=2' is not a mapping: write it like {'M': 256, 'N': 512}"),
     ({"shape": {"Q": 2}}, "matmul has no dimension Q: choose one of K, M, N"),
     ({"shape": {}, "shapes": [{}]}, "shape and shapes are both given: leave one of them out"),
-    ({"shapes": []}, "shapes is empty: give one shape at least"),
+    ({"shapes": []}, "shapes is empty: give at least one shape"),
     ({"dtype": "f33"}, "matmul does not take fp33: did you mean fp32 or fp16?"),
     ({"device": "emulatd"}, "there is no device named emulatd: did you mean emulated"),
     ({"device": "emulated,host"}, "the boards are of different kinds (emulated:x60: emulated; "),
@@ -166,7 +166,7 @@ MISTAKES = [
     ),
     (
         {"objective": "time_s,code_bytes", "until": "converged"},
-        "until and shapes look at the time alone: leave them out, or objective",
+        "until and shapes minimise the time alone: leave out them or objective",
     ),
     (
         {"objective": "time_s,code_bytes", "sampler": "tpe"},

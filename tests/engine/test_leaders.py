@@ -1,4 +1,4 @@
-"""The loop on a board that does not repeat itself: fewer runs, and leaders compared at the end."""
+"""The loop on a noisy board: fewer runs, and leaders compared at the end."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_more_trials_are_compared_again(tmp_path: Path) -> None:
     assert search.comparison is None
 
 
-def test_a_board_that_repeats_itself_is_not_asked_again(tmp_path: Path) -> None:
+def test_on_a_deterministic_board_the_leaders_are_not_compared(tmp_path: Path) -> None:
     search = run(tmp_path / "j.journal", FakeBoard())
     assert search.comparison is None
     runs = {trial.config["time_ms"]: len(trial.times_s) for trial in search.trials()}

@@ -1,4 +1,4 @@
-"""The list of shapes that ran untuned: written once each, worked off, and mistakes in it."""
+"""The list of shapes that ran untuned: each is listed once, tuned, removed; mistakes in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import engine.tune as tune_command
-from engine.winners.missing import Missing, note_missing, read_missing, work_off
+from engine.winners.missing import Missing, note_missing, read_missing, tune_missing
 from foundation.errors import UserError
 
 pytestmark = pytest.mark.timeout(120)
@@ -62,10 +62,10 @@ def test_what_has_a_winner_leaves_the_list(
             raise UserError("its file is gone")
         return {ONE: True, three: False, four: None}[entry]
 
-    assert not work_off(tune_one, path)
+    assert not tune_missing(tune_one, path)
     assert read_missing(path) == [TWO, three, four]
     assert "left on the list: its file is gone" in capsys.readouterr().err
-    assert work_off(lambda entry: True, path)
+    assert tune_missing(lambda entry: True, path)
     assert read_missing(path) == []
 
 
@@ -77,14 +77,14 @@ def test_a_kill_while_the_list_is_written_leaves_the_old_one(tmp_path: Path, cal
     program = (
         "import os, signal, sys; from pathlib import Path; from engine.winners.missing import *\n"
         f"{call} = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "work_off(lambda entry: True, Path(sys.argv[1]))\n"
+        "tune_missing(lambda entry: True, Path(sys.argv[1]))\n"
     )
     killed = subprocess.run(
         [sys.executable, "-c", program, str(path)], timeout=60, capture_output=True, check=False
     )
     assert killed.returncode == -signal.SIGKILL
     assert read_missing(path) == [ONE, TWO]
-    assert work_off(lambda entry: True, path)
+    assert tune_missing(lambda entry: True, path)
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -97,7 +97,7 @@ def test_nothing_more_is_tuned_once_the_user_stops(tmp_path: Path) -> None:
     def stop(entry: Missing) -> None:
         tuned.append(entry)
 
-    assert not work_off(stop, path)
+    assert not tune_missing(stop, path)
     assert tuned == [ONE]
 
 
@@ -129,7 +129,7 @@ def test_command_takes_a_kernel_or_the_list(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert tune_command.main(["--missing"]) == 0
-    with pytest.raises(UserError, match="leave KERNEL"):
+    with pytest.raises(UserError, match="leave out KERNEL"):
         tune_command.main(["matmul", "--missing"])
     with pytest.raises(UserError, match="KERNEL is missing"):
         tune_command.main(["--trials", "3"])

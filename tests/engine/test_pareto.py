@@ -205,5 +205,5 @@ def test_the_command_finds_a_front_and_measures_nothing_twice(
 
 
 def test_convergence_of_the_time_does_not_end_the_search_for_a_front() -> None:
-    with pytest.raises(UserError, match=r"^--until converged looks at the time alone"):
+    with pytest.raises(UserError, match=r"^--until converged minimises the time alone"):
         tune_command.main(["matmul", "--objective", "time_s,code_bytes", "--until", "converged"])

@@ -157,7 +157,7 @@ def test_results_come_back_into_the_study_once(built: Built, board: Board, tmp_p
     shutil.copytree(board.folder / "perf", tree / "run" / "perf", dirs_exist_ok=True)
     taken = built.command("collect", str(tree))
     assert taken.returncode == 0, taken.stderr
-    assert taken.stdout.startswith("3 taken: correct\nbest of the study: ")
+    assert taken.stdout.startswith("3 added: correct\nbest of the study: ")
     trials = [trial for trial in built.trials() if trial.state.name == "COMPLETE"]
     assert {trial.params["BLOCK_SIZE"]: trial.value for trial in trials} == {
         int(row["BLOCK_SIZE"]): float(row["Kernel Time (s)"]) for row in rows
@@ -168,7 +168,7 @@ def test_results_come_back_into_the_study_once(built: Built, board: Board, tmp_p
     assert isinstance(times_s, list)
     assert len(times_s) == 10
     again = built.command("collect", str(tree))
-    assert again.stdout.startswith("3 that the study knows already\n")
+    assert again.stdout.startswith("3 already in the study\n")
 
 
 BAD = {
@@ -231,11 +231,11 @@ def at_home(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_folder_with_something_in_it_is_not_built_into(at_home: None) -> None:
-    with pytest.raises(UserError, match=r"^a tree is there already: give --out a new folder$"):
+    with pytest.raises(UserError, match=r"^a tree already exists: give --out a new folder$"):
         build.main(["vector_add", "--out", "a tree", "--storage", "study.journal"])
 
 
-def test_a_folder_of_another_compiler_is_not_taken_back(
+def test_a_folder_of_another_compiler_is_refused(
     built: Built, at_home: None, tmp_path: Path
 ) -> None:
     shutil.copytree(built.tree, tmp_path / "old")

@@ -139,9 +139,7 @@ def test_boards_of_different_kinds_do_not_share_a_study(boards):
     ) as e:
         tune_command.main(["vector_add", "--device", "emulated,one,two"])
     assert "x60-under-qemu-riscv64: one, two" in str(e.value)
-    assert str(e.value).endswith(
-        "name boards of one kind, or add --mixed for a result for each kind"
-    )
+    assert str(e.value).endswith("name boards of one kind, or add --mixed for one result per kind")
 
 
 def test_what_cannot_be_a_pool_is_refused(boards):
