@@ -179,7 +179,7 @@ def test_command_prints_the_sentence_or_json(
     record = json.loads(capsys.readouterr().out)
     assert record["how"] == "nearest"
     assert record["tuned_shape"] == {"N": 900}
-    with pytest.raises(UserError, match=r"^--max-key-cost: -1 "):
+    with pytest.raises(UserError, match=r"^--max-key-cost: must be a percentage, not -1 "):
         find.main([*command, "--max-key-cost", "-1"])
 
 
