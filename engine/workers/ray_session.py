@@ -86,8 +86,7 @@ def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
             ray.shutdown()
         return
     _remove_left_behind()
-    folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX))
-    held = _hold(folder)
+    folder, held = _new_folder()
     try:
         _start(cpus, folder)
         yield
@@ -136,10 +135,33 @@ def _join(address: str) -> None:
         ) from error
 
 
+def _new_folder() -> tuple[Path, int]:
+    """A folder for Ray that this process holds, and its lock.
+
+    Until it is locked, another program that starts may take it for one that was left behind.
+    """
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX))
+        with contextlib.suppress(FileNotFoundError, BlockingIOError):
+            held = _hold(folder)
+            if folder.exists():
+                return folder, held
+            os.close(held)
+
+
 def _hold(folder: Path) -> int:
-    """Lock `folder` for as long as this process lives, or until the descriptor is closed."""
+    """Lock `folder` for as long as this process lives, or until the descriptor is closed.
+
+    Raises:
+        FileNotFoundError: if it was removed.
+        BlockingIOError: if another process holds it.
+    """
     descriptor = os.open(folder, os.O_RDONLY)
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
     return descriptor
 
 
