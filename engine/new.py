@@ -10,6 +10,7 @@ from pathlib import Path
 
 from foundation.command_line import EXIT_FOUND, ArgumentParser, invocation, run_command
 from foundation.errors import UserError
+from foundation.programs import python_command
 
 __all__ = ["main"]
 
@@ -24,7 +25,7 @@ import triton
 import triton.language as tl
 
 
-# Any name will do where it is the only kernel in the file.
+# Any name will do if it is the only kernel in the file.
 @triton.jit
 def NAME_kernel(a_ptr, x_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     rows = tl.program_id(axis=0) * BLOCK_M + tl.arange(0, BLOCK_M)
@@ -38,7 +39,7 @@ def NAME_kernel(a_ptr, x_ptr, y_ptr, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.co
     tl.store(y_ptr + rows, total, mask=rows < M)
 
 
-# The search space. The first is the default, which every speed-up is against.
+# The search space. The first configuration is the default, which speed-ups are relative to.
 def get_NAME_kernel_autotune_config():
     return [
         triton.Config({"BLOCK_M": m, "BLOCK_N": n})
@@ -49,7 +50,7 @@ def get_NAME_kernel_autotune_config():
 
 # The value of each parameter of the kernel, by its name. The sizes that this function takes are
 # what --shape gives, and its defaults are the default shape. Random numbers start from a fixed
-# seed, and torch.empty is filled with NaN, so that nothing passes that the kernel did not write.
+# seed. torch.empty is filled with NaN, so elements that the kernel does not write fail the check.
 def arguments(M=256, N=1000, dtype=torch.float32):
     return {
         "a_ptr": torch.randn(M, N).to(dtype),
@@ -87,7 +88,7 @@ def main(argv: Sequence[str] | None) -> int:
         raise UserError(f"{path} already exists: give another name") from None
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}") from None
-    print(f"{path} is ready; tune it with: python -m engine.tune {path}")
+    print(f"{path} is ready; tune it with: {python_command('engine.tune')} {path}")
     return EXIT_FOUND
 
 

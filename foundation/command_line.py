@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from foundation.completion import complete
 from foundation.errors import CommandError, UserError, nearest
+from foundation.programs import python_command
 
 __all__ = [
     "EXIT_FOUND",
@@ -38,8 +39,8 @@ _invoked_as: ContextVar[str | None] = ContextVar("_invoked_as", default=None)
 
 
 def invocation(module: str) -> str:
-    """How to start a command, for usage lines that can be pasted: "python -m engine.tune"."""
-    return _invoked_as.get() or f"python -m {module}"
+    """How to start a command, for usage lines that can be pasted."""
+    return _invoked_as.get() or python_command(module)
 
 
 @contextlib.contextmanager
@@ -73,6 +74,8 @@ class ArgumentParser(argparse.ArgumentParser):
         unknown = re.match(r"unrecognized arguments: (\S+)", message)
         if unknown:
             option = unknown[1].split("=")[0]
+            if not option.startswith("-"):
+                raise UserError(f"{option} is one argument too many: see `{self.prog} --help`")
             raise UserError(f"there is no argument {option}: {nearest(option, self._options())}")
         message = message.removeprefix("argument ").rstrip(".")
         if message.startswith("the following arguments are required: "):

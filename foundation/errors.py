@@ -26,4 +26,4 @@ def nearest(word: str, valid: Iterable[str]) -> str:
     close = difflib.get_close_matches(word, names, n=3, cutoff=0.5)
     if close:
         return f"did you mean {' or '.join(close)}?"
-    return f"choose one of {', '.join(names)}"
+    return f"choose one of {', '.join(names)}" if len(names) > 1 else f"choose {names[0]}"

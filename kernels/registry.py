@@ -70,9 +70,9 @@ def make_problem(
             arguments that do not fit in this machine's memory.
     """
     _check_shape(spec, shape)
-    dtype = spec.dtypes[0] if dtype is None else _full_name(dtype)
+    asked, dtype = dtype, spec.dtypes[0] if dtype is None else _full_name(dtype)
     if dtype not in spec.dtypes:
-        raise UserError(f"{spec.name} does not take {dtype}: {nearest(dtype, spec.dtypes)}")
+        raise UserError(f"{spec.name} does not take {asked}: {nearest(dtype, spec.dtypes)}")
     outputs = _known_outputs(spec, dtype, outputs)
     problem = Problem(spec, {**spec.default_shape, **shape}, dtype, outputs)
     _check_fits_in_memory(problem)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from foundation.programs import python_command
 from rvv_runner.board import BoardError, BoardInfo
 
 __all__ = [
-    "WRITE_COMMAND",
     "BoardFile",
     "Emulation",
     "SshSettings",
@@ -20,10 +20,9 @@ __all__ = [
     "board_kinds",
     "read_board_file",
     "user_board_folder",
+    "write_command",
 ]
 
-# The command that writes a board file for a reachable board.
-WRITE_COMMAND = "python -m rvv_runner check ssh://USER@HOST --write NAME"
 
 _FOLDER = Path(__file__).parent / "boards"
 _TOP_LEVEL: dict[str, tuple[type, ...]] = {
@@ -167,6 +166,11 @@ def board_file_names(folder: Path = _FOLDER) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
+def write_command() -> str:
+    """The command that writes a board file for a reachable board."""
+    return f"{python_command('rvv_runner')} check ssh://USER@HOST --write NAME"
+
+
 def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
     """The board file called `name`.
 
@@ -219,7 +223,7 @@ def _with_kind(path: Path) -> tuple[str, dict[str, Any]]:
 def _read(path: Path) -> dict[str, Any]:
     """The entries of a file, each with its type checked."""
     if not path.exists():
-        raise BoardError(f"there is no board file {path}: write one with `{WRITE_COMMAND}`")
+        raise BoardError(f"there is no board file {path}: write one with `{write_command()}`")
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

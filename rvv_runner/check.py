@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from foundation.programs import python_command
 from rvv_runner.board import BoardError
 from rvv_runner.board_file import BoardFile, SshSettings
 from rvv_runner.devices import SSH_PREFIX, board_file_of
@@ -36,7 +37,7 @@ def check(device: str, new_name: str | None, say: Callable[[str], None]) -> bool
     if well and new_name is not None:
         assert preflight.board_file is not None
         say(f"written: {write_board_file(new_name, preflight.board_file)}")
-        say(f"next: python -m engine.tune KERNEL --device {new_name}")
+        say(f"next: {python_command('engine.tune')} KERNEL --device {new_name}")
     return well
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from foundation.errors import nearest
 from rvv_runner.board import Board, BoardError
 from rvv_runner.board_file import (
-    WRITE_COMMAND,
     BoardFile,
     board_file_names,
     board_kinds,
     read_board_file,
     user_board_folder,
+    write_command,
 )
 from rvv_runner.emulated.board import EmulatedBoard
 
@@ -70,11 +70,11 @@ def _unknown_device(name: str, names: Sequence[str]) -> str:
     if name in board_file_names():
         return (
             f"{name} is a kind of board, and you have no board file of that name: write one with "
-            f"`{WRITE_COMMAND}`, or choose one of {', '.join(names)}"
+            f"`{write_command()}`, or choose one of {', '.join(names)}"
         )
     hint = nearest(name, names)
     if not hint.endswith("?"):  # no name is near, so it may be a board
-        hint += f", or write a board file for your own with `{WRITE_COMMAND}`"
+        hint += f", or write a board file for your own with `{write_command()}`"
     return f"there is no device named {name}: {hint}"
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from foundation.errors import UserError
+from foundation.programs import python_command
 
 __all__ = ["StudyFile", "read_study_file", "write_study_file"]
 
@@ -51,5 +52,6 @@ def read_study_file(folder: Path) -> StudyFile:
         return StudyFile(**json.loads((folder / _NAME).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise UserError(
-            f"{folder} is not a folder that `python -m engine.build` made ({error}): name one"
+            f"{folder} is not a folder that `{python_command('engine.build')}` made ({error}): "
+            "name one"
         ) from error

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from engine.results.front import front_lines, front_table
 from engine.results.leaders import leader_lines, leaders_table, noise_sentence
-from engine.results.paste import measure_command, program, triton_config
+from engine.results.paste import measure_command, triton_config
 from engine.results.shapes import shape_lines, shapes_table
 from engine.results.units import (
     count_text,
@@ -29,6 +29,7 @@ from engine.run.tuning import TuningResult
 from engine.study.location import artifacts_dir
 from engine.workers.board_events import BoardRecord
 from foundation.config import Config
+from foundation.programs import program
 
 __all__ = ["print_result", "print_tables"]
 
@@ -91,6 +92,8 @@ def print_tables(result: TuningResult, console: Console) -> None:
     summary = result.summary
     if summary.winner is not None:
         _print_fitting(console, lambda text: _best_table(summary, text), summary.winner.config)
+        if summary.winner is summary.default and len(summary.best) > 1:
+            console.print("The default is the fastest of them.")
         for what, line in _pastes(result, summary.winner.config).items():
             console.print(f"{what}: {escape(line)}", soft_wrap=True, highlight=False)
         console.print()
@@ -122,7 +125,8 @@ def _print_lines(result: TuningResult, console: Console) -> None:
     for status, reason in summary.first_reasons.items():
         console.print(f"first {status}: {escape(reason)}", soft_wrap=True, highlight=False)
     if result.pruned:
-        console.print(f"pruned by rule: {_counts(result.pruned)}", highlight=False)
+        pruned = _counts(result.pruned)
+        console.print(f"pruned by rule: {pruned}", soft_wrap=True, highlight=False)
     for note in result.notes:
         console.print(f"note: {escape(note)}", soft_wrap=True, highlight=False)
     for what, place in _places(result).items():
@@ -204,8 +208,9 @@ def _boards_table(records: Sequence[BoardRecord]) -> Table:
 def _changes_table(summary: Summary) -> Table:
     table = Table(title="What changed from the default to the winner", box=SIMPLE)
     table.caption = (
-        "ordered by rough cycles: the change in events, times the fewest cycles that one event "
-        "costs in the model of the core, or one cycle"
+        "below cycles and instructions, ordered by rough cycles: the change in events, times the "
+        "fewest cycles that one event costs in the model of the core, or one; events overlap, so "
+        "these do not add up"
     )
     table.add_column("event")
     for heading in ("default", "winner", "ratio", "rough cycles"):

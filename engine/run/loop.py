@@ -192,7 +192,8 @@ class TuningLoop:
     def _drive(self, lanes: ThreadPoolExecutor, start_s: float) -> EndReason:
         self._fill(lanes, start_s)
         if self._pending:
-            self._emit(StageStarted("building the first configuration"))
+            which = "next" if self._search.tried else "first"
+            self._emit(StageStarted(f"building the {which} configuration"))
         while True:
             reason = self._fill(lanes, start_s)
             if not self._pending:

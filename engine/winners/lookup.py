@@ -20,6 +20,7 @@ from engine.winners.stored import (
 )
 from foundation.config import Config
 from foundation.errors import UserError
+from foundation.programs import python_command
 from foundation.shapes import Shape, distance, shape_text
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import KernelSpec, Problem
@@ -208,7 +209,7 @@ def find(
     if not winners:
         raise NotTunedError(
             f"nothing is tuned for {wanted.kernel} in {wanted.dtype} on {wanted.device}: run "
-            f"python -m engine.tune {wanted.load_name} --shape {shape_text(wanted.shape)}"
+            f"{python_command('engine.tune')} {wanted.load_name} --shape {shape_text(wanted.shape)}"
         )
     key, costs = key_of(wanted.shape), key_costs(winners, wanted.made_with)
     at_key = _best_at(winners, key, wanted)
@@ -258,7 +259,7 @@ def _best_at(winners: list[Winner], shape: Mapping[str, int], wanted: Wanted) ->
 def _why_not(costs: tuple[KeyCost, ...], max_key_cost: float) -> str:
     """Why the power-of-two key must not be used; empty if it may be."""
     if not costs:
-        return "its power-of-two key was never checked (python -m engine.check_key)"
+        return f"its power-of-two key was never checked ({python_command('engine.check_key')})"
     worst = max(costs, key=lambda cost: cost.cost)
     if worst.cost <= max_key_cost:
         return ""

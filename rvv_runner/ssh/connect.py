@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import paramiko
 
+from foundation.programs import python_command
 from rvv_runner.board import BoardError
 from rvv_runner.ssh.errors import HostKeyError, LoginRefused, NotAnswering
 from rvv_runner.ssh.known_hosts import known_host_keys, load_known_hosts
@@ -96,7 +97,7 @@ def _log_in_to(hop: Hop, through: paramiko.SSHClient | None, limit_s: float) -> 
             sock.close()
             raise HostKeyError(
                 f"the host key of {hop.known_as} is not known: "
-                f"run `python -m rvv_runner trust {_typed(hop)}`"
+                f"run `{python_command('rvv_runner')} trust {_typed(hop)}`"
             )
         start_s = time.monotonic()
         try:
@@ -132,7 +133,7 @@ def _authenticated(hop: Hop, sock: Connection, limit_s: float) -> paramiko.SSHCl
         raise HostKeyError(
             f"the host key of {hop.known_as} has changed, so this may be another machine: if the "
             f"board was reinstalled, run `ssh-keygen -R '{hop.known_as}'` and then "
-            f"`python -m rvv_runner trust {_typed(hop)}`"
+            f"`{python_command('rvv_runner')} trust {_typed(hop)}`"
         ) from None
     except paramiko.AuthenticationException as error:
         client.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from foundation.programs import python_command
 from rvv_runner.board import BoardError
 from rvv_runner.board_file import BoardFile, SshSettings, board_kinds, read_board_file
 from rvv_runner.ssh.errors import LinkLost
@@ -41,7 +42,7 @@ def identify(text: str, patience_s: float = PATIENCE_S) -> BoardFile:
     if kind is None:
         raise BoardError(
             f"the core of {text} ({facts.machine}) is not one that a board file describes: "
-            f"write one with `python -m rvv_runner check {text} --write NAME`"
+            f"write one with `{python_command('rvv_runner')} check {text} --write NAME`"
         )
     settings = SshSettings(address.host, address.user, address.port)
     return dataclasses.replace(kind, ssh=settings)

@@ -14,6 +14,7 @@ import engine.tune as tune_command
 from engine import measure
 from foundation.command_line import run_command
 from foundation.errors import UserError
+from foundation.programs import python_command
 from kernels.registry import load_kernel, make_problem
 
 MISTAKES = [
@@ -23,7 +24,7 @@ MISTAKES = [
         "there is no kernel named matmull: "
         "did you mean matmul or split_k_matmul or batched_matmul?",
     ),
-    ("tune", "", "KERNEL is missing: see `python -m engine.tune --help`"),
+    ("tune", "", "KERNEL is missing: see `COMMAND --help`"),
     ("tune", "matmul --sampler tpa", "there is no sampler named tpa: did you mean tpe?"),
     (
         "tune",
@@ -46,7 +47,7 @@ MISTAKES = [
         "--shape: 'M' is not NAME=VALUE: write it like M=256,N=512",
     ),
     ("tune", "matmul --shape M=1,M=2", "--shape: M is given twice"),
-    ("tune", "matmul --dtype f33", "matmul does not take fp33: did you mean fp32 or fp16?"),
+    ("tune", "matmul --dtype f33", "matmul does not take f33: did you mean fp32 or fp16?"),
     (
         "tune",
         "matmul --shape M=1 --shape M=2 --study mine",
@@ -145,7 +146,9 @@ def test_a_mistake_is_one_sentence_and_status_2(
     printed = capsys.readouterr()
     *stages, last = printed.err.splitlines(keepends=True)
     # A value that an argument does not take is followed by where to read what it takes.
-    see = f" (see `python -m engine.{command} --help`)" if VALUE.match(sentence) else ""
+    shown_as = python_command(f"engine.{command}")
+    sentence = sentence.replace("COMMAND", shown_as)
+    see = f" (see `{shown_as} --help`)" if VALUE.match(sentence) else ""
     assert last == f"engine.{command}: {sentence}{see}\n"
     assert all(line.startswith(("stage=", "study=")) for line in stages)
     assert printed.out == ""

@@ -17,6 +17,7 @@ from engine.__main__ import COMMANDS, main
 from engine.arguments.options import SAMPLER_NAMES
 from engine.search.samplers.registry import SAMPLERS
 from foundation.command_line import invoked_as
+from foundation.programs import python_command
 from kernels.registry import kernel_names
 
 pytestmark = pytest.mark.timeout(120)
@@ -53,7 +54,7 @@ def test_every_command_is_listed_on_a_line_of_its_own(rvv_tune: Path) -> None:
     by_module, by_script = run(sys.executable, "-m", "engine"), run(rvv_tune)
     assert by_module.returncode == by_script.returncode == 0
     assert by_script.stdout.startswith("usage: rvv-tune COMMAND")
-    assert by_module.stdout == by_script.stdout.replace("rvv-tune", "python -m engine")
+    assert by_module.stdout == by_script.stdout.replace("rvv-tune", python_command("engine"))
     listed = [line.split() for line in by_script.stdout.splitlines()]
     for name, command in COMMANDS.items():
         assert [name, *command.summary.split()] in listed
@@ -83,8 +84,10 @@ def test_usage_lines_can_be_pasted(name: str, capsys: pytest.CaptureFixture[str]
     command = COMMANDS[name]
     by_itself = importlib.import_module(command.module).main
     module = command.module.removesuffix(".__main__")
+    # The compiler's parser is its own.
+    shown_as = f"python -m {module}" if module == "triton_rvv" else python_command(module)
     shown = usage(lambda: by_itself([*command.words, "--help"]), capsys)
-    assert shown.startswith(f"usage: {' '.join(['python -m', module, *command.words])} ")
+    assert shown.startswith(f"usage: {' '.join([shown_as, *command.words])} ")
     with invoked_as("rvv-tune"):
         as_subcommand = usage(lambda: main([name, "--help"]), capsys)
     if name == "compile":  # the compiler's usage is always its own

@@ -19,6 +19,7 @@ from engine.run.tuning import TuningResult, tune
 from engine.winners.missing import read_missing
 from foundation.config import Config
 from foundation.errors import UserError
+from foundation.programs import python_command
 from foundation.shapes import shape_text
 
 pytestmark = pytest.mark.timeout(240)
@@ -121,7 +122,10 @@ def test_a_winner_is_found_by_the_kernels_name(
     assert "the only configuration for N=100: tuned at this shape" in capsys.readouterr().out
     assert find.main(["multiples.py:thrice"]) == 1
     said = capsys.readouterr().out
-    assert f"run python -m engine.tune {Path.cwd()}/multiples.py:thrice --shape N=100" in said
+    assert (
+        f"run {python_command('engine.tune')} {Path.cwd()}/multiples.py:thrice --shape N=100"
+        in said
+    )
 
 
 def test_a_build_by_hand_keeps_the_kernels_name(ray_for_tests: None) -> None:

@@ -245,7 +245,7 @@ def test_a_folder_of_another_compiler_is_refused(
     path.write_text(json.dumps(kept))
     with pytest.raises(UserError, match="were made with another compiler"):
         collect.main([str(tmp_path / "old")])
-    with pytest.raises(UserError, match=r"is not a folder that `python -m engine\.build` made"):
+    with pytest.raises(UserError, match=r"is not a folder that `\S+ -m engine\.build` made"):
         collect.main([str(tmp_path)])
 
 

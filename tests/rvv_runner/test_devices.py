@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import rvv_runner
+from foundation.programs import python_command
 from rvv_runner import BoardError
 from rvv_runner.board_file import board_file_names, read_board_file, user_board_folder
 from rvv_runner.devices import DEFAULT_DEVICE, board_file_of, board_names, known_board, load_board
@@ -63,7 +64,7 @@ def test_an_unknown_device_names_the_nearest(my_board, name, hint):
     ],
 )
 def test_who_has_a_board_is_told_how_to_name_it(my_board, name, refused):
-    command = "with `python -m rvv_runner check ssh://USER@HOST --write NAME`"
+    command = f"with `{python_command('rvv_runner')} check ssh://USER@HOST --write NAME`"
     with pytest.raises(BoardError, match=refused) as caught:
         load_board(name)
     assert command in str(caught.value)

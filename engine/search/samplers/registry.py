@@ -28,8 +28,8 @@ __all__ = ["SAMPLERS", "sampler_named"]
 # Samplers that learn from a transfer model; the others only try the fastest of a history.
 _WITH_TRANSFER = ("auto", "gp")
 
-# A new sampler is one file and one line here: any of Optuna's, or a function of the search state.
-# Each search makes its own, since some keep what they have worked out.
+# A new sampler is a file, a line here and its name in engine/arguments/options.py: any of Optuna's,
+# or a function of the search state. Each search makes its own, since some keep what they computed.
 SAMPLERS: Mapping[str, Callable[[], SamplerFactory]] = {
     "auto": auto,
     "gp": lambda: choosing(BayesianSearch()),

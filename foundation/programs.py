@@ -1,0 +1,27 @@
+"""Programs of this Python environment, as users can paste them."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+__all__ = ["program", "python_command"]
+
+
+def program(name: str) -> str:
+    """How to start a program of this environment: by its name if it is first on PATH.
+
+    Otherwise by its path, relative if it is below the current folder.
+    """
+    path = Path(sys.executable).with_name(name)
+    found = shutil.which(name)
+    if found is not None and Path(found) == path:
+        return name
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def python_command(module: str) -> str:
+    """How to run a module: ".venv/bin/python -m engine.tune"."""
+    return f"{shlex.quote(program(Path(sys.executable).name))} -m {module}"
