@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from engine.workers.board_events import BoardBack, BoardEvent, BoardNote, BoardRecord, BoardTakenOut
-from engine.workers.ray_session import Blueprint, PoolClosed, WorkerDied, WorkerPool, WorkerTimeout
+from engine.workers.worker_pool import Blueprint, PoolClosed, WorkerDied, WorkerPool, WorkerTimeout
 from foundation.errors import UserError
 from rvv_runner.board import Board, BoardError
 from rvv_runner.measurement import Artifact, Measurement

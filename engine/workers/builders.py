@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from engine.workers.artifacts import BuildFailure
-from engine.workers.ray_session import Blueprint, WorkerDied, WorkerPool, WorkerTimeout
+from engine.workers.worker_pool import Blueprint, WorkerDied, WorkerPool, WorkerTimeout
 from foundation.config import Config
 from rvv_runner.measurement import Artifact
 

@@ -12,11 +12,11 @@ import pytest
 from fakes import FakeBoard, FakeBuilder
 
 from engine.arguments.options import jobs_advice
-from engine.workers import ray_session
+from engine.workers import worker_pool
 from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool, BoardSource
 from engine.workers.builders import BuilderPool
-from engine.workers.ray_session import PoolClosed
+from engine.workers.worker_pool import PoolClosed
 from foundation.config import Config
 from foundation.errors import UserError
 from rvv_runner.board import BoardError
@@ -103,9 +103,9 @@ def slow_builder(delay_s: float) -> FakeBuilder:
 
 
 def test_a_busy_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_session, "_OPEN_LIMIT_S", 0.5)
+    monkeypatch.setattr(worker_pool, "_OPEN_LIMIT_S", 0.5)
     monkeypatch.setattr("os.getloadavg", lambda: (1e6, 0.0, 0.0))
-    monkeypatch.setattr(ray_session, "_WAITS_WHILE_BUSY", 100)
+    monkeypatch.setattr(worker_pool, "_WAITS_WHILE_BUSY", 100)
     pool = BuilderPool(functools.partial(slow_builder, 2.0), jobs=1)
     try:
         assert isinstance(pool.build(Config({"build": "well"})), Artifact)
@@ -124,8 +124,8 @@ def test_a_busy_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_worker_that_is_not_ready_is_told_with_advice_that_fits(
     load: float, jobs: int, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray_session, "_OPEN_LIMIT_S", 0.4)
-    monkeypatch.setattr(ray_session, "_WAITS_WHILE_BUSY", 2)
+    monkeypatch.setattr(worker_pool, "_OPEN_LIMIT_S", 0.4)
+    monkeypatch.setattr(worker_pool, "_WAITS_WHILE_BUSY", 2)
     monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
     pool = BuilderPool(functools.partial(slow_builder, 30.0), jobs=1)
     arguments = argparse.Namespace(jobs=jobs)

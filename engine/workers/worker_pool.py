@@ -1,0 +1,236 @@
+"""Worker processes on Ray: started once, lent one at a time, replaced if they hang or die."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ray
+from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from foundation.errors import TooBusyError, UserError
+
+__all__ = ["Blueprint", "PoolClosed", "WorkerDied", "WorkerPool", "WorkerTimeout"]
+
+# A worker imports for seconds. On a machine that runs more than it has cores, the wait is repeated,
+# since the worker may still get its turn.
+_OPEN_LIMIT_S = 120.0
+_WAITS_WHILE_BUSY = 8
+_CLOSE_LIMIT_S = 2.0
+_STARTS = 3  # a process may be killed while it starts, for example if memory is short
+
+
+class WorkerTimeout(Exception):
+    """A call did not return within its time limit."""
+
+
+class WorkerDied(Exception):
+    """The worker's process ended during a call."""
+
+
+class PoolClosed(Exception):
+    """The pool was closed while the call was waiting or running."""
+
+
+def _is_busy() -> bool:
+    """Whether more wants to run on this machine than it has cores."""
+    return os.getloadavg()[0] > (os.cpu_count() or 1)
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """How to start a worker.
+
+    Args:
+        worker_class: has a method `open()`, called once before any other, and a method `close()`;
+            the worker must be able to import it.
+        args: its constructor's arguments; picklable.
+        cpus: how many processors Ray reserves for it.
+        on_this_machine: whether it must run here, and not on another node of a cluster.
+    """
+
+    worker_class: type
+    args: tuple[object, ...] = ()
+    cpus: float = 1
+    on_this_machine: bool = False
+
+
+class _Worker:
+    """One process, which runs one call at a time."""
+
+    def __init__(self, blueprint: Blueprint) -> None:
+        self._blueprint = blueprint
+        self.start()
+
+    @property
+    def name(self) -> str:
+        """Its class, for messages."""
+        return self._blueprint.worker_class.__name__
+
+    def start(self) -> None:
+        blueprint = self._blueprint
+        options: dict[str, Any] = {"num_cpus": blueprint.cpus, "max_restarts": 0}
+        if blueprint.on_this_machine:
+            node = ray.get_runtime_context().get_node_id()
+            options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(node, soft=False)
+        self._handle = ray.remote(blueprint.worker_class).options(**options).remote(*blueprint.args)
+        self._opened = self._handle.open.remote()
+
+    def wait_open(self) -> None:
+        for waits in range(1, _WAITS_WHILE_BUSY + 1):
+            try:
+                self._get(self._opened, _OPEN_LIMIT_S)
+                return
+            except WorkerTimeout:
+                late = f"a worker ({self.name}) was not ready after {waits * _OPEN_LIMIT_S:.0f} s"
+                if not _is_busy():
+                    raise UserError(
+                        f"{late}, though this machine is not busy: run the command again"
+                    ) from None
+        raise TooBusyError(f"{late}, since this machine is busy: end other programs")
+
+    def call(self, method: str, *args: object, timeout_s: float) -> Any:
+        return self._get(getattr(self._handle, method).remote(*args), timeout_s)
+
+    def begin_close(self) -> Any:
+        return self._handle.close.remote()
+
+    def kill(self) -> None:
+        """End the process; Ray also ends the processes that it started."""
+        ray.kill(self._handle, no_restart=True)
+
+    @staticmethod
+    def _get(reference: Any, timeout_s: float) -> Any:
+        try:
+            return ray.get(reference, timeout=timeout_s)
+        except GetTimeoutError:
+            raise WorkerTimeout(f"no answer within {timeout_s:g} s") from None
+        except RayActorError as error:
+            raise WorkerDied(str(error).splitlines()[0]) from error
+        except RayTaskError as error:
+            raise error.cause from error
+
+
+class Lease:
+    """A worker while it is lent to a borrower."""
+
+    def __init__(self, pool: WorkerPool, worker: _Worker) -> None:
+        self._pool = pool
+        self._worker = worker
+
+    def call(self, method: str, *args: object, timeout_s: float) -> Any:
+        """What the worker's `method(*args)` returns; an exception raised there is raised here.
+
+        Raises:
+            WorkerTimeout: after `timeout_s`; the worker has been replaced.
+            WorkerDied: if its process ended; the worker has been replaced.
+            PoolClosed: if the pool was closed meanwhile.
+            UserError: if the worker could not start.
+        """
+        self._pool.wait_open_of(self._worker)
+        try:
+            return self._worker.call(method, *args, timeout_s=timeout_s)
+        except (WorkerTimeout, WorkerDied):
+            self.replace()
+            raise
+
+    def replace(self) -> None:
+        """End the worker's process and start another in its place."""
+        self._pool.restart(self._worker)
+
+
+class WorkerPool:
+    """Workers, each lent to one thread at a time; every method may be called from any thread.
+
+    Ray must be running. Workers start in the background; `wait_open` waits for all of them.
+    """
+
+    def __init__(self, blueprints: Sequence[Blueprint]) -> None:
+        self._lock = threading.Lock()
+        self._closed = False
+        self._workers = [_Worker(blueprint) for blueprint in blueprints]
+        self._idle: queue.SimpleQueue[_Worker | None] = queue.SimpleQueue()
+        for worker in self._workers:
+            self._idle.put(worker)
+
+    def wait_open(self) -> None:
+        """Wait until every worker is ready; raises what its `open()` raised.
+
+        Raises:
+            UserError: if one does not start; a TooBusyError if fewer workers might.
+        """
+        for worker in self._workers:
+            self.wait_open_of(worker)
+
+    def wait_open_of(self, worker: _Worker) -> None:
+        """Wait until `worker` is ready; if its process dies meanwhile, it is started again.
+
+        Raises:
+            UserError: if it does not start; a TooBusyError if fewer workers might.
+            PoolClosed: if the pool was closed meanwhile.
+        """
+        for start in range(1, _STARTS + 1):
+            try:
+                worker.wait_open()
+                return
+            except WorkerDied as error:
+                if start == _STARTS:
+                    raise TooBusyError(
+                        f"a worker ({worker.name}) died {_STARTS} times while it started "
+                        f"({error}): end other programs"
+                    ) from error
+                self.restart(worker)
+
+    @contextlib.contextmanager
+    def lend(self) -> Iterator[Lease]:
+        """An idle worker, as soon as there is one.
+
+        Raises:
+            PoolClosed: if the pool is closed before or while the worker is lent.
+        """
+        worker = self._idle.get()
+        if worker is None:
+            self._idle.put(None)
+            raise PoolClosed
+        try:
+            yield Lease(self, worker)
+        finally:
+            self._idle.put(worker)
+
+    def restart(self, worker: _Worker) -> None:
+        """End `worker`'s process and start another."""
+        with self._lock:
+            if self._closed:
+                raise PoolClosed
+            worker.kill()
+            worker.start()
+
+    def close(self) -> None:
+        """Close the idle workers and end the others; their borrowers get PoolClosed."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        idle = self._take_idle()
+        self._idle.put(None)
+        closing = [worker.begin_close() for worker in idle]
+        for worker in self._workers:
+            if worker not in idle:
+                worker.kill()
+        if closing:
+            ray.wait(closing, num_returns=len(closing), timeout=_CLOSE_LIMIT_S)
+        for worker in idle:
+            worker.kill()
+
+    def _take_idle(self) -> list[_Worker]:
+        idle = []
+        with contextlib.suppress(queue.Empty):
+            while worker := self._idle.get_nowait():
+                idle.append(worker)
+        return idle
