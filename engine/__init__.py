@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from foundation.own_packages import check_kernels
+from foundation.foreign_kernels import check_kernels
 
 if TYPE_CHECKING:
     from engine.from_python import tune

@@ -13,6 +13,7 @@ from engine.arguments.options import (
     add_jobs_argument,
     add_storage_argument,
     jobs_advice,
+    sampler_name,
 )
 from engine.arguments.problem import add_kernel_arguments
 from foundation.command_line import (
@@ -83,6 +84,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     sampler = add(
         "--sampler",
         metavar="NAME",
+        type=sampler_name,
         default="auto",
         help="sampler of the study (default: %(default)s)",
     )

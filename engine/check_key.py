@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -57,8 +58,10 @@ def main(argv: Sequence[str] | None) -> int:
         print("not every shape could be checked")
         return EXIT_NOTHING_VALID
     worst, limit = max(cost.cost for cost in costs), arguments.limit
+    estimated = " (estimated)" if any(cost.estimated for cost in costs) else ""
+    shown = "its winner fails" if math.isinf(worst) else f"worst {worst:.1%}{estimated}"
     verdict = "may be used" if worst <= limit else "costs too much"
-    print(f"worst {worst:.1%}, limit {limit:.1%}: the power-of-two key {verdict}")
+    print(f"{shown}, limit {limit:.1%}: the power-of-two key {verdict}")
     return EXIT_FOUND if worst <= limit else EXIT_NOTHING_VALID
 
 

@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None) -> int:
             **arguments.shape,
         )
     except NotTunedError as error:
-        print(error)
+        print(json_text({"config": None, "reason": str(error)}) if arguments.json else error)
         return EXIT_NOTHING_VALID
     print(json_text(_record(found)) if arguments.json else _report(found))
     return EXIT_FOUND

@@ -65,7 +65,7 @@ def tune(
 ) -> ShownResult:
     """Tune a kernel, or resume its study, as `python -m engine.tune` does.
 
-    Ctrl-C ends the run early and returns the best so far.
+    Ctrl-C ends the run early and returns the best so far; a second one is a KeyboardInterrupt.
 
     Args:
         kernel: a registered name, or the path of a Python file.
@@ -116,7 +116,7 @@ def tune(
     from engine.run.tuning import tune as run
 
     with _listeners(progress) as listeners:
-        return shown(run(request, listeners))
+        return shown(run(request, listeners, owns_process=False))
 
 
 class CallableModule(ModuleType):

@@ -91,10 +91,9 @@ def _tune_each(arguments: argparse.Namespace) -> list[TuningResult]:
 def _request(kernel: str, arguments: argparse.Namespace) -> TuningRequest:
     from engine.run.request import SearchOptions, TuningRequest
 
-    device = arguments.device
     return TuningRequest(
         kernel=kernel,
-        devices=(device,) if isinstance(device, str) else device,
+        devices=arguments.device,
         search=SearchOptions(trials=arguments.trials),
     )
 

@@ -102,7 +102,7 @@ def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> No
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = EXIT_NOTHING_VALID
     except KeyboardInterrupt:
-        print(f"{prog}: stopped before anything was measured", file=sys.stderr)
+        print(f"{prog}: stopped", file=sys.stderr)
         status = EXIT_NOTHING_VALID
     sys.exit(status)
 

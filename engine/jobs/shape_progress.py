@@ -15,8 +15,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from engine.results.progress import LineProgress
-from engine.results.units import speedup_text, time_text
+from engine.results.progress import LineProgress, best_text, board_sentence
 from engine.run.events import (
     Event,
     Listener,
@@ -25,6 +24,7 @@ from engine.run.events import (
     StudyOpened,
     TrialFinished,
 )
+from engine.workers.board_events import BoardEvent
 
 __all__ = ["ShapeProgress"]
 
@@ -84,23 +84,26 @@ class _Bar:
     def __init__(self, bars: Progress, name: str) -> None:
         self._bars = bars
         self._task = bars.add_task(name, total=None, best="")
-        self._estimated = ""
+        self._estimated = False
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, StageStarted):
             self._bars.update(self._task, best=event.text)
         if isinstance(event, StudyOpened):
             self._bars.update(self._task, best="")
+        if isinstance(event, BoardEvent):
+            self._bars.console.print(board_sentence(event), markup=False, highlight=False)
         if isinstance(event, RunStarted):
-            self._estimated = " (estimated)" if event.estimated else ""
+            self._estimated = event.estimated
         if not isinstance(event, RunStarted | TrialFinished):
             return
         standing = event.standing
-        best = ""
-        if standing.best is not None:
-            time = f"{time_text(standing.best[1])}{self._estimated}"
-            best = f"best {time}, {speedup_text(standing.speedup)} the default"
-        self._bars.update(self._task, completed=standing.tried, total=standing.trials, best=best)
+        self._bars.update(
+            self._task,
+            completed=standing.tried,
+            total=standing.trials,
+            best=best_text(standing, self._estimated),
+        )
 
     def fill(self, tried: int) -> None:
         """Mark the bar as complete."""

@@ -34,7 +34,14 @@ from engine.run.events import (
 )
 from engine.workers.board_events import BoardBack, BoardEvent, BoardNote, BoardTakenOut
 
-__all__ = ["LOADING", "LineProgress", "LiveProgress", "progress_on"]
+__all__ = [
+    "LOADING",
+    "LineProgress",
+    "LiveProgress",
+    "best_text",
+    "board_sentence",
+    "progress_on",
+]
 
 # Shown before a command imports packages that take seconds.
 LOADING = StageStarted("loading Optuna, Ray and Triton")
@@ -119,7 +126,8 @@ def _board_fields(event: BoardEvent) -> list[str]:
     return fields
 
 
-def _board_sentence(event: BoardEvent) -> str:
+def board_sentence(event: BoardEvent) -> str:
+    """What happened to a board, in one sentence."""
     match event:
         case BoardTakenOut(board, reason):
             sentence = f"the board {board} was taken out: {reason}"
@@ -140,6 +148,7 @@ class LiveProgress:
                                   transient=True, expand=True)  # fmt: skip
         self._task = self._progress.add_task("", best="")
         self._study = ""
+        self._best = ""
         self._estimated = False
 
     def stop(self) -> None:
@@ -165,10 +174,10 @@ class LiveProgress:
                 self._show(standing)
             case RunEnded():
                 self.stop()
-                if event.reason == "failed":  # no table follows
-                    self._say(self._progress.tasks[self._task].fields["best"])
+                if event.reason == "failed" and self._best:  # no table follows
+                    self._say(self._best)
             case _:
-                self._say(_board_sentence(event))
+                self._say(board_sentence(event))
 
     def _show_stage(self, text: str) -> None:
         if self._progress.live.is_started:
@@ -181,11 +190,9 @@ class LiveProgress:
         self._stage.refresh()
 
     def _show(self, standing: Standing) -> None:
+        self._best = best_text(standing, self._estimated)
         self._progress.update(
-            self._task,
-            completed=standing.tried,
-            total=standing.trials,
-            best=_best_text(standing, self._estimated),
+            self._task, completed=standing.tried, total=standing.trials, best=self._best
         )
 
     def _say(self, sentence: str) -> None:
@@ -218,7 +225,8 @@ def _study_text(event: StudyOpened) -> str:
     return ", ".join(parts)
 
 
-def _best_text(standing: Standing, estimated: bool) -> str:
+def best_text(standing: Standing, estimated: bool) -> str:
+    """The best so far with its speed-up, if the default's time is known."""
     if standing.best is None:
         return "nothing valid yet"
     config, time_s = standing.best

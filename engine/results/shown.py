@@ -12,6 +12,7 @@ from engine.results.table import print_tables
 from engine.results.units import short_config, speedup_text, time_text
 from engine.run.tuning import TuningResult
 from engine.study.storage import read_studies
+from foundation.errors import UserError
 
 if TYPE_CHECKING:
     import pandas
@@ -47,12 +48,14 @@ class ShownResult(TuningResult):
         """One row per trial with an outcome, as `engine.export` writes them.
 
         Raises:
-            UserError: if the storage cannot be read.
+            UserError: if the storage cannot be read or no longer has the study.
         """
         from engine.results.trials_table import trials_table  # pandas takes a while to import
 
-        studies = {stored.study_name: stored for stored in read_studies(self.storage)}
-        return trials_table(list(studies[self.study].changes()))
+        for stored in read_studies(self.storage):
+            if stored.study_name == self.study:
+                return trials_table(list(stored.changes()))
+        raise UserError(f"{self.storage} has no study {self.study}: is this the folder it ran in?")
 
     def _printed(self) -> Console:
         console = Console(file=io.StringIO(), width=_WIDTH, record=True, force_jupyter=False)

@@ -12,9 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from engine.results.front import front_lines, front_table
+from engine.results.joint_table import shape_lines, shapes_table
 from engine.results.leaders import leader_lines, leaders_table, noise_sentence
 from engine.results.paste import measure_command, triton_config
-from engine.results.shapes import shape_lines, shapes_table
 from engine.results.units import (
     count_text,
     short_config,

@@ -31,8 +31,8 @@ from kernels.spec import Outputs, Problem
 from rvv_runner.board import BoardInfo
 from rvv_runner.devices import load_board
 from rvv_runner.event_costs import event_costs
+from search_spaces.joint import joint_space
 from search_spaces.space import SearchSpace
-from search_spaces.together import joint_space
 
 __all__ = ["TuningResult", "identity_of", "made_with", "tune"]
 
@@ -77,8 +77,16 @@ class TuningResult:
     notes: tuple[str, ...] = ()
 
 
-def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
+def tune(
+    request: TuningRequest, listeners: Sequence[Listener], *, owns_process: bool = True
+) -> TuningResult:
     """Start or resume the request's study. Ctrl-C and SIGTERM end the run early, with a result.
+
+    Args:
+        request: the study.
+        listeners: get each event.
+        owns_process: whether a second signal ends the process at once; otherwise it is a
+            KeyboardInterrupt.
 
     Raises:
         UserError: for unknown names, invalid sizes, and a storage that cannot be used.
@@ -99,7 +107,15 @@ def tune(request: TuningRequest, listeners: Sequence[Listener]) -> TuningResult:
     if _is_complete(search, budget, info):
         ended = RunEnded(budget.end_of(search.size), search.tried, measured=0, wall_s=0.0)
     else:
-        ended = _run(request, listeners, problems=problems, info=info, search=search, budget=budget)
+        ended = _run(
+            request,
+            listeners,
+            problems=problems,
+            info=info,
+            search=search,
+            budget=budget,
+            owns_process=owns_process,
+        )
     return TuningResult(
         problem=problem,
         device=info.study_device,
@@ -211,6 +227,7 @@ def _run(
     info: BoardInfo,
     search: Search,
     budget: Budget,
+    owns_process: bool,
 ) -> RunEnded:
     devices = [name for name in request.devices for _ in range(boards_at_once(info))]
     # Ray sets its own signal handlers at its start: ours go in after it, and stay until it ends.
@@ -237,19 +254,21 @@ def _run(
             estimated=info.estimated,
             listeners=listeners,
         )
-        signals.enter_context(_stopped_by_signals(loop))
+        signals.enter_context(_stopped_by_signals(loop, owns_process))
         return loop.run()
 
 
 @contextlib.contextmanager
-def _stopped_by_signals(loop: TuningLoop) -> Iterator[None]:
-    """Within the block, Ctrl-C and SIGTERM stop the loop; a second one ends the process at once."""
+def _stopped_by_signals(loop: TuningLoop, owns_process: bool) -> Iterator[None]:
+    """Within the block, Ctrl-C and SIGTERM stop the loop; a second one does not wait for it."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may set signal handlers
         return
     received: list[int] = []
 
     def handle(number: int, _frame: FrameType | None) -> None:
+        if received and not owns_process:
+            raise KeyboardInterrupt
         if received:
             os.write(sys.stderr.fileno(), _SHOW_CURSOR if sys.stderr.isatty() else b"")
             os._exit(_STATUS_AT_SECOND_SIGNAL)  # every worker ends with this process

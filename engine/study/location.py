@@ -6,6 +6,7 @@ from pathlib import Path
 
 __all__ = ["DEFAULT_STORAGE", "artifacts_dir", "is_url", "sqlite_file", "storage_file"]
 
+# One file for all studies, so that one optuna-dashboard shows them side by side.
 DEFAULT_STORAGE = "studies/tuner.journal"
 
 _ARTIFACTS_DIR = "artifacts"

@@ -33,7 +33,6 @@ __all__ = [
     "read_studies",
 ]
 
-# One file for all studies, so that one optuna-dashboard shows them side by side.
 # The format of what is stored. Raise it if older code would misread a change.
 FORMAT_VERSION = 2
 

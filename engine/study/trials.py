@@ -106,6 +106,7 @@ class StoredTrials:
         self._owner = Owner.this_process()
         self._unfinished: set[int] = set()
         self._seen = 0
+        self._stored_axes: tuple[SearchSpace, dict[str, BaseDistribution]] | None = None
 
     @classmethod
     def in_memory(cls, objectives: Sequence[str] = (TIME_S,)) -> StoredTrials:
@@ -281,7 +282,14 @@ class StoredTrials:
         return self._storage.get_trial_number_from_id(trial_id)
 
     def _distributions(self, space: SearchSpace) -> dict[str, BaseDistribution]:
-        return distributions_for(space, self._study.get_trials(deepcopy=False))
+        """Those that the study has stored; until it has a trial, another process may choose."""
+        if self._stored_axes is None or self._stored_axes[0] is not space:
+            trials = self._study.get_trials(deepcopy=False)
+            axes = distributions_for(space, trials)
+            if not any(trial.distributions for trial in trials):
+                return axes
+            self._stored_axes = space, axes
+        return self._stored_axes[1]
 
     def _save_note(self, trial_id: int, note: str) -> None:
         if note and not isinstance(self._storage, InMemoryStorage):  # which nobody looks into

@@ -116,9 +116,10 @@ class Found:
             way = "the power-of-two key" if self.how == "power-of-two" else "the nearest shape"
             text += f"{way} {shape_text(self.winner.shape)}, {self.distance:.2f} doublings away"
         if self.how == "power-of-two":
-            worst = max(cost.cost for cost in self.key_costs)
+            worst = max(self.key_costs, key=lambda cost: cost.cost)
             shapes = f"{len(self.key_costs)} shape{'s' if len(self.key_costs) > 1 else ''}"
-            text += f" (checked at {shapes}, cost at most {worst:.1%})"
+            estimated = ", estimated" if worst.estimated else ""
+            text += f" (checked at {shapes}, cost at most {worst.cost:.1%}{estimated})"
         if self.key_rejected:
             text += f"; {self.key_rejected}"
         if self.differs:
@@ -240,7 +241,10 @@ def _winners(studies: Iterable[StoredStudy], wanted: Wanted) -> list[Winner]:
 
 
 def _serving(wanted: Wanted, storage: str) -> list[StoredStudy]:
-    return [study for study in _studies(storage, _stamp(storage)) if _serves(study, wanted)]
+    stamp = _stamp(storage)
+    # A server does not say when it has changed.
+    studies = stored_studies(storage) if stamp is None else _studies(storage, stamp)
+    return [study for study in studies if _serves(study, wanted)]
 
 
 def _serves(study: StoredStudy, wanted: Wanted) -> bool:
@@ -259,16 +263,17 @@ def _best_at(winners: list[Winner], shape: Mapping[str, int], wanted: Wanted) ->
 def _why_not(costs: tuple[KeyCost, ...], max_key_cost: float) -> str:
     """Why the power-of-two key must not be used; empty if it may be."""
     if not costs:
-        return f"its power-of-two key was never checked ({python_command('engine.check_key')})"
+        check = python_command("engine.check_key")
+        return f"its power-of-two key has no check with today's toolchain ({check})"
     worst = max(costs, key=lambda cost: cost.cost)
     if worst.cost <= max_key_cost:
         return ""
-    return f"the power-of-two key costs too much, {worst.cost:.1%} at {shape_text(worst.shape)}"
+    return f"the power-of-two key costs too much: {worst}"
 
 
 @functools.lru_cache(maxsize=4)
-def _studies(storage: str, stamp: tuple[int, int] | None) -> tuple[StoredStudy, ...]:
-    """The studies of a storage as of `stamp`; if it is a server, as of the first call."""
+def _studies(storage: str, stamp: tuple[int, int]) -> tuple[StoredStudy, ...]:
+    """The studies of a storage's file as of `stamp`."""
     return tuple(stored_studies(storage))
 
 

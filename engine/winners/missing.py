@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foundation.document import Entry, read_list
-from foundation.errors import UserError
+from foundation.errors import CommandError
 from foundation.shapes import shape_text
 
 __all__ = ["MISSING_FILE", "Missing", "note_missing", "read_missing", "tune_missing"]
@@ -62,26 +62,18 @@ def note_missing(entry: Missing, path: Path = MISSING_FILE) -> bool:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with _locked(path):
-        if entry in _read(path):
+        if entry in read_missing(path):
             return False
         with path.open("a", encoding="utf-8") as file:
             file.write(entry.line())
     return True
 
 
-def read_missing(path: Path = MISSING_FILE) -> list[Missing]:
-    """The entries of the list; none if there is no file.
-
-    Raises:
-        UserError: if the file is not such a list, with the line.
-    """
-    return _read(path)
-
-
 def tune_missing(tune: Callable[[Missing], bool | None], path: Path = MISSING_FILE) -> bool:
     """Tune each entry and remove those with a winner from the list.
 
-    A mistake in an entry, such as a missing kernel file, is printed on stderr; the entry stays.
+    A mistake in an entry, such as a missing kernel file, or a board that cannot be used is printed
+    on stderr; the entry stays.
 
     Args:
         tune: tunes one entry; returns whether there is a winner now, None if the user stopped it.
@@ -97,7 +89,7 @@ def tune_missing(tune: Callable[[Missing], bool | None], path: Path = MISSING_FI
         print(f"missing: {entry}", file=sys.stderr, flush=True)
         try:
             is_found = tune(entry)
-        except UserError as error:
+        except CommandError as error:  # the other entries may do better
             print(f"left on the list: {error}", file=sys.stderr, flush=True)
             continue
         if is_found is None:
@@ -109,7 +101,7 @@ def tune_missing(tune: Callable[[Missing], bool | None], path: Path = MISSING_FI
 
 def _remove(entry: Missing, path: Path) -> None:
     with _locked(path):
-        left = [other for other in _read(path) if other != entry]
+        left = [other for other in read_missing(path) if other != entry]
         _replace(path, "".join(other.line() for other in left))
 
 
@@ -123,7 +115,12 @@ def _replace(path: Path, text: str) -> None:
     new.replace(path)
 
 
-def _read(path: Path) -> list[Missing]:
+def read_missing(path: Path = MISSING_FILE) -> list[Missing]:
+    """The entries of the list; none if there is no file.
+
+    Raises:
+        UserError: if the file is not such a list, with the line.
+    """
     if not path.exists() or path.stat().st_size == 0:
         return []
     return [_missing(entry.only(_KEYS)) for entry in read_list(path, "missing problem")]

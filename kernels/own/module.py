@@ -20,8 +20,8 @@ from foundation.errors import UserError
 __all__ = ["call_by_name", "import_file", "mistakes_of"]
 
 _MODULE_PREFIX = "own_kernel_"
-# What Triton, torch and its wheels for other devices say where there is none.
-_ASKS_FOR_GPU = re.compile(r"CUDA|cuda|NVIDIA|HIP|active drivers")
+# What Triton, torch and its wheels for other devices say if there is no GPU.
+_ASKS_FOR_GPU = re.compile(r"\b(CUDA|cuda|NVIDIA|HIP)\b|active drivers")
 _NO_GPU = (
     "no GPU is used here, so make tensors without a device, and put what asks for one under "
     'if __name__ == "__main__"'

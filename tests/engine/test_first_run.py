@@ -15,14 +15,12 @@ from pathlib import Path
 import pytest
 import triton
 
-from engine.arguments.options import SAMPLER_NAMES
 from engine.results.paste import measure_command
 from engine.results.progress import LOADING
 from engine.results.table import print_result
 from engine.run.events import Event, RunStarted, StageStarted, StudyOpened, TrialFinished
 from engine.run.request import SearchOptions, StudyOptions, TuningRequest, WorkOptions
 from engine.run.tuning import TuningResult, tune
-from engine.search.samplers.registry import SAMPLERS
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -98,10 +96,6 @@ def test_the_first_line_comes_before_what_takes_seconds_to_import() -> None:
         check=False,
     )
     assert done.stdout == f"stage={LOADING.text}\n"
-
-
-def test_samplers_that_are_named_without_an_import_are_those_there_are() -> None:
-    assert set(SAMPLER_NAMES) == set(SAMPLERS)
 
 
 def test_a_small_space_counts_to_its_size_and_is_exhausted(finished: Finished) -> None:

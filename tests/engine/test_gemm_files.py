@@ -60,7 +60,7 @@ def test_command_goes_before_what_the_file_says(tmp_path: Path) -> None:
         ("- M: 16\n  N: 24\n  K: 8\n  M: 8\n", 4, "M", "twice"),
         ("- {M: 16, N: 24, K: 8}\n- {M: 1, N: 2, K: 3, kernel: softmax}\n", 2, "softmax", "not M"),
         ("- {M: 1, N: 2, K: 3, kernel: matmull}\n", 1, "matmull", "did you mean matmul"),
-        ("- M: 1\n  N: 2\n  K: 3\n  dtype: f13\n", 4, "fp13", "did you mean"),
+        ("- M: 1\n  N: 2\n  K: 3\n  dtype: f13\n", 4, "f13", "did you mean"),
         ("- {M: 1, N: 2, K: 3, rowMajorB: N}\n", 1, "rowMajorB", "row-major"),
         ("- {M: 1, N: 2, K: 3, BLOCK_SIZE_M: 16}\n", 1, "BLOCK_SIZE_N", "add it"),
         ("- 12\n", 1, "12", "keys"),

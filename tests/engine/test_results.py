@@ -134,6 +134,7 @@ def screen(stream: io.StringIO) -> list[str]:
 def test_a_live_line_that_is_cut_says_so(
     columns: int, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", str(columns))
     names = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K")
     config = Config({**dict.fromkeys(names, 256), "GROUP_SIZE_M": 8})

@@ -11,7 +11,7 @@ import pytest
 from fakes import FakeBoard, FakeBuilder
 from search_helpers import IDENTITY, SPACE, run, time_of
 
-from engine.results.shapes import shape_lines
+from engine.results.joint_table import shape_lines
 from engine.results.trials_table import trials_table
 from engine.run.loop import Budget, TuningLoop
 from engine.run.outcome import Outcome

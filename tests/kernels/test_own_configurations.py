@@ -9,8 +9,8 @@ import pytest
 from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.devices import load_board
+from search_spaces.joint import joint_space
 from search_spaces.space import SearchSpace
-from search_spaces.together import joint_space
 
 pytestmark = pytest.mark.timeout(60)
 

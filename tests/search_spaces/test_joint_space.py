@@ -12,8 +12,8 @@ from foundation.shapes import shape_text
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.board import BoardInfo
 from search_spaces.enumeration import take_census
+from search_spaces.joint import joint_space
 from search_spaces.space import Parameter, SearchSpace
-from search_spaces.together import joint_space
 
 BOARD = BoardInfo("b", "b", "spacemit-x60", 256, cores=8, frequency_hz=1.6e9, l2_bytes=2**19)
 
