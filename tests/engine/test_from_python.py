@@ -7,6 +7,7 @@ import inspect
 import os
 import pickle
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -20,7 +21,7 @@ import engine
 import engine.tune as tune_command
 from engine.results.shown import ShownResult
 from engine.run.events import Event, RunEnded, TrialFinished
-from engine.run.tuning import TuningResult
+from engine.run.tuning import TuningResult, _stopped_by_signals
 from foundation.errors import UserError
 
 pytestmark = pytest.mark.timeout(120)
@@ -248,3 +249,19 @@ def test_what_lookup_finds_shows_itself(result: ShownResult, in_folder: None) ->
     assert winner is not None
     assert f"<td>{winner.config['BLOCK_SIZE']}</td>" in found._repr_html_()
     assert f"{winner.time_s:.4g} s (estimated) at N=1000" in found._repr_html_()
+
+
+def test_a_second_ctrl_c_leaves_the_callers_process_alive() -> None:
+    """A notebook's kernel, say; a command ends at once."""
+
+    class Loop:
+        stopped = 0
+
+        def stop(self) -> None:
+            self.stopped += 1
+
+    loop: Any = Loop()
+    with pytest.raises(KeyboardInterrupt), _stopped_by_signals(loop, owns_process=False):
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert loop.stopped == 1

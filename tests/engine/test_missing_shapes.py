@@ -13,6 +13,7 @@ import yaml
 import engine.tune as tune_command
 from engine.winners.missing import Missing, note_missing, read_missing, tune_missing
 from foundation.errors import UserError
+from rvv_runner.board import BoardError
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -49,8 +50,9 @@ def test_processes_do_not_list_a_shape_twice(tmp_path: Path) -> None:
     assert len(read_missing(path)) == 40
 
 
+@pytest.mark.parametrize("kind", [UserError, BoardError])
 def test_what_has_a_winner_leaves_the_list(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kind: type[Exception], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "missing.yaml"
     three, four = (Missing("k", (("N", n),), "fp32", "host") for n in (3, 4))
@@ -59,7 +61,7 @@ def test_what_has_a_winner_leaves_the_list(
 
     def tune_one(entry: Missing) -> bool | None:
         if entry == TWO:
-            raise UserError("its file is gone")
+            raise kind("its file is gone")
         return {ONE: True, three: False, four: None}[entry]
 
     assert not tune_missing(tune_one, path)

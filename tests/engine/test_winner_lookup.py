@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import engine
+import engine.winners.lookup as lookup_module
 from engine import find
 from engine.study.storage import StudyIdentity, open_study
 from engine.winners.lookup import Found, NotTunedError, wanted
@@ -186,3 +187,12 @@ def test_command_prints_the_sentence_or_json(
 def test_key_rounds_each_size_up() -> None:
     assert key_of({"M": 1, "N": 24, "K": 32}) == {"M": 1, "N": 32, "K": 32}
     assert distance({"M": 16, "N": 8}, {"M": 4, "N": 16}) == 3
+
+
+def test_a_server_is_asked_anew(storage: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no file whose time of change would tell."""
+    monkeypatch.setattr(lookup_module, "storage_file", lambda storage: None)
+    store(storage, 1000, {16: 3e-6})
+    assert lookup(storage, 1000).config == {"BLOCK_SIZE": 16}
+    store(storage, 1000, {32: 2e-6}, sampler="random")
+    assert lookup(storage, 1000).config == {"BLOCK_SIZE": 32}
