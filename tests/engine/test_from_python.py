@@ -260,8 +260,12 @@ def test_a_second_ctrl_c_leaves_the_callers_process_alive() -> None:
         def stop(self) -> None:
             self.stopped += 1
 
+    def interrupt() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
     loop: Any = Loop()
-    with pytest.raises(KeyboardInterrupt), _stopped_by_signals(loop, owns_process=False):
-        for _ in range(2):
-            os.kill(os.getpid(), signal.SIGINT)
+    with _stopped_by_signals(loop, owns_process=False):
+        interrupt()
+        with pytest.raises(KeyboardInterrupt):
+            interrupt()
     assert loop.stopped == 1
