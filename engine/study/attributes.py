@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, cast
 
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial
@@ -51,6 +52,6 @@ def split_attributes(
 def set_attribute(storage: BaseStorage, trial_id: int, name: str, value: object) -> None:
     """Store a JSON value with a trial that is not finished."""
     if name in _LONG:
-        storage.set_trial_system_attr(trial_id, f"{_PREFIX}{name}", value)  # type: ignore[arg-type]
+        storage.set_trial_system_attr(trial_id, f"{_PREFIX}{name}", cast(Any, value))
     else:
         storage.set_trial_user_attr(trial_id, name, value)

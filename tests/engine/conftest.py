@@ -19,3 +19,9 @@ def ray_for_tests() -> Iterator[None]:
         environment.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
         with ray_session(cpus=2):
             yield
+
+
+@pytest.fixture(params=["journal", "sqlite"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    paths = {"journal": tmp_path / "t.journal", "sqlite": f"sqlite:///{tmp_path / 't.db'}"}
+    return str(paths[request.param])

@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import optuna
+
 from engine.search import Search
 from engine.study.storage import StudyIdentity, open_study
 from foundation.config import Config
@@ -66,6 +68,18 @@ def _tune_until_killed(storage: str, sampler: str, in_flight: int) -> None:
         search.tell(config, time_of(config), attributes={"counters": {"cycles": 1.0}})
         print(config, flush=True)
         time.sleep(0.002)
+
+
+def search_in(storage: str, sampler: str = "tpe") -> Search:
+    return Search(SPACE, sampler, 0, open_study(storage, IDENTITY, SPACE))
+
+
+def optuna_storage(storage: str) -> str | optuna.storages.BaseStorage:
+    """The same storage through Optuna's own classes."""
+    if "://" in storage:
+        return storage
+    backend = optuna.storages.journal.JournalFileBackend(storage)
+    return optuna.storages.JournalStorage(backend)
 
 
 if __name__ == "__main__":
