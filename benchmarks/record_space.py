@@ -13,8 +13,9 @@ from pathlib import Path
 
 from engine.arguments.problem import shape_type
 from engine.results.progress import progress_on
+from engine.run.identity import identity_of
 from engine.run.request import SearchOptions, StudyOptions, TuningRequest, WorkOptions
-from engine.run.tuning import identity_of, tune
+from engine.run.tuning import tune
 from engine.study.location import DEFAULT_STORAGE
 from engine.study.storage import open_study
 from engine.study.trials import StoredTrials

@@ -128,7 +128,7 @@ def _open_study(
 ) -> tuple[Search, StudyFile, BuildRequest]:
     """The folder's study, what finds it again, and what the builders need."""
     from engine.by_hand.study_file import StudyFile
-    from engine.run.tuning import identity_of
+    from engine.run.identity import identity_of
     from engine.search import Search
     from engine.study.location import is_url
     from engine.study.storage import open_study

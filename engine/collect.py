@@ -85,7 +85,7 @@ def _open_search(folder: Path) -> tuple[Search, str]:
     """The study that the folder was built for, and the name of the board."""
     # Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
     from engine.by_hand.study_file import read_study_file
-    from engine.run.tuning import identity_of
+    from engine.run.identity import identity_of
     from engine.search import Search
     from engine.study.storage import open_study
     from kernels.registry import load_kernel, make_problem

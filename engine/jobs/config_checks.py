@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from engine.run.identity import identity_of
 from engine.run.outcome import Outcome
-from engine.run.tuning import TuningResult, identity_of
+from engine.run.tuning import TuningResult
 from engine.study.storage import open_study
 from engine.workers.artifacts import BuildFailure
 from engine.workers.ray_session import ray_session

@@ -14,27 +14,26 @@ from pathlib import Path
 from types import FrameType
 
 from engine.run.events import Event, Listener, RunEnded, StageStarted, StudyOpened
+from engine.run.identity import identity_of
 from engine.run.loop import Budget, TuningLoop
 from engine.run.request import SearchOptions, TuningRequest
 from engine.run.summary import Summary, summarise
 from engine.search import Search
 from engine.study.history import history_of
-from engine.study.objectives import TIME_S
-from engine.study.storage import StudyIdentity, open_study
-from engine.workers.artifacts import ARTIFACT_FOLDER, digest
-from engine.workers.toolchain import toolchain_versions
+from engine.study.storage import open_study
+from engine.workers.artifacts import ARTIFACT_FOLDER
 from engine.workers.workbench import boards_at_once, workbench
 from foundation.errors import UserError
 from foundation.shapes import shape_text
 from kernels.registry import load_kernel, make_problem
-from kernels.spec import Outputs, Problem
+from kernels.spec import Problem
 from rvv_runner.board import BoardInfo
 from rvv_runner.devices import load_board
 from rvv_runner.event_costs import event_costs
 from search_spaces.joint import joint_space
 from search_spaces.space import SearchSpace
 
-__all__ = ["TuningResult", "identity_of", "made_with", "tune"]
+__all__ = ["TuningResult", "tune"]
 
 _STATUS_AT_SECOND_SIGNAL = 130  # what a shell reports for a process that Ctrl-C ended
 _SHOW_CURSOR = b"\x1b[?25h"  # the live progress line hides it
@@ -172,51 +171,6 @@ def _problems(request: TuningRequest) -> list[Problem]:
 def _space_for(problems: Sequence[Problem], info: BoardInfo) -> SearchSpace:
     spaces = {shape_text(problem.shape): problem.space(info) for problem in problems}
     return joint_space(spaces) if len(spaces) > 1 else next(iter(spaces.values()))
-
-
-def identity_of(
-    problem: Problem,
-    info: BoardInfo,
-    sampler: str,
-    more_problems: Sequence[Problem] = (),
-    objectives: tuple[str, ...] = (TIME_S,),
-) -> StudyIdentity:
-    """The identity of the study of a problem on a board, with today's code.
-
-    Args:
-        problem: the kernel at its shape, or at the first of several.
-        info: of the board.
-        sampler: its name.
-        more_problems: in a study of several shapes, the kernel at the others.
-        objectives: names of the objectives to minimise.
-    """
-    return StudyIdentity(
-        kernel=problem.spec.name,
-        shape=problem.shape,
-        dtype=problem.dtype,
-        device=info.study_device,
-        sampler=sampler,
-        made_with=made_with(problem.spec.source_digest, info, problem.outputs),
-        more_shapes=tuple(other.shape for other in more_problems),
-        objectives=objectives,
-    )
-
-
-def made_with(source: str, info: BoardInfo, outputs: Outputs) -> dict[str, str]:
-    """What determines a kernel's times besides its problem, by a readable name.
-
-    Args:
-        source: digest of the kernel's source.
-        info: of the board.
-        outputs: the type and tolerances required of the outputs.
-    """
-    asked = str(outputs)
-    return {
-        "board model": info.kind,
-        "compiler": digest(sorted(toolchain_versions().items())),
-        "kernel source": source,
-        **({"choice of outputs": asked} if asked else {}),
-    }
 
 
 def _run(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Literal
 
-from engine.run.tuning import made_with
+from engine.run.identity import made_with
 from engine.study.location import DEFAULT_STORAGE, storage_file
 from engine.winners.stored import (
     KeyCost,
@@ -59,7 +59,7 @@ class Wanted:
         kernel, dtype, device: as studies name them.
         load_name: the kernel as `python -m engine.tune` takes it: its name, or its file.
         shape: a size for each dimension.
-        made_with: today's compiler, board model and kernel source: `engine.run.tuning.made_with`.
+        made_with: today's compiler, board model and kernel source: `engine.run.identity.made_with`.
         space_at: today's search space at a shape, which must hold a winner; None if only the
             kernel's file knows it and must not be imported.
     """

@@ -17,7 +17,7 @@ import triton
 from triton import knobs
 from triton.runtime.autotuner import Autotuner, Heuristics
 
-from engine.run.tuning import made_with
+from engine.run.identity import made_with
 from engine.study.location import DEFAULT_STORAGE
 from engine.winners.lookup import MAX_KEY_COST, Found, NotTunedError, Wanted, find, spaces_of
 from engine.winners.missing import Missing, note_missing

@@ -12,6 +12,7 @@ import engine
 from engine.jobs.config_checks import add_to_study
 from engine.repeats.comparison import Comparison, Contender, leaders
 from engine.run import tuning
+from engine.run.identity import identity_of
 from engine.run.request import SearchOptions, StudyOptions, TuningRequest, WorkOptions
 from engine.run.tuning import TuningResult
 from engine.search import Search
@@ -75,7 +76,7 @@ def looked_up() -> Config:
 def study() -> tuple[SearchSpace, StoredTrials]:
     info = load_board("emulated").info
     space = PROBLEM.space(info)
-    return space, open_study("t.journal", tuning.identity_of(PROBLEM, info, "random"), space)
+    return space, open_study("t.journal", identity_of(PROBLEM, info, "random"), space)
 
 
 def compared(search: Search) -> list[Config]:

@@ -18,7 +18,8 @@ from typing import Any
 
 import pytest
 
-from engine.run import tuning
+import engine.run.identity as identity_module
+from engine.run.identity import identity_of
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.devices import load_board
 
@@ -113,7 +114,7 @@ def test_times_of_another_compiler_or_board_model_are_not_gone_on_with(
     finished: Finished, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def name() -> str:
-        identity = tuning.identity_of(problem, info, finished.record["sampler"])
+        identity = identity_of(problem, info, finished.record["sampler"])
         assert identity.made_with["board model"] == info.kind
         return identity.name
 
@@ -121,7 +122,7 @@ def test_times_of_another_compiler_or_board_model_are_not_gone_on_with(
     info = load_board("emulated").info
     before = name()
     assert finished.record["study"] == before
-    monkeypatch.setattr(tuning, "toolchain_versions", lambda: {"triton_rvv": "changed"})
+    monkeypatch.setattr(identity_module, "toolchain_versions", lambda: {"triton_rvv": "changed"})
     after = name()
     info = dataclasses.replace(info, kind="another")
     assert len({before, after, name()}) == 3

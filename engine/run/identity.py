@@ -1,0 +1,59 @@
+"""The identity of a study today: what it is about, and what its times were made with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.study.objectives import TIME_S
+from engine.study.storage import StudyIdentity
+from engine.workers.artifacts import digest
+from engine.workers.toolchain import toolchain_versions
+from kernels.spec import Outputs, Problem
+from rvv_runner.board import BoardInfo
+
+__all__ = ["identity_of", "made_with"]
+
+
+def identity_of(
+    problem: Problem,
+    info: BoardInfo,
+    sampler: str,
+    more_problems: Sequence[Problem] = (),
+    objectives: tuple[str, ...] = (TIME_S,),
+) -> StudyIdentity:
+    """The identity of the study of a problem on a board, with today's code.
+
+    Args:
+        problem: the kernel at its shape, or at the first of several.
+        info: of the board.
+        sampler: its name.
+        more_problems: in a study of several shapes, the kernel at the others.
+        objectives: names of the objectives to minimise.
+    """
+    return StudyIdentity(
+        kernel=problem.spec.name,
+        shape=problem.shape,
+        dtype=problem.dtype,
+        device=info.study_device,
+        sampler=sampler,
+        made_with=made_with(problem.spec.source_digest, info, problem.outputs),
+        more_shapes=tuple(other.shape for other in more_problems),
+        objectives=objectives,
+    )
+
+
+def made_with(source: str, info: BoardInfo, outputs: Outputs) -> dict[str, str]:
+    """What determines a kernel's times besides its problem, by a readable name.
+
+    Args:
+        source: digest of the kernel's source.
+        info: of the board.
+        outputs: the type and tolerances required of the outputs.
+    """
+    asked = str(outputs)
+    return {
+        "board model": info.kind,
+        "compiler": digest(sorted(toolchain_versions().items())),
+        "kernel source": source,
+        **({"choice of outputs": asked} if asked else {}),
+    }
