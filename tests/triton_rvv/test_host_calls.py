@@ -150,7 +150,7 @@ def meet_kernel(flags_ptr, met_ptr):
     turns = 0
     while (tl.load(flags_ptr + (1 - me) * 16, volatile=True) == 0) & (turns < 2_000_000_000):
         turns += 1
-    tl.store(met_ptr + me, (turns < 2_000_000_000).to(tl.int32))  # type: ignore[attr-defined]
+    tl.store(met_ptr + me, (turns < 2_000_000_000).to(tl.int32))  # type: ignore[attr-defined]  # a tensor
 
 
 def test_programs_run_at_once():
@@ -165,7 +165,7 @@ def wait_kernel(flag_ptr, out_ptr):
     turns = 0
     while (tl.load(flag_ptr, volatile=True) == 0) & (turns < 2_000_000_000):
         turns += 1
-    tl.store(out_ptr, (turns < 2_000_000_000).to(tl.int32))  # type: ignore[attr-defined]
+    tl.store(out_ptr, (turns < 2_000_000_000).to(tl.int32))  # type: ignore[attr-defined]  # a tensor
 
 
 def test_python_goes_on_meanwhile():
