@@ -68,7 +68,11 @@ def compile_to_files(
 
 
 def read_target(name: str) -> Target:
-    """The target that a name such as "rvv256" or "host" stands for.
+    """The target that a name stands for.
+
+    Args:
+        name: "host", "rvv256" for any core of that vector length, or a core or a profile, with
+            another vector length after a colon where wanted: "x60", "rva23:128".
 
     Raises:
         Mistake: for any other name.

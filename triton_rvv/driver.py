@@ -10,7 +10,7 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
 from triton_rvv.target import RVVTarget
-from triton_rvv.target_names import TARGET_NAMES
+from triton_rvv.target_names import RUNNABLE_TARGETS
 
 __all__ = ["RVVDriver"]
 
@@ -37,7 +37,7 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
         from triton_rvv.target_names import named_target
 
         super().__init__()
-        self._target = named_target(target or os.environ[TARGET_VARIABLE])
+        self._target = named_target(_checked(target or os.environ[TARGET_VARIABLE]))
         self.utils: HostUtils
         self.launcher_cls: type[HostLauncher]
         if isinstance(self._target, RVVTarget):
@@ -56,11 +56,7 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
             ValueError: where TRITON_RVV_TARGET is neither a target nor empty.
         """
         name = os.environ.get(TARGET_VARIABLE, "")
-        if name not in ("", *TARGET_NAMES):
-            raise ValueError(
-                f"{TARGET_VARIABLE} is {name!r}: set it to one of {', '.join(TARGET_NAMES)}"
-            )
-        return name != ""
+        return name != "" and _checked(name) == name
 
     def map_python_to_cpp_type(self, ty: str) -> str:
         """The C type that holds a value of Triton's type `ty`."""
@@ -109,3 +105,12 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
     def clear_cache(self, cache: Any) -> None:
         """Leave nothing else in the caches."""
         cache.zero_()
+
+
+def _checked(name: str) -> str:
+    if name not in RUNNABLE_TARGETS:
+        raise ValueError(
+            f"kernels cannot be called from Python on {name!r}: name one of "
+            f"{', '.join(RUNNABLE_TARGETS)}, with triton_rvv.activate or in {TARGET_VARIABLE}"
+        )
+    return name

@@ -282,5 +282,5 @@ def test_launch_hooks_are_called():
 
 
 def test_a_target_that_there_is_not_cannot_be_active():
-    with pytest.raises(ValueError, match="there is no target rvv300: choose one of rvv128, "):
+    with pytest.raises(ValueError, match="on 'rvv300': name one of host, rvv128, "):
         triton_rvv.activate("rvv300")
