@@ -78,8 +78,8 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.when == "call":
-        launched = item.stash[_LAUNCHED] if _LAUNCHED in item.stash else set()
-        report.user_properties.append(("kernels", sorted(launched)))
+        nothing: set[tuple[str, str]] = set()
+        report.user_properties.append(("kernels", sorted(item.stash.get(_LAUNCHED, nothing))))
     return report
 
 
