@@ -25,3 +25,4 @@ def activate(target: str) -> None:
     from triton_rvv.driver import RVVDriver
 
     driver.set_active(RVVDriver())
+    RVVDriver.activated = True

@@ -52,7 +52,7 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
     """RISC-V Vector and the host as Triton targets.
 
     They are `GPUTarget("rvv", core, vlen_bits)`, with a core's name as `RVVTarget.named` takes it,
-    and `GPUTarget("host", cpu, vector_bits)`, which is always the machine that this runs on.
+    and `GPUTarget("cpu", cpu, 32)`, or "host", which is always the machine that this runs on.
     """
 
     binary_ext = "o"
@@ -60,7 +60,7 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
     @staticmethod
     def supports_target(target: GPUTarget) -> bool:
         """Whether this back end makes code for `target`."""
-        return target.backend in ("rvv", "host")
+        return target.backend in ("rvv", "host", "cpu")
 
     def hash(self) -> str:
         """What Triton's cache key has to hold of this back end."""

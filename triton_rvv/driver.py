@@ -24,19 +24,26 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
     active, with the environment variable `TRITON_RVV_TARGET=host`. RISC-V kernels never run here.
     """
 
+    # Set by `triton_rvv.activate`. Programs count the drivers that say they are active.
+    activated = False
+
     def __init__(self) -> None:
+        from triton_rvv.device_interface import extend_torch_cpu
         from triton_rvv.host_device import HostUtils
         from triton_rvv.host_launch import HostLauncher
+        from triton_rvv.language_extra import add_cpu_module
         from triton_rvv.numpy_arguments import accept_numpy_arrays
 
         super().__init__()
         self.utils = HostUtils()
         self.launcher_cls = HostLauncher
         accept_numpy_arrays()
+        add_cpu_module()
+        extend_torch_cpu()
 
     @classmethod
     def is_active(cls) -> bool:
-        """Whether the environment asks for kernels to run on this machine's processor.
+        """Whether the program or the environment asks for kernels to run on this processor.
 
         Raises:
             ValueError: where TRITON_RVV_TARGET is neither "host" nor empty.
@@ -47,7 +54,7 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
                 f"{TARGET_VARIABLE} is {name!r}: kernels called from Python run on the host only, "
                 "so set it to host; RISC-V code is made by triton_rvv.compile_kernel"
             )
-        return name == "host"
+        return cls.activated or name == "host"
 
     def map_python_to_cpp_type(self, ty: str) -> str:
         """The C type that holds a value of Triton's type `ty`."""
@@ -58,7 +65,8 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
         from triton_rvv.host_target import host_target
 
         target = host_target()
-        return GPUTarget(target.backend, target.cpu, target.vector_bits)
+        # Programs look for `getattr(torch, target.backend)`, and derive numbers of warps from 32.
+        return GPUTarget("cpu", target.cpu, 32)
 
     def get_current_device(self) -> int:
         """The only device."""
@@ -79,7 +87,7 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
 
     def get_device_interface(self) -> Any:
         """What stands in for `torch.cuda` in Triton's own measuring."""
-        from triton_rvv.host_device import HostDevice
+        from triton_rvv.device_interface import HostDevice
 
         return HostDevice
 
