@@ -52,7 +52,8 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
     """RISC-V Vector and the host as Triton targets.
 
     They are `GPUTarget("rvv", core, vlen_bits)`, with a core's name as `RVVTarget.named` takes it,
-    and `GPUTarget("host", cpu, vector_bits)`, which is always the machine that this runs on.
+    and for what Python calls `GPUTarget("cpu", name, 32)` with the name of a target for that.
+    `GPUTarget("host", cpu, vector_bits)` is the machine that this runs on.
     """
 
     binary_ext = "o"
@@ -60,7 +61,7 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
     @staticmethod
     def supports_target(target: GPUTarget) -> bool:
         """Whether this back end makes code for `target`."""
-        return target.backend in ("rvv", "host")
+        return target.backend in ("rvv", "host", "cpu")
 
     def hash(self) -> str:
         """What Triton's cache key has to hold of this back end."""
@@ -107,9 +108,9 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
     def _processor(self) -> Target:
         if self.target.backend == "rvv":
             return RVVTarget.named(self.target.arch, self.target.warp_size)
-        from triton_rvv.host_target import host_target
+        from triton_rvv.target_names import RUNNABLE_TARGETS, named_target
 
-        return host_target()
+        return named_target(self.target.arch if self.target.arch in RUNNABLE_TARGETS else "host")
 
 
 def _make_ttir(module: Any, _: dict[str, Any]) -> Any:
