@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from triton_rvv.attributes import Attribute
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.dot import converted, multiply
@@ -92,7 +93,7 @@ def _transposed(context: Context, operation: Operation, scale: Value) -> Value:
     order = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
     type_ = TensorType(tuple(shape[axis] for axis in order), scale.type.element)
     result = Value(f"{scale.name} transposed", type_, uses=1)
-    attributes = {"order": list(order)}
+    attributes: dict[str, Attribute] = {"order": list(order)}
     trans = Operation("tt.trans", [scale], [result], attributes, [], [], operation.line)
     context.lower_operation(trans)
     return result
