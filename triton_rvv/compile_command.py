@@ -16,7 +16,8 @@ from triton_rvv.target_names import named_target
 __all__ = ["Mistake", "compile_to_files", "read_target"]
 
 _INTEGERS = {f"{sign}{bits}" for sign in "iu" for bits in (1, 8, 16, 32, 64)}
-_TYPES = _INTEGERS | {"fp16", "bf16", "fp32", "fp64", "fp8e4nv", "fp8e5"}
+_FLOATS_8 = {"fp8e4nv", "fp8e5", "fp8e4b8", "fp8e5b16", "fp8e4b15"}
+_TYPES = _INTEGERS | _FLOATS_8 | {"fp16", "bf16", "fp32", "fp64"}
 
 
 class Mistake(Exception):

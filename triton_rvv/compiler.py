@@ -32,7 +32,10 @@ class RVVOptions:
     # All are computed as "ieee", which is the most precise.
     allowed_dot_input_precisions: tuple[str, ...] = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6")
     default_dot_input_precision: str = "ieee"
-    supported_fp8_dtypes: tuple[str, ...] = ("fp8e5", "fp8e4nv")
+    supported_fp8_dtypes: tuple[str, ...] = (
+        *("fp8e5", "fp8e4nv"),
+        *("fp8e5b16", "fp8e4b8", "fp8e4b15"),
+    )
     deprecated_fp8_dot_operand_dtypes: tuple[str, ...] = ()
     max_num_imprecise_acc_default: int = 0
     backend_name: str = "rvv"
@@ -78,8 +81,16 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         return (metadata.num_warps, metadata.num_ctas, metadata.shared)
 
     def get_codegen_implementation(self, options: RVVOptions) -> dict[str, Any]:
-        """Hooks of the front end: a dot product may have any size."""
-        return {"min_dot_size": lambda lhs, rhs: (1, 1, 1)}
+        """Hooks of the front end: a dot product may have any size; float8e4b15 is not MLIR's.
+
+        Imported here for the reason that `get_module_map` gives.
+        """
+        from triton_rvv.custom_floats import convert_custom_float
+
+        return {
+            "min_dot_size": lambda lhs, rhs: (1, 1, 1),
+            "convert_custom_types": convert_custom_float,
+        }
 
     def get_module_map(self) -> dict[str, ModuleType]:
         """Modules of the language that each target has its own of: libdevice.
