@@ -19,7 +19,9 @@ __all__ = ["RVVBackend", "RVVOptions"]
 class RVVOptions:
     """Options that Triton's front end reads; the defaults follow what a CPU computes.
 
-    A dot product of float32 is done in float32 ("ieee"), and integers wrap without a check.
+    A dot product of float32 is done in float32 ("ieee"). Integers wrap; with `debug` their sums,
+    differences and products are checked, as `tl.device_assert` is, unless `sanitize_overflow` is
+    false.
     """
 
     arch: str = "generic-rv64"
@@ -74,7 +76,11 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         """The options that this back end knows; the ones for other targets are passed over."""
         known = RVVOptions.__dataclass_fields__
         chosen = {name: options[name] for name in known if options.get(name) is not None}
-        return RVVOptions(**{"arch": self.target.arch, **chosen})
+        # Without `debug` the front end would write down the checks and leave out the assertions.
+        checks_overflow = chosen.get("debug", False) and chosen.get("sanitize_overflow", True)
+        return RVVOptions(
+            **{"arch": self.target.arch, **chosen, "sanitize_overflow": bool(checks_overflow)}
+        )
 
     def pack_metadata(self, metadata: Any) -> tuple[int, ...]:
         """What a launcher would be handed with each launch."""
@@ -139,6 +145,7 @@ def _make_llir(module: Any, metadata: dict[str, Any], target: Target) -> str:
     parsed = parse_module(generic_text(module))
     metadata["name"] = kernel_name(parsed)
     metadata["argument_types"] = argument_types(parsed)
+    metadata["prints"] = any(operation.name == "tt.print" for operation in parsed.walk())
     # Of a GPU's bytes of shared memory and threads that go together, which Triton's runtime reads.
     metadata["shared"], metadata["warp_size"] = 0, 1
     return lower_module(parsed, target)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import struct
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -27,7 +28,8 @@ class HostLauncher:
 
     Args:
         source: what was compiled; its signature says which arguments are passed at run time.
-        metadata: `argument_types` are those of the compiled function.
+        metadata: `argument_types` are those of the compiled function, `prints` says whether it has
+            a `tl.device_print`.
     """
 
     def __init__(self, source: Any, metadata: Any) -> None:
@@ -35,6 +37,7 @@ class HostLauncher:
         self._types: tuple[str, ...] = tuple(metadata.argument_types)
         layouts = (_LAYOUTS.get(type_, "Q") for type_ in self._types)
         self._slots = struct.Struct("<" + "".join(layouts))
+        self._prints: bool = metadata.prints
 
     def __call__(
         self,
@@ -53,11 +56,13 @@ class HostLauncher:
 
         Raises:
             ValueError: for a tensor that is not in the memory of this processor.
-            AssertionError: where a `tl.device_assert` did not hold.
+            DeviceAssertionError: where a `tl.device_assert` did not hold.
         """
         if num_x * num_y * num_z == 0:
             return
         slots = self._pack(arguments)
+        if self._prints and sys.stdout is not None:
+            sys.stdout.flush()  # the kernel writes past Python's buffer
         if enter_hook is not None:
             enter_hook(launch_metadata)
         self._run(kernel, slots, (num_x, num_y, num_z))
