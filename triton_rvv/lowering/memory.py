@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import Affine, as_addresses
@@ -40,18 +40,21 @@ class Load(Tensor):
         self.other = other
 
     def is_each_element_of(self, addresses: Affine) -> bool:
-        """Whether every element is loaded from its own address, which is the same in `addresses`.
+        """Whether every element is loaded from its own address, which is the same in `addresses`."""
+        return self.pointers.base == addresses.base and self.is_parallel_to(addresses)
+
+    def is_parallel_to(self, addresses: Affine) -> bool:
+        """Whether elements lie as far from one another as in `addresses`, and each on its own.
 
         Strides that are only known at run time are taken to keep the elements apart.
         """
-        own = self.pointers
-        same = (own.shape, own.base, own.components, own.extra) == (
-            addresses.shape,
-            addresses.base,
-            addresses.components,
-            None,
+        own, other = self.pointers, addresses
+        same = (own.shape, own.components, own.pointee.size_bytes) == (
+            other.shape,
+            other.components,
+            other.pointee.size_bytes,
         )
-        return same and _keeps_apart(own)
+        return same and own.extra is None and other.extra is None and _keeps_apart(own)
 
     def guards_in_place(self, builder: Builder) -> list[Val]:
         """Truth values under which rows can be read where they lie: all there, and contiguous."""
@@ -273,8 +276,7 @@ def _store(context: Context, operation: Operation) -> None:
     assert isinstance(value, Tensor)
     addresses, where = as_addresses(pointers), _as_mask(mask)
     sources = [value, addresses, *([] if where is None else [where])]
-    _settle_overlapping(context, operation.operands[0], addresses)
-    sinks.prepare(context, sources, changes_memory=True)
+    _prepare_store(context, operation.operands[0], addresses, sources)
     builder = context.builder
     sinks.for_each_run(
         context,
@@ -284,13 +286,21 @@ def _store(context: Context, operation: Operation) -> None:
     )
 
 
-def _settle_overlapping(context: Context, target: Value, addresses: Affine) -> None:
+def _prepare_store(
+    context: Context, target: Value, addresses: Affine, sources: Sequence[Tensor]
+) -> None:
     """Carry out the loads of which a store's first runs could change what later runs read."""
-    for load in list(context.pending_loads):
+    aliases, loads = context.aliases, list(context.pending_loads)
+    for load in loads:
         assert isinstance(load, Load)
-        overlaps = context.aliases.may_overlap(load.source, target)
+        overlaps = aliases.may_overlap(load.source, target)
         if overlaps and not load.is_each_element_of(addresses):
             sinks.materialise(context, load)
+    sinks.prepare(context, sources, changes_memory=True)
+    for load in loads:
+        assert isinstance(load, Load)
+        if load.settled is None and not aliases.may_overlap(load.source, target):
+            aliases.rely_on_apart(load.source, target, load.is_parallel_to(addresses))
 
 
 def _store_scalar(
