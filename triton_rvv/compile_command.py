@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from triton_rvv.cores import CORES
 from triton_rvv.target import SUPPORTED_VLEN_BITS, RVVTarget, Target
 
 __all__ = ["Mistake", "compile_to_files", "read_target"]
@@ -67,19 +68,30 @@ def compile_to_files(
 
 
 def read_target(name: str) -> Target:
-    """The target that a name such as "rvv256" or "host" stands for.
+    """The target that a name stands for.
+
+    Args:
+        name: "host", "rvv256" for any core of that vector length, or a core or a profile, with
+            another vector length after a colon where wanted: "x60", "rva23:128".
 
     Raises:
         Mistake: for any other name.
     """
-    targets = {f"rvv{vlen_bits}": vlen_bits for vlen_bits in SUPPORTED_VLEN_BITS}
     if name == "host":
         from triton_rvv.host_target import host_target
 
         return host_target()
-    if name not in targets:
-        raise Mistake(f"there is no target {name}: choose one of {', '.join([*targets, 'host'])}")
-    return RVVTarget(vlen_bits=targets[name])
+    lengths = {f"rvv{vlen_bits}": vlen_bits for vlen_bits in SUPPORTED_VLEN_BITS}
+    if name in lengths:
+        return RVVTarget(vlen_bits=lengths[name])
+    core, colon, vlen_bits = name.partition(":")
+    if core not in CORES:
+        names = ", ".join([*lengths, *CORES, "host"])
+        raise Mistake(f"there is no target {name}: choose one of {names}")
+    if colon and vlen_bits not in map(str, SUPPORTED_VLEN_BITS):
+        lengths_bits = ", ".join(map(str, SUPPORTED_VLEN_BITS))
+        raise Mistake(f"{name} names no vector length: write one of {lengths_bits} after {core}:")
+    return RVVTarget.named(core, int(vlen_bits) if colon else None)
 
 
 def _find_kernel(file: Path, name: str) -> Any:

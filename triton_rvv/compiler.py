@@ -51,8 +51,8 @@ class RVVOptions:
 class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
     """RISC-V Vector and the host as Triton targets.
 
-    They are `GPUTarget("rvv", cpu, vlen_bits)` and `GPUTarget("host", cpu, vector_bits)`, of which
-    the latter is always the machine that this runs on.
+    They are `GPUTarget("rvv", core, vlen_bits)`, with a core's name as `RVVTarget.named` takes it,
+    and `GPUTarget("host", cpu, vector_bits)`, which is always the machine that this runs on.
     """
 
     binary_ext = "o"
@@ -106,7 +106,7 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
     @property
     def _processor(self) -> Target:
         if self.target.backend == "rvv":
-            return RVVTarget(vlen_bits=self.target.warp_size, cpu=self.target.arch)
+            return RVVTarget.named(self.target.arch, self.target.warp_size)
         from triton_rvv.host_target import host_target
 
         return host_target()

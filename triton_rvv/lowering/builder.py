@@ -27,11 +27,15 @@ class Snapshot:
 class Builder:
     """Appends instructions to a function; every value gets a fresh name.
 
+    Args:
+        converts_bf16: whether the target has instructions between bf16 and fp32.
+
     Attributes:
         mark: what instructions end with from now on, to say where in the source they come from.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, converts_bf16: bool = False) -> None:
+        self.converts_bf16 = converts_bf16
         self.mark = ""
         self.lines: list[str] = []
         self.allocas: list[str] = []
