@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from triton_rvv.host_assertions import raise_failed_assertion
 from triton_rvv.host_loader import LoadedKernel
+from triton_rvv.host_overlaps import OverlapCheck
 from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.workers import num_threads, run_on_workers
 
@@ -27,7 +28,8 @@ class HostLauncher:
 
     Args:
         source: what was compiled; its signature says which arguments are passed at run time.
-        metadata: `argument_types` are those of the compiled function.
+        metadata: `argument_types` are those of the compiled function; which of them have to be
+            apart is as `triton_rvv.host_overlaps` has it.
     """
 
     def __init__(self, source: Any, metadata: Any) -> None:
@@ -35,6 +37,7 @@ class HostLauncher:
         self._types: tuple[str, ...] = tuple(metadata.argument_types)
         layouts = (_LAYOUTS.get(type_, "Q") for type_ in self._types)
         self._slots = struct.Struct("<" + "".join(layouts))
+        self._overlaps = OverlapCheck(metadata) if metadata.apart else None
 
     def __call__(
         self,
@@ -58,19 +61,15 @@ class HostLauncher:
         programs = num_x * num_y * num_z
         if programs == 0:
             return
-        slots = self._pack(arguments)
+        values = list(_flat(self._signature, arguments))
+        slots = [_slot_value(*pair) for pair in zip(self._types, values, strict=True)]
+        if self._overlaps is not None:
+            kernel = self._overlaps.choose(kernel, values, slots)
         if enter_hook is not None:
             enter_hook(launch_metadata)
-        _run(kernel, slots, programs, (num_x, num_y, num_z))
+        _run(kernel, self._slots.pack(*slots), programs, (num_x, num_y, num_z))
         if exit_hook is not None:
             exit_hook(launch_metadata)
-
-    def _pack(self, arguments: Sequence[Any]) -> bytes:
-        """The argument array: a slot of eight bytes for each argument of the compiled function."""
-        values = _flat(self._signature, arguments)
-        return self._slots.pack(
-            *(_slot_value(type_, value) for type_, value in zip(self._types, values, strict=True))
-        )
 
 
 def _run(kernel: LoadedKernel, slots: bytes, programs: int, grid: tuple[int, int, int]) -> None:
@@ -123,7 +122,8 @@ def _slot_value(type_: str, value: Any) -> int | float:
 
 
 def _address(tensor: Any) -> int:
-    device = getattr(tensor, "device", None)
-    if getattr(device, "type", "cpu") != "cpu":
-        raise ValueError(f"a tensor is on {device}: move it to the CPU first")
+    if not getattr(tensor, "is_cpu", False):  # much quicker than asking for the kind of device
+        device = getattr(tensor, "device", None)
+        if getattr(device, "type", "cpu") != "cpu":
+            raise ValueError(f"a tensor is on {device}: move it to the CPU first")
     return int(tensor.data_ptr())

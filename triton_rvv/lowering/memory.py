@@ -40,11 +40,11 @@ class Load(Tensor):
         self.other = other
 
     def is_each_element_of(self, addresses: Affine) -> bool:
-        """Whether every element is loaded from its own address, which is the same in `addresses`."""
+        """Whether every element is loaded from an address of its own, the one in `addresses`."""
         return self.pointers.base == addresses.base and self.is_parallel_to(addresses)
 
     def is_parallel_to(self, addresses: Affine) -> bool:
-        """Whether elements lie as far from one another as in `addresses`, and each on its own.
+        """Whether elements are as far from one another as those in `addresses`, and none shared.
 
         Strides that are only known at run time are taken to keep the elements apart.
         """
