@@ -109,7 +109,7 @@ class Aliases:
 
         Args:
             left, right: pointers or blocks of pointers.
-            assumed: pairs taken to be so; what a loop carries is the same if it starts and stays so.
+            assumed: pairs taken to be so: what a loop carries is so if it starts and stays so.
         """
         if left is right or (left, right) in assumed:
             return True
