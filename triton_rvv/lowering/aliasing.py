@@ -1,10 +1,10 @@
 """Which of a kernel's pointers can lead to the same memory.
 
-Triton promises that a load of a block happens before a later store, whoever points there. So two
-pointers may overlap where they come from the same argument of the kernel, where it is not known
-where one comes from, and where two arguments may lead to the same memory. Code for arguments that
-are disjoint leans on that only in places: where a store writes what is loaded on the way. It notes
-which arguments have to be apart for that, so that a caller can find out whether they are.
+Triton promises that a load of a block happens before a later store, whoever points there. Two
+pointers overlap, for all that is known, where they come from the same argument of the kernel, or
+where it is not known where one comes from. Different arguments may also lead to the same memory.
+That matters only where a store writes what is loaded on the way. Code finds out there at run time
+whether it does, or relies on the arguments to be disjoint, and notes which of them have to be.
 """
 
 from __future__ import annotations
@@ -53,10 +53,12 @@ class Aliases:
 
     Args:
         function: a `tt.func`; control flow inside is structured.
-        disjoint_arguments: whether different arguments are taken not to overlap.
+        arguments_are_disjoint: whether code may rely on that different arguments never lead to
+            the same memory.
     """
 
-    def __init__(self, function: Operation, disjoint_arguments: bool) -> None:
+    def __init__(self, function: Operation, arguments_are_disjoint: bool) -> None:
+        self.arguments_are_disjoint = arguments_are_disjoint
         sources: dict[Value, list[Value]] = {}
         self._made_by: dict[Value, Operation] = {}
         self._carried_by: dict[Value, Block] = {}
@@ -69,7 +71,6 @@ class Aliases:
                     self._carried_by.update(dict.fromkeys(block.arguments, block))
         arguments = function.regions[0].blocks[0].arguments
         self._arguments = {argument: number for number, argument in enumerate(arguments)}
-        self._disjoint = disjoint_arguments
         self._sources: Mapping[Value, list[Value]] = sources
         self._apart: dict[tuple[int, int], bool] = {}
 
@@ -79,16 +80,19 @@ class Aliases:
         return tuple(sorted(Apart(*pair, equal) for pair, equal in self._apart.items()))
 
     def may_overlap(self, left: Value, right: Value) -> bool:
-        """Whether one pointer, or block of pointers, can lead to memory of the other."""
+        """Whether one pointer, or block of pointers, can lead to memory of the other.
+
+        That two arguments may lead to the same memory does not count here.
+        """
         ours, theirs = self._origins(left), self._origins(right)
         known = (ours | theirs) <= self._arguments.keys()
-        return not (known and self._disjoint) or not ours.isdisjoint(theirs)
+        return not known or not ours.isdisjoint(theirs)
 
     def rely_on_apart(self, loaded: Value, stored: Value, each_on_its_own: bool) -> None:
-        """Note that code is right only where these two, which do not overlap, do not.
+        """Note that code is right only where the arguments that these two come from are apart.
 
         Args:
-            loaded, stored: pointers or blocks of pointers.
+            loaded, stored: pointers or blocks of pointers, which do not overlap otherwise.
             each_on_its_own: whether each element is stored right after it has been loaded, and no
                 two elements of `loaded` share an address.
         """
