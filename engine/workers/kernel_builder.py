@@ -126,7 +126,12 @@ class KernelBuilder:
         spec = self._problem.spec
         with self._store.new_folder(spec.name, job.label, key) as folder:
             compiled = compile_kernel(
-                spec.kernel, job.signature, job.constants, self._target, known=job.known
+                spec.kernel,
+                job.signature,
+                job.constants,
+                self._target,
+                known=job.known,
+                disjoint_arguments=True,  # the launcher gives each an array of its own
             )
             stem = folder / f"{spec.name}_kernel"
             stem.with_suffix(".ttir").write_text(compiled.ttir)
