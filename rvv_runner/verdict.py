@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["OUTPUT_LIMIT_BYTES", "Ending", "Verdict", "judge"]
 
+# The share of its time limit for which a program that ran out of time must have had a processor.
+# With less, the machine was too busy, or stood still.
+_LEAST_SHARE = 0.5
+
 # The most that a launcher may print.
 OUTPUT_LIMIT_BYTES = 1 << 20
 
@@ -43,6 +47,7 @@ class Ending:
         returncode: its exit status, or minus the signal that ended it.
         stdout, stderr: its outputs, up to the limit.
         timed_out: whether it was killed because its time was up.
+        cpu_s: processor time that it used; None if that is not known.
         flooded: whether it was killed because it printed more than the limit.
         left_behind: number of processes that it left running, which were ended.
     """
@@ -51,6 +56,7 @@ class Ending:
     stdout: str
     stderr: str
     timed_out: bool = False
+    cpu_s: float | None = None
     flooded: bool = False
     left_behind: int = 0
 
@@ -95,6 +101,8 @@ def judge(run: Ending, limit_s: float, repeats: int, runner: str = "the program"
 
 def _stopped(run: Ending, limit_s: float) -> tuple[Status, str] | None:
     """Status and reason of a run that exceeded a limit."""
+    if run.timed_out and run.cpu_s is not None and run.cpu_s < _LEAST_SHARE * limit_s:
+        return "board", f"in {limit_s:g} s, it got a processor for {run.cpu_s:.1f} s only"
     if run.timed_out:
         return "timeout", f"it did not finish within {limit_s:g} s"
     if run.flooded:

@@ -63,6 +63,16 @@ KILLED = -signal.SIGKILL
             "timeout",
             "it did not finish within 2 s",
         ),
+        (
+            Ending(KILLED, "", "", timed_out=True, cpu_s=1.5),
+            "timeout",
+            "it did not finish within 2 s",
+        ),
+        (
+            Ending(KILLED, "", "", timed_out=True, cpu_s=0.5),
+            "board",
+            "in 2 s, it got a processor for 0.5 s only",
+        ),
         (Ending(KILLED, "", "", flooded=True), "runtime", "it printed more than 1 MiB"),
         (
             Ending(0, RIGHT + TIME, "", left_behind=2),
