@@ -15,11 +15,12 @@ from launchers.output import ExitStatus, LauncherReport, parse_launcher_output
 if TYPE_CHECKING:
     from rvv_runner.measurement import Status
 
-__all__ = ["OUTPUT_LIMIT_BYTES", "Ending", "Verdict", "judge"]
+__all__ = ["OUTPUT_LIMIT_BYTES", "Ending", "Verdict", "judge", "was_starved"]
 
 # The share of its time limit for which a program that ran out of time must have had a processor.
-# With less, the machine was too busy, or stood still.
-_LEAST_SHARE = 0.5
+# With less, the machine was too busy, or stood still. The limit is ten times what the default
+# configuration takes, so a program that had this much is slower than that.
+_LEAST_SHARE = 0.2
 
 # The most that a launcher may print.
 OUTPUT_LIMIT_BYTES = 1 << 20
@@ -99,9 +100,14 @@ def judge(run: Ending, limit_s: float, repeats: int, runner: str = "the program"
     return Verdict(*_ended(run, launcher, repeats, runner), launcher)
 
 
+def was_starved(cpu_s: float, limit_s: float) -> bool:
+    """Whether what ran out of time had a processor for too little of it to be blamed."""
+    return cpu_s < _LEAST_SHARE * limit_s
+
+
 def _stopped(run: Ending, limit_s: float) -> tuple[Status, str] | None:
     """Status and reason of a run that exceeded a limit."""
-    if run.timed_out and run.cpu_s is not None and run.cpu_s < _LEAST_SHARE * limit_s:
+    if run.timed_out and run.cpu_s is not None and was_starved(run.cpu_s, limit_s):
         return "board", f"in {limit_s:g} s, it got a processor for {run.cpu_s:.1f} s only"
     if run.timed_out:
         return "timeout", f"it did not finish within {limit_s:g} s"

@@ -21,12 +21,12 @@ from engine.workers.worker_pool import (
 )
 from foundation.config import Config
 from rvv_runner.measurement import Artifact
+from rvv_runner.verdict import was_starved
 
 __all__ = ["BUILD_LIMIT_S", "Builder", "BuilderPool"]
 
 BUILD_LIMIT_S = 60.0
 _ATTEMPTS = 2  # a worker may also die of something other than its build
-_LEAST_SHARE = 0.5  # of its time limit that a build must have had a processor for
 
 
 class Builder(Protocol):
@@ -94,7 +94,7 @@ class BuilderPool:
         return BuildFailure(f"the build ended its process {_ATTEMPTS} times")
 
     def _late(self, cpu_s: float | None) -> BuildFailure:
-        if cpu_s is None or cpu_s >= _LEAST_SHARE * self._limit_s:
+        if cpu_s is None or not was_starved(cpu_s, self._limit_s):
             return BuildFailure(f"the build took longer than {self._limit_s:g} s")
         reason = f"in {self._limit_s:g} s, the build got a processor for {cpu_s:.1f} s only"
         return BuildFailure(reason, "board")

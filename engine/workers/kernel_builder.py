@@ -94,7 +94,7 @@ class KernelBuilder:
                 return self._build(config)
         except UserError:
             raise
-        except (OSError, MemoryError) as error:
+        except OSError as error:
             return BuildFailure(f"this machine cannot build it: {error}", "board")
         except CompileError as error:
             return BuildFailure(str(error))

@@ -30,10 +30,7 @@ def artifact(**values: object) -> Artifact:
     return Artifact(Path("kernel.elf"), "0" * 64, Path("data"), (1, 1, 1), 256, values)
 
 
-def test_a_build_that_fails_hangs_or_dies_is_a_reason_and_the_pool_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(builders, "_LEAST_SHARE", 0.1)  # these tests may have to share a processor
+def test_a_build_that_fails_hangs_or_dies_is_a_reason_and_the_pool_goes_on(tmp_path: Path) -> None:
     log = tmp_path / "log"
     pool = BuilderPool(functools.partial(FakeBuilder, log), jobs=1, limit_s=2)
     try:

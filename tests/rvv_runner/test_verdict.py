@@ -64,14 +64,14 @@ KILLED = -signal.SIGKILL
             "it did not finish within 2 s",
         ),
         (
-            Ending(KILLED, "", "", timed_out=True, cpu_s=1.5),
+            Ending(KILLED, "", "", timed_out=True, cpu_s=0.5),
             "timeout",
             "it did not finish within 2 s",
         ),
         (
-            Ending(KILLED, "", "", timed_out=True, cpu_s=0.5),
+            Ending(KILLED, "", "", timed_out=True, cpu_s=0.3),
             "board",
-            "in 2 s, it got a processor for 0.5 s only",
+            "in 2 s, it got a processor for 0.3 s only",
         ),
         (Ending(KILLED, "", "", flooded=True), "runtime", "it printed more than 1 MiB"),
         (
