@@ -128,13 +128,18 @@ def _ended(run: Ending, launcher: LauncherReport, repeats: int, runner: str) -> 
         return _crashed(run.returncode, runner)
     if run.left_behind:
         return "runtime", f"it left {run.left_behind} processes running, which were ended"
-    return _timed(launcher.times_s, repeats)
+    return _timed(launcher, repeats)
 
 
-def _timed(times_s: tuple[float, ...], repeats: int) -> tuple[Status, str]:
+def _timed(launcher: LauncherReport, repeats: int) -> tuple[Status, str]:
     """Status and reason of a run whose outputs were correct."""
+    times_s, error = launcher.times_s, launcher.max_abs_error
+    if error is None or not math.isfinite(error):
+        return "board", f"its outputs were correct, and yet off by {error}"
     if repeats and not times_s:
         return "board", "its outputs were correct, but it printed no time"
+    if len(times_s) != repeats:
+        return "board", f"it printed {len(times_s)} times, where {repeats} were asked for"
     for time_s in times_s:
         if not 0 < time_s < math.inf:
             return "board", f"its clock gave a time of {time_s:g} s"
