@@ -22,3 +22,4 @@ def activate(target: str) -> None:
     from triton_rvv.driver import RVVDriver
 
     driver.set_active(RVVDriver(target))
+    RVVDriver.activated = True

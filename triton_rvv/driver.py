@@ -30,14 +30,20 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
         ValueError: where there is no such target.
     """
 
+    # Set by `triton_rvv.activate`. Programs count the drivers that say they are active.
+    activated = False
+
     def __init__(self, target: str | None = None) -> None:
+        from triton_rvv.device_interface import extend_torch_cpu
         from triton_rvv.host_device import HostUtils
         from triton_rvv.host_launch import HostLauncher
+        from triton_rvv.language_extra import add_cpu_module
         from triton_rvv.numpy_arguments import accept_numpy_arrays
         from triton_rvv.target_names import named_target
 
         super().__init__()
-        self._target = named_target(_checked(target or os.environ[TARGET_VARIABLE]))
+        self._name = _checked(target or os.environ[TARGET_VARIABLE])
+        self._target = named_target(self._name)
         self.utils: HostUtils
         self.launcher_cls: type[HostLauncher]
         if isinstance(self._target, RVVTarget):
@@ -47,25 +53,29 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
         else:
             self.utils, self.launcher_cls = HostUtils(), HostLauncher
         accept_numpy_arrays()
+        add_cpu_module()
+        extend_torch_cpu()
 
     @classmethod
     def is_active(cls) -> bool:
-        """Whether the environment asks for kernels to run here or in QEMU.
+        """Whether the program or the environment asks for kernels to run here or in QEMU.
 
         Raises:
             ValueError: where TRITON_RVV_TARGET is neither a target nor empty.
         """
         name = os.environ.get(TARGET_VARIABLE, "")
-        return name != "" and _checked(name) == name
+        return (name != "" and _checked(name) == name) or cls.activated
 
     def map_python_to_cpp_type(self, ty: str) -> str:
         """The C type that holds a value of Triton's type `ty`."""
         return "void*" if ty.startswith("*") else {"fp32": "float", "fp64": "double"}.get(ty, ty)
 
     def get_current_target(self) -> GPUTarget:
-        """This machine's processor, or the emulated core."""
-        target = self._target
-        return GPUTarget(target.backend, target.cpu, target.vector_bits)
+        """This machine's processor, or the emulated core.
+
+        Programs look for `getattr(torch, target.backend)`, and derive numbers of warps from 32.
+        """
+        return GPUTarget("cpu", self._name, 32)
 
     def get_current_device(self) -> int:
         """A number that no GPU has, of its own for each target: Triton keeps kernels by it."""
@@ -86,7 +96,7 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
 
     def get_device_interface(self) -> Any:
         """What stands in for `torch.cuda` in Triton's own measuring."""
-        from triton_rvv.host_device import HostDevice
+        from triton_rvv.device_interface import HostDevice
 
         return HostDevice
 
