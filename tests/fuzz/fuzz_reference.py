@@ -112,13 +112,14 @@ def multiply_high(a, b):
     """The upper half of the unsigned product."""
     mask = (1 << a.kind.bits) - 1
     wide = [block.data.astype(object) & mask for block in (a, b)]
-    high = np.asarray((wide[0] * wide[1]) >> a.kind.bits)
+    high = np.asarray((wide[0] * wide[1]) >> a.kind.bits, object)
     return _integers(a.kind, _wrapped(high, a.kind), a, b)
 
 
 def _wrapped(values, kind):
     """Python's integers, as the kind's that have the same lowest bits."""
-    unsigned = np.asarray(values & ((1 << kind.bits) - 1)).astype(f"uint{kind.bits}")
+    lowest = np.asarray(values, object) & ((1 << kind.bits) - 1)
+    unsigned = np.asarray(lowest).astype(f"uint{kind.bits}")
     return unsigned.view(kind.numpy)
 
 

@@ -224,8 +224,10 @@ class Writer:
         shape = tuple(shape)
         array = self.array(kind, writable=False)
         address = self.address(array, shape, apart=False)
-        mask = self.mask(shape) if shape and self.chance(40) else None
-        other = self._number(kind) if not _is_narrow(kind) else 0
+        # Triton makes no 8-bit float of a number, for lanes that are masked off.
+        is_masked = shape and not _is_narrow(kind) and self.chance(40)
+        mask = self.mask(shape) if is_masked else None
+        other = 0 if _is_narrow(kind) else self._number(kind)
         var = Var(self.fresh(), kind, shape)
 
         def run(machine: Machine) -> Block:
