@@ -23,7 +23,7 @@ from triton_rvv.lowering.aliasing import Apart
 from triton_rvv.target_names import called_target
 from triton_rvv.ttir import parse_module
 
-__all__ = ["OverlapCheck", "overlap_metadata"]
+__all__ = ["OverlapCheck", "extent", "overlap_metadata"]
 
 
 def overlap_metadata(ttir: str, apart: Sequence[Apart]) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class OverlapCheck:
                 return self._for_overlaps()
             for number in (loaded, stored):
                 if number not in extents:
-                    extents[number] = _extent(arguments[number])
+                    extents[number] = extent(arguments[number])
             (start, end), (other_start, other_end) = extents[loaded], extents[stored]
             if start < other_end and other_start < end:
                 return self._for_overlaps()
@@ -92,12 +92,14 @@ class OverlapCheck:
             return Path(path).read_bytes()
         ttir = zlib.decompress(base64.b64decode(self._metadata.packed_ttir)).decode()
         target = called_target(self._metadata.target)
-        compiled = generate(lower_module(parse_module(ttir), target).llir, target)
+        checks_bounds = self._metadata.checks_bounds
+        lowered = lower_module(parse_module(ttir), target, checks_bounds=checks_bounds)
+        compiled = generate(lowered.llir, target)
         cache.put(compiled.object, name)
         return compiled.object
 
 
-def _extent(tensor: Any) -> tuple[int, float]:
+def extent(tensor: Any) -> tuple[int, float]:
     """The first address of the memory that a tensor is a part of, and the one after the last.
 
     Kernels reach beyond a view of a tensor, as with strides below 0, but not beyond its storage. Of

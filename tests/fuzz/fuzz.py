@@ -1,4 +1,4 @@
-"""Random kernels against NumPy until the time is over: `python tests/fuzz/fuzz.py --seconds 3600`."""
+"""Random kernels against NumPy until the time is over: `make fuzz SECONDS=3600`."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def main() -> int:
     first_seed = random.randrange(1 << 30) if given_.seed is None else given_.seed
     chosen = given_.target or ["host", "qemu"]
     targets = [*(["host"] * ("host" in chosen)), *(EMULATED if "qemu" in chosen else [])]
-    print(f"seed {first_seed}: kernels on {', '.join(targets)} for {given_.seconds:g} s", flush=True)
+    print(
+        f"seed {first_seed}: kernels on {', '.join(targets)} for {given_.seconds:g} s", flush=True
+    )
     count, wrong = fuzz(targets, given_.seconds, first_seed)
     print(f"{count} kernels, {wrong or 'none'} wrong")
     return 1 if wrong else 0

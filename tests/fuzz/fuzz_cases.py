@@ -49,9 +49,11 @@ def check(program: Program, worker: Worker) -> None:
     except UnknownControl:
         assume(False)
     buffers = {number: block.to_torch() for number, block in program.memory().items()}
-    arguments = [(array.buffer, array.start) for array in program.arrays]
-    arguments += [value for _, value in program.scalars]
-    arguments += list(program.parts.values())
+    arguments = [
+        *((array.buffer, array.start) for array in program.arrays),
+        *(value for _, value in program.scalars),
+        *program.parts.values(),
+    ]
     try:
         after = worker(program.target, program.text(), buffers, arguments, program.grid)
     except Failure as failure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 from fuzz_numbers import KINDS, UNKNOWN, Block, Kind, finish, round_to, spacing
@@ -253,7 +254,7 @@ def _float_to_integer(kind, a):
 
 def bitcast(kind: Kind, a: Block) -> Block:
     """The same bits as another kind of the same size; both have a NumPy type."""
-    stored = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
+    stored: dict[str, Any] = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
     held = a.data.astype(stored[a.kind.name]) if a.kind.is_float else a.data
     unsure = (a.slack > 0) | (a.kind.is_float & ((a.data == 0) | np.isnan(held)))
     data = np.ascontiguousarray(held).view(stored.get(kind.name, kind.numpy)).reshape(a.shape)
