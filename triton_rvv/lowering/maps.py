@@ -44,6 +44,8 @@ def _map(context: Context, operation: Operation) -> None:
         raise CompileError("tl.map_elementwise is only supported with pack=1", operation.line)
     operands = [context.tensor(value) for value in operation.operands]
     function = Combination(context, operation)
+    for operand in operands:
+        operand.uses += len(operation.results) - 1  # each result is made from it on its own
     for number, value in enumerate(operation.results):
         assert isinstance(value.type, TensorType)
         context.bind(value, _Mapped(value.type, function, operands, number))

@@ -277,9 +277,10 @@ def _store(context: Context, operation: Operation) -> None:
         )
 
     def copy_and_write() -> None:
-        for load in endangered:
-            sinks.materialise(context, load)
-        write()
+        with context.region():
+            for load in endangered:
+                sinks.materialise(context, load)
+            write()
 
     guards = [load.survives_store(builder, addresses) for load in endangered]
     safe = UNKNOWN if UNKNOWN in guards else sinks.all_of(context, guards)
