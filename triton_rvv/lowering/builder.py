@@ -40,6 +40,7 @@ class Builder:
         self.block = "entry"
         self._names = 0
         self._fixes_loads = False
+        self._multiples: dict[str, int] = {}
 
     # -- instructions --------------------------------------------------------------------------
 
@@ -57,7 +58,22 @@ class Builder:
         """`left name right` on two values of one type; integer constants are folded."""
         if (known := folded(name, left, right)) is not None:
             return known
-        return self.emit(left.type, f"{name} {flags}{left.type} {left.ref}, {right.ref}")
+        result = self.emit(left.type, f"{name} {flags}{left.type} {left.ref}, {right.ref}")
+        if name == "mul":
+            self._note_multiple(result, self.multiple(left) * self.multiple(right))
+        elif name in ("add", "sub"):
+            self._note_multiple(result, min(self.multiple(left), self.multiple(right)))
+        return result
+
+    def multiple(self, value: Val) -> int:
+        """A power of two that divides an integer, as far as is known; a sum that wraps keeps it."""
+        if (number := value.constant) is not None:
+            return number & -number or 1 << 63
+        return self._multiples.get(value.ref, 1)
+
+    def _note_multiple(self, value: Val, factor: int) -> None:
+        if factor > 1:
+            self._multiples[value.ref] = factor
 
     def add(self, left: Val, right: Val) -> Val:
         """Integer sum."""
@@ -103,7 +119,10 @@ class Builder:
         type_ = vector_type(element, value.width)
         if name in ("sext", "zext", "trunc") and (number := value.constant) is not None:
             return integer(resized(name, number, value.element, element), type_)
-        return self.emit(type_, f"{name} {value} to {type_}")
+        result = self.emit(type_, f"{name} {value} to {type_}")
+        if name in ("sext", "zext", "trunc"):
+            self._note_multiple(result, self.multiple(value))
+        return result
 
     def resize(self, value: Val, element: str, signed: bool = True) -> Val:
         """An integer with the width of `element`."""
@@ -269,6 +288,7 @@ class Builder:
         self.branch(head)
         self.label(head)
         index = Val(start.type, f"%i{self._fresh()}")
+        self._note_multiple(index, min(self.multiple(start), self.multiple(step)))
         phi_line = len(self.lines)
         self.lines.append("")
         self.branch_if(self.compare("slt", index, end), body, done)

@@ -16,6 +16,7 @@ from triton_rvv.lowering.context import Context, Lowered
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.tensors import EXPENSIVE, Buffer, Tensor
 from triton_rvv.lowering.values import Val
+from triton_rvv.lowering.wrapping import guard_widening
 from triton_rvv.ttir import Block, Operation, Value
 from triton_rvv.types import TensorType, Type
 
@@ -80,14 +81,12 @@ class _BaseSlot:
     def read(self, context: Context) -> Affine:
         initial = self._initial
         base = self._base.read(context)
-        return Affine(initial.type, base, initial.components, initial.extra, self.advance)
+        extra, wrapped = initial.extra, initial.wrapped
+        return Affine(initial.type, base, initial.components, extra, self.advance, wrapped)
 
     def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
         affine = value if isinstance(value, Affine) else as_affine(value)
-        if affine is None or (affine.components, affine.extra) != (
-            self._initial.components,
-            self._initial.extra,
-        ):
+        if affine is None or _all_but_base(affine) != _all_but_base(self._initial):
             raise _ShapeOfOffsetsChangedError(self)
         return affine.base
 
@@ -97,6 +96,11 @@ class _BaseSlot:
     @property
     def arrays(self) -> frozenset[str]:
         return frozenset()
+
+
+def _all_but_base(block: Affine) -> tuple[object, ...]:
+    """All but the base, of which nothing may change in a loop that carries only the base."""
+    return block.components, block.extra, block.wrapped
 
 
 class _ArraySlot:
@@ -169,6 +173,8 @@ def _before_regions(context: Context, operation: Operation) -> None:
                 lowered = context.lowered(value)
                 if isinstance(lowered, Tensor) and lowered.cost >= EXPENSIVE:
                     sinks.materialise(context, lowered)
+                if inner.name in ("tt.addptr", "arith.extsi") and operation.name != "scf.if":
+                    guard_widening(context, lowered)
 
 
 def _walk(blocks: Sequence[Block]) -> list[Operation]:

@@ -45,11 +45,12 @@ class Load(Tensor):
         Strides that are only known at run time are taken to keep the elements apart.
         """
         own = self.pointers
-        same = (own.shape, own.base, own.components, own.extra) == (
+        same = (own.shape, own.base, own.components, own.extra, _fits(own)) == (
             addresses.shape,
             addresses.base,
             addresses.components,
             None,
+            _fits(addresses),
         )
         return same and _keeps_apart(own)
 
@@ -58,7 +59,8 @@ class Load(Tensor):
         contiguous = self.pointers.last_stride(builder, linear=True)
         if contiguous is None or contiguous.constant != 1 or not self._is_plain_when_guarded:
             return [Val("i1", "false")]
-        return [self._spreads(builder), *self.linear_guards(), *self.mask_guards(builder)]
+        lies_right = [*self.fit_guards(), *self.linear_guards(), *self.mask_guards(builder)]
+        return [self._spreads(builder), *lies_right]
 
     def _spreads(self, builder: Builder) -> Val:
         """Whether neighbouring rows do not all lie in the same few sets of a cache."""
@@ -78,10 +80,11 @@ class Load(Tensor):
 
         Only where the guards in place hold.
         """
-        path = Path(linear=True, unmasked=True)
+        path = Path(linear=True, unmasked=True, fits=True)
         places = [builder.add(first, integer(row)) for row in range(count)]
         points = [Point((place,), integer(0), 1, path) for place in places]
-        starts = [self.pointers.row_base(builder, point) for point in points]
+        pointers = self.pointers.on(path)
+        starts = [pointers.row_base(builder, point) for point in points]
         stride = self.pointers.components[-2].linear_stride(builder, self.pointers.index_type)
         return starts, stride
 
@@ -89,19 +92,20 @@ class Load(Tensor):
         stored = vector_type(memory_type(self.element), point.width)
         condition = _condition(builder, self.mask, point)
         size_bytes = self.element.size_bytes
-        stride = self.pointers.last_stride(builder, point.path.linear)
+        pointers = self.pointers.on(point.path)
+        stride = pointers.last_stride(builder, point.path.linear)
         if point.width == 1:
             address = self.pointers.at(builder, point)
             value = self._scalar(builder, address, condition, point)
         elif stride is not None and stride.constant == 1:
-            row = _run_address(builder, self.pointers, point)
+            row = _run_address(builder, pointers, point)
             if condition.ref == "true":
                 value = builder.load(stored, row, size_bytes)
-                _prefetch_ahead(builder, self.pointers, point, row, READ)
+                _prefetch_ahead(builder, pointers, point, row, READ)
             else:
                 value = self._call(builder, "llvm.masked.load", row, condition, point)
         elif stride is not None and stride.constant == 0 and condition.width == 1:
-            address = self.pointers.row_base(builder, point)
+            address = pointers.row_base(builder, point)
             value = builder.splat(self._scalar(builder, address, condition, point), point.width)
         else:
             addresses = self.pointers.at(builder, point)
@@ -129,6 +133,10 @@ class Load(Tensor):
             return builder.splat(Val(element, _zero(element)), point.width)
         value = self.other.at(builder, point)
         return builder.cast("zext", value, "i8") if self.element.bits == 1 else value
+
+
+def _fits(addresses: Affine) -> Val | None:
+    return None if addresses.wrapped is None else addresses.wrapped.fits
 
 
 def _keeps_apart(addresses: Affine) -> bool:
@@ -281,7 +289,17 @@ def _store(context: Context, operation: Operation) -> None:
         sources,
         lambda point: value.at(builder, point),
         lambda point, elements: _store_run(builder, addresses, elements, where, point),
+        lambda: _store_wrapped(context, addresses, value, where),
     )
+
+
+def _store_wrapped(context: Context, addresses: Affine, value: Tensor, where: Mask | None) -> None:
+    """Store one element after another, where addresses may meet: all are computed before."""
+    value = sinks.copied_exactly(context, value)
+    if where is not None:
+        where = Mask(where.type, [], [sinks.copied_exactly(context, where)])
+    for point in sinks.each_element(context, value.shape):
+        _store_run(context.builder, addresses, value.at(context.builder, point), where, point)
 
 
 def _settle_overlapping(context: Context, target: Value, addresses: Affine) -> None:
@@ -310,6 +328,7 @@ def _store_run(
     if value.element == "i1":
         value = builder.cast("zext", value, "i8")
     size_bytes = pointers.pointee.size_bytes
+    pointers = pointers.on(point.path)
     stride = pointers.last_stride(builder, point.path.linear)
     contiguous = point.width == 1 or (stride is not None and stride.constant == 1)
     if contiguous and condition.width == 1:
