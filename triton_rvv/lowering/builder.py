@@ -266,9 +266,10 @@ class Builder:
         """Go to a block."""
         self.do(f"br label %{target}")
 
-    def branch_if(self, condition: Val, then: str, otherwise: str) -> None:
-        """Go to one of two blocks."""
-        self.do(f"br {condition}, label %{then}, label %{otherwise}")
+    def branch_if(self, condition: Val, then: str, otherwise: str, likely: bool = False) -> None:
+        """Go to one of two blocks; where the first is likely, the other is put out of the way."""
+        weights = ', !prof !{!"branch_weights", i32 2000, i32 1}' if likely else ""
+        self.do(f"br {condition}, label %{then}, label %{otherwise}{weights}")
 
     def fresh_label(self, hint: str) -> str:
         """A block name that is not taken."""
@@ -303,7 +304,11 @@ class Builder:
         self.label(done)
 
     def branches(
-        self, condition: Val, then: Callable[[], None], otherwise: Callable[[], None] | None = None
+        self,
+        condition: Val,
+        then: Callable[[], None],
+        otherwise: Callable[[], None] | None = None,
+        likely: bool = False,
     ) -> None:
         """if (condition) then() else otherwise(); one side only where the condition is known."""
         if condition.ref in ("true", "false"):
@@ -312,7 +317,7 @@ class Builder:
                 side()
             return
         labels = [self.fresh_label(hint) for hint in ("then", "else", "join")]
-        self.branch_if(condition, labels[0], labels[1])
+        self.branch_if(condition, labels[0], labels[1], likely)
         for label, side in zip(labels, (then, otherwise), strict=False):
             self.label(label)
             if side is not None:

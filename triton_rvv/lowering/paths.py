@@ -54,7 +54,10 @@ def guarded(
     builder.branches(
         builder.conjunction(fits, plain),
         lambda: walk(Path(linear=True, unmasked=True, fits=True)),
-        otherwise if plain.ref == "true" else lambda: builder.branches(fits, not_plain, otherwise),
+        otherwise
+        if plain.ref == "true"
+        else lambda: builder.branches(fits, not_plain, otherwise, likely=True),
+        likely=fits.ref != "true",
     )
 
 
