@@ -19,7 +19,9 @@ __all__ = ["RVVBackend", "RVVOptions"]
 class RVVOptions:
     """Options that Triton's front end reads; the defaults follow what a CPU computes.
 
-    A dot product of float32 is done in float32 ("ieee"), and integers wrap without a check.
+    A dot product of float32 is done in float32 ("ieee"). Integers wrap; with `debug` their sums,
+    differences and products are checked, as `tl.device_assert` is, unless `sanitize_overflow` is
+    false. `disjoint_arguments` says that different pointer arguments never lead to the same memory.
     """
 
     arch: str = "generic-rv64"
@@ -32,7 +34,10 @@ class RVVOptions:
     # All are computed as "ieee", which is the most precise.
     allowed_dot_input_precisions: tuple[str, ...] = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6")
     default_dot_input_precision: str = "ieee"
-    supported_fp8_dtypes: tuple[str, ...] = ("fp8e5", "fp8e4nv")
+    supported_fp8_dtypes: tuple[str, ...] = (
+        *("fp8e5", "fp8e4nv"),
+        *("fp8e5b16", "fp8e4b8", "fp8e4b15"),
+    )
     deprecated_fp8_dot_operand_dtypes: tuple[str, ...] = ()
     max_num_imprecise_acc_default: int = 0
     backend_name: str = "rvv"
@@ -42,6 +47,7 @@ class RVVOptions:
     launch_pdl: bool = False
     instrumentation_mode: str = ""
     fpsan_homomorphic_casts: bool = False  # Triton 3.9 passes it with every call
+    disjoint_arguments: bool = False
 
     def hash(self) -> str:
         """A digest of every option, for Triton's cache."""
@@ -51,8 +57,9 @@ class RVVOptions:
 class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
     """RISC-V Vector and the host as Triton targets.
 
-    They are `GPUTarget("rvv", cpu, vlen_bits)` and `GPUTarget("host", cpu, vector_bits)`, of which
-    the latter is always the machine that this runs on.
+    They are `GPUTarget("rvv", core, vlen_bits)`, with a core's name as `RVVTarget.named` takes it,
+    and for what Python calls `GPUTarget("cpu", name, 32)` with the name of a target for that.
+    `GPUTarget("host", cpu, vector_bits)` is the machine that this runs on.
     """
 
     binary_ext = "o"
@@ -60,7 +67,7 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
     @staticmethod
     def supports_target(target: GPUTarget) -> bool:
         """Whether this back end makes code for `target`."""
-        return target.backend in ("rvv", "host")
+        return target.backend in ("rvv", "host", "cpu")
 
     def hash(self) -> str:
         """What Triton's cache key has to hold of this back end."""
@@ -70,15 +77,27 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         """The options that this back end knows; the ones for other targets are passed over."""
         known = RVVOptions.__dataclass_fields__
         chosen = {name: options[name] for name in known if options.get(name) is not None}
-        return RVVOptions(**{"arch": self.target.arch, **chosen})
+        # Without `debug` the front end would write down the checks and leave out the assertions.
+        checks_overflow = chosen.get("debug", False) and chosen.get("sanitize_overflow", True)
+        return RVVOptions(
+            **{"arch": self.target.arch, **chosen, "sanitize_overflow": bool(checks_overflow)}
+        )
 
     def pack_metadata(self, metadata: Any) -> tuple[int, ...]:
         """What a launcher would be handed with each launch."""
         return (metadata.num_warps, metadata.num_ctas, metadata.shared)
 
     def get_codegen_implementation(self, options: RVVOptions) -> dict[str, Any]:
-        """Hooks of the front end: a dot product may have any size."""
-        return {"min_dot_size": lambda lhs, rhs: (1, 1, 1)}
+        """Hooks of the front end: a dot product may have any size; float8e4b15 is not MLIR's.
+
+        Imported here for the reason that `get_module_map` gives.
+        """
+        from triton_rvv.custom_floats import convert_custom_float
+
+        return {
+            "min_dot_size": lambda lhs, rhs: (1, 1, 1),
+            "convert_custom_types": convert_custom_float,
+        }
 
     def get_module_map(self) -> dict[str, ModuleType]:
         """Modules of the language that each target has its own of: libdevice.
@@ -100,16 +119,17 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         """
         target = self._processor
         stages["ttir"] = _make_ttir
-        stages["llir"] = lambda module, metadata: _make_llir(module, metadata, target)
+        disjoint, called = options.disjoint_arguments, self.target.backend != "rvv"
+        stages["llir"] = lambda module, data: _make_llir(module, data, target, disjoint, called)
         stages["o"] = lambda llir, _: _make_object(llir, target)
 
     @property
     def _processor(self) -> Target:
         if self.target.backend == "rvv":
-            return RVVTarget(vlen_bits=self.target.warp_size, cpu=self.target.arch)
-        from triton_rvv.host_target import host_target
+            return RVVTarget.named(self.target.arch, self.target.warp_size)
+        from triton_rvv.target_names import called_target
 
-        return host_target()
+        return called_target(self.target)
 
 
 def _make_ttir(module: Any, _: dict[str, Any]) -> Any:
@@ -119,17 +139,26 @@ def _make_ttir(module: Any, _: dict[str, Any]) -> Any:
     return module
 
 
-def _make_llir(module: Any, metadata: dict[str, Any], target: Target) -> str:
+def _make_llir(
+    module: Any, metadata: dict[str, Any], target: Target, is_disjoint: bool, is_called: bool
+) -> str:
+    from triton_rvv.host_overlaps import overlap_metadata
     from triton_rvv.lowering import argument_types, kernel_name, lower_module
     from triton_rvv.passes import generic_text
     from triton_rvv.ttir import parse_module
 
-    parsed = parse_module(generic_text(module))
+    ttir = generic_text(module)
+    parsed = parse_module(ttir)
     metadata["name"] = kernel_name(parsed)
     metadata["argument_types"] = argument_types(parsed)
+    metadata["prints"] = any(operation.name == "tt.print" for operation in parsed.walk())
     # Of a GPU's bytes of shared memory and threads that go together, which Triton's runtime reads.
     metadata["shared"], metadata["warp_size"] = 0, 1
-    return lower_module(parsed, target)
+    # Each call from Python finds out whether its arguments overlap.
+    is_checked = is_called and not is_disjoint
+    lowered = lower_module(parsed, target, disjoint_arguments=is_disjoint or is_checked)
+    metadata.update(overlap_metadata(ttir, lowered.apart if is_checked else ()))
+    return lowered.llir
 
 
 def _make_object(llir: str, target: Target) -> bytes:
