@@ -290,8 +290,10 @@ class Builder:
         return f"{hint}{self._fresh()}"
 
     @contextmanager
-    def loop(self, start: Val, end: Val, step: Val, loop_mark: str = "") -> Iterator[Val]:
-        """for (i = start; i < end; i += step), signed; the body runs inside the `with`.
+    def loop(
+        self, start: Val, end: Val, step: Val, loop_mark: str = "", signed: bool = True
+    ) -> Iterator[Val]:
+        """for (i = start; i < end; i += step); the body runs inside the `with`.
 
         ```
         before -> head: i = phi [start, before], [next, latch] -> body ... latch -> head
@@ -306,10 +308,11 @@ class Builder:
         self._note_multiple(index, min(self.multiple(start), self.multiple(step)))
         phi_line = len(self.lines)
         self.lines.append("")
-        self.branch_if(self.compare("slt", index, end), body, done)
+        self.branch_if(self.compare("slt" if signed else "ult", index, end), body, done)
         self.label(body)
         yield index
-        following = self.emit(index.type, f"add nsw {index}, {step.ref}")
+        flags = "nsw " if signed else ""
+        following = self.emit(index.type, f"add {flags}{index}, {step.ref}")
         self.lines[phi_line] = (
             f"  {index.ref} = phi {index.type} [ {start.ref}, %{before} ], "
             f"[ {following.ref}, %{self.block} ]"

@@ -204,7 +204,11 @@ def _for(context: Context, operation: Operation) -> None:
 def _loop(
     context: Context, operation: Operation, slots: Sequence[Slot], initial: Sequence[Lowered]
 ) -> None:
-    start, end, step = (context.scalar(value) for value in operation.operands[:3])
+    builder, signed = context.builder, "unsignedCmp" not in operation.attributes
+    bounds = [context.scalar(value) for value in operation.operands[:3]]
+    type_ = bounds[0].type
+    # Counted with 64 bits, the step beyond the end does not wrap.
+    start, end, step = (builder.resize(bound, "i64", signed) for bound in bounds)
     update_slots(context, slots, initial)
     block = operation.regions[0].block
     for argument, slot, value in zip(
@@ -213,8 +217,8 @@ def _loop(
         if isinstance(slot, _BaseSlot):
             slot.advance = _advance(context, block, argument, value)
     mark = _loop_mark(context, operation)
-    with context.builder.loop(start, end, step, mark) as index, context.region():
-        context.bind(block.arguments[0], index)
+    with builder.loop(start, end, step, mark, signed) as index, context.region():
+        context.bind(block.arguments[0], builder.resize(index, type_))
         read_slots(context, block.arguments[1:], slots)
         yielded = context.lower_block(block)
         update_slots(context, slots, [context.lowered(value) for value in yielded])
