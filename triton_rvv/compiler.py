@@ -93,7 +93,9 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         Imported here for the reason that `get_module_map` gives.
         """
         from triton_rvv.custom_floats import convert_custom_float
+        from triton_rvv.unsigned_loops import mark_unsigned_loops
 
+        mark_unsigned_loops()
         return {
             "min_dot_size": lambda lhs, rhs: (1, 1, 1),
             "convert_custom_types": convert_custom_float,
