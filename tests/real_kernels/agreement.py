@@ -76,7 +76,9 @@ def agree_with_gradients(
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         kept = [output.detach().clone() for output in outputs]
         upstream = [randn(*output.shape, seed=90 + i) for i, output in enumerate(outputs)]
-        upstream = [tensor.to(output.dtype) for tensor, output in zip(upstream, outputs, strict=True)]
+        upstream = [
+            tensor.to(output.dtype) for tensor, output in zip(upstream, outputs, strict=True)
+        ]
         gradients = torch.autograd.grad(outputs, leaves, upstream, allow_unused=True)
         outcomes.append((kept, [gradient for gradient in gradients if gradient is not None]))
     (results, gradients), (expected, expected_gradients) = outcomes

@@ -122,7 +122,19 @@ def test_paged_decode(load):
     out, starts = torch.empty_like(q), torch.tensor([0, 1, 2])
     k = torch.cat([cache.of(i)[0][-1:] for i in range(2)])
     ops.chunked_prefill_paged_decode(
-        q, k, k, out, "auto", *head_major(cache), cache.table, starts, cache.lengths, 70, 1, one, one
+        q,
+        k,
+        k,
+        out,
+        "auto",
+        *head_major(cache),
+        cache.table,
+        starts,
+        cache.lengths,
+        70,
+        1,
+        one,
+        one,
     )
     agree(out, torch.cat([attention(q[i : i + 1], *cache.of(i)) for i in range(2)]))
 
