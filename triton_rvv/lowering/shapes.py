@@ -93,12 +93,13 @@ def _unsplat(context: Context, operation: Operation) -> None:
 
 
 def _poison(context: Context, operation: Operation) -> None:
-    """Any value at all, which is 0 here."""
+    """Any value at all, though the same wherever it is used."""
     type_ = operation.result.type
     element = element_type(type_)
-    assert isinstance(element, ScalarType)
-    zero = constant(element, 0)
-    context.bind(operation.result, Splat(type_, zero) if isinstance(type_, TensorType) else zero)
+    assert not isinstance(element, TensorType)
+    anything = context.builder.emit(element.llvm, f"freeze {element.llvm} poison")
+    block = Splat(type_, anything) if isinstance(type_, TensorType) else anything
+    context.bind(operation.result, block)
 
 
 def _reshape(context: Context, operation: Operation) -> None:
