@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import NO_COMPONENT, Affine, Component
-from triton_rvv.lowering.arith import constant
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask, Term
 from triton_rvv.lowering.registry import Handler, block_type
@@ -15,7 +14,7 @@ from triton_rvv.lowering.tensors import Point, Splat, Tensor
 from triton_rvv.lowering.values import integer
 from triton_rvv.lowering.views import Broadcast, ExpandDims, Reshaped
 from triton_rvv.ttir import Operation
-from triton_rvv.types import ScalarType, TensorType, element_type
+from triton_rvv.types import TensorType, element_type
 
 __all__ = ["HANDLERS"]
 
