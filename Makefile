@@ -12,7 +12,7 @@ TESTS_LIMIT_S := 1560
 # Modules of one name, which mypy checks one at a time.
 CONFTESTS = $(shell find tests -name conftest.py)
 
-.PHONY: tune tune-all test test-slow test-triton-versions test-upstream bench setup clean
+.PHONY: tune tune-all test test-slow test-triton-versions test-real test-upstream bench setup clean
 
 # The main job on the emulated board; ARGS="--trials 20" adds arguments.
 tune: setup
@@ -39,6 +39,11 @@ test-slow:
 test-triton-versions:
 	@./setup.sh test
 	@set -e; for version in 3.6.0 3.7.1 "3.*"; do ./tests/with_triton.sh "$$version"; done
+
+# Kernels of real packages, which lie in REAL_KERNELS=folder or in .venv; says how many ran right.
+test-real:
+	@./setup.sh test
+	REAL_KERNELS=$(REAL_KERNELS) $(LIMIT) 3600 $(PYTEST) tests/real_kernels
 
 # Triton's own tests of its language, from the folder TRITON_TESTS: python/test/unit of a checkout.
 # ARGS="--sample 5" runs a fifth of them.

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from triton_rvv.target import SUPPORTED_VLEN_BITS, RVVTarget, Target
+from triton_rvv.target import Target
+from triton_rvv.target_names import named_target
 
 __all__ = ["Mistake", "compile_to_files", "read_target"]
 
@@ -68,19 +69,19 @@ def compile_to_files(
 
 
 def read_target(name: str) -> Target:
-    """The target that a name such as "rvv256" or "host" stands for.
+    """The target that a name stands for.
+
+    Args:
+        name: "host", "rvv256" for any core of that vector length, or a core or a profile, with
+            another vector length after a colon where wanted: "x60", "rva23:128".
 
     Raises:
         Mistake: for any other name.
     """
-    targets = {f"rvv{vlen_bits}": vlen_bits for vlen_bits in SUPPORTED_VLEN_BITS}
-    if name == "host":
-        from triton_rvv.host_target import host_target
-
-        return host_target()
-    if name not in targets:
-        raise Mistake(f"there is no target {name}: choose one of {', '.join([*targets, 'host'])}")
-    return RVVTarget(vlen_bits=targets[name])
+    try:
+        return named_target(name)
+    except ValueError as error:
+        raise Mistake(str(error)) from None
 
 
 def _find_kernel(file: Path, name: str) -> Any:

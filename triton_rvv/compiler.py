@@ -19,7 +19,9 @@ __all__ = ["RVVBackend", "RVVOptions"]
 class RVVOptions:
     """Options that Triton's front end reads; the defaults follow what a CPU computes.
 
-    A dot product of float32 is done in float32 ("ieee"), and integers wrap without a check.
+    A dot product of float32 is done in float32 ("ieee"). Integers wrap; with `debug` their sums,
+    differences and products are checked, as `tl.device_assert` is, unless `sanitize_overflow` is
+    false.
     """
 
     arch: str = "generic-rv64"
@@ -54,8 +56,9 @@ class RVVOptions:
 class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
     """RISC-V Vector and the host as Triton targets.
 
-    They are `GPUTarget("rvv", cpu, vlen_bits)` and `GPUTarget("host", cpu, vector_bits)`, of which
-    the latter is always the machine that this runs on.
+    They are `GPUTarget("rvv", core, vlen_bits)`, with a core's name as `RVVTarget.named` takes it,
+    and for what Python calls `GPUTarget("cpu", name, 32)` with the name of a target for that.
+    `GPUTarget("host", cpu, vector_bits)` is the machine that this runs on.
     """
 
     binary_ext = "o"
@@ -63,7 +66,7 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
     @staticmethod
     def supports_target(target: GPUTarget) -> bool:
         """Whether this back end makes code for `target`."""
-        return target.backend in ("rvv", "host")
+        return target.backend in ("rvv", "host", "cpu")
 
     def hash(self) -> str:
         """What Triton's cache key has to hold of this back end."""
@@ -73,7 +76,11 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         """The options that this back end knows; the ones for other targets are passed over."""
         known = RVVOptions.__dataclass_fields__
         chosen = {name: options[name] for name in known if options.get(name) is not None}
-        return RVVOptions(**{"arch": self.target.arch, **chosen})
+        # Without `debug` the front end would write down the checks and leave out the assertions.
+        checks_overflow = chosen.get("debug", False) and chosen.get("sanitize_overflow", True)
+        return RVVOptions(
+            **{"arch": self.target.arch, **chosen, "sanitize_overflow": bool(checks_overflow)}
+        )
 
     def pack_metadata(self, metadata: Any) -> tuple[int, ...]:
         """What a launcher would be handed with each launch."""
@@ -117,10 +124,10 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
     @property
     def _processor(self) -> Target:
         if self.target.backend == "rvv":
-            return RVVTarget(vlen_bits=self.target.warp_size, cpu=self.target.arch)
-        from triton_rvv.host_target import host_target
+            return RVVTarget.named(self.target.arch, self.target.warp_size)
+        from triton_rvv.target_names import RUNNABLE_TARGETS, named_target
 
-        return host_target()
+        return named_target(self.target.arch if self.target.arch in RUNNABLE_TARGETS else "host")
 
 
 def _make_ttir(module: Any, _: dict[str, Any]) -> Any:
@@ -138,6 +145,7 @@ def _make_llir(module: Any, metadata: dict[str, Any], target: Target) -> str:
     parsed = parse_module(generic_text(module))
     metadata["name"] = kernel_name(parsed)
     metadata["argument_types"] = argument_types(parsed)
+    metadata["prints"] = any(operation.name == "tt.print" for operation in parsed.walk())
     # Of a GPU's bytes of shared memory and threads that go together, which Triton's runtime reads.
     metadata["shared"], metadata["warp_size"] = 0, 1
     return lower_module(parsed, target)

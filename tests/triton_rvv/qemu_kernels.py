@@ -57,11 +57,11 @@ class KernelRunner:
     """Runs kernels and fails the test where an output is wrong; executables are built once.
 
     Attributes:
-        stderr: what the last run printed there.
+        stdout: what the last run under QEMU printed there.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.stderr = ""
+        self.stdout = ""
         self._folder = folder
         self._built: dict[object, Path] = {}
         self._objects: dict[object, bytes] = {}
@@ -72,6 +72,7 @@ class KernelRunner:
         *,
         grid: Sequence[int] = (1,),
         vlen_bits: int = 256,
+        core: str = "generic-rv64",
         known: Sequence[str] = (),
         **values: Any,
     ) -> LauncherReport:
@@ -83,6 +84,8 @@ class KernelRunner:
             kernel: the `@triton.jit` function.
             grid: programs along x, y and z; 1 where not given.
             vlen_bits: of the code and of the emulated core.
+            core: what the code is made for; others than the usual one need a QEMU that has
+                everything of RVA23.
             known: integer parameters for whose values the compiler may specialise.
             values: one for each parameter. An array or tensor is an input, `Expected` an output;
                 Python numbers are i32 and fp32, NumPy's have their own type.
@@ -96,12 +99,15 @@ class KernelRunner:
         if all(argument.expected is None for argument in arguments):
             raise ValueError(f"{kernel.__name__} would be checked for nothing: give it Expected")
         specialised = {n: values[n] for n in known}
-        if vlen_bits == RVVTarget().vlen_bits:
+        target = RVVTarget.named(core, vlen_bits)
+        if target == RVVTarget():
             self._run_on_host(kernel, arguments, constants, specialised, (*grid, 1, 1)[:3])
-        elf = self._elf(kernel, arguments, constants, specialised, vlen_bits)
+        elf = self._elf(kernel, arguments, constants, specialised, target)
         data = self._folder / "data"
         write_data_file(data, arguments)
         cpu = f"rv64,v=true,vlen={vlen_bits},vext_spec=v1.0,Zfh=true,zba=true,zbb=true,zbs=true"
+        if core != RVVTarget().cpu:
+            cpu = f"max,vlen={vlen_bits}"
         size = ",".join(map(str, (*grid, 1, 1)[:3]))
         done = subprocess.run(
             ["qemu-riscv64", "-cpu", cpu, str(elf), str(data), "--grid", size, "--repeats", "0"],
@@ -110,7 +116,7 @@ class KernelRunner:
             timeout=RUN_TIMEOUT_S,
             check=False,
         )
-        self.stderr = done.stderr
+        self.stdout = done.stdout
         report = parse_launcher_output(done.stdout)
         if done.returncode != 0:
             why = report.mismatch or f"status {done.returncode} {done.stdout} {done.stderr}"
@@ -142,12 +148,11 @@ class KernelRunner:
         arguments: Sequence[Argument],
         constants: Mapping[str, Any],
         known: Mapping[str, int],
-        vlen_bits: int,
+        target: RVVTarget,
     ) -> Path:
         signature = {argument.name: argument.type for argument in arguments}
-        key = (kernel, *signature.items(), *constants.items(), *known.items(), vlen_bits)
+        key = (kernel, *signature.items(), *constants.items(), *known.items(), target)
         if key not in self._built:
-            target = RVVTarget(vlen_bits)
             compiled = compile_kernel(kernel, signature, constants, target, known)
             stem = self._folder / f"kernel{len(self._built)}"
             stem.with_suffix(".o").write_bytes(compiled.object)

@@ -47,7 +47,7 @@ class Context:
     ) -> None:
         self.target = target
         self._handlers = handlers
-        self.builder = Builder()
+        self.builder = Builder(target.converts_bf16)
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)
         self.aliases = aliases

@@ -171,5 +171,6 @@ def _module_text(
         *sorted(builder.declarations),
         f"attributes #0 = {{ {attributes} }}",
         *(source_lines.metadata(name) if source_lines else ()),
+        *builder.metadata,
     ]
     return "\n".join(lines) + "\n"

@@ -69,6 +69,8 @@ def widen(builder: Builder, value: Val, source: SmallFloat) -> Val:
         return x.to("float").value
     if source.name == "f8E5M2":  # the upper half of a half
         return (x.to("i16", signed=False) << 8).as_float().to("float").value
+    if source.name == "bf16" and builder.converts_bf16:
+        return builder.cast("fpext", builder.cast("bitcast", value, "bfloat"), "float")
     if source.name == "bf16":  # the upper half of a float
         return (x.to("i32", signed=False) << 16).as_float().value
     return _widened_by_a_product(x.to("i32", signed=False), source).value
@@ -96,6 +98,8 @@ def narrow(builder: Builder, value: Val, target: SmallFloat, toward_zero: bool =
     x = Lanes(builder, value)
     if target.name == "f16" and not toward_zero:
         return x.to("half").value
+    if target.name == "bf16" and builder.converts_bf16 and not toward_zero:
+        return builder.cast("bitcast", builder.cast("fptrunc", value, "bfloat"), "i16")
     bits, dropped = x.bits(), 23 - target.mantissa_bits
     magnitude = bits & _MAGNITUDE_BITS
     rounded = magnitude
