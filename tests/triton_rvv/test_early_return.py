@@ -98,11 +98,11 @@ def test_the_place_of_the_largest_and_of_the_smallest(run):
         )
 
 
-@triton.jit
+@triton.jit  # noqa: RET503 # otherwise it returns nothing, on purpose
 def _only_if(value, condition: tl.constexpr):
     result = condition
     if result:
-        return value  # noqa: RET503 # that nothing is returned otherwise is the point
+        return value
 
 
 @triton.jit
