@@ -25,7 +25,13 @@ class Mistake(Exception):
 
 
 def compile_to_files(
-    file: Path, kernel: str, signature: str, constants: str, target: Target, out: Path
+    file: Path,
+    kernel: str,
+    signature: str,
+    constants: str,
+    target: Target,
+    out: Path,
+    disjoint_arguments: bool = False,
 ) -> list[Path]:
     """Compile a kernel and write it as `KERNEL.ttir`, `.llir`, `.s` and `.o`.
 
@@ -36,6 +42,7 @@ def compile_to_files(
         constants: "NAME=VALUE" with commas; Python literals, or names in `tl` such as tl.float32.
         target: what code is made for.
         out: the folder, made where it is missing.
+        disjoint_arguments: as in `triton_rvv.compile_kernel`.
 
     Raises:
         Mistake: where something in the command has to be changed.
@@ -51,7 +58,14 @@ def compile_to_files(
     }
     values = defaults | _read_constants(constants, function.arg_names)
     types = _read_signature(signature, function, values)
-    compiled = compile_kernel(function, types, values, target, source_lines=True)
+    compiled = compile_kernel(
+        function,
+        types,
+        values,
+        target,
+        source_lines=True,
+        disjoint_arguments=disjoint_arguments,
+    )
     contents = {
         ".ttir": compiled.ttir.encode(),
         ".llir": compiled.llir.encode(),

@@ -21,7 +21,7 @@ class RVVOptions:
 
     A dot product of float32 is done in float32 ("ieee"). Integers wrap; with `debug` their sums,
     differences and products are checked, as `tl.device_assert` is, unless `sanitize_overflow` is
-    false.
+    false. `disjoint_arguments` says that different pointer arguments never lead to the same memory.
     """
 
     arch: str = "generic-rv64"
@@ -47,6 +47,7 @@ class RVVOptions:
     launch_pdl: bool = False
     instrumentation_mode: str = ""
     fpsan_homomorphic_casts: bool = False  # Triton 3.9 passes it with every call
+    disjoint_arguments: bool = False
 
     def hash(self) -> str:
         """A digest of every option, for Triton's cache."""
@@ -118,16 +119,17 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         """
         target = self._processor
         stages["ttir"] = _make_ttir
-        stages["llir"] = lambda module, metadata: _make_llir(module, metadata, target)
+        disjoint, called = options.disjoint_arguments, self.target.backend != "rvv"
+        stages["llir"] = lambda module, data: _make_llir(module, data, target, disjoint, called)
         stages["o"] = lambda llir, _: _make_object(llir, target)
 
     @property
     def _processor(self) -> Target:
         if self.target.backend == "rvv":
             return RVVTarget.named(self.target.arch, self.target.warp_size)
-        from triton_rvv.target_names import RUNNABLE_TARGETS, named_target
+        from triton_rvv.target_names import called_target
 
-        return named_target(self.target.arch if self.target.arch in RUNNABLE_TARGETS else "host")
+        return called_target(self.target)
 
 
 def _make_ttir(module: Any, _: dict[str, Any]) -> Any:
@@ -137,18 +139,26 @@ def _make_ttir(module: Any, _: dict[str, Any]) -> Any:
     return module
 
 
-def _make_llir(module: Any, metadata: dict[str, Any], target: Target) -> str:
+def _make_llir(
+    module: Any, metadata: dict[str, Any], target: Target, is_disjoint: bool, is_called: bool
+) -> str:
+    from triton_rvv.host_overlaps import overlap_metadata
     from triton_rvv.lowering import argument_types, kernel_name, lower_module
     from triton_rvv.passes import generic_text
     from triton_rvv.ttir import parse_module
 
-    parsed = parse_module(generic_text(module))
+    ttir = generic_text(module)
+    parsed = parse_module(ttir)
     metadata["name"] = kernel_name(parsed)
     metadata["argument_types"] = argument_types(parsed)
     metadata["prints"] = any(operation.name == "tt.print" for operation in parsed.walk())
     # Of a GPU's bytes of shared memory and threads that go together, which Triton's runtime reads.
     metadata["shared"], metadata["warp_size"] = 0, 1
-    return lower_module(parsed, target)
+    # Each call from Python finds out whether its arguments overlap.
+    is_checked = is_called and not is_disjoint
+    lowered = lower_module(parsed, target, disjoint_arguments=is_disjoint or is_checked)
+    metadata.update(overlap_metadata(ttir, lowered.apart if is_checked else ()))
+    return lowered.llir
 
 
 def _make_object(llir: str, target: Target) -> bytes:

@@ -6,10 +6,12 @@ import ctypes
 import math
 import struct
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from triton_rvv.host_assertions import raise_failed_assertion
+from triton_rvv.host_loader import load_object
+from triton_rvv.host_overlaps import OverlapCheck
 from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.workers import num_threads, run_on_workers
 
@@ -29,7 +31,8 @@ class HostLauncher:
     Args:
         source: what was compiled; its signature says which arguments are passed at run time.
         metadata: `argument_types` are those of the compiled function, `prints` says whether it has
-            a `tl.device_print`.
+            a `tl.device_print`; which arguments have to be apart is as `triton_rvv.host_overlaps`
+            has it.
     """
 
     def __init__(self, source: Any, metadata: Any) -> None:
@@ -38,6 +41,7 @@ class HostLauncher:
         layouts = (_LAYOUTS.get(type_, "Q") for type_ in self._types)
         self._slots = struct.Struct("<" + "".join(layouts))
         self._prints: bool = metadata.prints
+        self._overlaps = OverlapCheck(metadata, self._load) if metadata.apart else None
 
     def __call__(
         self,
@@ -60,15 +64,22 @@ class HostLauncher:
         """
         if num_x * num_y * num_z == 0:
             return
-        slots = self._pack(arguments)
+        values = list(_flat(self._signature, arguments))
+        slots = [_slot_value(*pair) for pair in zip(self._types, values, strict=True)]
+        if self._overlaps is not None:
+            kernel = self._overlaps.choose(kernel, values, slots)
         if self._prints and sys.stdout is not None:
             sys.stdout.flush()  # the kernel writes past Python's buffer
         if enter_hook is not None:
             enter_hook(launch_metadata)
-        self._run(kernel, slots, (num_x, num_y, num_z))
+        self._run(kernel, self._slots.pack(*slots), (num_x, num_y, num_z))
         raise_failed_assertion()
         if exit_hook is not None:
             exit_hook(launch_metadata)
+
+    def _load(self, compiled: bytes) -> Any:
+        """An object file as a kernel that can be run."""
+        return load_object(compiled)
 
     def _run(self, kernel: Any, slots: bytes, grid: tuple[int, int, int]) -> None:
         threads, programs = num_threads(), math.prod(grid)
@@ -80,13 +91,6 @@ class HostLauncher:
             kernel.run_programs(slots, place, programs, chunk, *grid)
 
         run_on_workers(work, at_most=-(-programs // chunk))
-
-    def _pack(self, arguments: Sequence[Any]) -> bytes:
-        """The argument array: a slot of eight bytes for each argument of the compiled function."""
-        values = _flat(self._signature, arguments)
-        return self._slots.pack(
-            *(_slot_value(type_, value) for type_, value in zip(self._types, values, strict=True))
-        )
 
 
 def _flat(signature: Iterable[Any], arguments: Iterable[Any]) -> Iterator[Any]:
@@ -126,7 +130,8 @@ def _slot_value(type_: str, value: Any) -> int | float:
 
 
 def _address(tensor: Any) -> int:
-    device = getattr(tensor, "device", None)
-    if getattr(device, "type", "cpu") != "cpu":
-        raise ValueError(f"a tensor is on {device}: move it to the CPU first")
+    if not getattr(tensor, "is_cpu", False):  # much quicker than asking for the kind of device
+        device = getattr(tensor, "device", None)
+        if getattr(device, "type", "cpu") != "cpu":
+            raise ValueError(f"a tensor is on {device}: move it to the CPU first")
     return int(tensor.data_ptr())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from triton_rvv.errors import CompileError
 from triton_rvv.grid_loop import grid_loop
@@ -26,7 +27,7 @@ from triton_rvv.lowering import (
     scan,
     shapes,
 )
-from triton_rvv.lowering.aliasing import Aliases
+from triton_rvv.lowering.aliasing import Aliases, Apart
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
@@ -37,7 +38,7 @@ from triton_rvv.target import RVVTarget, Target
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import ScalarType, TensorType
 
-__all__ = ["ENTRY", "argument_types", "kernel_name", "lower_module"]
+__all__ = ["ENTRY", "LoweredKernel", "argument_types", "kernel_name", "lower_module"]
 
 # The symbol that a launcher calls, once for each program of the grid.
 ENTRY = "triton_rvv_kernel"
@@ -76,12 +77,30 @@ HANDLERS: Mapping[str, Handler] = {
 }
 
 
+@dataclass(frozen=True)
+class LoweredKernel:
+    """A kernel as LLVM IR.
+
+    Args:
+        llir: the text of an LLVM module that exports
+            `void triton_rvv_kernel(const uint64_t *args, uint32_t pid_x, pid_y, pid_z, num_x,
+            num_y, num_z)`, `triton_rvv_kernel_name` and `triton_rvv_vlen_bits`, and for the host
+            also `triton_rvv_run_programs` (see `triton_rvv.grid_loop`).
+        apart: the pairs of arguments of which the code is wrong where they lead to the same memory;
+            none where arguments may overlap.
+    """
+
+    llir: str
+    apart: tuple[Apart, ...]
+
+
 def lower_module(
     module: Operation,
     target: Target,
     slots: Sequence[int] | None = None,
     source_lines: SourceLines | None = None,
-) -> str:
+    disjoint_arguments: bool = False,
+) -> LoweredKernel:
     """Write a kernel as LLVM IR.
 
     Args:
@@ -90,12 +109,7 @@ def lower_module(
         slots: for each argument of the function, its place in the launcher's argument array;
             the arguments' own order where it is not given.
         source_lines: where given, marks instructions with the kernel's lines.
-
-    Returns:
-        The text of an LLVM module that exports
-        `void triton_rvv_kernel(const uint64_t *args, uint32_t pid_x, pid_y, pid_z, num_x, num_y,
-        num_z)`, `triton_rvv_kernel_name` and `triton_rvv_vlen_bits`, and for the host also
-        `triton_rvv_run_programs` (see `triton_rvv.grid_loop`).
+        disjoint_arguments: whether different pointer arguments lead to different memory.
 
     Raises:
         CompileError: where the kernel uses what is not supported.
@@ -103,13 +117,14 @@ def lower_module(
     function = _kernel(module)
     grid = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
     handlers = {**REFUSALS, **HANDLERS}
-    aliases, functions = Aliases(function), _functions(module)
+    aliases, functions = Aliases(function, disjoint_arguments), _functions(module)
     context = Context(target, handlers, grid[:3], grid[3:], aliases, functions, source_lines)
     blocks = function.regions[0].blocks
     arguments = blocks[0].arguments
     _load_arguments(context, arguments, slots or range(len(arguments)))
     calls.lower_body(context, blocks)
-    return _module_text(kernel_name(module), context.builder, target, source_lines)
+    llir = _module_text(kernel_name(module), context.builder, target, source_lines)
+    return LoweredKernel(llir, aliases.apart)
 
 
 def _load_arguments(context: Context, arguments: Sequence[Value], slots: Sequence[int]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import Affine, as_addresses
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
+from triton_rvv.lowering.ranges import UNKNOWN, are_apart, keeps_apart
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.tensors import Path, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, type_suffix, vector_type
@@ -40,18 +41,29 @@ class Load(Tensor):
         self.other = other
 
     def is_each_element_of(self, addresses: Affine) -> bool:
-        """Whether every element is loaded from its own address, which is the same in `addresses`.
+        """Whether every element is loaded from an address of its own, the one in `addresses`."""
+        return self.pointers.base == addresses.base and self.is_parallel_to(addresses)
+
+    def is_parallel_to(self, addresses: Affine) -> bool:
+        """Whether elements are as far from one another as those in `addresses`, and none shared.
 
         Strides that are only known at run time are taken to keep the elements apart.
         """
-        own = self.pointers
-        same = (own.shape, own.base, own.components, own.extra) == (
-            addresses.shape,
-            addresses.base,
-            addresses.components,
-            None,
+        own, other = self.pointers, addresses
+        same = (own.shape, own.components, own.pointee.size_bytes) == (
+            other.shape,
+            other.components,
+            other.pointee.size_bytes,
         )
-        return same and _keeps_apart(own)
+        return same and own.extra is None and other.extra is None and keeps_apart(own)
+
+    def survives_store(self, builder: Builder, addresses: Affine) -> Val:
+        """Whether, at run time, a store to `addresses` changes no element before it is loaded."""
+        apart = are_apart(builder, self.pointers, addresses)
+        if not self.is_parallel_to(addresses):
+            return apart
+        same = builder.compare("eq", self.pointers.base, addresses.base)
+        return same if apart == UNKNOWN else builder.binary("or", apart, same)
 
     def guards_in_place(self, builder: Builder) -> list[Val]:
         """Truth values under which rows can be read where they lie: all there, and contiguous."""
@@ -129,26 +141,6 @@ class Load(Tensor):
             return builder.splat(Val(element, _zero(element)), point.width)
         value = self.other.at(builder, point)
         return builder.cast("zext", value, "i8") if self.element.bits == 1 else value
-
-
-def _keeps_apart(addresses: Affine) -> bool:
-    """Whether no two elements share an address, as far as strides are constant."""
-    parts = [
-        (part, size)
-        for part, size in zip(addresses.components, addresses.shape, strict=True)
-        if size > 1
-    ]
-    if any(part.stride is None or part.tables for part, _ in parts):
-        return False
-    constant = [(part.stride.constant, size) for part, size in parts if part.stride is not None]
-    reach = 0
-    for stride, size in sorted(
-        (abs(stride), size) for stride, size in constant if stride is not None
-    ):
-        if stride <= reach:
-            return False
-        reach += stride * (size - 1)
-    return True
 
 
 def load_scalar(
@@ -273,24 +265,49 @@ def _store(context: Context, operation: Operation) -> None:
     assert isinstance(value, Tensor)
     addresses, where = as_addresses(pointers), _as_mask(mask)
     sources = [value, addresses, *([] if where is None else [where])]
-    _settle_overlapping(context, operation.operands[0], addresses)
-    sinks.prepare(context, sources, changes_memory=True)
+    endangered = _prepare_store(context, operation.operands[0], addresses, sources)
     builder = context.builder
-    sinks.for_each_run(
-        context,
-        sources,
-        lambda point: value.at(builder, point),
-        lambda point, elements: _store_run(builder, addresses, elements, where, point),
-    )
+
+    def write() -> None:
+        sinks.for_each_run(
+            context,
+            sources,
+            lambda point: value.at(builder, point),
+            lambda point, elements: _store_run(builder, addresses, elements, where, point),
+        )
+
+    def copy_and_write() -> None:
+        for load in endangered:
+            sinks.materialise(context, load)
+        write()
+
+    guards = [load.survives_store(builder, addresses) for load in endangered]
+    safe = UNKNOWN if UNKNOWN in guards else sinks.all_of(context, guards)
+    builder.branches(safe, write, copy_and_write)
 
 
-def _settle_overlapping(context: Context, target: Value, addresses: Affine) -> None:
-    """Carry out the loads of which a store's first runs could change what later runs read."""
-    for load in list(context.pending_loads):
-        assert isinstance(load, Load)
-        overlaps = context.aliases.may_overlap(load.source, target)
+def _prepare_store(
+    context: Context, target: Value, addresses: Affine, sources: Sequence[Tensor]
+) -> list[Load]:
+    """Carry out the loads of which a store's first runs could change what later runs read.
+
+    Returns:
+        Those of which they could where two arguments of the kernel lead to the same memory.
+    """
+    aliases = context.aliases
+    loads = [load for load in context.pending_loads if isinstance(load, Load)]
+    for load in loads:
+        overlaps = aliases.may_overlap(load.source, target)
         if overlaps and not load.is_each_element_of(addresses):
             sinks.materialise(context, load)
+    sinks.prepare(context, sources, changes_memory=True)
+    on_the_way = [load for load in loads if load.settled is None]
+    endangered = [load for load in on_the_way if not aliases.may_overlap(load.source, target)]
+    if not aliases.arguments_are_disjoint:
+        return endangered
+    for load in endangered:
+        aliases.rely_on_apart(load.source, target, load.is_parallel_to(addresses))
+    return []
 
 
 def _store_scalar(
