@@ -49,6 +49,16 @@ class RVVOptions:
     fpsan_homomorphic_casts: bool = False  # Triton 3.9 passes it with every call
     disjoint_arguments: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse what Triton's other targets refuse.
+
+        Raises:
+            AssertionError: where the number of warps is no power of two, although it changes
+                nothing on a CPU: the kernel would not run elsewhere.
+        """
+        if self.num_warps < 1 or self.num_warps & (self.num_warps - 1):
+            raise AssertionError(f"num_warps must be a power of 2, and is {self.num_warps}")
+
     def hash(self) -> str:
         """A digest of every option, for Triton's cache."""
         return hashlib.sha256(repr(sorted(asdict(self).items())).encode()).hexdigest()
