@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from triton_rvv.host_assertions import raise_failed_assertion
-from triton_rvv.host_loader import LoadedKernel
 from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.workers import num_threads, run_on_workers
 
@@ -32,6 +32,8 @@ class HostLauncher:
 
     def __init__(self, source: Any, metadata: Any) -> None:
         self._signature: tuple[Any, ...] = tuple(source.signature.values())
+        # Programs that keep a compiled kernel and call it again may leave out the constants.
+        self._passed = tuple(type_ for type_ in self._signature if type_ != "constexpr")
         self._types: tuple[str, ...] = tuple(metadata.argument_types)
         layouts = (_LAYOUTS.get(type_, "Q") for type_ in self._types)
         self._slots = struct.Struct("<" + "".join(layouts))
@@ -42,7 +44,7 @@ class HostLauncher:
         num_y: int,
         num_z: int,
         stream: int,
-        kernel: LoadedKernel,
+        kernel: Any,
         packed_metadata: object,
         launch_metadata: object,
         enter_hook: Callable[[object], object] | None,
@@ -55,35 +57,34 @@ class HostLauncher:
             ValueError: for a tensor that is not in the memory of this processor.
             AssertionError: where a `tl.device_assert` did not hold.
         """
-        programs = num_x * num_y * num_z
-        if programs == 0:
+        if num_x * num_y * num_z == 0:
             return
         slots = self._pack(arguments)
         if enter_hook is not None:
             enter_hook(launch_metadata)
-        _run(kernel, slots, programs, (num_x, num_y, num_z))
+        self._run(kernel, slots, (num_x, num_y, num_z))
+        raise_failed_assertion()
         if exit_hook is not None:
             exit_hook(launch_metadata)
 
+    def _run(self, kernel: Any, slots: bytes, grid: tuple[int, int, int]) -> None:
+        threads, programs = num_threads(), math.prod(grid)
+        chunk = max(programs // (threads * _CHUNKS_PER_THREAD), 1)
+        following = ctypes.c_uint64(0)
+        place = ctypes.addressof(following)
+
+        def work() -> None:
+            kernel.run_programs(slots, place, programs, chunk, *grid)
+
+        run_on_workers(work, at_most=-(-programs // chunk))
+
     def _pack(self, arguments: Sequence[Any]) -> bytes:
         """The argument array: a slot of eight bytes for each argument of the compiled function."""
-        values = _flat(self._signature, arguments)
+        whole = len(arguments) == len(self._signature)
+        values = _flat(self._signature if whole else self._passed, arguments)
         return self._slots.pack(
             *(_slot_value(type_, value) for type_, value in zip(self._types, values, strict=True))
         )
-
-
-def _run(kernel: LoadedKernel, slots: bytes, programs: int, grid: tuple[int, int, int]) -> None:
-    threads = num_threads()
-    chunk = max(programs // (threads * _CHUNKS_PER_THREAD), 1)
-    following = ctypes.c_uint64(0)
-    place = ctypes.addressof(following)
-
-    def work() -> None:
-        kernel.run_programs(slots, place, programs, chunk, *grid)
-
-    run_on_workers(work, at_most=-(-programs // chunk))
-    raise_failed_assertion()
 
 
 def _flat(signature: Iterable[Any], arguments: Iterable[Any]) -> Iterator[Any]:

@@ -68,7 +68,7 @@ def agree_with_gradients(
 
     Each gets copies of the inputs, since kernels may write into them.
     """
-    outcomes = []
+    outcomes: list[tuple[list[torch.Tensor], list[torch.Tensor]]] = []
     for one in (function, reference):
         leaves = [tensor.clone().requires_grad_() for tensor in inputs]
         given = [leaf * 1 for leaf in leaves]
@@ -76,7 +76,9 @@ def agree_with_gradients(
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         kept = [output.detach().clone() for output in outputs]
         upstream = [randn(*output.shape, seed=90 + i) for i, output in enumerate(outputs)]
-        upstream = [tensor.to(output.dtype) for tensor, output in zip(upstream, outputs, strict=True)]
+        upstream = [
+            tensor.to(output.dtype) for tensor, output in zip(upstream, outputs, strict=True)
+        ]
         gradients = torch.autograd.grad(outputs, leaves, upstream, allow_unused=True)
         outcomes.append((kept, [gradient for gradient in gradients if gradient is not None]))
     (results, gradients), (expected, expected_gradients) = outcomes
