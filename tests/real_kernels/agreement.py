@@ -72,8 +72,8 @@ def agree_with_gradients(
     for one in (function, reference):
         leaves = [tensor.clone().requires_grad_() for tensor in inputs]
         given = [leaf * 1 for leaf in leaves]
-        outputs = one(*given)
-        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        returned = one(*given)
+        outputs: tuple[torch.Tensor, ...] = returned if isinstance(returned, tuple) else (returned,)
         kept = [output.detach().clone() for output in outputs]
         upstream = [randn(*output.shape, seed=90 + i) for i, output in enumerate(outputs)]
         upstream = [
