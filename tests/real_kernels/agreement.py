@@ -79,8 +79,8 @@ def agree_with_gradients(
         upstream = [
             tensor.to(output.dtype) for tensor, output in zip(upstream, outputs, strict=True)
         ]
-        gradients = torch.autograd.grad(outputs, leaves, upstream, allow_unused=True)
-        outcomes.append((kept, [gradient for gradient in gradients if gradient is not None]))
+        slopes = torch.autograd.grad(outputs, leaves, upstream, allow_unused=True)
+        outcomes.append((kept, [slope for slope in slopes if slope is not None]))
     (results, gradients), (expected, expected_gradients) = outcomes
     agree(results, expected, tolerance)
     agree(gradients, expected_gradients, tolerance)
