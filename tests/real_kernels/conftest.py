@@ -72,6 +72,20 @@ def _noted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     torch.manual_seed(0)
 
 
+@pytest.fixture
+def one_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let kernels with `triton.autotune` run with their first configuration."""
+    from triton.runtime.autotuner import Autotuner
+
+    run = Autotuner.run
+
+    def unmeasured(tuner: Any, *arguments: Any, **named: Any) -> Any:
+        tuner.configs = tuner.configs[:1]
+        return run(tuner, *arguments, **named)
+
+    monkeypatch.setattr(Autotuner, "run", unmeasured)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
