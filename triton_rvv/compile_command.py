@@ -10,13 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from triton_rvv.cores import CORES
-from triton_rvv.target import SUPPORTED_VLEN_BITS, RVVTarget, Target
+from triton_rvv.target import Target
+from triton_rvv.target_names import named_target
 
 __all__ = ["Mistake", "compile_to_files", "read_target"]
 
 _INTEGERS = {f"{sign}{bits}" for sign in "iu" for bits in (1, 8, 16, 32, 64)}
-_TYPES = _INTEGERS | {"fp16", "bf16", "fp32", "fp64", "fp8e4nv", "fp8e5"}
+_FLOATS_8 = {"fp8e4nv", "fp8e5", "fp8e4b8", "fp8e5b16", "fp8e4b15"}
+_TYPES = _INTEGERS | _FLOATS_8 | {"fp16", "bf16", "fp32", "fp64"}
 
 
 class Mistake(Exception):
@@ -77,21 +78,10 @@ def read_target(name: str) -> Target:
     Raises:
         Mistake: for any other name.
     """
-    if name == "host":
-        from triton_rvv.host_target import host_target
-
-        return host_target()
-    lengths = {f"rvv{vlen_bits}": vlen_bits for vlen_bits in SUPPORTED_VLEN_BITS}
-    if name in lengths:
-        return RVVTarget(vlen_bits=lengths[name])
-    core, colon, vlen_bits = name.partition(":")
-    if core not in CORES:
-        names = ", ".join([*lengths, *CORES, "host"])
-        raise Mistake(f"there is no target {name}: choose one of {names}")
-    if colon and vlen_bits not in map(str, SUPPORTED_VLEN_BITS):
-        lengths_bits = ", ".join(map(str, SUPPORTED_VLEN_BITS))
-        raise Mistake(f"{name} names no vector length: write one of {lengths_bits} after {core}:")
-    return RVVTarget.named(core, int(vlen_bits) if colon else None)
+    try:
+        return named_target(name)
+    except ValueError as error:
+        raise Mistake(str(error)) from None
 
 
 def _find_kernel(file: Path, name: str) -> Any:

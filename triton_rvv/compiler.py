@@ -19,7 +19,9 @@ __all__ = ["RVVBackend", "RVVOptions"]
 class RVVOptions:
     """Options that Triton's front end reads; the defaults follow what a CPU computes.
 
-    A dot product of float32 is done in float32 ("ieee"), and integers wrap without a check.
+    A dot product of float32 is done in float32 ("ieee"). Integers wrap; with `debug` their sums,
+    differences and products are checked, as `tl.device_assert` is, unless `sanitize_overflow` is
+    false.
     """
 
     arch: str = "generic-rv64"
@@ -32,7 +34,10 @@ class RVVOptions:
     # All are computed as "ieee", which is the most precise.
     allowed_dot_input_precisions: tuple[str, ...] = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6")
     default_dot_input_precision: str = "ieee"
-    supported_fp8_dtypes: tuple[str, ...] = ("fp8e5", "fp8e4nv")
+    supported_fp8_dtypes: tuple[str, ...] = (
+        *("fp8e5", "fp8e4nv"),
+        *("fp8e5b16", "fp8e4b8", "fp8e4b15"),
+    )
     deprecated_fp8_dot_operand_dtypes: tuple[str, ...] = ()
     max_num_imprecise_acc_default: int = 0
     backend_name: str = "rvv"
@@ -52,7 +57,8 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
     """RISC-V Vector and the host as Triton targets.
 
     They are `GPUTarget("rvv", core, vlen_bits)`, with a core's name as `RVVTarget.named` takes it,
-    and `GPUTarget("cpu", cpu, 32)`, or "host", which is always the machine that this runs on.
+    and for what Python calls `GPUTarget("cpu", name, 32)` with the name of a target for that.
+    `GPUTarget("host", cpu, vector_bits)` is the machine that this runs on.
     """
 
     binary_ext = "o"
@@ -70,15 +76,27 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         """The options that this back end knows; the ones for other targets are passed over."""
         known = RVVOptions.__dataclass_fields__
         chosen = {name: options[name] for name in known if options.get(name) is not None}
-        return RVVOptions(**{"arch": self.target.arch, **chosen})
+        # Without `debug` the front end would write down the checks and leave out the assertions.
+        checks_overflow = chosen.get("debug", False) and chosen.get("sanitize_overflow", True)
+        return RVVOptions(
+            **{"arch": self.target.arch, **chosen, "sanitize_overflow": bool(checks_overflow)}
+        )
 
     def pack_metadata(self, metadata: Any) -> tuple[int, ...]:
         """What a launcher would be handed with each launch."""
         return (metadata.num_warps, metadata.num_ctas, metadata.shared)
 
     def get_codegen_implementation(self, options: RVVOptions) -> dict[str, Any]:
-        """Hooks of the front end: a dot product may have any size."""
-        return {"min_dot_size": lambda lhs, rhs: (1, 1, 1)}
+        """Hooks of the front end: a dot product may have any size; float8e4b15 is not MLIR's.
+
+        Imported here for the reason that `get_module_map` gives.
+        """
+        from triton_rvv.custom_floats import convert_custom_float
+
+        return {
+            "min_dot_size": lambda lhs, rhs: (1, 1, 1),
+            "convert_custom_types": convert_custom_float,
+        }
 
     def get_module_map(self) -> dict[str, ModuleType]:
         """Modules of the language that each target has its own of: libdevice.
@@ -107,9 +125,9 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
     def _processor(self) -> Target:
         if self.target.backend == "rvv":
             return RVVTarget.named(self.target.arch, self.target.warp_size)
-        from triton_rvv.host_target import host_target
+        from triton_rvv.target_names import RUNNABLE_TARGETS, named_target
 
-        return host_target()
+        return named_target(self.target.arch if self.target.arch in RUNNABLE_TARGETS else "host")
 
 
 def _make_ttir(module: Any, _: dict[str, Any]) -> Any:
@@ -127,6 +145,7 @@ def _make_llir(module: Any, metadata: dict[str, Any], target: Target) -> str:
     parsed = parse_module(generic_text(module))
     metadata["name"] = kernel_name(parsed)
     metadata["argument_types"] = argument_types(parsed)
+    metadata["prints"] = any(operation.name == "tt.print" for operation in parsed.walk())
     # Of a GPU's bytes of shared memory and threads that go together, which Triton's runtime reads.
     metadata["shared"], metadata["warp_size"] = 0, 1
     return lower_module(parsed, target)

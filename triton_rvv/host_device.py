@@ -6,14 +6,14 @@ from typing import Any
 
 from triton_rvv.device_interface import GUESSED_CACHE_BYTES
 from triton_rvv.host_caches import cache_bytes
-from triton_rvv.host_loader import LoadedKernel, load_object
+from triton_rvv.host_loader import load_object
 from triton_rvv.host_target import host_target
 from triton_rvv.workers import num_threads
 
-__all__ = ["HostUtils", "cache_filler"]
+__all__ = ["NO_LIMIT", "HostUtils", "cache_filler"]
 
 # Triton refuses kernels that need more than a device has of these; here nothing runs short.
-_NO_LIMIT = 1 << 30
+NO_LIMIT = 1 << 30
 
 
 class HostUtils:
@@ -21,7 +21,7 @@ class HostUtils:
 
     def load_binary(
         self, name: str, kernel: bytes, shared_bytes: int, device: int
-    ) -> tuple[LoadedKernel, LoadedKernel, int, None, int]:
+    ) -> tuple[Any, Any, int, None, int]:
         """Load an object file.
 
         Returns:
@@ -29,14 +29,14 @@ class HostUtils:
             for the registers that it spills, which are not counted, and a limit that none reaches.
         """
         loaded = load_object(kernel)
-        return loaded, loaded, host_target().vector_registers, None, _NO_LIMIT
+        return loaded, loaded, host_target().vector_registers, None, NO_LIMIT
 
     def get_device_properties(self, device: int) -> dict[str, Any]:
         """The properties that kernels' callers derive grids from, under their names for GPUs."""
         return _Properties(
             multiprocessor_count=num_threads(),
             max_num_regs=host_target().vector_registers,
-            max_shared_mem=_NO_LIMIT,
+            max_shared_mem=NO_LIMIT,
             warpSize=32,
         )
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from triton_rvv.host_assertions import raise_failed_assertion
-from triton_rvv.host_loader import LoadedKernel
 from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.workers import num_threads, run_on_workers
 
@@ -27,7 +28,8 @@ class HostLauncher:
 
     Args:
         source: what was compiled; its signature says which arguments are passed at run time.
-        metadata: `argument_types` are those of the compiled function.
+        metadata: `argument_types` are those of the compiled function, `prints` says whether it has
+            a `tl.device_print`.
     """
 
     def __init__(self, source: Any, metadata: Any) -> None:
@@ -35,6 +37,7 @@ class HostLauncher:
         self._types: tuple[str, ...] = tuple(metadata.argument_types)
         layouts = (_LAYOUTS.get(type_, "Q") for type_ in self._types)
         self._slots = struct.Struct("<" + "".join(layouts))
+        self._prints: bool = metadata.prints
 
     def __call__(
         self,
@@ -42,7 +45,7 @@ class HostLauncher:
         num_y: int,
         num_z: int,
         stream: int,
-        kernel: LoadedKernel,
+        kernel: Any,
         packed_metadata: object,
         launch_metadata: object,
         enter_hook: Callable[[object], object] | None,
@@ -53,17 +56,30 @@ class HostLauncher:
 
         Raises:
             ValueError: for a tensor that is not in the memory of this processor.
-            AssertionError: where a `tl.device_assert` did not hold.
+            DeviceAssertionError: where a `tl.device_assert` did not hold.
         """
-        programs = num_x * num_y * num_z
-        if programs == 0:
+        if num_x * num_y * num_z == 0:
             return
         slots = self._pack(arguments)
+        if self._prints and sys.stdout is not None:
+            sys.stdout.flush()  # the kernel writes past Python's buffer
         if enter_hook is not None:
             enter_hook(launch_metadata)
-        _run(kernel, slots, programs, (num_x, num_y, num_z))
+        self._run(kernel, slots, (num_x, num_y, num_z))
+        raise_failed_assertion()
         if exit_hook is not None:
             exit_hook(launch_metadata)
+
+    def _run(self, kernel: Any, slots: bytes, grid: tuple[int, int, int]) -> None:
+        threads, programs = num_threads(), math.prod(grid)
+        chunk = max(programs // (threads * _CHUNKS_PER_THREAD), 1)
+        following = ctypes.c_uint64(0)
+        place = ctypes.addressof(following)
+
+        def work() -> None:
+            kernel.run_programs(slots, place, programs, chunk, *grid)
+
+        run_on_workers(work, at_most=-(-programs // chunk))
 
     def _pack(self, arguments: Sequence[Any]) -> bytes:
         """The argument array: a slot of eight bytes for each argument of the compiled function."""
@@ -71,19 +87,6 @@ class HostLauncher:
         return self._slots.pack(
             *(_slot_value(type_, value) for type_, value in zip(self._types, values, strict=True))
         )
-
-
-def _run(kernel: LoadedKernel, slots: bytes, programs: int, grid: tuple[int, int, int]) -> None:
-    threads = num_threads()
-    chunk = max(programs // (threads * _CHUNKS_PER_THREAD), 1)
-    following = ctypes.c_uint64(0)
-    place = ctypes.addressof(following)
-
-    def work() -> None:
-        kernel.run_programs(slots, place, programs, chunk, *grid)
-
-    run_on_workers(work, at_most=-(-programs // chunk))
-    raise_failed_assertion()
 
 
 def _flat(signature: Iterable[Any], arguments: Iterable[Any]) -> Iterator[Any]:

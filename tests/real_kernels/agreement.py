@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
-__all__ = ["agree", "randint", "randn"]
+__all__ = ["agree", "agree_with_gradients", "randint", "randn"]
 
 # Relative to the largest magnitude of the reference: a few roundings of the result's type.
 _TOLERANCE = {
@@ -56,3 +56,29 @@ def agree(result: Any, reference: Any, tolerance: float | None = None) -> None:
     finite = expected[torch.isfinite(expected)].abs()
     scale = max(float(finite.max()) if finite.numel() else 0.0, 1.0)
     torch.testing.assert_close(got, expected, rtol=0, atol=bound * scale, equal_nan=True)
+
+
+def agree_with_gradients(
+    function: Callable[..., Any],
+    reference: Callable[..., Any],
+    *inputs: torch.Tensor,
+    tolerance: float | None = None,
+) -> None:
+    """Fail where two functions differ in a result, or in a gradient of one of the inputs.
+
+    Each gets copies of the inputs, since kernels may write into them.
+    """
+    outcomes = []
+    for one in (function, reference):
+        leaves = [tensor.clone().requires_grad_() for tensor in inputs]
+        given = [leaf * 1 for leaf in leaves]
+        outputs = one(*given)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        kept = [output.detach().clone() for output in outputs]
+        upstream = [randn(*output.shape, seed=90 + i) for i, output in enumerate(outputs)]
+        upstream = [tensor.to(output.dtype) for tensor, output in zip(upstream, outputs, strict=True)]
+        gradients = torch.autograd.grad(outputs, leaves, upstream, allow_unused=True)
+        outcomes.append((kept, [gradient for gradient in gradients if gradient is not None]))
+    (results, gradients), (expected, expected_gradients) = outcomes
+    agree(results, expected, tolerance)
+    agree(gradients, expected_gradients, tolerance)

@@ -20,6 +20,9 @@ from partial_packages import PartialPackage
 
 FOLDER_VARIABLE = "REAL_KERNELS"
 
+# They take minutes and need packages that few have, so that they are not part of `make test`.
+collect_ignore_glob = [] if FOLDER_VARIABLE in os.environ else ["test_*.py"]
+
 # Packages and kernels that were launched by a test that passed, and by one that failed.
 _RIGHT: set[tuple[str, ...]] = set()
 _WRONG: set[tuple[str, ...]] = set()
@@ -30,11 +33,7 @@ _LAUNCHED = pytest.StashKey[set[tuple[str, str]]]()
 @pytest.fixture(scope="session")
 def _packages() -> None:
     """The folder of packages on Python's path, and the target that runs kernels."""
-    folder = os.environ.get(FOLDER_VARIABLE)
-    if folder is None:
-        pytest.skip("run by make test-real REAL_KERNELS=folder")
-    if folder not in sys.path:
-        sys.path.append(folder)
+    sys.path.append(os.environ[FOLDER_VARIABLE])
     import triton_rvv
 
     triton_rvv.activate(os.environ.get("TRITON_RVV_TARGET") or "host")
@@ -72,18 +71,19 @@ def _noted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     torch.manual_seed(0)
 
 
-@pytest.fixture
-def one_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let kernels with `triton.autotune` run with their first configuration."""
+@pytest.fixture(autouse=True)
+def _untuned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `triton.autotune` take the first configuration: each of them would have to be right."""
     from triton.runtime.autotuner import Autotuner
 
     run = Autotuner.run
 
-    def unmeasured(tuner: Any, *arguments: Any, **named: Any) -> Any:
-        tuner.configs = tuner.configs[:1]
+    def first(tuner: Any, *arguments: Any, **named: Any) -> Any:
+        tuner.nargs = dict(zip(tuner.arg_names, arguments, strict=False))
+        tuner.configs = tuner.prune_configs(named)[:1]
         return run(tuner, *arguments, **named)
 
-    monkeypatch.setattr(Autotuner, "run", unmeasured)
+    monkeypatch.setattr(Autotuner, "run", first)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from agreement import randn
 
-__all__ = ["BATCH", "HEADS", "TIME", "WIDTH", "decay", "heads_first", "rate", "unit", "vector"]
+__all__ = ["BATCH", "HEADS", "TIME", "WIDTH", "decay", "halves", "heads_first", "rate", "unit", "vector"]
 
 # Time is one chunk of 64 and a part of the next.
 BATCH, TIME, HEADS, WIDTH = 2, 70, 2, 32
@@ -35,3 +35,8 @@ def decay(seed: int, *width: int) -> torch.Tensor:
 def heads_first(*tensors: torch.Tensor) -> list[torch.Tensor]:
     """The tensors as `[batch, heads, time, ...]`, and back."""
     return [tensor.transpose(1, 2) for tensor in tensors]
+
+
+def halves(*tensors: torch.Tensor) -> list[torch.Tensor]:
+    """The tensors in fp16, for operators that take no others."""
+    return [tensor.half() for tensor in tensors]

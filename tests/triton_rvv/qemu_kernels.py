@@ -57,11 +57,11 @@ class KernelRunner:
     """Runs kernels and fails the test where an output is wrong; executables are built once.
 
     Attributes:
-        stderr: what the last run printed there.
+        stdout: what the last run under QEMU printed there.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.stderr = ""
+        self.stdout = ""
         self._folder = folder
         self._built: dict[object, Path] = {}
         self._objects: dict[object, bytes] = {}
@@ -116,7 +116,7 @@ class KernelRunner:
             timeout=RUN_TIMEOUT_S,
             check=False,
         )
-        self.stderr = done.stderr
+        self.stdout = done.stdout
         report = parse_launcher_output(done.stdout)
         if done.returncode != 0:
             why = report.mismatch or f"status {done.returncode} {done.stdout} {done.stderr}"

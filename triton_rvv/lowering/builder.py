@@ -14,6 +14,9 @@ __all__ = ["Builder", "Snapshot", "Variable"]
 
 T = TypeVar("T")
 
+# Nodes of metadata for loops are numbered from here on, those for source lines from 0.
+_FIRST_LOOP = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -41,6 +44,7 @@ class Builder:
         self.allocas: list[str] = []
         self.declarations: set[str] = set()
         self.constants: list[str] = []
+        self.metadata: list[str] = []
         self.block = "entry"
         self._names = 0
         self._fixes_loads = False
@@ -247,9 +251,15 @@ class Builder:
         self.lines.append(f"{name}:")
         self.block = name
 
-    def branch(self, target: str) -> None:
-        """Go to a block."""
-        self.do(f"br label %{target}")
+    def branch(self, target: str, loop_mark: str = "") -> None:
+        """Go to a block; back to the head of a loop with its mark, where it has one."""
+        self.do(f"br label %{target}{loop_mark}")
+
+    def licm_disabled(self) -> str:
+        """A mark for one loop: LLVM moves nothing out of it."""
+        node = _FIRST_LOOP + len(self.metadata)
+        self.metadata.append(f'!{node} = distinct !{{!{node}, !{{!"llvm.licm.disable"}}}}')
+        return f", !llvm.loop !{node}"
 
     def branch_if(self, condition: Val, then: str, otherwise: str) -> None:
         """Go to one of two blocks."""
@@ -260,7 +270,7 @@ class Builder:
         return f"{hint}{self._fresh()}"
 
     @contextmanager
-    def loop(self, start: Val, end: Val, step: Val) -> Iterator[Val]:
+    def loop(self, start: Val, end: Val, step: Val, loop_mark: str = "") -> Iterator[Val]:
         """for (i = start; i < end; i += step), signed; the body runs inside the `with`.
 
         ```
@@ -283,7 +293,7 @@ class Builder:
             f"  {index.ref} = phi {index.type} [ {start.ref}, %{before} ], "
             f"[ {following.ref}, %{self.block} ]"
         )
-        self.branch(head)
+        self.branch(head, loop_mark)
         self.label(done)
 
     def branches(

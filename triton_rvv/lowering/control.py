@@ -206,12 +206,19 @@ def _loop(
     ):
         if isinstance(slot, _BaseSlot):
             slot.advance = _advance(context, block, argument, value)
-    with context.builder.loop(start, end, step) as index, context.region():
+    mark = _loop_mark(context, operation)
+    with context.builder.loop(start, end, step, mark) as index, context.region():
         context.bind(block.arguments[0], index)
         read_slots(context, block.arguments[1:], slots)
         yielded = context.lower_block(block)
         update_slots(context, slots, [context.lowered(value) for value in yielded])
         context.pending_loads.clear()
+
+
+def _loop_mark(context: Context, operation: Operation) -> str:
+    """What a loop's author says of it; `disable_licm` is the only annotation that Triton makes."""
+    annotated = "llvm.loop_annotation" in operation.attributes
+    return context.builder.licm_disabled() if annotated else ""
 
 
 def _advance(context: Context, block: Block, argument: Value, yielded: Value) -> Val | None:
@@ -273,7 +280,7 @@ def _while(context: Context, operation: Operation) -> None:
         yielded = context.lower_block(after)
         update_slots(context, carried, [context.lowered(value) for value in yielded])
         context.pending_loads.clear()
-        builder.branch(test)
+        builder.branch(test, _loop_mark(context, operation))
     builder.label(done)
     read_slots(context, operation.results, passed)
 

@@ -13,6 +13,7 @@ from triton_rvv.lowering import (
     control,
     debug,
     dot,
+    dot_scaled,
     gather,
     hints,
     histogram,
@@ -69,6 +70,7 @@ HANDLERS: Mapping[str, Handler] = {
     **debug.HANDLERS,
     **hints.HANDLERS,
     **dot.HANDLERS,
+    **dot_scaled.HANDLERS,
     **control.HANDLERS,
     **calls.HANDLERS,
 }
@@ -169,5 +171,6 @@ def _module_text(
         *sorted(builder.declarations),
         f"attributes #0 = {{ {attributes} }}",
         *(source_lines.metadata(name) if source_lines else ()),
+        *builder.metadata,
     ]
     return "\n".join(lines) + "\n"
