@@ -6,7 +6,18 @@ import torch
 import torch.nn.functional as F
 from agreement import randn
 
-__all__ = ["BATCH", "HEADS", "TIME", "WIDTH", "decay", "halves", "heads_first", "rate", "unit", "vector"]
+__all__ = [
+    "BATCH",
+    "HEADS",
+    "TIME",
+    "WIDTH",
+    "decay",
+    "halves",
+    "heads_first",
+    "rate",
+    "unit",
+    "vector",
+]
 
 # Time is one chunk of 64 and a part of the next.
 BATCH, TIME, HEADS, WIDTH = 2, 70, 2, 32

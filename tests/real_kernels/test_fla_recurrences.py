@@ -154,9 +154,7 @@ def test_delta_attention(load, name):
         return call(q, k, v, g, beta, initial_state=h, output_final_state=True)
 
     def reference(q, k, v, g, beta, h):
-        return naive.naive_recurrent_kda(
-            q, k, v, g, beta, initial_state=h, output_final_state=True
-        )
+        return naive.naive_recurrent_kda(q, k, v, g, beta, initial_state=h, output_final_state=True)
 
     if name == "chunk":
         agree_with_gradients(function, reference, *inputs, tolerance=TOLERANCE)
@@ -208,10 +206,7 @@ def test_bilinear_recurrence(load, name):
 
     def reference(q, k, v, p, g, beta):
         # The kernels correct by the state before it decays, as the naive code by chunks does.
-        short = TIME % 64 and 64 - TIME % 64
-        padded = [F.pad(x, [0, 0] * (x.ndim - 2) + [0, short]) for x in (q, k, v, p, g, beta)]
-        out, last = naive.naive_chunk_comba(*padded, output_final_state=True)
-        return out[:, :TIME], last
+        return naive.naive_chunk_comba(q, k, v, p, g, beta, output_final_state=True)
 
     if name == "chunk":
         agree_with_gradients(function, reference, *inputs, tolerance=TOLERANCE)
@@ -262,7 +257,8 @@ def test_identity_and_low_rank(load, name):
             agree(function(*inputs), reference(*inputs), TOLERANCE)
 
 
-def test_rwkv6(load):
+@pytest.mark.parametrize("name", ["chunk", "fused_recurrent"])
+def test_rwkv6(load, name):
     ops = load("fla.ops.rwkv6")
     inputs = (vector(0), vector(1), vector(2), decay(3, WIDTH), randn(HEADS, WIDTH, seed=4))
 
@@ -275,44 +271,38 @@ def test_rwkv6(load):
             memory = memory * w[:, at].exp()[..., None] + new
         return torch.stack(outputs, 1)
 
-    for name in "chunk", "fused_recurrent":
-        agree_with_gradients(
-            lambda *given, call=getattr(ops, f"{name}_rwkv6"): call(*given)[0],
-            reference,
-            *inputs,
-            tolerance=TOLERANCE,
-        )
+    agree_with_gradients(
+        lambda *given: getattr(ops, f"{name}_rwkv6")(*given)[0],
+        reference,
+        *inputs,
+        tolerance=TOLERANCE,
+    )
 
 
 def test_rwkv7(load):
     ops, naive = load("fla.ops.rwkv7"), load("fla.ops.generalized_delta_rule.dplr.naive")
     agree_with_gradients(
         lambda r, w, k, v, a, b: ops.chunk_rwkv7(r, w, k, v, a, b, scale=WIDTH**-0.5)[0],
-        lambda r, w, k, v, a, b: naive.dplr_recurrence(*heads_first(r, k, v, a, b, w))[
-            0
-        ].transpose(1, 2),
+        lambda r, w, k, v, a, b: naive.dplr_recurrence(*heads_first(r, k, v, a, b, w))[0].transpose(
+            1, 2
+        ),
         *(vector(0), decay(1, WIDTH), vector(2), vector(3), unit(4), -unit(4)),
         tolerance=TOLERANCE,
     )
 
 
-def test_test_time_training(load):
+@pytest.mark.parametrize("name", ["chunk", "fused_chunk"])
+def test_test_time_training(load, name):
     ops, naive = load("fla.ops.ttt"), load("fla.ops.ttt.naive")
-    inputs = (vector(0), unit(1), vector(2))
-    rest = (randn(HEADS, WIDTH, seed=3), randn(HEADS, WIDTH, seed=4))
-    eta = randn(BATCH, TIME, HEADS, 1, seed=5) * 5e-3
-    for name in "chunk", "fused_chunk":
-        agree_with_gradients(
-            lambda *given, call=getattr(ops, f"{name}_ttt_linear"): call(
-                *given, eta, WIDTH**-0.5, chunk_size=16
-            )[0],
-            lambda *given: naive.chunk_ttt_linear_ref(
-                *given, eta, WIDTH**-0.5, mini_batch_size=16
-            )[0],
-            *inputs,
-            *rest,
-            tolerance=TOLERANCE,
-        )
+    eta, scale = randn(BATCH, TIME, HEADS, 1, seed=5) * 5e-3, WIDTH**-0.5
+    call = getattr(ops, f"{name}_ttt_linear")
+    agree_with_gradients(
+        lambda *given: call(*given, eta, scale, chunk_size=16)[0],
+        lambda *given: naive.chunk_ttt_linear_ref(*given, eta, scale, mini_batch_size=16)[0],
+        *(vector(0), unit(1), vector(2)),
+        *(randn(HEADS, WIDTH, seed=seed) for seed in (3, 4)),
+        tolerance=TOLERANCE,
+    )
 
 
 def test_mesa_layer(load):
@@ -320,9 +310,9 @@ def test_mesa_layer(load):
     lamb = randn(HEADS, WIDTH, seed=5).sigmoid() * 0.75 + 0.25
     zero = torch.zeros(BATCH, HEADS, WIDTH, WIDTH)
     agree_with_gradients(
-        lambda q, k, v, g, beta: ops.chunk_mesa_net(
-            q, k, v, g, beta, lamb, max_CG_iteration=WIDTH
-        )[0],
+        lambda q, k, v, g, beta: ops.chunk_mesa_net(q, k, v, g, beta, lamb, max_CG_iteration=WIDTH)[
+            0
+        ],
         lambda q, k, v, g, beta: naive.naive_mesa_net_exact(q, k, v, g, lamb, beta, zero, zero)[0],
         *(vector(0) / 10, unit(1), vector(2) / 10, decay(3), rate(4)),
         tolerance=5e-3,
@@ -331,34 +321,26 @@ def test_mesa_layer(load):
 
 def test_momentum_delta_rule(load):
     ops, naive = load("fla.ops.momentum_delta_rule"), load("fla.ops.momentum_delta_rule.naive")
-    inputs = halves(unit(0), unit(1), vector(2)), (decay(3), decay(4)), halves(unit(1))
-    inputs = (*sum(map(tuple, inputs), ()), rate(5), rate(6))
-
-    def reference(q, k, v, alpha, mu, p, beta, eta):
-        return naive.recurrent_momentum_delta_rule_ref(
-            q, k, v, alpha, mu, p, beta, eta, WIDTH**-0.5
-        )[0]
-
-    agree_with_gradients(
-        lambda *given: ops.chunk_momentum_delta_rule(*given, scale=WIDTH**-0.5)[0],
-        reference,
-        *inputs,
-        tolerance=HALF_TOLERANCE,
-    )
+    inputs = (unit(0), unit(1), vector(2), decay(3), decay(4), unit(5), rate(6), rate(7))
+    expected = naive.recurrent_momentum_delta_rule_ref(*inputs, WIDTH**-0.5)[0]
+    out, _ = ops.fused_recurrent_momentum_delta_rule(*inputs, scale=WIDTH**-0.5)
+    agree(out, expected, TOLERANCE)
+    half = [*halves(*inputs[:3]), *inputs[3:5], *halves(*inputs[5:])]
+    out, _ = ops.chunk_momentum_delta_rule(*half, scale=WIDTH**-0.5)
+    agree(out, expected, HALF_TOLERANCE)
 
 
-def test_lightning_attention(load):
+@pytest.mark.parametrize("name", ["chunk", "fused_recurrent"])
+def test_lightning_attention(load, name):
     ops, naive = load("fla.ops.lightning_attn"), load("fla.ops.simple_gla.naive")
     slopes = -(8 / HEADS * (1 - 1 / 4)) * torch.arange(HEADS)
     gates = slopes.expand(BATCH, TIME, HEADS)
-    inputs = (vector(0), vector(1), vector(2))
-    for name in "chunk", "fused_recurrent":
-        agree_with_gradients(
-            lambda *given, call=getattr(ops, f"{name}_lightning_attn"): call(*given, 1, 4)[0],
-            lambda *given: naive.naive_recurrent_simple_gla(*given, gates)[0],
-            *inputs,
-            tolerance=TOLERANCE,
-        )
+    agree_with_gradients(
+        lambda *given: getattr(ops, f"{name}_lightning_attn")(*given, 1, 4)[0],
+        lambda *given: naive.naive_recurrent_simple_gla(*given, gates)[0],
+        *(vector(0), vector(1), vector(2)),
+        tolerance=TOLERANCE,
+    )
 
 
 def test_logarithmic_linear_attention(load):
