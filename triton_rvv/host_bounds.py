@@ -6,8 +6,9 @@ from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from triton.runtime.jit import TensorWrapper
+
 from triton_rvv.errors import OutOfBoundsError
-from triton_rvv.host_overlaps import extent
 from triton_rvv.lowering.bounds import FIRST_RANGE
 
 __all__ = ["BoundsTable"]
@@ -25,8 +26,8 @@ class BoundsTable:
     def __init__(self, arguments: Iterable[Any]) -> None:
         words = [0] * FIRST_RANGE
         for argument in arguments:
-            start, end = extent(argument)
-            words += [start, int(min(end, _LAST))]
+            start, end = _extent(argument)
+            words += [start, end]
         self._words = array("Q", words)
 
     @property
@@ -63,3 +64,17 @@ class BoundsTable:
 
 def _distance(address: int, start: int, end: int) -> int:
     return max(start - address, address - end, 0)
+
+
+def _extent(argument: Any) -> tuple[int, int]:
+    """The first address of the memory that a tensor is a part of, and the one after the last.
+
+    Kernels may reach beyond a view of a tensor, but not beyond its storage. Of what has no storage,
+    such as an address, nothing is known.
+    """
+    tensor = argument.base if isinstance(argument, TensorWrapper) else argument
+    try:
+        storage = tensor.untyped_storage()
+    except AttributeError:
+        return 0, _LAST
+    return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
