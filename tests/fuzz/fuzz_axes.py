@@ -100,7 +100,7 @@ def _compose(earlier, later):
 
 
 _COMBINES = {"times": (_times, 1), "larger": (_larger, 1), "later": (_later, 1)}
-# _COMBINES["compose"] = (_compose, 2)
+_COMBINES["compose"] = (_compose, 2)
 
 
 def own_reduction(w: Writer) -> None:
