@@ -42,8 +42,8 @@ def test_crashes():
 def test_skips():
     pytest.skip("needs another device")
 
-def test_inline_asm():
-    raise ValueError("PTX")
+def test_zero_strided_tensors():
+    raise ValueError("torch has no CUDA")
 """
 
 
