@@ -182,6 +182,7 @@ def _module_text(
         *builder.lines,
         "}",
         "",
+        *(text for _, text in builder.helpers.values()),
         grid_loop(ENTRY) if target.backend == "host" else "",
         *sorted(builder.declarations),
         f"attributes #0 = {{ {attributes} }}",

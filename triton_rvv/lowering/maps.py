@@ -47,6 +47,8 @@ def _map(context: Context, operation: Operation) -> None:
     if pack > 1:
         _map_packed(context, operation, function, operands, pack)
         return
+    for operand in operands:
+        operand.uses += len(operation.results) - 1  # each result is made from it on its own
     for number, value in enumerate(operation.results):
         assert isinstance(value.type, TensorType)
         context.bind(value, _Mapped(value.type, function, operands, number))
