@@ -11,6 +11,7 @@ import triton
 import triton.language as tl
 from math_samples import SPECIAL, check_errors, pairs, samples, store_error
 from qemu_kernels import Expected
+from triton.language import core
 from triton.language.extra import libdevice
 
 from triton_rvv import CompileError, RVVTarget, compile_kernel
@@ -339,11 +340,38 @@ def test_bits(run, bits):
 
 
 @triton.jit
+def words_kernel(x_ptr, y_ptr, d_ptr, out_ptr, part_ptr, SELECTOR: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x, y = tl.load(x_ptr + at), tl.load(y_ptr + at)
+    tl.store(out_ptr + at, libdevice.byte_perm(x, y, at * 0 + SELECTOR))
+    tl.store(part_ptr + at, libdevice.rcp64h(tl.load(d_ptr + at)))
+
+
+@pytest.mark.parametrize("selector", [0x3210, 0x7531, 0x0123, 0xFEDC, 0x54440000])
+def test_words_and_bytes(run, selector):
+    random = np.random.default_rng(6)
+    x, y = random.integers(-(2**31), 2**31, (2, 16)).astype(np.int32)
+    source = np.stack([x, y], axis=1).view(np.uint8)
+    chosen = [selector >> 4 * place & 7 for place in range(4)]
+    expected = np.ascontiguousarray(source[:, chosen]).view(np.int32)[:, 0]
+    d = random.normal(0, 9, 16)
+    part = ((1 / d).view(np.uint64) >> np.uint64(32) << np.uint64(32)).view(np.float64)
+    usual = {"out_ptr": Expected(expected), "part_ptr": Expected(part), "N": 16}
+    run(words_kernel, x_ptr=x, y_ptr=y, d_ptr=d, SELECTOR=selector, **usual)
+
+
+@core.extern
+def unknown_function(x, _semantic=None):
+    symbols = {(tl.float32,): ("__nv_unknownf", tl.float32)}
+    return core.extern_elementwise("", "", [x], symbols, is_pure=True, _semantic=_semantic)
+
+
+@triton.jit
 def unknown_kernel(x_ptr, N: tl.constexpr):
     offsets = tl.arange(0, N)
-    tl.store(x_ptr + offsets, libdevice.erfcinv(tl.load(x_ptr + offsets)))
+    tl.store(x_ptr + offsets, unknown_function(tl.load(x_ptr + offsets)))
 
 
 def test_a_function_without_a_counterpart_is_named():
-    with pytest.raises(CompileError, match=r"test_libdevice\.py:\d+: .*__nv_erfcinvf"):
+    with pytest.raises(CompileError, match=r"test_libdevice\.py:\d+: .*__nv_unknownf"):
         compile_kernel(unknown_kernel, {"x_ptr": "*fp32"}, {"N": 16}, RVVTarget())

@@ -17,9 +17,6 @@ T = TypeVar("T")
 # Where arrays lie that are too large for the stack, in a function that has any.
 SCRATCH = Val("ptr", "%scratch")
 
-# Nodes of metadata for loops are numbered from here on, those for source lines from 0.
-_FIRST_LOOP = 1 << 20
-
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -37,6 +34,7 @@ class Builder:
         converts_bf16: whether the target has instructions between bf16 and fp32.
 
     Attributes:
+        helpers: the result type and the text of functions that this one calls, by name.
         mark: what instructions end with from now on, to say where in the source they come from.
     """
 
@@ -48,6 +46,7 @@ class Builder:
         self.declarations: set[str] = set()
         self.constants: list[str] = []
         self.metadata: list[str] = []
+        self.helpers: dict[str, tuple[str, str]] = {}
         self.block = "entry"
         self._names = 0
         self._fixes_loads = False
@@ -282,12 +281,6 @@ class Builder:
     def branch(self, target: str, loop_mark: str = "") -> None:
         """Go to a block; back to the head of a loop with its mark, where it has one."""
         self.do(f"br label %{target}{loop_mark}")
-
-    def licm_disabled(self) -> str:
-        """A mark for one loop: LLVM moves nothing out of it."""
-        node = _FIRST_LOOP + len(self.metadata)
-        self.metadata.append(f'!{node} = distinct !{{!{node}, !{{!"llvm.licm.disable"}}}}')
-        return f", !llvm.loop !{node}"
 
     def branch_if(self, condition: Val, then: str, otherwise: str, likely: bool = False) -> None:
         """Go to one of two blocks; where the first is likely, the other is put out of the way."""

@@ -22,6 +22,9 @@ from triton_rvv.types import TensorType, Type
 
 __all__ = ["HANDLERS", "Slot", "read_slots", "result_slot", "update_slots"]
 
+# Nodes of metadata for loops are numbered from here on, those for source lines from 0.
+_FIRST_LOOP = 1 << 20
+
 
 class Slot(Protocol):
     """Where a value lives that changes along the control flow."""
@@ -226,9 +229,13 @@ def _loop(
 
 
 def _loop_mark(context: Context, operation: Operation) -> str:
-    """What a loop's author says of it; `disable_licm` is the only annotation that Triton makes."""
-    annotated = "llvm.loop_annotation" in operation.attributes
-    return context.builder.licm_disabled() if annotated else ""
+    """What a loop's branch back ends with; Triton's only annotation is `disable_licm`."""
+    if "llvm.loop_annotation" not in operation.attributes:
+        return ""
+    metadata = context.builder.metadata
+    node = _FIRST_LOOP + len(metadata)
+    metadata.append(f'!{node} = distinct !{{!{node}, !{{!"llvm.licm.disable"}}}}')
+    return f", !llvm.loop !{node}"
 
 
 def _advance(context: Context, block: Block, argument: Value, yielded: Value) -> Val | None:

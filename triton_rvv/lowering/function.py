@@ -26,6 +26,7 @@ from triton_rvv.lowering import (
     reduce,
     scan,
     shapes,
+    stores,
 )
 from triton_rvv.lowering.aliasing import Aliases, Apart
 from triton_rvv.lowering.context import Context
@@ -60,6 +61,7 @@ HANDLERS: Mapping[str, Handler] = {
     **shapes.HANDLERS,
     **index.HANDLERS,
     **memory.HANDLERS,
+    **stores.HANDLERS,
     **reduce.HANDLERS,
     **scan.HANDLERS,
     **maps.HANDLERS,
@@ -182,6 +184,7 @@ def _module_text(
         *builder.lines,
         "}",
         "",
+        *(text for _, text in builder.helpers.values()),
         grid_loop(ENTRY) if target.backend == "host" else "",
         *sorted(builder.declarations),
         f"attributes #0 = {{ {attributes} }}",

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import NO_COMPONENT, Affine, Component, Wrapped
-from triton_rvv.lowering.arith import constant
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask, Term
 from triton_rvv.lowering.registry import Handler, block_type
@@ -15,7 +14,7 @@ from triton_rvv.lowering.tensors import Point, Splat, Tensor
 from triton_rvv.lowering.values import integer
 from triton_rvv.lowering.views import Broadcast, ExpandDims, Reshaped
 from triton_rvv.ttir import Operation
-from triton_rvv.types import ScalarType, TensorType, element_type
+from triton_rvv.types import TensorType, element_type
 
 __all__ = ["HANDLERS"]
 
@@ -110,12 +109,13 @@ def _unsplat(context: Context, operation: Operation) -> None:
 
 
 def _poison(context: Context, operation: Operation) -> None:
-    """Any value at all, which is 0 here."""
+    """Any value at all, though the same wherever it is used."""
     type_ = operation.result.type
     element = element_type(type_)
-    assert isinstance(element, ScalarType)
-    zero = constant(element, 0)
-    context.bind(operation.result, Splat(type_, zero) if isinstance(type_, TensorType) else zero)
+    assert not isinstance(element, TensorType)
+    anything = context.builder.emit(element.llvm, f"freeze {element.llvm} poison")
+    block = Splat(type_, anything) if isinstance(type_, TensorType) else anything
+    context.bind(operation.result, block)
 
 
 def _reshape(context: Context, operation: Operation) -> None:

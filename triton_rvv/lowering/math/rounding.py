@@ -20,6 +20,7 @@ __all__ = [
     "is_negative",
     "nearest_integer",
     "positive_difference",
+    "reciprocal_upper_word",
     "round_half_away",
     "saturate",
     "to_integer",
@@ -138,6 +139,11 @@ def is_negative(x: Lanes) -> Lanes:
 def from_words(high: Lanes, low: Lanes) -> Lanes:
     """The double with these halves."""
     return (high.to("i64") << 32 | low.to("i64", signed=False)).as_float()
+
+
+def reciprocal_upper_word(x: Lanes) -> Lanes:
+    """1 / x for a double, with zeros for the lower half of its bits."""
+    return ((1.0 / x).bits() & -(1 << 32)).as_float()
 
 
 def upper_word(x: Lanes) -> Lanes:
