@@ -57,6 +57,40 @@ def test_floats_to_integers_go_toward_zero(run, source, target, block):
     run(truncation_kernel, x_ptr=x, out_ptr=expected, BLOCK=block, grid=(N // block,))
 
 
+def _saturated(x: np.ndarray, target: type) -> np.ndarray:
+    """By Python's own numbers: cut off at the point and limited; 0 for NaN."""
+    limits = np.iinfo(target)
+
+    def whole(number: float) -> int:
+        if np.isnan(number):
+            return 0
+        if np.isinf(number):
+            return int(limits.max if number > 0 else limits.min)
+        return int(min(max(int(number), limits.min), limits.max))
+
+    return np.array([whole(float(number)) for number in x], target)
+
+
+@pytest.mark.parametrize(
+    ("source", "block", "vlen_bits"),
+    [(np.float16, 16, 256), (np.float32, 16, 128), (np.float64, 16, 256), (np.float32, 1, 256)],
+)
+@pytest.mark.parametrize("target", INTEGERS)
+def test_floats_out_of_range_become_the_closest_integer(run, source, target, block, vlen_bits):
+    powers = [2.0**exponent for exponent in (7, 8, 15, 16, 31, 32, 63, 64)]
+    edges = [power + step for power in powers for step in (-1.0, -0.5, 0.0, 0.5)]
+    numbers = [*edges, 300.7, 1e30, np.inf, np.nan, 0.9, 1e9, 70000.0, 2.0**24 + 1]
+    numbers += [-number for number in numbers]
+    with np.errstate(over="ignore"):
+        x = np.array(numbers, np.float64).astype(source)
+    out = Expected(_saturated(x, target))
+    run(
+        truncation_kernel,
+        vlen_bits=vlen_bits,
+        x_ptr=x, out_ptr=out, BLOCK=block, grid=(len(x) // block,),
+    )  # fmt: skip
+
+
 @triton.jit
 def boolean_kernel(x_ptr, flag_ptr, out_ptr, mask_ptr, N: tl.constexpr):
     offsets = tl.arange(0, N)
