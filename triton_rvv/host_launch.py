@@ -12,6 +12,7 @@ from typing import Any
 from triton_rvv.host_assertions import raise_failed_assertion
 from triton_rvv.host_loader import load_object
 from triton_rvv.host_overlaps import OverlapCheck
+from triton_rvv.host_scratch import raise_out_of_memory
 from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.workers import num_threads, run_on_workers
 
@@ -77,6 +78,7 @@ class HostLauncher:
             enter_hook(launch_metadata)
         self._run(kernel, self._slots.pack(*slots), (num_x, num_y, num_z))
         raise_failed_assertion()
+        raise_out_of_memory()
         if exit_hook is not None:
             exit_hook(launch_metadata)
 
