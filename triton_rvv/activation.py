@@ -22,4 +22,3 @@ def activate(target: str) -> None:
     from triton_rvv.driver import RVVDriver
 
     driver.set_active(RVVDriver(target))
-    RVVDriver.activated = True

@@ -10,6 +10,7 @@ from typing import Any
 from triton.backends.compiler import BaseBackend, GPUTarget
 
 from triton_rvv.target import RVVTarget, Target
+from triton_rvv.target_names import called_target
 from triton_rvv.version import backend_version
 
 __all__ = ["RVVBackend", "RVVOptions"]
@@ -49,6 +50,16 @@ class RVVOptions:
     fpsan_homomorphic_casts: bool = False  # Triton 3.9 passes it with every call
     disjoint_arguments: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse what Triton's other targets refuse.
+
+        Raises:
+            AssertionError: where the number of warps is no power of two, although it changes
+                nothing on a CPU: the kernel would not run elsewhere.
+        """
+        if self.num_warps < 1 or self.num_warps & (self.num_warps - 1):
+            raise AssertionError(f"num_warps must be a power of 2, and is {self.num_warps}")
+
     def hash(self) -> str:
         """A digest of every option, for Triton's cache."""
         return hashlib.sha256(repr(sorted(asdict(self).items())).encode()).hexdigest()
@@ -58,8 +69,8 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
     """RISC-V Vector and the host as Triton targets.
 
     They are `GPUTarget("rvv", core, vlen_bits)`, with a core's name as `RVVTarget.named` takes it,
-    and for what Python calls `GPUTarget("cpu", name, 32)` with the name of a target for that.
-    `GPUTarget("host", cpu, vector_bits)` is the machine that this runs on.
+    and `GPUTarget("cpu", name, 32)`, with "host", the machine that this runs on, or an emulated
+    core: a name that `triton_rvv.activate` takes.
     """
 
     binary_ext = "o"
@@ -93,7 +104,9 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         Imported here for the reason that `get_module_map` gives.
         """
         from triton_rvv.custom_floats import convert_custom_float
+        from triton_rvv.unsigned_loops import mark_unsigned_loops
 
+        mark_unsigned_loops()
         return {
             "min_dot_size": lambda lhs, rhs: (1, 1, 1),
             "convert_custom_types": convert_custom_float,
@@ -133,8 +146,6 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
     def _processor(self) -> Target:
         if self.target.backend == "rvv":
             return RVVTarget.named(self.target.arch, self.target.warp_size)
-        from triton_rvv.target_names import called_target
-
         return called_target(self.target)
 
 

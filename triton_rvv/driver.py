@@ -30,9 +30,6 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
         ValueError: where there is no such target.
     """
 
-    # Set by `triton_rvv.activate`. Programs count the drivers that say they are active.
-    activated = False
-
     def __init__(self, target: str | None = None) -> None:
         from triton_rvv.device_interface import extend_torch_cpu
         from triton_rvv.host_device import HostUtils
@@ -63,15 +60,18 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
         Raises:
             ValueError: where TRITON_RVV_TARGET is neither a target nor empty.
         """
+        from triton.runtime.driver import driver
+
         name = os.environ.get(TARGET_VARIABLE, "")
-        return (name != "" and _checked(name) == name) or cls.activated
+        # Programs count the drivers that are, so the one that a program has chosen is, too.
+        return (name != "" and _checked(name) == name) or isinstance(driver._active, cls)
 
     def map_python_to_cpp_type(self, ty: str) -> str:
         """The C type that holds a value of Triton's type `ty`."""
         return "void*" if ty.startswith("*") else {"fp32": "float", "fp64": "double"}.get(ty, ty)
 
     def get_current_target(self) -> GPUTarget:
-        """This machine's processor, or the emulated core.
+        """This machine's processor, or the emulated core, under the name that torch has for it.
 
         Programs look for `getattr(torch, target.backend)`, and derive numbers of warps from 32.
         """

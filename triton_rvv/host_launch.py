@@ -37,6 +37,8 @@ class HostLauncher:
 
     def __init__(self, source: Any, metadata: Any) -> None:
         self._signature: tuple[Any, ...] = tuple(source.signature.values())
+        # Programs that keep a compiled kernel and call it again may leave out the constants.
+        self._passed = tuple(type_ for type_ in self._signature if type_ != "constexpr")
         self._types: tuple[str, ...] = tuple(metadata.argument_types)
         layouts = (_LAYOUTS.get(type_, "Q") for type_ in self._types)
         self._slots = struct.Struct("<" + "".join(layouts))
@@ -64,7 +66,8 @@ class HostLauncher:
         """
         if num_x * num_y * num_z == 0:
             return
-        values = list(_flat(self._signature, arguments))
+        whole = len(arguments) == len(self._signature)
+        values = list(_flat(self._signature if whole else self._passed, arguments))
         slots = [_slot_value(*pair) for pair in zip(self._types, values, strict=True)]
         if self._overlaps is not None:
             kernel = self._overlaps.choose(kernel, values, slots)

@@ -61,17 +61,17 @@ class OverlapCheck:
             arguments: of the compiled function, tensors and numbers.
             slots: what it is handed for each of them; of a tensor, the address.
         """
-        extents: dict[int, tuple[int, float]] = {}
+        ends: dict[int, float] = {}
         for loaded, stored, may_be_equal in self._apart:
             if slots[loaded] == slots[stored]:
                 if may_be_equal:
                     continue
                 return self._for_overlaps()
-            for number in (loaded, stored):
-                if number not in extents:
-                    extents[number] = _extent(arguments[number])
-            (start, end), (other_start, other_end) = extents[loaded], extents[stored]
-            if start < other_end and other_start < end:
+            is_behind = slots[loaded] < slots[stored]
+            first, second = (loaded, stored) if is_behind else (stored, loaded)
+            if first not in ends:
+                ends[first] = _end(arguments[first])
+            if ends[first] > slots[second] or _may_reach_back(arguments[first], arguments[second]):
                 return self._for_overlaps()
         return kernel
 
@@ -97,16 +97,20 @@ class OverlapCheck:
         return compiled.object
 
 
-def _extent(tensor: Any) -> tuple[int, float]:
-    """The first address of the memory that a tensor is a part of, and the one after the last.
+def _end(tensor: Any) -> float:
+    """The address behind the memory that a tensor is a part of.
 
-    Kernels reach beyond a view of a tensor, as with strides below 0, but not beyond its storage. Of
-    what has no storage nothing is known.
+    Kernels reach beyond a view of a tensor, but not beyond its storage. Of what has no storage
+    nothing is known.
     """
-    base = tensor.base if isinstance(tensor, TensorWrapper) else tensor
     try:
-        storage = base.untyped_storage()
-        start = storage.data_ptr()
-        return start, start + storage.nbytes()
+        storage = tensor.untyped_storage()
+        end: float = storage.data_ptr() + storage.nbytes()
     except AttributeError:
-        return 0, math.inf
+        return _end(tensor.base) if isinstance(tensor, TensorWrapper) else math.inf
+    return end
+
+
+def _may_reach_back(first: Any, second: Any) -> bool:
+    """Whether what begins at the higher address may have memory below it without a storage."""
+    return type(first) is not type(second) and _end(second) == math.inf

@@ -68,19 +68,19 @@ def agree_with_gradients(
 
     Each gets copies of the inputs, since kernels may write into them.
     """
-    outcomes = []
+    outcomes: list[tuple[list[torch.Tensor], list[torch.Tensor]]] = []
     for one in (function, reference):
         leaves = [tensor.clone().requires_grad_() for tensor in inputs]
         given = [leaf * 1 for leaf in leaves]
-        outputs = one(*given)
-        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        returned = one(*given)
+        outputs: tuple[torch.Tensor, ...] = returned if isinstance(returned, tuple) else (returned,)
         kept = [output.detach().clone() for output in outputs]
         upstream = [randn(*output.shape, seed=90 + i) for i, output in enumerate(outputs)]
         upstream = [
             tensor.to(output.dtype) for tensor, output in zip(upstream, outputs, strict=True)
         ]
-        gradients = torch.autograd.grad(outputs, leaves, upstream, allow_unused=True)
-        outcomes.append((kept, [gradient for gradient in gradients if gradient is not None]))
+        slopes = torch.autograd.grad(outputs, leaves, upstream, allow_unused=True)
+        outcomes.append((kept, [slope for slope in slopes if slope is not None]))
     (results, gradients), (expected, expected_gradients) = outcomes
     agree(results, expected, tolerance)
     agree(gradients, expected_gradients, tolerance)

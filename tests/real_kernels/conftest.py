@@ -27,7 +27,7 @@ collect_ignore_glob = [] if FOLDER_VARIABLE in os.environ else ["test_*.py"]
 _RIGHT: set[tuple[str, ...]] = set()
 _WRONG: set[tuple[str, ...]] = set()
 
-_LAUNCHED = pytest.StashKey[set[tuple[str, str]]]()
+_LAUNCHED = pytest.StashKey[Any]()
 
 
 @pytest.fixture(scope="session")
@@ -92,8 +92,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.when == "call":
-        nothing: set[tuple[str, str]] = set()
-        report.user_properties.append(("kernels", sorted(item.stash.get(_LAUNCHED, nothing))))
+        report.user_properties.append(("kernels", sorted(item.stash.get(_LAUNCHED, ()))))
     return report
 
 

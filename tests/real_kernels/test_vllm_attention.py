@@ -11,7 +11,7 @@ OPS = "vllm.v1.attention.ops"
 HEAD = 64
 
 
-def attention(q, k, v, causal=True, window=0):
+def attention(q, k, v, *, causal=True, window=0):
     """Of one sequence: q has [tokens, heads, size], k and v have fewer heads and may be longer."""
     group = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
@@ -63,7 +63,7 @@ def test_prefill(load, causal):
     out, starts = torch.empty_like(q), torch.tensor([0, 35])
     ops.context_attention_fwd(q, k, v, out, starts, torch.tensor(lengths), 60, causal)
     parts = zip(*(tensor.split(lengths) for tensor in (q, k, v)), strict=True)
-    agree(out, torch.cat([attention(*part, causal) for part in parts]))
+    agree(out, torch.cat([attention(*part, causal=causal) for part in parts]))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -78,8 +78,8 @@ def test_unified(load, window, dtype):
         q, cache.k, cache.v, out, starts, 33, cache.lengths, 70, HEAD**-0.5, True,
         (window - 1 if window else -1, -1), cache.table, 0, None, None, None,
     )  # fmt: skip
-    parts = [attention(part, *cache.of(i), window=window) for i, part in enumerate(q.split(new))]
-    agree(out, torch.cat(parts))
+    sequences = [(part, *cache.of(i)) for i, part in enumerate(q.split(new))]
+    agree(out, torch.cat([attention(*each, window=window) for each in sequences]))
 
 
 def test_unified_split_over_keys(load):

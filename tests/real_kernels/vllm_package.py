@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 import torch
 from partial_packages import Absent, PartialPackage
@@ -11,7 +12,10 @@ __all__ = ["VLLM"]
 
 
 class _Platform(Absent):
-    """False to every question for a kind of device."""
+    """False to every question for a kind of device or an ability."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: False
 
     @staticmethod
     def fp8_dtype() -> torch.dtype:
@@ -56,9 +60,11 @@ VLLM = PartialPackage(
     ],
     values={
         "vllm.platforms:current_platform": _Platform(),
+        "vllm.envs:VLLM_TUNED_CONFIG_FOLDER": None,
+        "vllm.utils.platform_utils:num_compute_units": lambda *_: 2,
         "vllm.v1.attention.backends.utils:NULL_BLOCK_ID": 0,
         "vllm.v1.attention.backends.utils:PAD_SLOT_ID": -1,
         "vllm.v1.kv_cache_interface:KVQuantMode": _KVQuantMode,
     },
-    third_party=["regex"],
+    third_party=["einops", "regex"],
 )

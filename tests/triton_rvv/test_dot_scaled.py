@@ -110,8 +110,9 @@ def test_formats(run, case):
 @pytest.mark.parametrize("vlen_bits", [128, 512])
 @pytest.mark.parametrize("shape", [(4, 2, 32), (32, 64, 128)], ids=str)
 def test_shapes_and_vector_lengths(run, shape, vlen_bits):
-    run(scaled_kernel, **arguments(*shape, CASES[0]), vlen_bits=vlen_bits)
-    run(scaled_kernel, **arguments(*shape, CASES[1]), vlen_bits=vlen_bits)
+    m, n, k = shape
+    for case in CASES[:2]:
+        run(scaled_kernel, **arguments(m, n, k, case), vlen_bits=vlen_bits)
 
 
 def test_every_scale(run):

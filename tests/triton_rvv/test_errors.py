@@ -9,6 +9,7 @@ import triton
 import triton.language as tl
 
 from triton_rvv import CompileError, RVVTarget, compile_kernel
+from triton_rvv.compiler import RVVOptions
 
 
 def compile_error(kernel, signature, constants=None, target=None):
@@ -113,3 +114,9 @@ def test_known_cores(cpu):
 def test_unknown_vector_length():
     with pytest.raises(ValueError, match="choose one of 128, 256, 512, 1024"):
         RVVTarget(vlen_bits=192)
+
+
+@pytest.mark.parametrize("number", [0, 3])
+def test_a_number_of_warps_that_no_target_takes(number):
+    with pytest.raises(AssertionError, match=f"must be a power of 2, and is {number}"):
+        RVVOptions(num_warps=number)

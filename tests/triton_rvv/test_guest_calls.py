@@ -102,6 +102,22 @@ def test_addresses_in_tensors_lead_to_their_tensors():
 
 
 @triton.jit
+def least_kernel(x_ptr, out_ptr, SIZE: tl.constexpr):
+    at = tl.arange(0, SIZE)
+    x = tl.load(x_ptr + at[:, None] * 51 + at[None, :] * 3)
+    tl.store(out_ptr + at, tl.min(x, 1))
+
+
+def test_a_vector_that_lies_in_two_parts_of_memory():
+    triton_rvv.activate("rvv256")
+    x, out = torch.ones(1 << 18, dtype=torch.int32), torch.zeros(16, dtype=torch.int32)
+    boundary = (-x.data_ptr() // 4) % (1 << 16)  # parts of memory begin at multiples of 256 KiB
+    for before in (1, 5, 17, 50):
+        least_kernel[(1,)](x[boundary - before :], out, SIZE=16)
+        assert out.tolist() == [1] * 16
+
+
+@triton.jit
 def tuple_kernel(pair, descriptor, BLOCK: tl.constexpr):
     block = descriptor.load([BLOCK, 0])
     at = tl.arange(0, BLOCK)

@@ -159,6 +159,27 @@ def test_elements_of_two_sizes_in_place(run, size):
 
 
 @triton.jit
+def _sum_and_difference(a, b):
+    return a + b, a - b
+
+
+@triton.jit
+def map_in_place_kernel(x_ptr, y_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x, y = tl.load(x_ptr + at), tl.load(y_ptr + at)
+    total, difference = tl.map_elementwise(_sum_and_difference, x, y)
+    tl.store(x_ptr + at, total)
+    tl.store(y_ptr + at, difference)
+
+
+@pytest.mark.parametrize("size", [16, 1024])
+def test_two_results_of_a_function_in_place(run, size):
+    x, y = numbers(size, seed=1), numbers(size, seed=2)
+    after = {"x_ptr": Expected(x + y, start=x), "y_ptr": Expected(x - y, start=y)}
+    run(map_in_place_kernel, **after, N=size)
+
+
+@triton.jit
 def two_sinks_kernel(x_ptr, out_ptr, sum_ptr, N: tl.constexpr):
     offsets = tl.arange(0, N)
     x = tl.load(x_ptr + offsets)

@@ -1,4 +1,4 @@
-"""Runs Triton's own tests of the language on this machine's processor: `make test-upstream`.
+"""Runs Triton's own tests of the language on the host or in QEMU: `make test-upstream`.
 
 Nothing is fetched: TRITON_TESTS names the folder python/test/unit of a checkout of Triton, or the
 checkout. Nothing is written there. `exclusions.toml` lists what does not apply to a CPU. Those
@@ -19,6 +19,8 @@ from pathlib import Path
 from exclusions import read_exclusions
 from figures import Outcome, print_figures, sum_up
 
+from triton_rvv.target_names import RUNNABLE_TARGETS
+
 VARIABLE = "TRITON_TESTS"
 FILES = (
     *("language/test_core.py", "language/test_standard.py", "language/test_random.py"),
@@ -29,7 +31,7 @@ FILES = (
 # What has to pass of the tests that apply.
 SHARE = 0.99
 # Of one test; its worker is ended then, since code that loops does not return to Python.
-LIMIT_S = 180
+LIMIT_S = 600
 
 _HERE = Path(__file__).resolve().parent
 _PROJECT = _HERE.parents[1]
@@ -53,8 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         log = Path(folder) / "log.txt"
         with log.open("w") as output:
             subprocess.run(
-                command, cwd=folder, env=_environment(folder), stdout=output, stderr=output,
-                check=False,
+                command, cwd=folder, env=_environment(folder, arguments.target),
+                stdout=output, stderr=output, check=False,
             )  # fmt: skip
         outcomes = _read(outcomes_file)
         if not outcomes:
@@ -74,6 +76,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "--files", nargs="+", choices=FILES, default=FILES, metavar="FILE",
         help="run only these: " + ", ".join(FILES),
     )  # fmt: skip
+    parser.add_argument(
+        "--target", default="host", choices=RUNNABLE_TARGETS, help="where kernels run (host)"
+    )
     parser.add_argument("--sample", type=int, default=1, metavar="N", help="run one test in N")
     parser.add_argument("--jobs", default="auto", help="tests at the same time (one per core)")
     parser.add_argument("--verbose", action="store_true", help="print every test that failed")
@@ -113,14 +118,14 @@ def _pytest(unit: Path, jobs: str) -> list[str]:
     ]
 
 
-def _environment(folder: str) -> dict[str, str]:
+def _environment(folder: str, target: str) -> dict[str, str]:
     path = os.pathsep.join([str(_HERE), str(_PROJECT), os.environ.get("PYTHONPATH", "")])
     return {
         "TRITON_CACHE_DIR": f"{folder}/cache",
         **os.environ,
         "PYTHONPATH": path,
         "PYTHONDONTWRITEBYTECODE": "1",
-        "TRITON_RVV_TARGET": "host",
+        "TRITON_RVV_TARGET": target,
     }
 
 

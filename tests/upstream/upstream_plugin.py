@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Take every n-th test: those whose name has such a checksum, the same ones in every run."""
     sample = config.getoption(_SAMPLE)
     items[:] = [item for item in items if zlib.crc32(item.nodeid.encode()) % sample == 0]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Iterator[None]:
+    """Leave no test another one's TRITON_DEBUG, for which Triton's own have a process each."""
+    try:
+        return (yield)
+    finally:
+        from triton import knobs
+
+        knobs.refresh_knobs()
 
 
 class OutcomeWriter:

@@ -47,6 +47,7 @@ class Builder:
         self.block = "entry"
         self._names = 0
         self._fixes_loads = False
+        self._multiples: dict[str, int] = {}
 
     # -- instructions --------------------------------------------------------------------------
 
@@ -64,7 +65,22 @@ class Builder:
         """`left name right` on two values of one type; integer constants are folded."""
         if (known := folded(name, left, right)) is not None:
             return known
-        return self.emit(left.type, f"{name} {flags}{left.type} {left.ref}, {right.ref}")
+        result = self.emit(left.type, f"{name} {flags}{left.type} {left.ref}, {right.ref}")
+        if name == "mul":
+            self._note_multiple(result, self.multiple(left) * self.multiple(right))
+        elif name in ("add", "sub"):
+            self._note_multiple(result, min(self.multiple(left), self.multiple(right)))
+        return result
+
+    def multiple(self, value: Val) -> int:
+        """A power of two that divides an integer, as far as is known; a sum that wraps keeps it."""
+        if (number := value.constant) is not None:
+            return number & -number or 1 << 63
+        return self._multiples.get(value.ref, 1)
+
+    def _note_multiple(self, value: Val, factor: int) -> None:
+        if factor > 1:
+            self._multiples[value.ref] = factor
 
     def add(self, left: Val, right: Val) -> Val:
         """Integer sum."""
@@ -110,7 +126,10 @@ class Builder:
         type_ = vector_type(element, value.width)
         if name in ("sext", "zext", "trunc") and (number := value.constant) is not None:
             return integer(resized(name, number, value.element, element), type_)
-        return self.emit(type_, f"{name} {value} to {type_}")
+        result = self.emit(type_, f"{name} {value} to {type_}")
+        if name in ("sext", "zext", "trunc"):
+            self._note_multiple(result, self.multiple(value))
+        return result
 
     def resize(self, value: Val, element: str, signed: bool = True) -> Val:
         """An integer with the width of `element`."""
@@ -254,17 +273,20 @@ class Builder:
         """Go to a block; back to the head of a loop with its mark, where it has one."""
         self.do(f"br label %{target}{loop_mark}")
 
-    def branch_if(self, condition: Val, then: str, otherwise: str) -> None:
-        """Go to one of two blocks."""
-        self.do(f"br {condition}, label %{then}, label %{otherwise}")
+    def branch_if(self, condition: Val, then: str, otherwise: str, likely: bool = False) -> None:
+        """Go to one of two blocks; where the first is likely, the other is put out of the way."""
+        weights = ', !prof !{!"branch_weights", i32 2000, i32 1}' if likely else ""
+        self.do(f"br {condition}, label %{then}, label %{otherwise}{weights}")
 
     def fresh_label(self, hint: str) -> str:
         """A block name that is not taken."""
         return f"{hint}{self._fresh()}"
 
     @contextmanager
-    def loop(self, start: Val, end: Val, step: Val, loop_mark: str = "") -> Iterator[Val]:
-        """for (i = start; i < end; i += step), signed; the body runs inside the `with`.
+    def loop(
+        self, start: Val, end: Val, step: Val, loop_mark: str = "", signed: bool = True
+    ) -> Iterator[Val]:
+        """for (i = start; i < end; i += step); the body runs inside the `with`.
 
         ```
         before -> head: i = phi [start, before], [next, latch] -> body ... latch -> head
@@ -276,12 +298,14 @@ class Builder:
         self.branch(head)
         self.label(head)
         index = Val(start.type, f"%i{self._fresh()}")
+        self._note_multiple(index, min(self.multiple(start), self.multiple(step)))
         phi_line = len(self.lines)
         self.lines.append("")
-        self.branch_if(self.compare("slt", index, end), body, done)
+        self.branch_if(self.compare("slt" if signed else "ult", index, end), body, done)
         self.label(body)
         yield index
-        following = self.emit(index.type, f"add nsw {index}, {step.ref}")
+        flags = "nsw " if signed else ""
+        following = self.emit(index.type, f"add {flags}{index}, {step.ref}")
         self.lines[phi_line] = (
             f"  {index.ref} = phi {index.type} [ {start.ref}, %{before} ], "
             f"[ {following.ref}, %{self.block} ]"
@@ -290,7 +314,11 @@ class Builder:
         self.label(done)
 
     def branches(
-        self, condition: Val, then: Callable[[], None], otherwise: Callable[[], None] | None = None
+        self,
+        condition: Val,
+        then: Callable[[], None],
+        otherwise: Callable[[], None] | None = None,
+        likely: bool = False,
     ) -> None:
         """if (condition) then() else otherwise(); one side only where the condition is known."""
         if condition.ref in ("true", "false"):
@@ -299,7 +327,7 @@ class Builder:
                 side()
             return
         labels = [self.fresh_label(hint) for hint in ("then", "else", "join")]
-        self.branch_if(condition, labels[0], labels[1])
+        self.branch_if(condition, labels[0], labels[1], likely)
         for label, side in zip(labels, (then, otherwise), strict=False):
             self.label(label)
             if side is not None:

@@ -59,6 +59,8 @@ class Context:
         self._region = 0
         self._regions = 0
         self._kept: list[Tensor] = []
+        self._known: dict[tuple[Tensor, int], Val] = {}
+        self._around = [0]
 
     def lower_block(self, block: Block) -> list[Value]:
         """Lower every operation of a block.
@@ -117,9 +119,11 @@ class Context:
         outer_region, outer_kept = self._region, self._kept
         self._regions += 1
         self._region, self._kept = self._regions, []
+        self._around.append(self._region)
         try:
             yield
         finally:
+            self._around.pop()
             for tensor in self._kept:
                 if not self.is_local(tensor):
                     tensor.unsettle()
@@ -177,6 +181,14 @@ class Context:
     def is_local(self, tensor: Tensor) -> bool:
         """Whether the tensor was made in the loop or branch that is being lowered."""
         return tensor.region == self._region
+
+    def once(self, tensor: Tensor, make: Callable[[], Val]) -> Val:
+        """What `make` computes of a block, written once and known in all that is inside."""
+        for region in self._around:
+            if (tensor, region) in self._known:
+                return self._known[tensor, region]
+        self._known[tensor, self._region] = value = make()
+        return value
 
     # -- arrays on the stack -------------------------------------------------------------------
 

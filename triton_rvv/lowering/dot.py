@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from triton_rvv.errors import CompileError
-from triton_rvv.lowering import sinks
+from triton_rvv.lowering import paths, sinks
 from triton_rvv.lowering.builder import Variable
 from triton_rvv.lowering.casts import conversion
 from triton_rvv.lowering.context import Context
@@ -89,7 +89,7 @@ def multiply(
         _tiles(context, product, functools.partial(_rows_in_place, context, left))
 
     if isinstance(left, Load) and in_place and b.shape[-1] <= PANELS_IN_PLACE * b.panel:
-        plain = sinks.all_of(context, left.guards_in_place(context.builder))
+        plain = paths.all_of(context, left.guards_in_place(context.builder))
         context.builder.branches(plain, where_it_lies, packed)
     else:
         packed()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 
-from triton_rvv.lowering import sinks
+from triton_rvv.lowering import paths, sinks
 from triton_rvv.lowering.affine import Affine, as_addresses
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
@@ -70,7 +71,8 @@ class Load(Tensor):
         contiguous = self.pointers.last_stride(builder, linear=True)
         if contiguous is None or contiguous.constant != 1 or not self._is_plain_when_guarded:
             return [Val("i1", "false")]
-        return [self._spreads(builder), *self.linear_guards(), *self.mask_guards(builder)]
+        lies_right = [*self.fit_guards(), *self.linear_guards(), *self.mask_guards(builder)]
+        return [self._spreads(builder), *lies_right]
 
     def _spreads(self, builder: Builder) -> Val:
         """Whether neighbouring rows do not all lie in the same few sets of a cache."""
@@ -90,10 +92,11 @@ class Load(Tensor):
 
         Only where the guards in place hold.
         """
-        path = Path(linear=True, unmasked=True)
+        path = Path(linear=True, unmasked=True, fits=True)
         places = [builder.add(first, integer(row)) for row in range(count)]
         points = [Point((place,), integer(0), 1, path) for place in places]
-        starts = [self.pointers.row_base(builder, point) for point in points]
+        pointers = self.pointers.on(path)
+        starts = [pointers.row_base(builder, point) for point in points]
         stride = self.pointers.components[-2].linear_stride(builder, self.pointers.index_type)
         return starts, stride
 
@@ -101,19 +104,20 @@ class Load(Tensor):
         stored = vector_type(memory_type(self.element), point.width)
         condition = _condition(builder, self.mask, point)
         size_bytes = self.element.size_bytes
-        stride = self.pointers.last_stride(builder, point.path.linear)
+        pointers = self.pointers.on(point.path)
+        stride = pointers.last_stride(builder, point.path.linear)
         if point.width == 1:
             address = self.pointers.at(builder, point)
             value = self._scalar(builder, address, condition, point)
         elif stride is not None and stride.constant == 1:
-            row = _run_address(builder, self.pointers, point)
+            row = _run_address(builder, pointers, point)
             if condition.ref == "true":
                 value = builder.load(stored, row, size_bytes)
-                _prefetch_ahead(builder, self.pointers, point, row, READ)
+                _prefetch_ahead(builder, pointers, point, row, READ)
             else:
                 value = self._call(builder, "llvm.masked.load", row, condition, point)
         elif stride is not None and stride.constant == 0 and condition.width == 1:
-            address = self.pointers.row_base(builder, point)
+            address = pointers.row_base(builder, point)
             value = builder.splat(self._scalar(builder, address, condition, point), point.width)
         else:
             addresses = self.pointers.at(builder, point)
@@ -268,22 +272,39 @@ def _store(context: Context, operation: Operation) -> None:
     endangered = _prepare_store(context, operation.operands[0], addresses, sources)
     builder = context.builder
 
+    def evaluate(point: Point) -> tuple[Val, Val | None]:
+        # Where addresses may meet, nothing is left to load when the first run is stored.
+        early = None if point.path.fits else _condition(builder, where, point)
+        return value.at(builder, point), early
+
+    def commit(point: Point, outcome: tuple[Val, Val | None]) -> None:
+        elements, early = outcome
+        condition = _condition(builder, where, point) if early is None else early
+        _store_run(builder, addresses, elements, condition, point)
+
     def write() -> None:
-        sinks.for_each_run(
-            context,
-            sources,
-            lambda point: value.at(builder, point),
-            lambda point, elements: _store_run(builder, addresses, elements, where, point),
-        )
+        wrapped = functools.partial(_store_wrapped, context, addresses, value, where)
+        sinks.for_each_run(context, sources, evaluate, commit, wrapped)
 
     def copy_and_write() -> None:
-        for load in endangered:
-            sinks.materialise(context, load)
-        write()
+        with context.region():
+            for load in endangered:
+                sinks.materialise(context, load)
+            write()
 
     guards = [load.survives_store(builder, addresses) for load in endangered]
-    safe = UNKNOWN if UNKNOWN in guards else sinks.all_of(context, guards)
+    safe = UNKNOWN if UNKNOWN in guards else paths.all_of(context, guards)
     builder.branches(safe, write, copy_and_write)
+
+
+def _store_wrapped(context: Context, addresses: Affine, value: Tensor, where: Mask | None) -> None:
+    """Store one element after another, once all of them have been computed."""
+    builder = context.builder
+    elements = sinks.copied_exactly(context, value)
+    wanted = None if where is None else sinks.copied_exactly(context, where)
+    for point in sinks.each_element(context, value.shape):
+        condition = Val("i1", "true") if wanted is None else wanted.at(builder, point)
+        _store_run(builder, addresses, elements.at(builder, point), condition, point)
 
 
 def _prepare_store(
@@ -321,12 +342,12 @@ def _store_scalar(
 
 
 def _store_run(
-    builder: Builder, pointers: Affine, value: Val, mask: Mask | None, point: Point
+    builder: Builder, pointers: Affine, value: Val, condition: Val, point: Point
 ) -> None:
-    condition = _condition(builder, mask, point)
     if value.element == "i1":
         value = builder.cast("zext", value, "i8")
     size_bytes = pointers.pointee.size_bytes
+    pointers = pointers.on(point.path)
     stride = pointers.last_stride(builder, point.path.linear)
     contiguous = point.width == 1 or (stride is not None and stride.constant == 1)
     if contiguous and condition.width == 1:
