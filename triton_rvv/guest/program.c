@@ -21,6 +21,10 @@ void triton_rvv_kernel(const uint64_t *args, uint32_t pid_x, uint32_t pid_y, uin
 void triton_rvv_assertion_failed(const char *text, uint32_t pid_x, uint32_t pid_y, uint32_t pid_z);
 void *triton_rvv_scratch(uint64_t size_bytes);
 
+/* Kernels print to standard output, as those that run in the caller's own process do. */
+extern int triton_rvv_print_descriptor;
+int triton_rvv_print_descriptor = STDOUT_FILENO;
+
 /* What a message to the caller begins with; process.py has the same numbers. */
 enum message_kind { READY = 0, FAULT = 1, ASSERTION = 2, OCCUPIED = 3 };
 
