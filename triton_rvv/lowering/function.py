@@ -30,6 +30,7 @@ from triton_rvv.lowering import (
     stores,
 )
 from triton_rvv.lowering.aliasing import Aliases, Apart
+from triton_rvv.lowering.bounds import Access, accesses, with_bounds_checked
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.scratch import entry_lines
@@ -92,10 +93,12 @@ class LoweredKernel:
             also `triton_rvv_run_programs` (see `triton_rvv.grid_loop`).
         apart: the pairs of arguments of which the code is wrong where they lead to the same memory;
             none where arguments may overlap.
+        accesses: the accesses to memory, where the code checks them.
     """
 
     llir: str
     apart: tuple[Apart, ...]
+    accesses: tuple[Access, ...] = ()
 
 
 def lower_module(
@@ -104,6 +107,7 @@ def lower_module(
     slots: Sequence[int] | None = None,
     source_lines: SourceLines | None = None,
     disjoint_arguments: bool = False,
+    checks_bounds: bool = False,
 ) -> LoweredKernel:
     """Write a kernel as LLVM IR.
 
@@ -114,6 +118,7 @@ def lower_module(
             the arguments' own order where it is not given.
         source_lines: where given, marks instructions with the kernel's lines.
         disjoint_arguments: whether different pointer arguments lead to different memory.
+        checks_bounds: whether each access to memory is checked (see `lowering.bounds`).
 
     Raises:
         CompileError: where the kernel uses what is not supported.
@@ -122,13 +127,15 @@ def lower_module(
     grid = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
     handlers = {**REFUSALS, **HANDLERS}
     aliases, functions = Aliases(function, disjoint_arguments), _functions(module)
+    arguments = function.regions[0].blocks[0].arguments
+    if checks_bounds:
+        handlers = with_bounds_checked(handlers, module, len(arguments))
     context = Context(target, handlers, grid[:3], grid[3:], aliases, functions, source_lines)
-    blocks = function.regions[0].blocks
-    arguments = blocks[0].arguments
     _load_arguments(context, arguments, slots or range(len(arguments)))
-    calls.lower_body(context, blocks)
+    calls.lower_body(context, function.regions[0].blocks)
     llir = _module_text(kernel_name(module), context, target, source_lines)
-    return LoweredKernel(llir, aliases.apart)
+    checked = accesses(module, aliases) if checks_bounds else ()
+    return LoweredKernel(llir, aliases.apart, tuple(checked))
 
 
 def _load_arguments(context: Context, arguments: Sequence[Value], slots: Sequence[int]) -> None:
