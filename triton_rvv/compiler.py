@@ -118,13 +118,19 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         }
 
     def get_module_map(self) -> dict[str, ModuleType]:
-        """Modules of the language that each target has its own of: libdevice.
+        """Modules of the language that each target has its own of: libdevice, and GPUs' own names.
 
         Imported here, since it needs the language: Triton imports this module before that is there.
         """
-        from triton_rvv import libdevice
+        from triton_rvv import cuda_language, libdevice
 
-        return {"triton.language.extra.libdevice": libdevice}
+        extra = "triton.language.extra"
+        modules = ("libdevice", "cuda.libdevice", "hip.libdevice")
+        parts = ("cuda", "cuda.utils", "cuda.gdc")
+        return {
+            **{f"{extra}.{name}": libdevice for name in modules},
+            **{f"{extra}.{name}": cuda_language for name in parts},
+        }
 
     def load_dialects(self, context: Any) -> None:
         """TTIR needs no dialect beyond Triton's own."""

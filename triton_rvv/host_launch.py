@@ -13,6 +13,7 @@ from triton_rvv.host_assertions import raise_failed_assertion
 from triton_rvv.host_bounds import BoundsTable
 from triton_rvv.host_loader import load_object
 from triton_rvv.host_overlaps import OverlapCheck
+from triton_rvv.host_scratch import raise_out_of_memory
 from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.workers import num_threads, run_on_workers
 
@@ -85,6 +86,7 @@ class HostLauncher:
             slots.append(bounds.address)
         self._run(kernel, self._slots.pack(*slots), (num_x, num_y, num_z))
         raise_failed_assertion()
+        raise_out_of_memory()
         if bounds is not None:
             bounds.raise_astray(self._accesses, self._value_names(arguments))
         if exit_hook is not None:

@@ -20,18 +20,20 @@ from triton_rvv.lowering import (
     histogram,
     index,
     join,
+    machine,
     maps,
     memory,
     permute,
     reduce,
     scan,
     shapes,
+    stores,
 )
 from triton_rvv.lowering.aliasing import Aliases, Apart
 from triton_rvv.lowering.bounds import Access, accesses, with_bounds_checked
-from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
+from triton_rvv.lowering.scratch import entry_lines
 from triton_rvv.lowering.unsupported import REFUSALS
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.source_lines import SourceLines
@@ -61,6 +63,7 @@ HANDLERS: Mapping[str, Handler] = {
     **shapes.HANDLERS,
     **index.HANDLERS,
     **memory.HANDLERS,
+    **stores.HANDLERS,
     **reduce.HANDLERS,
     **scan.HANDLERS,
     **maps.HANDLERS,
@@ -71,6 +74,7 @@ HANDLERS: Mapping[str, Handler] = {
     **atomics.HANDLERS,
     **debug.HANDLERS,
     **hints.HANDLERS,
+    **machine.HANDLERS,
     **dot.HANDLERS,
     **dot_scaled.HANDLERS,
     **control.HANDLERS,
@@ -129,7 +133,7 @@ def lower_module(
     context = Context(target, handlers, grid[:3], grid[3:], aliases, functions, source_lines)
     _load_arguments(context, arguments, slots or range(len(arguments)))
     calls.lower_body(context, function.regions[0].blocks)
-    llir = _module_text(kernel_name(module), context.builder, target, source_lines)
+    llir = _module_text(kernel_name(module), context, target, source_lines)
     checked = accesses(module, aliases) if checks_bounds else ()
     return LoweredKernel(llir, aliases.apart, tuple(checked))
 
@@ -168,8 +172,9 @@ def _kernel(module: Operation) -> Operation:
 
 
 def _module_text(
-    name: str, builder: Builder, target: Target, source_lines: SourceLines | None
+    name: str, context: Context, target: Target, source_lines: SourceLines | None
 ) -> str:
+    builder = context.builder
     arguments = "ptr noalias readonly %args, i32 %px, i32 %py, i32 %pz, i32 %nx, i32 %ny, i32 %nz"
     attributes = f'nounwind "target-cpu"="{target.cpu}" "target-features"="{target.features}"'
     if isinstance(target, RVVTarget):
@@ -184,8 +189,7 @@ def _module_text(
         *builder.constants,
         "",
         f"define void @{ENTRY}({arguments}) #0{mark} {{",
-        "entry:",
-        *builder.allocas,
+        *entry_lines(builder, context.scratch_bytes),
         *builder.lines,
         "}",
         "",
