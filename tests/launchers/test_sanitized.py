@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import KERNEL_TEMPLATE
 
 import launchers
 from launchers import STORAGE_TYPES, Argument
@@ -18,6 +17,18 @@ FOLDER = Path(launchers.__file__).parent
 SOURCES = [str(FOLDER / name) for name in ("launcher.c", "check.c", "data_file.c", "vector_unit.c")]
 FLAGS = ["-std=gnu11", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
+KERNEL = """
+#include <string.h>
+#include "kernel_abi.h"
+const char triton_rvv_kernel_name[] = "kernel";
+const uint32_t triton_rvv_vlen_bits = 256;
+void triton_rvv_kernel(const uint64_t *args, uint32_t x, uint32_t y, uint32_t z,
+                       uint32_t num_x, uint32_t num_y, uint32_t num_z) {
+    (void)args, (void)x, (void)y, (void)z, (void)num_x, (void)num_y, (void)num_z;
+    %s
+}
+"""
+
 # Copies every odd argument from the one before it; the sizes in bytes are the last arguments.
 COPY = """for (int i = 0; i < %d; i++)
         memcpy((void *)args[2 * i + 1], (void *)args[2 * i], args[%d + i]);"""
@@ -25,7 +36,7 @@ COPY = """for (int i = 0; i < %d; i++)
 
 def build(folder: Path, body: str) -> Path:
     source, program = folder / "kernel.c", folder / "program"
-    source.write_text(KERNEL_TEMPLATE.replace("%s", body))
+    source.write_text(KERNEL.replace("%s", body))
     command = ["gcc", *FLAGS, f"-I{FOLDER}", str(source), *SOURCES, "-lm", "-o", str(program)]
     subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
     return program
