@@ -225,6 +225,49 @@ def loop(w: Writer) -> None:
     w.blocks[-1].append(Loop(head, counter, values, body))
 
 
+def walk(w: Writer) -> None:
+    """A loop that moves a block of pointers, and adds up what it finds or replaces it."""
+    kind, shape = w.kind(), w.shape()
+    count, step = w.draw(st.integers(0, 5)), w.choose([1, 1, 16, 40])
+    array = w.array(kind, writable=True)
+    address = w.address(array, shape, apart=True)
+    reached = w.extents[array.buffer] - array.start
+    w.reach(array, reached + count * step)
+    pointers, counter = w.fresh("q"), Var(w.fresh("i"), "int32", ())
+    total, found, added = (Var(w.fresh(letter), kind, shape) for letter in "cvv")
+    start = w.block(kind, shape)
+    w.used.add(start.name)
+
+    def moved(machine: Machine) -> np.ndarray:
+        return address.places(machine) + machine.known(counter) * step
+
+    def load(machine: Machine) -> Block:
+        memory, places = machine.memory[array.buffer], moved(machine)
+        return Block(memory.kind, memory.data[places], memory.slack[places])
+
+    body: list[Statement] = [
+        Let(found, f"tl.load({pointers})", load),
+        Let(
+            added,
+            f"{total.name} + {found.name}",
+            lambda machine: reference.add(machine[total], machine[found]),
+        ),
+    ]
+    if w.chance(40):
+
+        def replace(machine: Machine) -> None:
+            _write(machine, array.buffer, moved(machine), machine[total], None)
+
+        body.append(Store(f"tl.store({pointers}, {total.name})", replace))
+    body.append(Assign(total.name, added))
+    body.append(Store(f"{pointers} += {w.scalar(step)}", lambda machine: None))
+    head = f"for {counter.name} in range({w.scalar(count)}):"
+    w.blocks[-1].append(Assign(total.name, start))
+    w.blocks[-1].append(Store(f"{pointers} = {address.text()}", lambda machine: None))
+    w.blocks[-1].append(Loop(head, counter, tuple(range(count)), body))
+    w.scopes[-1].append(total)
+
+
 def branch(w: Writer) -> None:
     """Both sides give new values to some variables."""
     if len(w.blocks) > _DEEPEST:
@@ -274,7 +317,10 @@ def _side(w: Writer, carried: list[Var], visible: list[Var]) -> list[Statement]:
     return w.blocks.pop() or [Store("pass", lambda machine: None)]
 
 
-EFFECTS = {some_store: 3, atomic: 1, shared_counters: 1, window: 2, loop: 3, branch: 2}
+EFFECTS = {
+    **{some_store: 3, atomic: 2, shared_counters: 1, window: 2},
+    **{loop: 5, walk: 3, branch: 3},
+}
 
 
 def draw_statement(w: Writer) -> None:
