@@ -33,7 +33,9 @@ class HostLauncher:
     def __init__(self, source: Any, metadata: Any) -> None:
         self._signature: tuple[Any, ...] = tuple(source.signature.values())
         # Programs that keep a compiled kernel and call it again may leave out the constants.
-        self._passed = tuple(type_ for type_ in self._signature if type_ != "constexpr")
+        parameters = getattr(getattr(source, "fn", None), "params", ())
+        constant = {parameter.num for parameter in parameters if parameter.is_constexpr}
+        self._variables = tuple(t for i, t in enumerate(self._signature) if i not in constant)
         self._types: tuple[str, ...] = tuple(metadata.argument_types)
         layouts = (_LAYOUTS.get(type_, "Q") for type_ in self._types)
         self._slots = struct.Struct("<" + "".join(layouts))
@@ -81,7 +83,7 @@ class HostLauncher:
     def _pack(self, arguments: Sequence[Any]) -> bytes:
         """The argument array: a slot of eight bytes for each argument of the compiled function."""
         whole = len(arguments) == len(self._signature)
-        values = _flat(self._signature if whole else self._passed, arguments)
+        values = _flat(self._signature if whole else self._variables, arguments)
         return self._slots.pack(
             *(_slot_value(type_, value) for type_, value in zip(self._types, values, strict=True))
         )
