@@ -184,6 +184,8 @@ def _argument(name: str, value: Any) -> Argument:
         return Argument(name, kind, start, expected, value.atol, value.rtol)
     if isinstance(value, np.ndarray | torch.Tensor):
         return Argument(name, *_pointer(value))
+    if isinstance(value, bool | np.bool_):
+        return Argument(name, "u1", bool(value))
     if isinstance(value, np.generic):
         return Argument(name, _TRITON_NAMES[value.dtype], value.item())
     return Argument(name, "fp32" if isinstance(value, float) else "i32", value)

@@ -24,7 +24,8 @@ class Exclusion:
 
     def matches(self, test: str) -> bool:
         """Whether the test is one of these; its name may start with folders."""
-        return re.fullmatch(self.tests, test.rsplit("/", 1)[-1], re.DOTALL) is not None
+        path, name = test.split("::", 1)
+        return re.fullmatch(self.tests, f"{Path(path).name}::{name}", re.DOTALL) is not None
 
 
 def read_exclusions(file: Path) -> tuple[Exclusion, ...]:

@@ -42,8 +42,8 @@ def test_crashes():
 def test_skips():
     pytest.skip("needs another device")
 
-def test_inline_asm():
-    raise ValueError("PTX")
+def test_zero_strided_tensors():
+    raise ValueError("torch has no CUDA")
 """
 
 
@@ -155,5 +155,5 @@ def test_every_exclusion_of_the_list_says_why_and_holds_of_a_file_that_is_run():
 
 def test_parameters_are_a_part_of_what_an_exclusion_matches():
     exclusions = (Exclusion(r"test_core\.py::test_a\[.*-4\]", "four"),)
-    assert excluding("unit/language/test_core.py::test_a[x/y-4]", exclusions) is None
-    assert excluding("unit/language/test_core.py::test_a[x-4]", exclusions) is exclusions[0]
+    assert excluding("unit/language/test_core.py::test_a[x-5]", exclusions) is None
+    assert excluding("unit/language/test_core.py::test_a[x/y-4]", exclusions) is exclusions[0]
