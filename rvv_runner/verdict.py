@@ -122,7 +122,7 @@ def _ended(run: Ending, launcher: LauncherReport, repeats: int, runner: str) -> 
         return "board", _last_line(run, runner)
     if run.returncode == ExitStatus.WRONG_OUTPUT and launcher.output_ok is False:
         return "wrong", launcher.mismatch
-    if run.returncode == ExitStatus.ASSERTION:
+    if run.returncode in (ExitStatus.ASSERTION, ExitStatus.MEMORY):
         return "runtime", _last_line(run, runner)
     if run.returncode != ExitStatus.OK or not launcher.output_ok:
         return _crashed(run.returncode, runner)

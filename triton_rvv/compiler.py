@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
@@ -23,6 +24,8 @@ class RVVOptions:
     A dot product of float32 is done in float32 ("ieee"). Integers wrap; with `debug` their sums,
     differences and products are checked, as `tl.device_assert` is, unless `sanitize_overflow` is
     false. `disjoint_arguments` says that different pointer arguments never lead to the same memory.
+    `checks_bounds`, or TRITON_RVV_SANITIZE=1 in the environment, makes code that checks each access
+    to memory against where the arguments lie.
     """
 
     arch: str = "generic-rv64"
@@ -49,6 +52,7 @@ class RVVOptions:
     instrumentation_mode: str = ""
     fpsan_homomorphic_casts: bool = False  # Triton 3.9 passes it with every call
     disjoint_arguments: bool = False
+    checks_bounds: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what Triton's other targets refuse.
@@ -90,6 +94,7 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         chosen = {name: options[name] for name in known if options.get(name) is not None}
         # Without `debug` the front end would write down the checks and leave out the assertions.
         checks_overflow = chosen.get("debug", False) and chosen.get("sanitize_overflow", True)
+        chosen.setdefault("checks_bounds", os.environ.get("TRITON_RVV_SANITIZE") == "1")
         return RVVOptions(
             **{"arch": self.target.arch, **chosen, "sanitize_overflow": bool(checks_overflow)}
         )
@@ -113,13 +118,19 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         }
 
     def get_module_map(self) -> dict[str, ModuleType]:
-        """Modules of the language that each target has its own of: libdevice.
+        """Modules of the language that each target has its own of: libdevice, and GPUs' own names.
 
         Imported here, since it needs the language: Triton imports this module before that is there.
         """
-        from triton_rvv import libdevice
+        from triton_rvv import cuda_language, libdevice
 
-        return {"triton.language.extra.libdevice": libdevice}
+        extra = "triton.language.extra"
+        modules = ("libdevice", "cuda.libdevice", "hip.libdevice")
+        parts = ("cuda", "cuda.utils", "cuda.gdc")
+        return {
+            **{f"{extra}.{name}": libdevice for name in modules},
+            **{f"{extra}.{name}": cuda_language for name in parts},
+        }
 
     def load_dialects(self, context: Any) -> None:
         """TTIR needs no dialect beyond Triton's own."""
@@ -132,8 +143,9 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         """
         target = self._processor
         stages["ttir"] = _make_ttir
-        disjoint, called = options.disjoint_arguments, self.target.backend != "rvv"
-        stages["llir"] = lambda module, data: _make_llir(module, data, target, disjoint, called)
+        # An object for a launcher is handed no table of bounds, and nobody looks at its arguments.
+        called = self.target.backend != "rvv"
+        stages["llir"] = lambda module, data: _make_llir(module, data, target, options, called)
         stages["o"] = lambda llir, _: _make_object(llir, target)
 
     @property
@@ -151,7 +163,7 @@ def _make_ttir(module: Any, _: dict[str, Any]) -> Any:
 
 
 def _make_llir(
-    module: Any, metadata: dict[str, Any], target: Target, is_disjoint: bool, is_called: bool
+    module: Any, metadata: dict[str, Any], target: Target, options: RVVOptions, is_called: bool
 ) -> str:
     from triton_rvv.host_overlaps import overlap_metadata
     from triton_rvv.lowering import argument_types, kernel_name, lower_module
@@ -166,9 +178,15 @@ def _make_llir(
     # Of a GPU's bytes of shared memory and threads that go together, which Triton's runtime reads.
     metadata["shared"], metadata["warp_size"] = 0, 1
     # Each call from Python finds out whether its arguments overlap.
-    is_checked = is_called and not is_disjoint
-    lowered = lower_module(parsed, target, disjoint_arguments=is_disjoint or is_checked)
+    is_checked = is_called and not options.disjoint_arguments
+    lowered = lower_module(
+        parsed,
+        target,
+        disjoint_arguments=options.disjoint_arguments or is_checked,
+        checks_bounds=options.checks_bounds and is_called,
+    )
     metadata.update(overlap_metadata(ttir, lowered.apart if is_checked else ()))
+    metadata["accesses"] = [(access.text, access.arguments) for access in lowered.accesses]
     return lowered.llir
 
 

@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from triton_rvv.host_assertions import raise_failed_assertion
+from triton_rvv.host_bounds import BoundsTable
 from triton_rvv.host_loader import load_object
 from triton_rvv.host_overlaps import OverlapCheck
+from triton_rvv.host_scratch import raise_out_of_memory
 from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.workers import num_threads, run_on_workers
 
@@ -31,17 +33,20 @@ class HostLauncher:
     Args:
         source: what was compiled; its signature says which arguments are passed at run time.
         metadata: `argument_types` are those of the compiled function, `prints` says whether it has
-            a `tl.device_print`; which arguments have to be apart is as `triton_rvv.host_overlaps`
-            has it.
+            a `tl.device_print`, `accesses` are those to memory that it checks; which arguments have
+            to be apart is as `triton_rvv.host_overlaps` has it.
     """
 
     def __init__(self, source: Any, metadata: Any) -> None:
+        self._names: tuple[str, ...] = tuple(map(str, source.signature))
         self._signature: tuple[Any, ...] = tuple(source.signature.values())
         # Programs that keep a compiled kernel and call it again may leave out the constants.
         self._passed = tuple(type_ for type_ in self._signature if type_ != "constexpr")
         self._types: tuple[str, ...] = tuple(metadata.argument_types)
         layouts = (_LAYOUTS.get(type_, "Q") for type_ in self._types)
-        self._slots = struct.Struct("<" + "".join(layouts))
+        self._accesses: list[tuple[str, list[int]]] = metadata.accesses
+        table = "Q" if self._accesses else ""
+        self._slots = struct.Struct("<" + "".join(layouts) + table)
         self._prints: bool = metadata.prints
         self._overlaps = OverlapCheck(metadata, self._load) if metadata.apart else None
 
@@ -63,6 +68,7 @@ class HostLauncher:
         Raises:
             ValueError: for a tensor that is not in the memory of this processor.
             DeviceAssertionError: where a `tl.device_assert` did not hold.
+            OutOfBoundsError: where an access to memory was found to be outside of its argument's.
         """
         if num_x * num_y * num_z == 0:
             return
@@ -75,10 +81,21 @@ class HostLauncher:
             sys.stdout.flush()  # the kernel writes past Python's buffer
         if enter_hook is not None:
             enter_hook(launch_metadata)
+        bounds = BoundsTable(values) if self._accesses else None
+        if bounds is not None:
+            slots.append(bounds.address)
         self._run(kernel, self._slots.pack(*slots), (num_x, num_y, num_z))
         raise_failed_assertion()
+        raise_out_of_memory()
+        if bounds is not None:
+            bounds.raise_astray(self._accesses, self._value_names(arguments))
         if exit_hook is not None:
             exit_hook(launch_metadata)
+
+    def _value_names(self, arguments: Iterable[Any]) -> list[str]:
+        """The parameter of each value that is passed at run time."""
+        named = zip(self._names, self._signature, arguments, strict=True)
+        return [name for name, *pair in named for _ in _flat(pair[:1], pair[1:])]
 
     def _load(self, compiled: bytes) -> Any:
         """An object file as a kernel that can be run."""

@@ -92,7 +92,9 @@ class OverlapCheck:
             return Path(path).read_bytes()
         ttir = zlib.decompress(base64.b64decode(self._metadata.packed_ttir)).decode()
         target = called_target(self._metadata.target)
-        compiled = generate(lower_module(parse_module(ttir), target).llir, target)
+        checks_bounds = self._metadata.checks_bounds
+        lowered = lower_module(parse_module(ttir), target, checks_bounds=checks_bounds)
+        compiled = generate(lowered.llir, target)
         cache.put(compiled.object, name)
         return compiled.object
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from triton.backends.compiler import GPUTarget
+from typing import TYPE_CHECKING
 
 from triton_rvv.cores import CORES
 from triton_rvv.target import SUPPORTED_VLEN_BITS, RVVTarget, Target
+
+if TYPE_CHECKING:  # Triton imports this module while it is being imported itself
+    from triton.backends.compiler import GPUTarget
 
 __all__ = ["RUNNABLE_TARGETS", "called_target", "named_target"]
 

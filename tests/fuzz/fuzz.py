@@ -1,61 +1,71 @@
-"""Random kernels against NumPy until the time is over: `python tests/fuzz/fuzz.py --seconds 3600`."""
+"""Random kernels against NumPy until the time is over: `make fuzz SECONDS=3600`."""
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import sys
 import time
 
 from fuzz_cases import check, programs
 from fuzz_worker import Worker
-from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+from hypothesis import HealthCheck, Phase, Verbosity, assume, given, seed, settings
 
 from triton_rvv import SUPPORTED_VLEN_BITS
 
 EMULATED = [f"rvv{vlen_bits}" for vlen_bits in SUPPORTED_VLEN_BITS]
-_EXAMPLES_AT_ONCE = 100
+_AT_ONCE = 100
+
+# A wrong kernel that is found last may take so much longer to get small.
+_LONGEST_SHRINK_S = 120
 
 
-def fuzz(targets, seconds: float, first_seed: int, examples: int = _EXAMPLES_AT_ONCE) -> int:
-    """Run random kernels until `seconds` are over.
+def fuzz(targets, seconds: float, first_seed: int) -> tuple[int, int]:
+    """Run random kernels until `seconds` are over; print the smallest of each kind that is wrong.
 
     Returns:
-        How many ran.
-
-    Raises:
-        AssertionError: for the smallest kernel found that gives something else than NumPy.
+        How many ran, and how many times one was wrong.
     """
-    worker, count, end = Worker(), 0, time.monotonic() + seconds
+    worker, end, runs, wrong = Worker(), time.monotonic() + seconds, 0, 0
     try:
-        number = first_seed
-        while time.monotonic() < end:
-
-            @seed(number)
-            @settings(
-                max_examples=examples,
-                deadline=None,
-                database=None,
-                phases=[Phase.generate, Phase.shrink],
-                suppress_health_check=list(HealthCheck),
-                verbosity=Verbosity.quiet,
-                report_multiple_bugs=False,
-            )
-            @given(programs(targets))
-            def run(program):
-                nonlocal count
-                count += 1
-                try:
-                    check(program, worker)
-                except AssertionError as error:
-                    print(f"kernel {count}: {str(error).splitlines()[0]}", flush=True)
-                    raise
-
-            run()
-            number += 1
+        for number in itertools.count(first_seed):
+            left_s = end - time.monotonic()
+            if left_s <= 0:
+                return runs, wrong
+            test, count = kernels(targets, worker, number, left_s)
+            try:
+                test()
+            except AssertionError as error:
+                wrong += 1
+                print(f"seed {number}: {error}", flush=True)
+            runs += count()
     finally:
         worker.close()
-    return count
+    raise AssertionError  # unreachable: seeds do not run out
+
+
+def kernels(targets, worker: Worker, number: int, left_s: float, examples: int = _AT_ONCE):
+    """A test of some random kernels, and a function that says how many have run."""
+    seen, end = [0], time.monotonic() + left_s
+
+    @seed(number)
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+        report_multiple_bugs=False,
+    )
+    @given(programs(targets))
+    def run(program):
+        assume(time.monotonic() < end + _LONGEST_SHRINK_S)
+        seen[0] += 1
+        check(program, worker)
+
+    return run, lambda: seen[0]
 
 
 def main() -> int:
@@ -67,14 +77,12 @@ def main() -> int:
     first_seed = random.randrange(1 << 30) if given_.seed is None else given_.seed
     chosen = given_.target or ["host", "qemu"]
     targets = [*(["host"] * ("host" in chosen)), *(EMULATED if "qemu" in chosen else [])]
-    print(f"seed {first_seed}: kernels on {', '.join(targets)} for {given_.seconds:g} s", flush=True)
-    try:
-        count = fuzz(targets, given_.seconds, first_seed)
-    except AssertionError as error:
-        print(error)
-        return 1
-    print(f"{count} kernels, none wrong")
-    return 0
+    print(
+        f"seed {first_seed}: kernels on {', '.join(targets)} for {given_.seconds:g} s", flush=True
+    )
+    count, wrong = fuzz(targets, given_.seconds, first_seed)
+    print(f"{count} kernels, {wrong or 'none'} wrong")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

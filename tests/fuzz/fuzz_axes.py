@@ -166,7 +166,8 @@ def scan(w: Writer) -> None:
 
 def reshape(w: Writer) -> None:
     a, _ = _block_and_axis(w)
-    dims, left = [], math.prod(a.shape)
+    dims: list[int] = []
+    left = math.prod(a.shape)
     while left > 1 and len(dims) < 2 and w.chance(60):
         dims.append(w.choose([d for d in (1, 2, 4, 8, 16) if left % d == 0]))
         left //= dims[-1]
@@ -226,13 +227,15 @@ def split(w: Writer) -> None:
 
 def flip(w: Writer) -> None:
     a, axis = _block_and_axis(w)
+    if a.shape[axis] == 1:  # Triton's own flip takes no such axis
+        return
     text = f"tl.flip({a.name}, {axis})"
     w.let(a.kind, a.shape, text, lambda a: a.map(lambda x: np.flip(x, axis)), a)
 
 
 def sort(w: Writer) -> None:
     a, _ = _block_and_axis(w)
-    if math.prod(a.shape) > 256:
+    if math.prod(a.shape) > 256 or a.shape[-1] == 1:
         return
     descending = w.chance(50)
 
@@ -277,7 +280,7 @@ def histogram(w: Writer) -> None:
 
 # -- matrix product --------------------------------------------------------------------------------
 
-_DOTS = {kind: "float32" for kind in ("float16", "bfloat16", "float32", "float8e5", "float8e4nv")}
+_DOTS = dict.fromkeys(("float16", "bfloat16", "float32", "float8e5", "float8e4nv"), "float32")
 _DOTS |= {"int8": "int32", "float64": "float64"}
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 from fuzz_effects import draw_statement, store
 from fuzz_numbers import wrong
 from fuzz_program import Program, UnknownControl
@@ -46,13 +49,15 @@ def check(program: Program, worker: Worker) -> None:
     except UnknownControl:
         assume(False)
     buffers = {number: block.to_torch() for number, block in program.memory().items()}
-    arguments = [(array.buffer, array.start) for array in program.arrays]
-    arguments += [value for _, value in program.scalars]
-    arguments += list(program.parts.values())
+    arguments = [
+        *((array.buffer, array.start) for array in program.arrays),
+        *(value for _, value in program.scalars),
+        *program.parts.values(),
+    ]
     try:
         after = worker(program.target, program.text(), buffers, arguments, program.grid)
     except Failure as failure:
-        raise AssertionError(f"{failure}\n{script(program)}") from None
+        raise AssertionError(f"{failure}\n{shown(program)}") from None
     for number, block in expected.items():
         places = wrong(block, after[number]).nonzero()[0]
         if len(places):
@@ -60,25 +65,35 @@ def check(program: Program, worker: Worker) -> None:
             raise AssertionError(
                 f"on {program.target}, {len(places)} of {block.data.size} elements of buffer "
                 f"{number} are wrong; element {first} is {after[number][first].item()} and not "
-                f"{block.data[first]} (slack {block.slack[first]})\n{script(program)}"
+                f"{block.data[first]} (slack {block.slack[first]})\n{shown(program)}"
             )
 
 
-def script(program: Program) -> str:
-    """A program of its own that runs the kernel and prints the buffers."""
-    lines = [program.text(), "", "import torch", "", "import triton_rvv", ""]
-    lines.append(f'triton_rvv.activate("{program.target}")')
-    for number, block in program.memory().items():
-        dtype = str(block.kind.torch)
-        values = ", ".join(_literal(x) for x in block.data.tolist())
-        lines.append(f"buffer{number} = torch.tensor([{values}], dtype={dtype})")
+def shown(program: Program) -> str:
+    """The kernel, its call, and where a program lies that makes the arrays and runs it."""
+    path = Path(tempfile.gettempdir(), "triton-rvv-fuzz", f"{abs(hash(program.text()))}.py")
+    path.parent.mkdir(exist_ok=True)
+    call = _call(program)
+    text = f"{program.text()}\n\n{_arrays(program)}\n{call}\n{_prints(program)}\n"
+    path.write_text(text, encoding="utf-8")
+    return f"{program.text()}\n\n{call}\n\nWith its arrays it is in {path}."
+
+
+def _call(program: Program) -> str:
     arguments = [f"buffer{array.buffer}[{array.start}:]" for array in program.arrays]
     arguments += [repr(value) for _, value in program.scalars]
     arguments += [repr(part) for part in program.parts.values()]
-    lines.append(f"kernel[{program.grid}]({', '.join(arguments)})")
-    lines += [f'print("buffer{number}", buffer{number})' for number in program.parts]
+    return f"kernel[{program.grid}]({', '.join(arguments)})"
+
+
+def _arrays(program: Program) -> str:
+    lines = ["import torch", "", "import triton_rvv", "", 'inf, nan = float("inf"), float("nan")']
+    lines.append(f'triton_rvv.activate("{program.target}")')
+    for number, block in program.memory().items():
+        values = ", ".join(map(repr, block.data.tolist()))
+        lines.append(f"buffer{number} = torch.tensor([{values}], dtype={block.kind.torch})")
     return "\n".join(lines)
 
 
-def _literal(value) -> str:
-    return f'float("{value}")' if value != value or value in (float("inf"), float("-inf")) else repr(value)
+def _prints(program: Program) -> str:
+    return "\n".join(f'print("buffer{number}", buffer{number})' for number in program.parts)

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-
 import fuzz_reference as reference
 import numpy as np
+from fuzz_memory import blur
 from fuzz_numbers import KINDS, Block
-from fuzz_program import Assign, Choice, Let, Loop, Machine, Store, Var, blur
+from fuzz_program import (
+    Array,
+    Assign,
+    Choice,
+    Let,
+    Loop,
+    Machine,
+    Statement,
+    Store,
+    Var,
+)
 from fuzz_writer import Writer
 from hypothesis import strategies as st
 
@@ -91,19 +101,19 @@ def shared_counters(w: Writer) -> None:
     index = w.block("int32", value.shape)
     buffer = len(w.extents)
     w.extents[buffer] = 8
-    from fuzz_program import Array
-
     array = Array(f"p{len(w.arrays)}", "int32", buffer, 0, "small", 1)
     w.arrays.append(array)
-    # Where nothing else leads there.
-    w.arrays[-1] = array
     w.used.update((value.name, index.name))
 
     def change(machine: Machine) -> None:
         memory = machine.memory[buffer]
-        places = (machine.known(index).astype(np.int64) & 7) + machine.linear_id * machine.parts[buffer]
+        places = (machine.known(index).astype(np.int64) & 7) + machine.linear_id * machine.parts[
+            buffer
+        ]
         block = machine[value]
-        for place, x, off in zip(places.ravel(), block.data.ravel(), block.slack.ravel(), strict=True):
+        for place, x, off in zip(
+            places.ravel(), block.data.ravel(), block.slack.ravel(), strict=True
+        ):
             one = Block(block.kind, memory.data[place], memory.slack[place])
             result = _ATOMICS[name](one, Block(block.kind, x, off))
             memory.data[place], memory.slack[place] = result.data, result.slack
@@ -133,7 +143,10 @@ def window(w: Writer) -> None:
     base = f"{array.name} + pid * {array.part} + {start}"
     if is_descriptor:
         sizes = f"[{w.scalar(rows)}, {w.scalar(columns)}], [{row_stride}, 1], {list(shape)}"
-        text, ends = f"tl.make_tensor_descriptor({base}, {sizes})", (".load({at})", ".store({at}, {v})")
+        text, ends = (
+            f"tl.make_tensor_descriptor({base}, {sizes})",
+            (".load({at})", ".store({at}, {v})"),
+        )
     else:
         sizes = f"({w.scalar(rows)}, {w.scalar(columns)}), ({w.scalar(row_stride)}, 1)"
         text = f"tl.make_block_ptr({base}, {sizes}, ({at[0]}, {at[1]}), {shape}, (1, 0))"
@@ -176,7 +189,10 @@ def _store_window(w, array, value, inside, places, line) -> None:
     def change(machine: Machine) -> None:
         memory, block = machine.memory[array.buffer], machine[value]
         own = places + array.start + machine.linear_id * machine.parts[array.buffer]
-        memory.data[own[inside]], memory.slack[own[inside]] = block.data[inside], block.slack[inside]
+        memory.data[own[inside]], memory.slack[own[inside]] = (
+            block.data[inside],
+            block.slack[inside],
+        )
 
     w.blocks[-1].append(Store(line, change))
 
@@ -226,7 +242,7 @@ def branch(w: Writer) -> None:
         source,
     )
     carried = _start_carried(w)
-    sides = tuple(_side(w, carried, []) for _ in range(2))
+    sides = (_side(w, carried, []), _side(w, carried, []))
     w.blocks[-1].append(Choice(condition, sides))
 
 
@@ -243,7 +259,7 @@ def _start_carried(w: Writer) -> list[Var]:
     return carried
 
 
-def _side(w: Writer, carried: list[Var], visible: list[Var]) -> list[object]:
+def _side(w: Writer, carried: list[Var], visible: list[Var]) -> list[Statement]:
     """Some statements, of which the last give the carried variables their new values."""
     w.blocks.append([])
     w.scopes.append(list(visible))

@@ -1,7 +1,7 @@
 """Element types of Triton and blocks of their values, each with how far it may be off.
 
-Nothing here knows the compiler: the rounding is written from the formats' definitions (IEEE 754, and
-"FP8 Formats for Deep Learning", Micikevicius et al. 2022).
+Nothing here knows the compiler: the rounding is written from the formats' definitions (IEEE 754,
+and "FP8 Formats for Deep Learning", Micikevicius et al. 2022).
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import fuzz_reference as reference
 import numpy as np
 from fuzz_numbers import FLOATS, KINDS, Block
@@ -159,18 +158,21 @@ def conversion(w: Writer) -> None:
     w.cast(a, w.choose([*ARITHMETIC, *(FLOATS if KINDS[a.kind].is_float else []), BOOL]))
 
 
+_SAME_SIZE = (
+    *(("float32", "int32"), ("int32", "float32"), ("float64", "int64"), ("int16", "float16")),
+    *(("uint32", "float32"), ("uint8", "int8"), ("int64", "uint64")),
+)
+
+
 def reinterpretation(w: Writer) -> None:
-    kind, other = w.choose(
-        [("float32", "int32"), ("int32", "float32"), ("float64", "int64"), ("int16", "float16")]
-        + [("uint32", "float32"), ("uint8", "int8"), ("int64", "uint64")]
-    )
+    kind, other = w.choose(_SAME_SIZE)
     a = w.operand(kind, w.shape())
     text = f"{a.name}.to(tl.{other}, bitcast=True)"
     w.let(other, a.shape, text, lambda x: reference.bitcast(KINDS[other], x), a)
 
 
 def lanes(w: Writer) -> None:
-    size = w.choose([s for s in (*w.sizes, 4)])
+    size = w.choose((*w.sizes, 4))
     low = w.choose([0, 0, 3])
     data = np.arange(low, low + size)
     w.let("int32", (size,), f"tl.arange({low}, {low + size})", lambda: _exact("int32", data))
@@ -178,10 +180,12 @@ def lanes(w: Writer) -> None:
 
 def scalar_argument(w: Writer) -> None:
     """A number that is passed at run time; 1 and multiples of 16 get code of their own."""
-    kind, values = w.choose(
-        [("int32", [0, 1, 2, 7, 16, 48, -5]), ("int64", [1 << 40, -(1 << 33)])]
-        + [("float32", [0.5, 1.0, -3.0])]
-    )
+    numbers = {
+        "int32": [0, 1, 2, 7, 16, 48, -5],
+        "int64": [1 << 40, -(1 << 33)],
+        "float32": [0.5, 1.0, -3.0],
+    }
+    kind, values = w.choose(numbers.items())
     value = w.choose(values)
     text = f"{w.argument(value)} + tl.zeros((), tl.{kind})"
     w.let(kind, (), text, lambda: _exact(kind, value))

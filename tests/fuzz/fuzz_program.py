@@ -6,9 +6,11 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
-from fuzz_numbers import KINDS, UNKNOWN, Block
+from fuzz_memory import filled
+from fuzz_numbers import KINDS, Block
 
 __all__ = [
     "Address",
@@ -19,6 +21,7 @@ __all__ = [
     "Loop",
     "Machine",
     "Program",
+    "Statement",
     "Store",
     "UnknownControl",
     "Var",
@@ -150,6 +153,18 @@ class Address:
 # -- statements ------------------------------------------------------------------------------------
 
 
+class Statement(Protocol):
+    """A part of a kernel."""
+
+    def lines(self) -> list[str]:
+        """Its text."""
+        ...
+
+    def run(self, machine: Machine) -> None:
+        """What it does."""
+        ...
+
+
 @dataclass(frozen=True)
 class Let:
     """A variable gets a value."""
@@ -209,7 +224,7 @@ class Loop:
     head: str
     counter: Var
     values: tuple[int, ...]
-    body: Sequence[object]
+    body: Sequence[Statement]
     goes_on: Var | None = None
 
     def lines(self) -> list[str]:
@@ -231,7 +246,7 @@ class Choice:
     """A branch."""
 
     condition: Var
-    sides: tuple[Sequence[object], Sequence[object]]
+    sides: tuple[Sequence[Statement], Sequence[Statement]]
 
     def lines(self) -> list[str]:
         sides = [[f"    {x}" for s in side for x in s.lines()] for side in self.sides]
@@ -270,7 +285,7 @@ class Program:
     scalars: tuple[tuple[str, object], ...]
     parts: dict[int, int]
     grid: tuple[int, int, int]
-    body: Sequence[object] = field(repr=False)
+    body: Sequence[Statement] = field(repr=False)
     target: str = "host"
 
     def text(self) -> str:
@@ -315,34 +330,3 @@ class Program:
                 for statement in self.body:
                     statement.run(machine)
         return memory
-
-
-def filled(kind_name: str, fill: str, size: int, seed: int) -> Block:
-    """A buffer's first contents."""
-    kind, random = KINDS[kind_name], np.random.default_rng(seed)
-    if kind.family == "bool":
-        return Block.exact(kind, random.integers(0, 2, size))
-    if fill == "small" or (kind.is_float and fill == "bits"):
-        low = 0 if kind.family == "unsigned" else -7
-        values = random.integers(low, 8, size).astype(np.float64)
-        if fill == "bits":
-            odd = [np.nan, np.inf, -np.inf, -0.0, kind.largest, -kind.largest]
-            odd += [2.0 ** (kind.least_exponent - 2), 0.5, 1.0]
-            usable = odd[0 if kind.name != "float8e4nv" else 3 :]
-            if kind.saturates:
-                usable = [x for x in usable if not np.isinf(x)]
-            values = np.where(random.random(size) < 0.3, random.choice(usable, size), values)
-        return Block.exact(kind, values)
-    if kind.is_float:
-        from fuzz_numbers import round_to
-
-        return Block.exact(kind, round_to(kind, random.standard_normal(size)))
-    limits = np.iinfo(kind.numpy)
-    values = random.integers(limits.min, limits.max, size, kind.numpy, endpoint=True)
-    edges = np.array([limits.min, limits.max, 0, 1], kind.numpy)
-    return Block.exact(kind, np.where(random.random(size) < 0.2, random.choice(edges, size), values))
-
-
-def blur(block: Block, places: np.ndarray) -> None:
-    """Forget what is at some places."""
-    block.slack[places] = UNKNOWN

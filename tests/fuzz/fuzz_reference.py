@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 from fuzz_numbers import KINDS, UNKNOWN, Block, Kind, finish, round_to, spacing
@@ -112,13 +113,14 @@ def multiply_high(a, b):
     """The upper half of the unsigned product."""
     mask = (1 << a.kind.bits) - 1
     wide = [block.data.astype(object) & mask for block in (a, b)]
-    high = np.asarray((wide[0] * wide[1]) >> a.kind.bits)
+    high = np.asarray((wide[0] * wide[1]) >> a.kind.bits, object)
     return _integers(a.kind, _wrapped(high, a.kind), a, b)
 
 
 def _wrapped(values, kind):
     """Python's integers, as the kind's that have the same lowest bits."""
-    unsigned = np.asarray(values & ((1 << kind.bits) - 1)).astype(f"uint{kind.bits}")
+    lowest = np.asarray(values, object) & ((1 << kind.bits) - 1)
+    unsigned = np.asarray(lowest).astype(f"uint{kind.bits}")
     return unsigned.view(kind.numpy)
 
 
@@ -252,7 +254,7 @@ def _float_to_integer(kind, a):
 
 def bitcast(kind: Kind, a: Block) -> Block:
     """The same bits as another kind of the same size; both have a NumPy type."""
-    stored = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
+    stored: dict[str, Any] = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
     held = a.data.astype(stored[a.kind.name]) if a.kind.is_float else a.data
     unsure = (a.slack > 0) | (a.kind.is_float & ((a.data == 0) | np.isnan(held)))
     data = np.ascontiguousarray(held).view(stored.get(kind.name, kind.numpy)).reshape(a.shape)

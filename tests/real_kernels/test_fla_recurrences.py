@@ -319,17 +319,6 @@ def test_mesa_layer(load):
     )
 
 
-def test_momentum_delta_rule(load):
-    ops, naive = load("fla.ops.momentum_delta_rule"), load("fla.ops.momentum_delta_rule.naive")
-    inputs = (unit(0), unit(1), vector(2), decay(3), decay(4), unit(5), rate(6), rate(7))
-    expected = naive.recurrent_momentum_delta_rule_ref(*inputs, WIDTH**-0.5)[0]
-    out, _ = ops.fused_recurrent_momentum_delta_rule(*inputs, scale=WIDTH**-0.5)
-    agree(out, expected, TOLERANCE)
-    half = [*halves(*inputs[:3]), *inputs[3:5], *halves(*inputs[5:])]
-    out, _ = ops.chunk_momentum_delta_rule(*half, scale=WIDTH**-0.5)
-    agree(out, expected, HALF_TOLERANCE)
-
-
 @pytest.mark.parametrize("name", ["chunk", "fused_recurrent"])
 def test_lightning_attention(load, name):
     ops, naive = load("fla.ops.lightning_attn"), load("fla.ops.simple_gla.naive")

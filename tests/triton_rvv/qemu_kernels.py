@@ -57,11 +57,11 @@ class KernelRunner:
     """Runs kernels and fails the test where an output is wrong; executables are built once.
 
     Attributes:
-        stdout: what the last run under QEMU printed there.
+        stderr: what the last run under QEMU printed there.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.stdout = ""
+        self.stderr = ""
         self._folder = folder
         self._built: dict[object, Path] = {}
         self._linked = 0
@@ -125,7 +125,7 @@ class KernelRunner:
             timeout=RUN_TIMEOUT_S,
             check=False,
         )
-        self.stdout = done.stdout
+        self.stderr = done.stderr
         report = parse_launcher_output(done.stdout)
         if done.returncode != 0:
             why = report.mismatch or f"status {done.returncode} {done.stdout} {done.stderr}"
@@ -184,6 +184,8 @@ def _argument(name: str, value: Any) -> Argument:
         return Argument(name, kind, start, expected, value.atol, value.rtol)
     if isinstance(value, np.ndarray | torch.Tensor):
         return Argument(name, *_pointer(value))
+    if isinstance(value, bool | np.bool_):
+        return Argument(name, "u1", bool(value))
     if isinstance(value, np.generic):
         return Argument(name, _TRITON_NAMES[value.dtype], value.item())
     return Argument(name, "fp32" if isinstance(value, float) else "i32", value)

@@ -23,11 +23,11 @@ def print_kernel(x_ptr, flag_ptr, n, N: tl.constexpr):
     tl.store(flag_ptr, n)
 
 
-def test_lines_on_standard_output(run):
+def test_lines_on_standard_error(run):
     x = np.array([[1.5, -2.0], [0.0, 3.25]], np.float32)
     flag = Expected(np.array([-3], np.int32))
     run(print_kernel, x_ptr=x, flag_ptr=flag, n=-3, N=2, grid=(1, 2))
-    lines = run.stdout.splitlines()
+    lines = run.stderr.splitlines()
     places = ["(0, 0)", "(0, 1)", "(1, 0)", "(1, 1)"]
     assert [line for line in lines if "of x" in line] == [
         f"pid (0, {y}, 0) idx {place} 100% of x: {value:f}"
@@ -52,7 +52,7 @@ def places_kernel(x_ptr, N: tl.constexpr):
 
 def test_places_are_as_wide_as_the_last_one(run):
     run(places_kernel, x_ptr=Expected(np.arange(16, dtype=np.int32)), N=16)
-    printed = [line for line in run.stdout.splitlines() if line.startswith("pid")]
+    printed = [line for line in run.stderr.splitlines() if line.startswith("pid")]
     assert printed == [
         f"pid (0, 0, 0) idx ({row:2}, {column}): {2 * row + column}"
         for row in range(16)

@@ -50,10 +50,20 @@ def square_kernel(x_ptr, N: tl.constexpr):
     tl.store(x_ptr + offsets, tl.dot(x, x))
 
 
-def test_blocks_too_large_for_the_stack():
-    error = compile_error(square_kernel, {"x_ptr": "*fp32"}, {"N": 1024})
-    assert "choose smaller block sizes" in error.problem
-    assert error.line == line_of(square_kernel, "tl.dot")
+@triton.jit
+def many_blocks_kernel(x_ptr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    for _ in tl.static_range(140):
+        x = tl.cumsum(x)
+    tl.store(x_ptr + tl.arange(0, N), x)
+
+
+def test_blocks_too_large_for_memory():
+    error = compile_error(many_blocks_kernel, {"x_ptr": "*fp64"}, {"N": 1 << 20})
+    assert error.problem == (
+        "the blocks need more than 1 GiB of memory: choose smaller block sizes"
+    )
+    assert error.line == line_of(many_blocks_kernel, "tl.cumsum")
 
 
 def test_blocks_too_large_for_triton():

@@ -188,6 +188,24 @@ def test_memory_that_may_only_be_read(tmp_path):
         backwards_kernel[(1,)](out, x, 5000)
 
 
+@triton.jit(debug=True)
+def telling_kernel(x_ptr):
+    x = tl.load(x_ptr + tl.arange(0, 2))
+    tl.device_print("x", x)
+    tl.store(x_ptr + tl.arange(0, 2), x + 1)
+
+
+def test_printing_and_overflow(capfd):
+    triton_rvv.activate("rvv256")
+    x = torch.tensor([5, 2**31 - 1], dtype=torch.int32)
+    with pytest.raises(triton_rvv.DeviceAssertionError, match="int32 overflow detected"):
+        telling_kernel[(1,)](x)
+    assert capfd.readouterr().out.splitlines() == [
+        "pid (0, 0, 0) idx (0) x: 5",
+        "pid (0, 0, 0) idx (1) x: 2147483647",
+    ]
+
+
 @triton.jit
 def endless_kernel(x_ptr):
     while tl.load(x_ptr, volatile=True) == 0:

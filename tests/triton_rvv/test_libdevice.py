@@ -305,6 +305,38 @@ def test_conversions_and_parts(run):
 
 
 @triton.jit
+def limits_kernel(x_ptr, i_ptr, l_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x = tl.load(x_ptr + at)
+    i, wide = i_ptr + at, l_ptr + at
+    tl.store(i, libdevice.float2int_rz(x))
+    tl.store(i + N, libdevice.float2uint_rn(x).to(tl.int32, bitcast=True))
+    tl.store(i + 2 * N, libdevice.double2int_rd(x.to(tl.float64)))
+    tl.store(wide, libdevice.float2ll_ru(x))
+    tl.store(wide + N, libdevice.float2ull_rz(x).to(tl.int64, bitcast=True))
+    tl.store(wide + 2 * N, libdevice.llrint(x))
+
+
+def test_numbers_beyond_an_integer_type_become_its_nearest(run):
+    x = np.array([np.inf, -np.inf, np.nan, 3e9, -3e9, 1e30, -1e30, -7, 2**31, -(2**31)], np.float32)
+    x = np.concatenate([x, [2**63, -(2**63), 2**64, 1.5e19, 5, 0]]).astype(np.float32)
+
+    def nearest(lowest, highest):
+        whole = [0 if np.isnan(v) else min(max(v, lowest), highest) for v in x.tolist()]
+        return [int(v) - (highest + 1) * (v > highest // 2) * (lowest == 0) for v in whole]
+
+    ints = [nearest(-(2**31), 2**31 - 1), nearest(0, 2**32 - 1), nearest(-(2**31), 2**31 - 1)]
+    wide = [nearest(-(2**63), 2**63 - 1), nearest(0, 2**64 - 1), nearest(-(2**63), 2**63 - 1)]
+    run(
+        limits_kernel,
+        x_ptr=x,
+        i_ptr=Expected(np.array(ints, np.int32)),
+        l_ptr=Expected(np.array(wide, np.int64)),
+        N=16,
+    )
+
+
+@triton.jit
 def bits_kernel(x_ptr, y_ptr, out_ptr, N: tl.constexpr, HAS_MEANS: tl.constexpr):
     offsets = tl.arange(0, N)
     x, y = tl.load(x_ptr + offsets), tl.load(y_ptr + offsets)

@@ -16,8 +16,8 @@ def range_kernel(out_ptr, low, high, turns, STEP: tl.constexpr):
         for _ in range(turns):
             count += 1
         last = number
-    tl.store(out_ptr, count.to(tl.int64))
-    tl.store(out_ptr + 1, last.to(tl.int64))
+    tl.store(out_ptr, tl.cast(count, tl.int64))
+    tl.store(out_ptr + 1, tl.cast(last, tl.int64))
 
 
 BOUNDS = [

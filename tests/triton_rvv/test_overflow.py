@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import triton
@@ -58,9 +60,10 @@ def test_sums_that_wrap_become_larger_types(run: KernelRunner, base: int, stride
     x = (base + np.arange(64) * stride).astype(np.int32)
     wide = x.astype(np.int64)
     rest = wide - np.trunc(wide / 1000).astype(np.int64) * 1000
-    narrow = [x.astype(np.uint32), x.astype(np.int8)]
-    rows = [wide * 3, wide < 1000, wide, rest, *narrow, wide.cumsum(), np.full(64, wide.sum())]
-    expected = Expected(np.stack([row.astype(np.int64) for row in rows]))
+    narrow: list[Any] = [x.astype(np.uint32), x.astype(np.int8)]
+    sums = [wide.cumsum(), np.full(64, wide.sum())]
+    rows = np.stack([wide * 3, wide < 1000, wide, rest, *narrow, *sums], dtype=np.int64)
+    expected = Expected(rows)
     run(widened_kernel, output_ptr=expected, base=base, stride=stride, N=64)
 
 
@@ -121,8 +124,12 @@ def test_remainders_of_sums_that_wrap(run: KernelRunner, base: int, n: int, stri
     places = ((sums - np.trunc(sums / n).astype(np.int64) * n) * stride).astype(np.int32)
     inside = (places >= 0) & (places < len(x))
     expected = np.where(inside, x[np.where(inside, places, 0)], -1).astype(np.int32)
-    numbers = {"base": base, "n": n, "stride": stride, "limit": len(x)}
-    run(remainder_kernel, x_ptr=x, out_ptr=Expected(expected), **numbers, N=32)
+    run(
+        remainder_kernel,
+        x_ptr=x,
+        out_ptr=Expected(expected),
+        base=base, n=n, stride=stride, limit=len(x), N=32,
+    )  # fmt: skip
 
 
 @triton.jit

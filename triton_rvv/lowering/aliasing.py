@@ -88,6 +88,13 @@ class Aliases:
         known = (ours | theirs) <= self._arguments.keys()
         return not known or not ours.isdisjoint(theirs)
 
+    def arguments_of(self, pointer: Value) -> frozenset[int] | None:
+        """The numbers of the arguments that a pointer may come from; None where others may be."""
+        origins = self._origins(pointer)
+        if not origins <= self._arguments.keys():
+            return None
+        return frozenset(self._arguments[origin] for origin in origins)
+
     def rely_on_apart(self, loaded: Value, stored: Value, each_on_its_own: bool) -> None:
         """Note that code is right only where the arguments that these two come from are apart.
 

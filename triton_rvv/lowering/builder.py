@@ -10,9 +10,12 @@ from typing import TypeVar
 
 from triton_rvv.lowering.values import Val, folded, integer, resized, type_suffix, vector_type
 
-__all__ = ["Builder", "Snapshot", "Variable"]
+__all__ = ["SCRATCH", "Builder", "Snapshot", "Variable"]
 
 T = TypeVar("T")
+
+# Where arrays lie that are too large for the stack, in a function that has any.
+SCRATCH = Val("ptr", "%scratch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +215,12 @@ class Builder:
         """A stack array, aligned to a cache line and alive for the whole function."""
         name = f"%a{self._fresh()}"
         self.allocas.append(f"  {name} = alloca [{count} x {element}], align 64")
+        return Val("ptr", name)
+
+    def scratch_array(self, place_bytes: int) -> Val:
+        """An array in the launcher's memory, aligned to a cache line."""
+        name = f"%a{self._fresh()}"
+        self.allocas.append(f"  {name} = getelementptr i8, ptr {SCRATCH.ref}, i64 {place_bytes}")
         return Val("ptr", name)
 
     def constant_array(self, values: Sequence[Val]) -> Val:

@@ -1,4 +1,4 @@
-"""`tl.device_print`, which writes to standard output, and `tl.device_assert`."""
+"""`tl.device_print` to where the program around the kernel says, and `tl.device_assert`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import PointerType, ScalarType, TensorType, element_type
 
-__all__ = ["ASSERTION_FAILED", "HANDLERS"]
+__all__ = ["ASSERTION_FAILED", "HANDLERS", "PRINT_DESCRIPTOR"]
 
 # What the program around the kernel does about an assertion (launchers/kernel_abi.h).
 ASSERTION_FAILED = "triton_rvv_assertion_failed"
 
-_STANDARD_OUTPUT = integer(1, "i32")
+# An int that the program around the kernel may define: the file descriptor that kernels print to.
+PRINT_DESCRIPTOR = "triton_rvv_print_descriptor"
+
+_STANDARD_ERROR = integer(2, "i32")
 _PROGRAM = "pid (%u, %u, %u)"
 
 
@@ -94,7 +97,9 @@ def _elements(context: Context, tensor: Tensor) -> Iterator[tuple[tuple[Val, ...
 def _print_line(builder: Builder, line: str, arguments: Sequence[Val]) -> None:
     """Write a line at once, so that those of several threads stay apart."""
     builder.declarations.add("declare i32 @dprintf(i32, ptr, ...)")
-    values = ", ".join(map(str, [_STANDARD_OUTPUT, builder.text(line), *arguments]))
+    builder.declarations.add(f"@{PRINT_DESCRIPTOR} = weak global {_STANDARD_ERROR}")
+    descriptor = builder.load("i32", Val("ptr", f"@{PRINT_DESCRIPTOR}"), 4)
+    values = ", ".join(map(str, [descriptor, builder.text(line), *arguments]))
     builder.do(f"call i32 (i32, ptr, ...) @dprintf({values})")
 
 

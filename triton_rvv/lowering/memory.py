@@ -1,11 +1,10 @@
-"""Loads and stores: blocks of addresses, scalars, masks and contiguous rows."""
+"""Loads: blocks of addresses, scalars, masks and contiguous rows."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from triton_rvv.lowering import paths, sinks
+from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import Affine, as_addresses
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
@@ -17,7 +16,18 @@ from triton_rvv.lowering.values import Val, integer, type_suffix, vector_type
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import PointerType, ScalarType, TensorType
 
-__all__ = ["HANDLERS", "Load"]
+__all__ = [
+    "HANDLERS",
+    "READ",
+    "WRITE",
+    "Load",
+    "as_mask",
+    "condition_at",
+    "load_scalar",
+    "optional_operands",
+    "prefetch_ahead",
+    "run_address",
+]
 
 
 class Load(Tensor):
@@ -102,7 +112,7 @@ class Load(Tensor):
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         stored = vector_type(memory_type(self.element), point.width)
-        condition = _condition(builder, self.mask, point)
+        condition = condition_at(builder, self.mask, point)
         size_bytes = self.element.size_bytes
         pointers = self.pointers.on(point.path)
         stride = pointers.last_stride(builder, point.path.linear)
@@ -110,10 +120,10 @@ class Load(Tensor):
             address = self.pointers.at(builder, point)
             value = self._scalar(builder, address, condition, point)
         elif stride is not None and stride.constant == 1:
-            row = _run_address(builder, pointers, point)
+            row = run_address(builder, pointers, point)
             if condition.ref == "true":
                 value = builder.load(stored, row, size_bytes)
-                _prefetch_ahead(builder, pointers, point, row, READ)
+                prefetch_ahead(builder, pointers, point, row, READ)
             else:
                 value = self._call(builder, "llvm.masked.load", row, condition, point)
         elif stride is not None and stride.constant == 0 and condition.width == 1:
@@ -166,13 +176,13 @@ def _zero(element: str) -> str:
     return "0" if element.startswith("i") else "0.0"
 
 
-def _run_address(builder: Builder, pointers: Affine, point: Point) -> Val:
+def run_address(builder: Builder, pointers: Affine, point: Point) -> Val:
     """The address of the first element of a contiguous run."""
     row = pointers.row_base(builder, point)
     return builder.element_pointer(memory_type(pointers.pointee), row, point.start)
 
 
-def _prefetch_ahead(
+def prefetch_ahead(
     builder: Builder, pointers: Affine, point: Point, address: Val, access: Val
 ) -> None:
     """Ask for a run some rows further on; a hint, whatever is there.
@@ -208,11 +218,14 @@ ROWS_AHEAD = 8
 CONFLICT_BYTES = 4096
 
 
-def _condition(builder: Builder, mask: Mask | None, point: Point) -> Val:
+def condition_at(builder: Builder, mask: Mask | None, point: Point) -> Val:
+    """A mask at `point`, which may be left out; a scalar where it is the same for the run."""
     return Val("i1", "true") if mask is None else mask.condition(builder, point)
 
 
-def _operands(context: Context, operation: Operation, count: int) -> list[Tensor | Val | None]:
+def optional_operands(
+    context: Context, operation: Operation, count: int
+) -> list[Tensor | Val | None]:
     """The operands, with None for those that are left out."""
     present = operation.integers("operandSegmentSizes") or [
         int(index < len(operation.operands)) for index in range(count)
@@ -221,7 +234,8 @@ def _operands(context: Context, operation: Operation, count: int) -> list[Tensor
     return [context.lowered(next(values)) if size else None for size in present]
 
 
-def _as_mask(mask: Tensor | Val | None) -> Mask | None:
+def as_mask(mask: Tensor | Val | None) -> Mask | None:
+    """The mask of a block, which may be left out or be any block of truth values."""
     if mask is None or isinstance(mask, Mask):
         return mask
     assert isinstance(mask, Tensor)
@@ -229,7 +243,7 @@ def _as_mask(mask: Tensor | Val | None) -> Mask | None:
 
 
 def _load(context: Context, operation: Operation) -> None:
-    pointers, mask, other = _operands(context, operation, 3)
+    pointers, mask, other = optional_operands(context, operation, 3)
     result = operation.result
     if isinstance(pointers, Val):
         assert isinstance(result.type, ScalarType | PointerType)
@@ -248,123 +262,11 @@ def _load(context: Context, operation: Operation) -> None:
     other_tensor = other if isinstance(other, Tensor) else None
     addresses = as_addresses(pointers)
     source = operation.operands[0]
-    load = Load(result.type, addresses, _as_mask(mask), other_tensor, source)
+    load = Load(result.type, addresses, as_mask(mask), other_tensor, source)
     context.bind(result, load)
     context.pending_loads.append(load)
     if operation.attributes.get("isVolatile"):
         sinks.materialise(context, load)
 
 
-def _store(context: Context, operation: Operation) -> None:
-    pointers, value, mask = _operands(context, operation, 3)
-    if isinstance(pointers, Val):
-        assert isinstance(value, Val)
-        sinks.settle_loads(context)
-        element = operation.operands[1].type
-        assert not isinstance(element, TensorType)
-        condition = mask if isinstance(mask, Val) else Val("i1", "true")
-        _store_scalar(context.builder, pointers, value, condition, element.size_bytes)
-        return
-    assert isinstance(pointers, Tensor)
-    assert isinstance(value, Tensor)
-    addresses, where = as_addresses(pointers), _as_mask(mask)
-    sources = [value, addresses, *([] if where is None else [where])]
-    endangered = _prepare_store(context, operation.operands[0], addresses, sources)
-    builder = context.builder
-
-    def evaluate(point: Point) -> tuple[Val, Val | None]:
-        # Where addresses may meet, nothing is left to load when the first run is stored.
-        early = None if point.path.fits else _condition(builder, where, point)
-        return value.at(builder, point), early
-
-    def commit(point: Point, outcome: tuple[Val, Val | None]) -> None:
-        elements, early = outcome
-        condition = _condition(builder, where, point) if early is None else early
-        _store_run(builder, addresses, elements, condition, point)
-
-    def write() -> None:
-        wrapped = functools.partial(_store_wrapped, context, addresses, value, where)
-        sinks.for_each_run(context, sources, evaluate, commit, wrapped)
-
-    def copy_and_write() -> None:
-        with context.region():
-            for load in endangered:
-                sinks.materialise(context, load)
-            write()
-
-    guards = [load.survives_store(builder, addresses) for load in endangered]
-    safe = UNKNOWN if UNKNOWN in guards else paths.all_of(context, guards)
-    builder.branches(safe, write, copy_and_write)
-
-
-def _store_wrapped(context: Context, addresses: Affine, value: Tensor, where: Mask | None) -> None:
-    """Store one element after another, once all of them have been computed."""
-    builder = context.builder
-    elements = sinks.copied_exactly(context, value)
-    wanted = None if where is None else sinks.copied_exactly(context, where)
-    for point in sinks.each_element(context, value.shape):
-        condition = Val("i1", "true") if wanted is None else wanted.at(builder, point)
-        _store_run(builder, addresses, elements.at(builder, point), condition, point)
-
-
-def _prepare_store(
-    context: Context, target: Value, addresses: Affine, sources: Sequence[Tensor]
-) -> list[Load]:
-    """Carry out the loads of which a store's first runs could change what later runs read.
-
-    Returns:
-        Those of which they could where two arguments of the kernel lead to the same memory.
-    """
-    aliases = context.aliases
-    loads = [load for load in context.pending_loads if isinstance(load, Load)]
-    for load in loads:
-        overlaps = aliases.may_overlap(load.source, target)
-        if overlaps and not load.is_each_element_of(addresses):
-            sinks.materialise(context, load)
-    sinks.prepare(context, sources, changes_memory=True)
-    on_the_way = [load for load in loads if load.settled is None]
-    endangered = [load for load in on_the_way if not aliases.may_overlap(load.source, target)]
-    if not aliases.arguments_are_disjoint:
-        return endangered
-    for load in endangered:
-        aliases.rely_on_apart(load.source, target, load.is_parallel_to(addresses))
-    return []
-
-
-def _store_scalar(
-    builder: Builder, address: Val, value: Val, condition: Val, size_bytes: int
-) -> None:
-    def write() -> None:
-        stored = builder.cast("zext", value, "i8") if value.type == "i1" else value
-        builder.store(stored, address, size_bytes)
-
-    builder.branches(condition, write)
-
-
-def _store_run(
-    builder: Builder, pointers: Affine, value: Val, condition: Val, point: Point
-) -> None:
-    if value.element == "i1":
-        value = builder.cast("zext", value, "i8")
-    size_bytes = pointers.pointee.size_bytes
-    pointers = pointers.on(point.path)
-    stride = pointers.last_stride(builder, point.path.linear)
-    contiguous = point.width == 1 or (stride is not None and stride.constant == 1)
-    if contiguous and condition.width == 1:
-        address = (
-            pointers.at(builder, point)
-            if point.width == 1
-            else _run_address(builder, pointers, point)
-        )
-        builder.branches(condition, lambda: builder.store(value, address, size_bytes))
-        if point.path.unmasked and point.width > 1:
-            _prefetch_ahead(builder, pointers, point, address, WRITE)
-        return
-    address = _run_address(builder, pointers, point) if contiguous else pointers.at(builder, point)
-    name = "llvm.masked.store" if contiguous else "llvm.masked.scatter"
-    suffix = f"{type_suffix(value)}.{type_suffix(address)}"
-    aligned = Val(f"{address.type} align {size_bytes}", address.ref)
-    builder.call_void(f"{name}.{suffix}", [value, aligned, builder.splat(condition, point.width)])
-
-
-HANDLERS: Mapping[str, Handler] = {"tt.load": _load, "tt.store": _store}
+HANDLERS: Mapping[str, Handler] = {"tt.load": _load}

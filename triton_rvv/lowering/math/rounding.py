@@ -65,7 +65,16 @@ ROUNDINGS: dict[str, Callable[[Lanes], Lanes]] = {
 
 
 def to_integer(whole: Lanes, element: str, signed: bool) -> Lanes:
-    """A whole number that fits as an integer."""
+    """A whole number as an integer; the nearest there is if it does not fit, and 0 for NaN."""
+    bits = int(element[1:]) - signed
+    lowest, highest = -(1 << bits) if signed else 0, (1 << bits) - 1
+    fits = (whole >= float(lowest)) & (whole < 2.0**bits)
+    fitting = _fitting(where(fits, whole, 0.0), element, signed)
+    nearest = where(whole > 0.0, fitting.constant(highest), where(whole < 0.0, lowest, fitting))
+    return where(fits, fitting, nearest)
+
+
+def _fitting(whole: Lanes, element: str, signed: bool) -> Lanes:
     if signed:
         return nearest_integer(whole, element)
     if element == "i32":
