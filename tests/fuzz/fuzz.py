@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 import random
 import sys
 import time
 
 from fuzz_cases import check, programs
 from fuzz_worker import Worker
-from hypothesis import HealthCheck, Phase, Verbosity, assume, given, seed, settings
+from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+from hypothesis.errors import FlakyFailure
 
 from triton_rvv import SUPPORTED_VLEN_BITS
 
 EMULATED = [f"rvv{vlen_bits}" for vlen_bits in SUPPORTED_VLEN_BITS]
 _AT_ONCE = 100
-
-# A wrong kernel that is found last may take so much longer to get small.
-_LONGEST_SHRINK_S = 120
 
 
 def fuzz(targets, seconds: float, first_seed: int) -> tuple[int, int]:
@@ -27,27 +24,30 @@ def fuzz(targets, seconds: float, first_seed: int) -> tuple[int, int]:
     Returns:
         How many ran, and how many times one was wrong.
     """
-    worker, end, runs, wrong = Worker(), time.monotonic() + seconds, 0, 0
+    worker, end, count, wrong, number = Worker(), time.monotonic() + seconds, 0, 0, first_seed
+
+    def note() -> None:
+        nonlocal count
+        count += 1
+
     try:
-        for number in itertools.count(first_seed):
-            left_s = end - time.monotonic()
-            if left_s <= 0:
-                return runs, wrong
-            test, count = kernels(targets, worker, number, left_s)
+        while time.monotonic() < end:
             try:
-                test()
-            except AssertionError as error:
+                kernels(targets, worker, number, note)()
+            except (AssertionError, FlakyFailure) as error:
                 wrong += 1
                 print(f"seed {number}: {error}", flush=True)
-            runs += count()
+            number += 1
     finally:
         worker.close()
-    raise AssertionError  # unreachable: seeds do not run out
+    return count, wrong
 
 
-def kernels(targets, worker: Worker, number: int, left_s: float, examples: int = _AT_ONCE):
-    """A test of some random kernels, and a function that says how many have run."""
-    seen, end = [0], time.monotonic() + left_s
+def kernels(targets, worker: Worker, number: int, note=lambda: None, examples: int = _AT_ONCE):
+    """A test of some random kernels, which calls `note` before each.
+
+    It raises an AssertionError for a wrong one, or FlakyFailure where that is so only sometimes.
+    """
 
     @seed(number)
     @settings(
@@ -61,11 +61,15 @@ def kernels(targets, worker: Worker, number: int, left_s: float, examples: int =
     )
     @given(programs(targets))
     def run(program):
-        assume(time.monotonic() < end + _LONGEST_SHRINK_S)
-        seen[0] += 1
-        check(program, worker)
+        note()
+        try:
+            check(program, worker)
+        except AssertionError as error:
+            first = next(line for line in str(error).splitlines() if line)
+            print(f"seed {number}, not yet at its smallest: {first}", flush=True)
+            raise
 
-    return run, lambda: seen[0]
+    return run
 
 
 def main() -> int:

@@ -191,6 +191,8 @@ def expand(w: Writer) -> None:
 def broadcast(w: Writer) -> None:
     shape = w.shape()
     a = w.operand(w.kind(), shape)
+    if len(a.shape) not in (0, len(shape)):  # Triton adds no dimensions here
+        return
     text = f"tl.broadcast_to({a.name}, {shape})"
     w.let(a.kind, shape, text, lambda a: a.map(lambda x: np.broadcast_to(x, shape)), a)
 

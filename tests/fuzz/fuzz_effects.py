@@ -290,10 +290,16 @@ def branch(w: Writer) -> None:
 
 
 def _start_carried(w: Writer) -> list[Var]:
-    """Variables of their own for what a loop or a branch changes."""
+    """Variables of their own for what a loop or a branch changes.
+
+    Each starts with a value of its own: Triton 3.7's front end takes `a = b` in a loop for no
+    change where both have started as the same one, even if the loop changes b.
+    """
     carried = []
     for _ in range(w.draw(st.integers(1, 2))):
-        start = w.block(w.kind(), w.shape())
+        source = w.block(w.kind(), w.shape())
+        text = f"tl.reshape({source.name}, {source.shape})"
+        start = w.let(source.kind, source.shape, text, lambda block: block, source)
         var = Var(w.fresh("c"), start.kind, start.shape)
         w.used.add(start.name)
         w.blocks[-1].append(Assign(var.name, start))

@@ -13,7 +13,6 @@ pytestmark = pytest.mark.timeout(250)
 def test_random_kernels(targets, examples):
     worker = Worker()
     try:
-        test, _ = kernels(targets, worker, number=2, left_s=250, examples=examples)
-        test()
+        kernels(targets, worker, number=2, examples=examples)()
     finally:
         worker.close()
