@@ -24,11 +24,13 @@ __all__ = ["register"]
 VENDOR = "cpu"
 
 
-def register() -> None:
-    """Run Triton's kernels on this machine, and have FlagGems find it; call before importing that.
+def register(target: str = "host") -> None:
+    """Run Triton's kernels on CPU tensors, and have FlagGems know of it; call before importing it.
 
-    The operators then take CPU tensors, with FlagGems' own tuning, which is that for NVIDIA's GPUs
-    where it has no other.
+    Its operators then choose from the configurations that it has for NVIDIA's GPUs.
+
+    Args:
+        target: as `triton_rvv.activate` takes it.
 
     Raises:
         ModuleNotFoundError: where FlagGems is not installed.
@@ -39,7 +41,7 @@ def register() -> None:
         raise RuntimeError("call triton_rvv.flag_gems.register() before flag_gems is imported")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("flag_gems is not installed", name="flag_gems")
-    activate("host")
+    activate(target)
     with _unstarted(Path(spec.submodule_search_locations[0])):
         vendors = importlib.import_module("flag_gems.runtime.common").vendors
         backend = importlib.import_module("flag_gems.runtime.backend")
@@ -73,6 +75,18 @@ def _describe_this_machine(backend: Any) -> None:
     backend.torch_device_object = HostDevice
     backend.vendor_extra_lib_imported = True
     backend.get_tune_config = functools.partial(_tune_config, backend.get_tune_config)
+    backend.get_heuristic_config = functools.partial(_heuristics, backend.get_heuristic_config)
+
+
+def _heuristics(get: Callable[[str], Any], vendor: str) -> Any:
+    """Functions that choose block sizes; those for NVIDIA's GPUs ask `torch.cuda` for its size."""
+    found = get(vendor)
+    import torch
+
+    asked = ModuleType("torch", "Torch, whose GPU is this machine")
+    vars(asked).update(vars(torch), cuda=HostDevice)
+    sys.modules["_nvidia.heuristics_config_utils"].torch = asked  # type: ignore[attr-defined]
+    return found
 
 
 def _tune_config(get: Callable[[str], dict[str, Any]], vendor: str) -> dict[str, Any]:

@@ -41,7 +41,9 @@ class HostLauncher:
         self._names: tuple[str, ...] = tuple(map(str, source.signature))
         self._signature: tuple[Any, ...] = tuple(source.signature.values())
         # Programs that keep a compiled kernel and call it again may leave out the constants.
-        self._passed = tuple(type_ for type_ in self._signature if type_ != "constexpr")
+        parameters = getattr(getattr(source, "fn", None), "params", ())
+        constant = {parameter.num for parameter in parameters if parameter.is_constexpr}
+        self._variables = tuple(t for i, t in enumerate(self._signature) if i not in constant)
         self._types: tuple[str, ...] = tuple(metadata.argument_types)
         layouts = (_LAYOUTS.get(type_, "Q") for type_ in self._types)
         self._accesses: list[tuple[str, list[int]]] = metadata.accesses
@@ -73,7 +75,7 @@ class HostLauncher:
         if num_x * num_y * num_z == 0:
             return
         whole = len(arguments) == len(self._signature)
-        values = list(_flat(self._signature if whole else self._passed, arguments))
+        values = list(_flat(self._signature if whole else self._variables, arguments))
         slots = [_slot_value(*pair) for pair in zip(self._types, values, strict=True)]
         if self._overlaps is not None:
             kernel = self._overlaps.choose(kernel, values, slots)

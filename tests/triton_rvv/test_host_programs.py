@@ -28,18 +28,21 @@ def _active():
 
 
 @triton.jit
-def scale_kernel(x_ptr, factor, n, BLOCK: tl.constexpr, EXTRA: tl.constexpr, out_ptr):
+def scale_kernel(x_ptr, y_ptr, one, factor, n, BLOCK: tl.constexpr, EXTRA: tl.constexpr, out_ptr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + at, mask=at < n)
+    x = tl.load(x_ptr + at * one, mask=at < n)
+    if y_ptr is not None:
+        x += tl.load(y_ptr + at, mask=at < n)
     tl.store(out_ptr + at, x * factor + EXTRA, mask=at < n)
 
 
 def test_a_compiled_kernel_is_called_without_its_constants():
     x, out = torch.arange(100.0), torch.zeros(100)
-    compiled = scale_kernel[(1,)](x, 2.0, 100, 128, 3, out)
-    compiled[(1, 1, 1)](x, 5.0, 100, out)
+    # Triton makes constants of what is None or 1; these are passed all the same.
+    compiled = scale_kernel[(1,)](x, None, 1, 2.0, 100, 128, 3, out)
+    compiled[(1, 1, 1)](x, None, 1, 5.0, 100, out)
     assert torch.equal(out, x * 5 + 3)
-    compiled[(1, 1, 1)](x, 7.0, 100, 128, 3, out)
+    compiled[(1, 1, 1)](x, None, 1, 7.0, 100, 128, 3, out)
     assert torch.equal(out, x * 7 + 3)
 
 
