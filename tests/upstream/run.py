@@ -48,7 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"test-upstream: {mistake}", file=sys.stderr)
         return 2
     exclusions = read_exclusions(LIST, arguments.target)
-    with tempfile.TemporaryDirectory(prefix="triton-upstream-") as folder:
+    # A worker may still write there where pytest was ended.
+    temporary = tempfile.TemporaryDirectory(prefix="triton-upstream-", ignore_cleanup_errors=True)
+    with temporary as folder:
         outcomes_file = Path(folder) / "outcomes.jsonl"
         files = [str(unit / file) for file in arguments.files]
         command = [*_pytest(unit, arguments.jobs), *files]
