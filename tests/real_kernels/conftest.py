@@ -48,9 +48,19 @@ def load(request: pytest.FixtureRequest, _packages: None) -> Iterator[Callable[[
         pytest.skip(f"{name} is not installed, nor in {os.environ[FOLDER_VARIABLE]}")
     if isinstance(package, PartialPackage):
         sys.meta_path.insert(0, package)
-    yield importlib.import_module
+    yield _import_or_skip
     if isinstance(package, PartialPackage):
         sys.meta_path.remove(package)
+
+
+def _import_or_skip(name: str) -> ModuleType:
+    """A package's module, unless another package that it needs is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == name.partition(".")[0]:
+            raise
+        pytest.skip(f"{name} needs {error.name}, which is not installed")
 
 
 @pytest.fixture(autouse=True)

@@ -90,7 +90,7 @@ def test_delta_rule(load, name):
         out, last = naive.delta_rule_recurrence(*heads_first(q, k, v, beta), initial_state=h)
         return out.transpose(1, 2), last
 
-    inputs = (vector(0), unit(1), vector(2), rate(3))
+    inputs = [vector(0), unit(1), vector(2), rate(3)]
     inputs = halves(*inputs) if name == "chunk" else inputs
     agree_with_gradients(
         lambda q, k, v, beta, h: getattr(ops, f"{name}_delta_rule")(
