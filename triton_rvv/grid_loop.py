@@ -25,18 +25,30 @@ taken:
   %beyond = add i64 %first, %chunk
   %beyond.fits = icmp ult i64 %beyond, %end
   %last = select i1 %beyond.fits, i64 %beyond, i64 %end
+  %first.x = urem i64 %first, %wide.nx
+  %first.row = udiv i64 %first, %wide.nx
+  %first.y = urem i64 %first.row, %wide.ny
+  %first.z = udiv i64 %first.row, %wide.ny
+  %x.0 = trunc i64 %first.x to i32
+  %y.0 = trunc i64 %first.y to i32
+  %z.0 = trunc i64 %first.z to i32
   br label %program
 
 program:
   %at = phi i64 [ %first, %taken ], [ %at.next, %program ]
-  %wide.x = urem i64 %at, %wide.nx
-  %row = udiv i64 %at, %wide.nx
-  %wide.y = urem i64 %row, %wide.ny
-  %wide.z = udiv i64 %row, %wide.ny
-  %x = trunc i64 %wide.x to i32
-  %y = trunc i64 %wide.y to i32
-  %z = trunc i64 %wide.z to i32
+  %x = phi i32 [ %x.0, %taken ], [ %x.next, %program ]
+  %y = phi i32 [ %y.0, %taken ], [ %y.next, %program ]
+  %z = phi i32 [ %z.0, %taken ], [ %z.next, %program ]
   call void @{{entry}}(ptr %args, i32 %x, i32 %y, i32 %z, i32 %nx, i32 %ny, i32 %nz)
+  %x.more = add i32 %x, 1
+  %x.ends = icmp eq i32 %x.more, %nx
+  %x.next = select i1 %x.ends, i32 0, i32 %x.more
+  %x.carry = zext i1 %x.ends to i32
+  %y.more = add i32 %y, %x.carry
+  %y.ends = icmp eq i32 %y.more, %ny
+  %y.next = select i1 %y.ends, i32 0, i32 %y.more
+  %y.carry = zext i1 %y.ends to i32
+  %z.next = add i32 %z, %y.carry
   %at.next = add i64 %at, 1
   %more = icmp ult i64 %at.next, %last
   br i1 %more, label %program, label %take

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 from collections import deque
 
+from triton_rvv.errors import DeviceAssertionError
+
 __all__ = ["HANDLER_ADDRESS", "assertion_failed", "raise_failed_assertion"]
 
 # The first is reported; the others, from programs that ran meanwhile, say the same.
@@ -29,9 +31,9 @@ def raise_failed_assertion() -> None:
     """Report what kernels have come upon since the last call.
 
     Raises:
-        AssertionError: where an assertion did not hold; the programs it was in have ended early.
+        DeviceAssertionError: where an assertion did not hold; its programs have ended early.
     """
     if _failed:
         first = _failed[0]
         _failed.clear()
-        raise AssertionError(first)
+        raise DeviceAssertionError(first)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from triton_rvv.cores import CORES
 from triton_rvv.target import SUPPORTED_VLEN_BITS, RVVTarget, Target
 
-__all__ = ["RUNNABLE_TARGETS", "named_target"]
+if TYPE_CHECKING:  # Triton imports this module while it is being imported itself
+    from triton.backends.compiler import GPUTarget
+
+__all__ = ["RUNNABLE_TARGETS", "called_target", "named_target"]
 
 _VLEN_BITS = {f"rvv{vlen_bits}": vlen_bits for vlen_bits in SUPPORTED_VLEN_BITS}
 
 # Those that kernels can be called on. QEMU 7.2 lacks some of the extensions of named cores.
 RUNNABLE_TARGETS = ("host", *_VLEN_BITS)
+
+
+def called_target(target: GPUTarget) -> Target:
+    """The target behind what Triton is told when Python calls a kernel; see `RVVBackend`."""
+    return named_target(target.arch if target.arch in RUNNABLE_TARGETS else "host")
 
 
 def named_target(name: str) -> Target:

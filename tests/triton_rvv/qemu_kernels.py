@@ -57,13 +57,14 @@ class KernelRunner:
     """Runs kernels and fails the test where an output is wrong; executables are built once.
 
     Attributes:
-        stderr: what the last run printed there.
+        stderr: what the last run under QEMU printed there.
     """
 
     def __init__(self, folder: Path) -> None:
         self.stderr = ""
         self._folder = folder
         self._built: dict[object, Path] = {}
+        self._linked = 0
         self._objects: dict[object, bytes] = {}
 
     def __call__(
@@ -103,10 +104,18 @@ class KernelRunner:
         if target == RVVTarget():
             self._run_on_host(kernel, arguments, constants, specialised, (*grid, 1, 1)[:3])
         elf = self._elf(kernel, arguments, constants, specialised, target)
-        data = self._folder / "data"
+        report = self.run_elf(elf, arguments, grid, target)
+        assert report.kernel == kernel.__name__
+        return report
+
+    def run_elf(
+        self, elf: Path, arguments: Sequence[Argument], grid: Sequence[int], target: RVVTarget
+    ) -> LauncherReport:
+        """Run an executable with the launcher in it on a core like `target`."""
+        data, vlen_bits = self._folder / "data", target.vlen_bits
         write_data_file(data, arguments)
         cpu = f"rv64,v=true,vlen={vlen_bits},vext_spec=v1.0,Zfh=true,zba=true,zbb=true,zbs=true"
-        if core != RVVTarget().cpu:
+        if target.cpu != RVVTarget().cpu:
             cpu = f"max,vlen={vlen_bits}"
         size = ",".join(map(str, (*grid, 1, 1)[:3]))
         done = subprocess.run(
@@ -120,8 +129,7 @@ class KernelRunner:
         report = parse_launcher_output(done.stdout)
         if done.returncode != 0:
             why = report.mismatch or f"status {done.returncode} {done.stdout} {done.stderr}"
-            raise AssertionError(f"{kernel.__name__} at VLEN {vlen_bits}: {why}")
-        assert report.kernel == kernel.__name__
+            raise AssertionError(f"{report.kernel} at VLEN {vlen_bits}: {why}")
         assert report.vlen_bits == vlen_bits
         return report
 
@@ -153,13 +161,20 @@ class KernelRunner:
         signature = {argument.name: argument.type for argument in arguments}
         key = (kernel, *signature.items(), *constants.items(), *known.items(), target)
         if key not in self._built:
-            compiled = compile_kernel(kernel, signature, constants, target, known)
-            stem = self._folder / f"kernel{len(self._built)}"
-            stem.with_suffix(".o").write_bytes(compiled.object)
-            elf = stem.with_suffix(".elf")
-            link_elf([stem.with_suffix(".o"), launcher_object(target)], elf)
-            self._built[key] = elf
+            # As for the boards; on this machine the same kernels run without this promise.
+            compiled = compile_kernel(
+                kernel, signature, constants, target, known, disjoint_arguments=True
+            )
+            self._built[key] = self.link(compiled.object, target)
         return self._built[key]
+
+    def link(self, compiled: bytes, target: RVVTarget) -> Path:
+        """An executable of an object file and the launcher."""
+        number = self._linked = self._linked + 1
+        paths = [self._folder / f"kernel{number}.{suffix}" for suffix in ("o", "elf")]
+        paths[0].write_bytes(compiled)
+        link_elf([paths[0], launcher_object(target)], paths[1])
+        return paths[1]
 
 
 def _argument(name: str, value: Any) -> Argument:
@@ -169,6 +184,8 @@ def _argument(name: str, value: Any) -> Argument:
         return Argument(name, kind, start, expected, value.atol, value.rtol)
     if isinstance(value, np.ndarray | torch.Tensor):
         return Argument(name, *_pointer(value))
+    if isinstance(value, bool | np.bool_):
+        return Argument(name, "u1", bool(value))
     if isinstance(value, np.generic):
         return Argument(name, _TRITON_NAMES[value.dtype], value.item())
     return Argument(name, "fp32" if isinstance(value, float) else "i32", value)

@@ -102,6 +102,22 @@ def test_addresses_in_tensors_lead_to_their_tensors():
 
 
 @triton.jit
+def least_kernel(x_ptr, out_ptr, SIZE: tl.constexpr):
+    at = tl.arange(0, SIZE)
+    x = tl.load(x_ptr + at[:, None] * 51 + at[None, :] * 3)
+    tl.store(out_ptr + at, tl.min(x, 1))
+
+
+def test_a_vector_that_lies_in_two_parts_of_memory():
+    triton_rvv.activate("rvv256")
+    x, out = torch.ones(1 << 18, dtype=torch.int32), torch.zeros(16, dtype=torch.int32)
+    boundary = (-x.data_ptr() // 4) % (1 << 16)  # parts of memory begin at multiples of 256 KiB
+    for before in (1, 5, 17, 50):
+        least_kernel[(1,)](x[boundary - before :], out, SIZE=16)
+        assert out.tolist() == [1] * 16
+
+
+@triton.jit
 def tuple_kernel(pair, descriptor, BLOCK: tl.constexpr):
     block = descriptor.load([BLOCK, 0])
     at = tl.arange(0, BLOCK)
@@ -170,6 +186,24 @@ def test_memory_that_may_only_be_read(tmp_path):
     assert torch.equal(out, x + 1)
     with pytest.raises(GuestError, match="SIGSEGV"):
         backwards_kernel[(1,)](out, x, 5000)
+
+
+@triton.jit(debug=True)
+def telling_kernel(x_ptr):
+    x = tl.load(x_ptr + tl.arange(0, 2))
+    tl.device_print("x", x)
+    tl.store(x_ptr + tl.arange(0, 2), x + 1)
+
+
+def test_printing_and_overflow(capfd):
+    triton_rvv.activate("rvv256")
+    x = torch.tensor([5, 2**31 - 1], dtype=torch.int32)
+    with pytest.raises(triton_rvv.DeviceAssertionError, match="int32 overflow detected"):
+        telling_kernel[(1,)](x)
+    assert capfd.readouterr().out.splitlines() == [
+        "pid (0, 0, 0) idx (0) x: 5",
+        "pid (0, 0, 0) idx (1) x: 2147483647",
+    ]
 
 
 @triton.jit

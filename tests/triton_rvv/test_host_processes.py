@@ -84,6 +84,7 @@ def test_a_target_that_cannot_be_called(monkeypatch):
     with pytest.raises(ValueError, match=r"on 'rva23': .* in TRITON_RVV_TARGET"):
         RVVDriver.is_active()
     monkeypatch.delenv("TRITON_RVV_TARGET")
+    monkeypatch.setattr(RVVDriver, "activated", False)
     assert not RVVDriver.is_active()
 
 

@@ -11,6 +11,7 @@ from triton_rvv.guest.program import linked_program
 from triton_rvv.host_device import NO_LIMIT, HostUtils
 from triton_rvv.host_launch import HostLauncher
 from triton_rvv.target import RVVTarget
+from triton_rvv.target_names import called_target
 
 __all__ = ["GuestLauncher", "GuestUtils"]
 
@@ -30,6 +31,13 @@ class GuestKernel:
 
 class GuestLauncher(HostLauncher):
     """Packs arguments as for this process, since a kernel sees its addresses in QEMU too."""
+
+    def __init__(self, source: Any, metadata: Any) -> None:
+        super().__init__(source, metadata)
+        self._vlen_bits = called_target(metadata.target).vector_bits
+
+    def _load(self, compiled: bytes) -> Any:
+        return GuestKernel(linked_program(compiled), self._vlen_bits)
 
     def _run(self, kernel: Any, slots: bytes, grid: tuple[int, int, int]) -> None:
         run_guest(kernel.program, kernel.vlen_bits, slots, grid)

@@ -19,6 +19,11 @@
 void triton_rvv_kernel(const uint64_t *args, uint32_t pid_x, uint32_t pid_y, uint32_t pid_z,
                        uint32_t num_x, uint32_t num_y, uint32_t num_z);
 void triton_rvv_assertion_failed(const char *text, uint32_t pid_x, uint32_t pid_y, uint32_t pid_z);
+void *triton_rvv_scratch(uint64_t size_bytes);
+
+/* Kernels print to standard output, as those that run in the caller's own process do. */
+extern int triton_rvv_print_descriptor;
+int triton_rvv_print_descriptor = STDOUT_FILENO;
 
 /* What a message to the caller begins with; process.py has the same numbers. */
 enum message_kind { READY = 0, FAULT = 1, ASSERTION = 2, OCCUPIED = 3 };
@@ -80,9 +85,13 @@ static bool map_around(uint64_t address) {
     _exit(EXIT_FAILURE);
 }
 
-/* The instruction is carried out anew after a return, or ends the program for good. */
+/* The instruction is carried out anew after a return, or ends the program for good.
+ *
+ * A vector instruction starts again at its first element: QEMU 7.2 takes what follows one that goes
+ * on in the middle (vstart, by its number) for illegal. */
 static void on_fault(int signal_number, siginfo_t *info, void *unused) {
     (void)unused;
+    __asm__ volatile("csrw 0x008, zero");
     if (!map_around((uint64_t)(uintptr_t)info->si_addr))
         signal(signal_number, SIG_DFL);
 }
@@ -92,6 +101,16 @@ void triton_rvv_assertion_failed(const char *text, uint32_t pid_x, uint32_t pid_
     size_t text_bytes = strnlen(text, MAX_TEXT_BYTES);
     memcpy(message.text, text, text_bytes);
     send(&message, text_bytes);
+}
+
+/* One program runs at a time, and each needs as much as the one before. */
+void *triton_rvv_scratch(uint64_t size_bytes) {
+    static void *scratch;
+    if (scratch == NULL)
+        scratch = aligned_alloc(64, (size_bytes + 63) / 64 * 64);
+    if (scratch == NULL)
+        abort();
+    return scratch;
 }
 
 static void run_grid(const struct start *start) {

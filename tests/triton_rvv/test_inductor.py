@@ -1,0 +1,96 @@
+"""torch.compile on the host target, in processes of its own: it changes settings of torch."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("torch", minversion="2.13")
+
+PROGRAM = """
+import torch
+import triton_rvv.inductor
+from torch._inductor import config
+from torch._inductor.utils import run_and_get_code
+
+triton_rvv.inductor.register()
+torch.set_num_threads(2)
+torch.manual_seed(0)
+{settings}
+
+def pointwise(x, y):
+    return torch.relu(x * y + 1), x.t() + 2
+
+def rows(x, y):
+    return torch.softmax(x * y, dim=1), x.sum(0), x.argmax(1), x.var()
+
+def indices(x, at):
+    return x[at] + 1, torch.zeros_like(x).index_add(0, at, x)
+
+def in_place(x, y):
+    x.mul_(2).add_(y)
+    return x.sum() + 1
+
+def dropout(x, y):
+    return torch.nn.functional.dropout(x, 0.5) * 2
+
+def check(function, *inputs, dynamic=False):
+    expected = function(*(x.clone() for x in inputs))
+    copies = [x.clone() for x in inputs]
+    got, sources = run_and_get_code(torch.compile(function, dynamic=dynamic), *copies)
+    assert any("async_compile.triton" in source for source in sources), "no Triton kernel"
+    assert not any("cpp_pybinding" in source for source in sources), "a kernel in C++"
+    torch.testing.assert_close(got, expected, atol=2e-5, rtol=1e-4)
+    return copies
+
+x, y = torch.randn(300, 257), torch.randn(257)
+{checks}
+print("as expected")
+"""
+
+CHECKS = """
+check(pointwise, x, y)
+check(rows, x, y, dynamic=True)
+check(rows, torch.randn(17, 40), torch.randn(40))
+check(indices, x, torch.randint(0, 300, (300,)))
+changed, _ = check(in_place, x, y)
+torch.testing.assert_close(changed, x * 2 + y)
+kept = torch.compile(dropout)(torch.ones(100000), None)
+assert abs((kept == 4).float().mean() - 0.5) < 0.01 and set(kept.tolist()) == {0.0, 4.0}
+try:
+    torch.compile(indices)(x, torch.full((300,), 300))
+except AssertionError as error:
+    assert "index out of bounds" in str(error), error
+else:
+    raise RuntimeError("an index out of bounds was taken")
+"""
+
+
+def run(tmp_path, settings, checks):
+    program = PROGRAM.format(settings=settings, checks=checks)
+    places = {"TRITON_CACHE_DIR": "triton", "TORCHINDUCTOR_CACHE_DIR": "inductor"}
+    folders = {name: str(tmp_path / folder) for name, folder in places.items()}
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **folders},
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+
+
+def test_compiled_functions_run_as_triton_kernels_with_right_results(tmp_path):
+    done = run(tmp_path, "config.compile_threads = 1", CHECKS)
+    assert done.stdout == "as expected\n", done.stderr
+
+
+def test_worker_processes_compile_for_the_host(tmp_path):
+    settings = """
+config.compile_threads = 2
+from torch._inductor.async_compile import AsyncCompile
+AsyncCompile.wait_pool_ready()
+"""
+    done = run(tmp_path, settings, "check(pointwise, x, y)")
+    assert done.stdout == "as expected\n", done.stderr
