@@ -42,8 +42,7 @@ class HostLauncher:
         self._signature: tuple[Any, ...] = tuple(source.signature.values())
         # Programs that keep a compiled kernel and call it again may leave out the constants.
         parameters = getattr(getattr(source, "fn", None), "params", ())
-        constant = {parameter.num for parameter in parameters if parameter.is_constexpr}
-        self._variables = tuple(t for i, t in enumerate(self._signature) if i not in constant)
+        self._constants = {parameter.num for parameter in parameters if parameter.is_constexpr}
         self._types: tuple[str, ...] = tuple(metadata.argument_types)
         layouts = (_LAYOUTS.get(type_, "Q") for type_ in self._types)
         self._accesses: list[tuple[str, list[int]]] = metadata.accesses
@@ -74,8 +73,8 @@ class HostLauncher:
         """
         if num_x * num_y * num_z == 0:
             return
-        whole = len(arguments) == len(self._signature)
-        values = list(_flat(self._signature if whole else self._variables, arguments))
+        arguments = self._with_constants(arguments)
+        values = list(_flat(self._signature, arguments))
         slots = [_slot_value(*pair) for pair in zip(self._types, values, strict=True)]
         if self._overlaps is not None:
             kernel = self._overlaps.choose(kernel, values, slots)
@@ -93,6 +92,15 @@ class HostLauncher:
             bounds.raise_astray(self._accesses, self._value_names(arguments))
         if exit_hook is not None:
             exit_hook(launch_metadata)
+
+    def _with_constants(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """One argument for each parameter; nothing for constants that were left out."""
+        left_out = len(self._signature) - len(arguments)
+        if left_out == 0 or left_out != len(self._constants):
+            return arguments
+        given = iter(arguments)
+        numbers = range(len(self._signature))
+        return tuple(None if number in self._constants else next(given) for number in numbers)
 
     def _value_names(self, arguments: Iterable[Any]) -> list[str]:
         """The parameter of each value that is passed at run time."""

@@ -11,7 +11,7 @@ MAMBA = "vllm.model_executor.layers.mamba.ops"
 FLA = "vllm.third_party.flash_linear_attention.ops"
 
 
-def scan(x, dt, a, b, c, state):
+def scan(x, dt, b, c, *, a, state):
     """Mamba 2: of each token a decay and an outer product; returns outputs and the last state."""
     heads, outputs = x.shape[1], []
     b, c = (tensor.repeat_interleave(heads // tensor.shape[1], 1) for tensor in (b, c))
@@ -39,7 +39,7 @@ def test_mamba_in_chunks(load):
     )  # fmt: skip
     step = F.softplus(dt + bias)
     parts = zip(*(tensor.split(lengths) for tensor in (x, step, b, c)), strict=True)
-    expected = [scan(*part[:2], a, *part[2:], first[i]) for i, part in enumerate(parts)]
+    expected = [scan(*part, a=a, state=first[i]) for i, part in enumerate(parts)]
     outputs = torch.cat([part[0] for part in expected]) + x * skip[:, None]
     agree(out, outputs * F.silu(gate), 1e-4)
     agree(final, torch.stack([part[1] for part in expected]), 1e-4)
@@ -61,7 +61,9 @@ def test_mamba_by_token(load):
     )
     for i, slot in enumerate(slots):
         step = F.softplus(dt[i, :, 0] + bias[:, 0])[None]
-        got, last = scan(x[i][None], step, a[:, 0, 0], b[i][None], c[i][None], before[slot])
+        got, last = scan(
+            x[i : i + 1], step, b[i : i + 1], c[i : i + 1], a=a[:, 0, 0], state=before[slot]
+        )
         agree(out[i], (got[0] + x[i] * skip) * F.silu(gate[i]))
         agree(state[slot], last)
 
@@ -141,7 +143,7 @@ def test_lightning_attention(load, monkeypatch):
     agree(got.view(heads, size), torch.einsum("hd,hde->he", q[0, :, 0], new))
 
 
-def delta_rule(q, k, v, g, beta, state):
+def delta_rule(q, k, v, g, beta, *, state):
     """Gated delta rule of [tokens, heads, size]: the state is [heads, values, keys]."""
     outputs = []
     for t in range(len(q)):
@@ -167,7 +169,7 @@ def test_gated_delta_rule_in_chunks(load):
         q, k, v, g, beta, initial_state=state, output_final_state=True
     )
     given = (tensor[0].float() for tensor in (q, k, v, g, beta))
-    expected, final = delta_rule(*given, state[0])
+    expected, final = delta_rule(*given, state=state[0])
     agree(out[0], expected)
     agree(last[0], final, 3e-2)
 
@@ -178,7 +180,7 @@ def test_gated_delta_rule_by_token(load):
     out, last = ops.fused_recurrent_gated_delta_rule(
         *given, initial_state=state.clone(), inplace_final_state=False
     )
-    expected, final = delta_rule(*(tensor[0] for tensor in given), state[0])
+    expected, final = delta_rule(*(tensor[0] for tensor in given), state=state[0])
     agree(out[0], expected)
     agree(last[-1], final)
 
@@ -191,7 +193,7 @@ def test_sigmoid_gating(load):
         logs, a, b, bias, q, k, v, initial_state=state.clone(), inplace_final_state=False
     )
     g = -logs.exp() * F.softplus(a + bias)
-    expected, _ = delta_rule(q[0], k[0], v[0], g[0], b[0].sigmoid(), state[0])
+    expected, _ = delta_rule(q[0], k[0], v[0], g[0], b[0].sigmoid(), state=state[0])
     agree(out[0], expected)
 
 
