@@ -12,7 +12,7 @@ TESTS_LIMIT_S := 1560
 # Modules of one name, which mypy checks one at a time.
 CONFTESTS = $(shell find tests -name conftest.py)
 
-.PHONY: tune tune-all test test-slow test-triton-versions bench setup clean
+.PHONY: tune tune-all test test-slow test-triton-versions test-real test-upstream fuzz bench setup clean
 
 # The main job on the emulated board; ARGS="--trials 20" adds arguments.
 tune: setup
@@ -35,10 +35,27 @@ test-slow:
 	@./setup.sh test
 	$(LIMIT) $(TESTS_LIMIT_S) $(PYTEST) -m slow
 
+# Random kernels against NumPy, on the host and in QEMU, for so many seconds; TARGET=host or qemu.
+SECONDS := 600
+fuzz:
+	@./setup.sh test
+	$(PYTHON) tests/fuzz/fuzz.py --seconds $(SECONDS) $(if $(TARGET),--target $(TARGET))
+
 # The compiler's tests with the oldest Triton that it takes, with the pinned one and with the newest.
 test-triton-versions:
 	@./setup.sh test
 	@set -e; for version in 3.6.0 3.7.1 "3.*"; do ./tests/with_triton.sh "$$version"; done
+
+# Kernels of real packages, which lie in REAL_KERNELS=folder or in .venv; says how many ran right.
+test-real:
+	@./setup.sh test
+	REAL_KERNELS=$(REAL_KERNELS) $(LIMIT) 3600 $(PYTEST) tests/real_kernels
+
+# Triton's own tests of its language, from the folder TRITON_TESTS: python/test/unit of a checkout.
+# ARGS="--sample 5" runs a fifth of them.
+test-upstream:
+	@./setup.sh test
+	@$(PYTHON) tests/upstream/run.py $(ARGS)
 
 bench: setup
 	@set -e; for file in benchmarks/bench_*.py; do \

@@ -26,6 +26,7 @@ SIZE = 512
 BLOCKS = ((64, 64, 64), (128, 128, 64), (256, 64, 64), (128, 256, 64), (256, 128, 128))
 ROWS, COLUMNS = 1024, 1000
 ROUNDS = 30
+CALLS = 200
 
 
 @triton.jit
@@ -44,6 +45,13 @@ def layernorm_kernel(x_ptr, w_ptr, b_ptr, out_ptr, n, eps, BLOCK: tl.constexpr):
     scale = tl.rsqrt(tl.sum(centred * centred) / n + eps)
     w, b = tl.load(w_ptr + at, mask=at < n), tl.load(b_ptr + at, mask=at < n)
     tl.store(out_ptr + row * n + at, centred * scale * w + b, mask=at < n)
+
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.load(x_ptr + at, mask=at < n) + tl.load(y_ptr + at, mask=at < n)
+    tl.store(out_ptr + at, total, mask=at < n)
 
 
 def fastest_s(*calls: Callable[[], object]) -> list[float]:
@@ -107,11 +115,20 @@ def bench_rows() -> None:
 
 
 def bench_launch() -> None:
-    """The overhead of a call."""
+    """The overhead of a call, and what of it finds out whether arguments share memory."""
     x = np.zeros(16, np.float32)
     triton_rvv.set_num_threads(1)
     (one_s,) = fastest_s(lambda: softmax_kernel[(1,)](x, x, 16, BLOCK=16))
     print(f"a call of one small program: {one_s * 1e6:.0f} us")
+    left, right, out = (torch.zeros(16) for _ in range(3))
+
+    def add(disjoint: bool) -> None:
+        for _ in range(CALLS):
+            add_kernel[(1,)](left, right, out, 16, BLOCK=16, disjoint_arguments=disjoint)
+
+    checked_s, unchecked_s = fastest_s(lambda: add(False), lambda: add(True))
+    check_s = (checked_s - unchecked_s) / CALLS / 2
+    print(f"the check of each pair of arguments: {check_s * 1e6:.1f} us")
 
 
 def main() -> None:

@@ -93,7 +93,8 @@ def build_vector_code(name: str, folder: Path) -> Path:
     constants = {"FUNCTION": FUNCTIONS[name], "N": ELEMENTS}
     signature = {"x_ptr": "*fp32", "out_ptr": "*fp32"}
     output = folder / "vector.o"
-    output.write_bytes(compile_kernel(kernel, signature, constants, RVVTarget()).object)
+    compiled = compile_kernel(kernel, signature, constants, RVVTarget(), disjoint_arguments=True)
+    output.write_bytes(compiled.object)
     return output
 
 

@@ -1,4 +1,4 @@
-"""Fits the polynomials of triton_rvv.lowering.math: python benchmarks/fit_polynomials.py.
+"""Fits the polynomials of triton_rvv.lowering.math: python benchmarks/fit_polynomials.py [NAME ...]
 
 It prints the coefficients with the highest power first, the remaining error in the function's
 result, and whether the code differs. If it does, the exit status is 1.
@@ -10,11 +10,14 @@ fitted again, so that later ones compensate for the rounding.
 
 from __future__ import annotations
 
+import argparse
+import functools
 import importlib
 import struct
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from mpmath import mp, mpf
 
@@ -48,6 +51,53 @@ class Fit:
 
 def _of_root(function: Function) -> Function:
     return lambda z: function(mp.sqrt(z))
+
+
+def _besseli_far(order: int) -> Function:
+    """sqrt(x) e^-x I(x) of the modified Bessel function of an order, in 16/x - 1."""
+
+    def scaled(place: mpf) -> mpf:
+        x = 16 / (1 + place)
+        return mp.besseli(order, x) * mp.exp(-x) * mp.sqrt(x)
+
+    return scaled
+
+
+def _erfcx(q: mpf) -> mpf:
+    """(1 + 2x) e^(x^2) erfc(x) as a function of (x - 4) / (x + 4)."""
+    x = 4 * (1 + q) / (1 - q)
+    return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
+
+
+def _erfcinv(w: mpf) -> mpf:
+    """The y with erfc(y) (2 - erfc(y)) = e^-w."""
+    z = mp.exp(-w) / (1 + mp.sqrt(-mp.expm1(-w)))
+    if z > 0.5:
+        return mp.erfinv(1 - z)
+    guess = mp.sqrt(-mp.log(z * mp.sqrt(mp.pi * -mp.log(z))))
+    return mp.findroot(lambda y: mp.log(mp.erfc(y)) - mp.log(z), guess)
+
+
+def _relative(function: Function, *range_and_count: Any) -> Fit:
+    """A polynomial in double precision, close to the function in parts of it."""
+    cached = functools.cache(function)
+    lowest, highest, count = range_and_count
+    return Fit(cached, mpf(lowest), mpf(highest), count, lambda x: 1 / cached(x), is_double=True)
+
+
+def _inverse_error_fits() -> dict[str, Fit]:
+    def over_root(reciprocal: mpf) -> mpf:
+        return _erfcinv(1 / reciprocal**2) * reciprocal
+
+    def over_argument(w: mpf) -> mpf:
+        return _erfcinv(w) / mp.sqrt(-mp.expm1(-w))
+
+    return {
+        "inverse_error._CENTRE": _relative(over_argument, 1e-12, 6.25, 16),
+        "inverse_error._TAIL_NEAR": _relative(over_root, 1 / mpf(4.75), 0.4, 12),
+        "inverse_error._TAIL_MIDDLE": _relative(over_root, 1 / mpf(10.5), 1 / mpf(4.75), 11),
+        "inverse_error._TAIL_FAR": _relative(over_root, 1 / mpf(27.5), 1 / mpf(10.5), 9),
+    }
 
 
 def _fits() -> dict[str, Fit]:
@@ -105,6 +155,14 @@ def _fits() -> dict[str, Fit]:
             *(475 / 512, 4.0, 7),
             lambda x: x * mp.erfc(x),
         ),
+        "error_function._ERFCX": _relative(_erfcx, -1, 1, 24),
+        "bessel._I0_NEAR": _relative(lambda z: mp.besseli(0, 2 * mp.sqrt(z)), 0, 16, 17),
+        "bessel._I1_NEAR": _relative(
+            lambda z: mp.besseli(1, 2 * mp.sqrt(z)) / mp.sqrt(z), steps, 16, 17
+        ),
+        "bessel._I0_FAR": _relative(_besseli_far(0), -1, 1, 23),
+        "bessel._I1_FAR": _relative(_besseli_far(1), -1, 1, 23),
+        **_inverse_error_fits(),
     }
 
 
@@ -153,8 +211,11 @@ def in_the_code(name: str, fit: Fit) -> list[float]:
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="such as bessel._I0_FAR; all")
     status = 0
-    for name, fit in FITS.items():
+    for name in parser.parse_args().names or FITS:
+        fit = FITS[name]
         polynomial = coefficients(fit)
         print(f"{name}, to 2^{remaining_error(fit, polynomial):.1f}:")
         for coefficient in polynomial:

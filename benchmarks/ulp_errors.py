@@ -26,10 +26,11 @@ from triton_rvv.codegen import generate
 from triton_rvv.host_target import host_target
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.math import EMITTERS
+from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.math.libdevice import FUNCTIONS
 from triton_rvv.lowering.values import Val, integer, vector_type
 
-__all__ = ["REFERENCES", "largest_error"]
+__all__ = ["REFERENCES", "WIDTH", "compiled", "largest_error"]
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
@@ -57,6 +58,15 @@ REFERENCES: dict[str, Callable[..., Doubles]] = {
     "sin": np.sin,
     "cos": np.cos,
     "erf": scipy.special.erf,
+    "erfc": scipy.special.erfc,
+    "erfcx": scipy.special.erfcx,
+    "erfinv": scipy.special.erfinv,
+    "erfcinv": scipy.special.erfcinv,
+    "normcdf": scipy.special.ndtr,
+    "normcdfinv": scipy.special.ndtri,
+    # SciPy gives NaN at the infinities.
+    "cyl_bessel_i0": lambda x: np.where(np.isinf(x), np.abs(x), scipy.special.i0(x)),
+    "cyl_bessel_i1": lambda x: np.where(np.isinf(x), x, scipy.special.i1(x)),
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "tanh": np.tanh,
     "tan": np.tan,
@@ -79,8 +89,9 @@ REFERENCES: dict[str, Callable[..., Doubles]] = {
     "pow": np.power,
     "atan2": np.arctan2,
     "hypot": np.hypot,
+    "rhypot": lambda x, y: 1 / np.hypot(x, y),
 }
-OF_TWO = ("pow", "atan2", "hypot")
+OF_TWO = ("pow", "atan2", "hypot", "rhypot")
 
 
 @dataclass(frozen=True)
@@ -91,14 +102,13 @@ class Error:
     arguments: tuple[float, ...]
 
 
-def compiled(name: str, operands: int) -> Callable[..., None]:
-    """The function as machine code: (arrays, result, count) with a multiple of `WIDTH`."""
-    emit, _ = FUNCTIONS.get(f"{name}f") or EMITTERS[f"math.{name}"]
-    builder, type_ = Builder(), vector_type("float", WIDTH)
+def compiled(emit: Emit, operands: int, element: str = "float") -> Callable[..., None]:
+    """A function as machine code: (arrays, result, count) with a multiple of `WIDTH`."""
+    builder, type_ = Builder(), vector_type(element, WIDTH)
     with builder.loop(integer(0), Val("i64", "%n"), integer(WIDTH)) as position:
 
         def place(pointer: str) -> Val:
-            return builder.element_pointer("float", Val("ptr", pointer), position)
+            return builder.element_pointer(element, Val("ptr", pointer), position)
 
         values = [builder.load(type_, place(f"%x{i}"), 4) for i in range(operands)]
         builder.store(emit(builder, values), place("%out"), 4)
@@ -109,19 +119,23 @@ def compiled(name: str, operands: int) -> Callable[..., None]:
         [
             f'target triple = "{target.triple}"',
             *builder.constants,
-            f"define void @sweep({pointers}, ptr %out, i64 %n) {attributes} {{",
+            *(text for _, text in builder.helpers.values()),
+            f"define void @sweep({pointers}, ptr %out, i64 %n) #0 {{",
             "entry:",
             *builder.allocas,
             *builder.lines,
             "  ret void",
             "}",
             *sorted(builder.declarations),
+            f"attributes #0 = {{ {attributes} }}",
         ]
     )
     return _loaded(generate(text, target).object, operands)
 
 
 def _loaded(content: bytes, operands: int) -> Callable[..., None]:
+    for name in ("libm.so.6", "libgcc_s.so.1"):
+        llvm.load_library_permanently(name)
     machine = llvm.Target.from_default_triple().create_target_machine()
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(content))
@@ -130,7 +144,7 @@ def _loaded(content: bytes, operands: int) -> Callable[..., None]:
     prototype = ctypes.CFUNCTYPE(None, *arguments, ctypes.c_int64)
     function = prototype(engine.get_function_address("sweep"))
 
-    def run(*arrays: Floats) -> None:
+    def run(*arrays: npt.NDArray[Any]) -> None:
         # The engine owns the code.
         assert engine is not None
         function(*(array.ctypes.data for array in arrays), len(arrays[0]))
@@ -184,7 +198,8 @@ def _special_error(result: Doubles, exact: Doubles) -> Doubles:
 def largest_error(name: str, step: int) -> Error:
     """The largest error of a function over the whole range, every `step`-th argument."""
     reference, operands = REFERENCES[name], 2 if name in OF_TWO else 1
-    run = compiled(name, operands)
+    emit, _ = FUNCTIONS.get(f"{name}f") or EMITTERS[f"math.{name}"]
+    run = compiled(emit, operands)
     worst = Error(0.0, ())
     result = np.empty(CHUNK, np.float32)
     chunks = random_pairs(name, step) if operands == 2 else every_float(step)
@@ -210,7 +225,7 @@ def main() -> None:
         worst = largest_error(name, arguments.step)
         where = ", ".join(f"{argument:.9g}" for argument in worst.arguments)
         print(
-            f"{name:6} {worst.ulp:8.4f} ulp at ({where})  [{time.perf_counter() - start_s:.0f} s]",
+            f"{name:13} {worst.ulp:8.4f} ulp at ({where})  [{time.perf_counter() - start_s:.0f} s]",
             flush=True,
         )
 

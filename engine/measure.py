@@ -65,11 +65,9 @@ def _measure(arguments: argparse.Namespace) -> dict[str, object]:
 
 def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str, object]:
     # Ray and Triton take seconds to import: --help and mistyped names do not wait for them.
-    from engine.workers.artifacts import BuildFailure
     from engine.workers.workbench import workbench
     from kernels.registry import load_kernel, make_problem
     from rvv_runner.devices import load_board
-    from rvv_runner.measurement import Measurement
 
     problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
     config = complete_config(arguments.config, problem.default_config, problem.spec.name)
@@ -82,11 +80,7 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
         tell=lambda stage: tell(StageStarted(stage)),
     ) as bench:
         tell(StageStarted("building and measuring"))
-        built = bench.builders.build(config)
-        if isinstance(built, BuildFailure):
-            measurement, elf = Measurement(status="compile", reason=built.reason), None
-        else:
-            measurement, elf = bench.boards.measure(built, bench.repeats, _LIMIT_S), built
+        measurement, elf = bench.measure(config, _LIMIT_S)
         for event in bench.boards.take_events():
             tell(event)
     return {

@@ -56,5 +56,9 @@ class Argument:
 
     @property
     def element_type(self) -> str:
-        """Triton's name of the scalar, or of what the pointer points to."""
-        return self.type.removeprefix("*")
+        """Triton's name of the scalar, or of what the pointer points to.
+
+        Triton calls the truth values that it is called with "u1".
+        """
+        name = self.type.removeprefix("*")
+        return "i1" if name == "u1" else name

@@ -37,6 +37,15 @@ extern const uint32_t triton_rvv_vlen_bits;
 void triton_rvv_assertion_failed(const char *message, uint32_t pid_x, uint32_t pid_y,
                                  uint32_t pid_z);
 
+/* Called at the start of a program by kernels whose blocks are too large for the stack, and to be
+ * defined by the program around them.
+ *
+ * size_bytes: the same for all programs of a kernel.
+ *
+ * Returns memory at a multiple of 64 bytes, whose contents do not matter. No other program may use
+ * it before this one has ended. The kernel does nothing for this program if it is NULL. */
+void *triton_rvv_scratch(uint64_t size_bytes);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,7 @@ enum exit_status {
     EXIT_USAGE = 2,         /* a mistake in the command or a data file that cannot be read */
     EXIT_WRONG_MACHINE = 3, /* no vector unit, or one of another length */
     EXIT_ASSERTION = 4,     /* a tl.device_assert did not hold */
+    EXIT_MEMORY = 5,        /* too little of it for the kernel's blocks */
 };
 
 #include <errno.h>
@@ -103,6 +104,18 @@ void triton_rvv_assertion_failed(const char *message, uint32_t pid_x, uint32_t p
     fprintf(stderr, "%s in program (%" PRIu32 ", %" PRIu32 ", %" PRIu32 ")\n", message, pid_x, pid_y,
             pid_z);
     exit(EXIT_ASSERTION);
+}
+
+/* One program runs at a time, and each needs as much as the one before. */
+void *triton_rvv_scratch(uint64_t size_bytes) {
+    static void *scratch;
+    if (scratch == NULL)
+        scratch = aligned_alloc(64, (size_bytes + 63) / 64 * 64);
+    if (scratch != NULL)
+        return scratch;
+    fprintf(stderr, "the kernel's blocks need %" PRIu64 " MiB of memory, more than is free\n",
+            size_bytes >> 20);
+    exit(EXIT_MEMORY);
 }
 
 /* Out of line, so that the check, the warm-up and the timed runs execute the same instructions. */

@@ -17,6 +17,7 @@ class ExitStatus(IntEnum):
     USAGE = 2
     WRONG_MACHINE = 3
     ASSERTION = 4
+    MEMORY = 5
 
 
 @dataclass(frozen=True)

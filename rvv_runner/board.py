@@ -23,7 +23,7 @@ class BoardInfo:
     Args:
         name: as the user gives it, such as "emulated:x60".
         kind: boards of one kind may share a study; their times can be compared.
-        cpu: LLVM's name of the core.
+        cpu: the core's name, as `RVVTarget.named` takes it.
         vlen_bits: bits in a vector register.
         cores: number of cores; jobs are pinned to one.
         frequency_hz: clock that converts cycles to seconds.
@@ -49,7 +49,7 @@ class BoardInfo:
     def target(self) -> Target:
         """What code is generated for."""
         if self.backend == "rvv":
-            return RVVTarget(vlen_bits=self.vlen_bits, cpu=self.cpu)
+            return RVVTarget.named(self.cpu, self.vlen_bits)
         from triton_rvv.host_target import host_target
 
         return host_target()

@@ -104,7 +104,7 @@ class BoardFile:
     Args:
         name: the file's name without its extension.
         kind: name of the file that describes this kind; boards of one kind are alike.
-        cpu: LLVM's name of the core.
+        cpu: the core's name, as `RVVTarget.named` takes it.
         vlen_bits: bits in a vector register.
         cores: number of cores.
         frequency_hz: clock in hertz.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-__all__ = ["describe_conditions", "doubt"]
+__all__ = ["describe_conditions", "doubt", "used_cpu_s"]
 
 _TICKS_A_SECOND = 100  # USER_HZ, the same on every Linux: proc(5)
 _LEAST_BUSY_S = 0.05  # less than that comes from the login itself and the clock's resolution
@@ -66,6 +66,15 @@ def doubt(raw: Mapping[str, tuple[str, ...]], busy_cores: float) -> str:
     return ""
 
 
+def used_cpu_s(raw: Mapping[str, tuple[str, ...]]) -> float | None:
+    """Processor time in seconds that the run used; None if the board does not show it."""
+    own = [raw.get(f"{moment}.cpu_time") for moment in ("before", "after")]
+    if not all(own):
+        return None
+    before_s, after_s = (_cpu_time_s(lines[0]) for lines in own if lines)
+    return after_s - before_s
+
+
 def _integers(raw: Mapping[str, tuple[str, ...]], name: str) -> list[int]:
     return [int(value) for value in raw.get(name, ()) if re.fullmatch(r"-?\d+", value)]
 
@@ -73,13 +82,12 @@ def _integers(raw: Mapping[str, tuple[str, ...]], name: str) -> list[int]:
 def _others_s(raw: Mapping[str, tuple[str, ...]]) -> tuple[float, float] | None:
     """Processor time that other programs used, and elapsed time, in seconds."""
     stats = [raw.get(f"{moment}.stat") for moment in ("before", "after")]
-    own = [raw.get(f"{moment}.cpu_time") for moment in ("before", "after")]
+    own_s = used_cpu_s(raw)
     took = raw.get("run.took")
-    if not all(stats) or not all(own) or not took:
+    if not all(stats) or own_s is None or not took:
         return None
     busy_ticks = [_busy_ticks(lines[0]) for lines in stats if lines]
-    own_s = [_cpu_time_s(lines[0]) for lines in own if lines]
-    used_s = (busy_ticks[1] - busy_ticks[0]) / _TICKS_A_SECOND - (own_s[1] - own_s[0])
+    used_s = (busy_ticks[1] - busy_ticks[0]) / _TICKS_A_SECOND - own_s
     return max(used_s, 0.0), int(took[0]) / 100
 
 

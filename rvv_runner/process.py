@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from rvv_runner.cpu_time import children_cpu_s
 from rvv_runner.verdict import Ending
 
 __all__ = ["run_bounded"]
@@ -37,6 +38,7 @@ def run_bounded(
     Raises:
         OSError: if the command cannot be started.
     """
+    before_s = children_cpu_s()
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -55,7 +57,8 @@ def run_bounded(
     finally:
         _kill_group(process)
     stdout, stderr = (output.decode(errors="replace") for output in outputs)
-    return Ending(process.returncode, stdout, stderr, timed_out, flooded)
+    used_s = children_cpu_s() - before_s
+    return Ending(process.returncode, stdout, stderr, timed_out, used_s, flooded)
 
 
 def _set_limits(pid: int, timeout_s: float) -> None:

@@ -51,7 +51,8 @@ def try_vector_add(board: Board) -> Measurement:
 def _build(folder: Path, target: Target) -> Artifact:
     arguments = _arguments()
     signature = {argument.name: argument.type for argument in arguments}
-    kernel = compile_kernel(vector_add_kernel, signature, {"BLOCK_SIZE": _BLOCK_SIZE}, target)
+    blocks = {"BLOCK_SIZE": _BLOCK_SIZE}
+    kernel = compile_kernel(vector_add_kernel, signature, blocks, target, disjoint_arguments=True)
     compiled, elf, data = (folder / f"vector_add.{suffix}" for suffix in ("o", "elf", "data"))
     compiled.write_bytes(kernel.object)
     link_elf([compiled, launcher_object(target)], elf, target.backend)

@@ -15,7 +15,12 @@ from launchers.output import ExitStatus, LauncherReport, parse_launcher_output
 if TYPE_CHECKING:
     from rvv_runner.measurement import Status
 
-__all__ = ["OUTPUT_LIMIT_BYTES", "Ending", "Verdict", "judge"]
+__all__ = ["OUTPUT_LIMIT_BYTES", "Ending", "Verdict", "judge", "was_starved"]
+
+# The share of its time limit for which a program that ran out of time must have had a processor.
+# With less, the machine was too busy, or stood still. The limit is ten times what the default
+# configuration takes, so a program that had this much is slower than that.
+_LEAST_SHARE = 0.2
 
 # The most that a launcher may print.
 OUTPUT_LIMIT_BYTES = 1 << 20
@@ -43,6 +48,7 @@ class Ending:
         returncode: its exit status, or minus the signal that ended it.
         stdout, stderr: its outputs, up to the limit.
         timed_out: whether it was killed because its time was up.
+        cpu_s: processor time that it used; None if that is not known.
         flooded: whether it was killed because it printed more than the limit.
         left_behind: number of processes that it left running, which were ended.
     """
@@ -51,6 +57,7 @@ class Ending:
     stdout: str
     stderr: str
     timed_out: bool = False
+    cpu_s: float | None = None
     flooded: bool = False
     left_behind: int = 0
 
@@ -93,8 +100,15 @@ def judge(run: Ending, limit_s: float, repeats: int, runner: str = "the program"
     return Verdict(*_ended(run, launcher, repeats, runner), launcher)
 
 
+def was_starved(cpu_s: float, limit_s: float) -> bool:
+    """Whether what ran out of time had a processor for too little of it to be blamed."""
+    return cpu_s < _LEAST_SHARE * limit_s
+
+
 def _stopped(run: Ending, limit_s: float) -> tuple[Status, str] | None:
     """Status and reason of a run that exceeded a limit."""
+    if run.timed_out and run.cpu_s is not None and was_starved(run.cpu_s, limit_s):
+        return "board", f"in {limit_s:g} s, it got a processor for {run.cpu_s:.1f} s only"
     if run.timed_out:
         return "timeout", f"it did not finish within {limit_s:g} s"
     if run.flooded:
@@ -108,19 +122,24 @@ def _ended(run: Ending, launcher: LauncherReport, repeats: int, runner: str) -> 
         return "board", _last_line(run, runner)
     if run.returncode == ExitStatus.WRONG_OUTPUT and launcher.output_ok is False:
         return "wrong", launcher.mismatch
-    if run.returncode == ExitStatus.ASSERTION:
+    if run.returncode in (ExitStatus.ASSERTION, ExitStatus.MEMORY):
         return "runtime", _last_line(run, runner)
     if run.returncode != ExitStatus.OK or not launcher.output_ok:
         return _crashed(run.returncode, runner)
     if run.left_behind:
         return "runtime", f"it left {run.left_behind} processes running, which were ended"
-    return _timed(launcher.times_s, repeats)
+    return _timed(launcher, repeats)
 
 
-def _timed(times_s: tuple[float, ...], repeats: int) -> tuple[Status, str]:
+def _timed(launcher: LauncherReport, repeats: int) -> tuple[Status, str]:
     """Status and reason of a run whose outputs were correct."""
+    times_s, error = launcher.times_s, launcher.max_abs_error
+    if error is None or not math.isfinite(error):
+        return "board", f"its outputs were correct, and yet off by {error}"
     if repeats and not times_s:
         return "board", "its outputs were correct, but it printed no time"
+    if len(times_s) != repeats:
+        return "board", f"it printed {len(times_s)} times, where {repeats} were asked for"
     for time_s in times_s:
         if not 0 < time_s < math.inf:
             return "board", f"its clock gave a time of {time_s:g} s"

@@ -1,13 +1,14 @@
 """A Triton back end for RISC-V Vector and this machine: kernels to objects and executables."""
 
 from triton_rvv.activation import activate
-from triton_rvv.errors import CompileError
+from triton_rvv.errors import CompileError, DeviceAssertionError
 from triton_rvv.target import SUPPORTED_VLEN_BITS, RVVTarget
 from triton_rvv.workers import num_threads, set_num_threads
 
 __all__ = [
     "SUPPORTED_VLEN_BITS",
     "CompileError",
+    "DeviceAssertionError",
     "RVVTarget",
     "activate",
     "compile_kernel",

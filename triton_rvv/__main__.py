@@ -36,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments.constants,
             read_target(arguments.target),
             arguments.out,
+            arguments.disjoint,
         )
     except Mistake as mistake:
         print(f"triton_rvv: {mistake}", file=sys.stderr)
@@ -72,6 +73,11 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "--target",
         default="rvv256",
         help="rvv128, rvv256 (the default), rvv512 or rvv1024, by the vector length; or host",
+    )
+    compiler.add_argument(
+        "--disjoint",
+        action="store_true",
+        help="for speed: no two pointer arguments ever lead to the same memory",
     )
     compiler.add_argument(
         "--out", type=Path, default=Path(), metavar="DIR", help="the current folder by default"

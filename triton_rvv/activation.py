@@ -6,22 +6,19 @@ __all__ = ["activate"]
 
 
 def activate(target: str) -> None:
-    """Make `kernel[grid](...)` run in this process, from now on.
+    """Make `kernel[grid](...)` run on CPU tensors and NumPy arrays, from now on.
+
+    The environment variable `TRITON_RVV_TARGET` does the same for a whole program.
 
     Args:
-        target: "host": this machine's processor, on CPU tensors and NumPy arrays. The environment
-            variable `TRITON_RVV_TARGET=host` does the same for a whole program.
+        target: "host": this machine's processor, in this process. "rvv128", "rvv256", "rvv512" or
+            "rvv1024": a RISC-V core with vectors of so many bits, which QEMU emulates.
 
     Raises:
         ValueError: for any other target.
     """
-    if target != "host":
-        raise ValueError(
-            f"kernels cannot be called on {target!r} from Python: use 'host', "
-            "or compile with triton_rvv.compile_kernel and measure with engine.measure"
-        )
     from triton.runtime.driver import driver
 
     from triton_rvv.driver import RVVDriver
 
-    driver.set_active(RVVDriver())
+    driver.set_active(RVVDriver(target))

@@ -9,6 +9,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from triton_rvv.cores import CORES
 from triton_rvv.errors import CompileError
 from triton_rvv.target import Target
 
@@ -92,7 +93,8 @@ def target_machine(target: Target) -> Any:
     if target.backend == "rvv" and target.cpu not in _KNOWN_CPUS:
         # LLVM ends the process over a name that it does not know.
         raise CompileError(
-            f"LLVM has no RISC-V core named {target.cpu}: use one of {', '.join(_KNOWN_CPUS)}"
+            f"there is no RISC-V core named {target.cpu}: "
+            f"use one of {', '.join([*CORES, *_KNOWN_CPUS])}"
         )
     return _machine(target.triple, target.cpu, target.features)
 
@@ -114,4 +116,15 @@ def _machine(triple: str, cpu: str, features: str) -> Any:
 # the number of live registers low instead, which puts every load right before its first use.
 _SCHEDULED_ALREADY = ("--enable-misched=false", "--enable-post-misched=false")
 
-_KNOWN_CPUS = ("generic-rv64", "spacemit-x60", "sifive-x280", "sifive-p670", "xiangshan-nanhu")
+_KNOWN_CPUS = (
+    "generic-rv64",
+    "spacemit-x60",
+    "sifive-x280",
+    "sifive-x390",
+    "sifive-p470",
+    "sifive-p670",
+    "sifive-p870",
+    "tt-ascalon-d8",
+    "xiangshan-kunminghu",
+    "xiangshan-nanhu",
+)

@@ -10,12 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from triton_rvv.target import SUPPORTED_VLEN_BITS, RVVTarget, Target
+from triton_rvv.target import Target
+from triton_rvv.target_names import named_target
 
 __all__ = ["Mistake", "compile_to_files", "read_target"]
 
 _INTEGERS = {f"{sign}{bits}" for sign in "iu" for bits in (1, 8, 16, 32, 64)}
-_TYPES = _INTEGERS | {"fp16", "bf16", "fp32", "fp64", "fp8e4nv", "fp8e5"}
+_FLOATS_8 = {"fp8e4nv", "fp8e5", "fp8e4b8", "fp8e5b16", "fp8e4b15"}
+_TYPES = _INTEGERS | _FLOATS_8 | {"fp16", "bf16", "fp32", "fp64"}
 
 
 class Mistake(Exception):
@@ -23,7 +25,13 @@ class Mistake(Exception):
 
 
 def compile_to_files(
-    file: Path, kernel: str, signature: str, constants: str, target: Target, out: Path
+    file: Path,
+    kernel: str,
+    signature: str,
+    constants: str,
+    target: Target,
+    out: Path,
+    disjoint_arguments: bool = False,
 ) -> list[Path]:
     """Compile a kernel and write it as `KERNEL.ttir`, `.llir`, `.s` and `.o`.
 
@@ -34,6 +42,7 @@ def compile_to_files(
         constants: "NAME=VALUE" with commas; Python literals, or names in `tl` such as tl.float32.
         target: what code is made for.
         out: the folder, made where it is missing.
+        disjoint_arguments: as in `triton_rvv.compile_kernel`.
 
     Raises:
         Mistake: where something in the command has to be changed.
@@ -49,7 +58,14 @@ def compile_to_files(
     }
     values = defaults | _read_constants(constants, function.arg_names)
     types = _read_signature(signature, function, values)
-    compiled = compile_kernel(function, types, values, target, source_lines=True)
+    compiled = compile_kernel(
+        function,
+        types,
+        values,
+        target,
+        source_lines=True,
+        disjoint_arguments=disjoint_arguments,
+    )
     contents = {
         ".ttir": compiled.ttir.encode(),
         ".llir": compiled.llir.encode(),
@@ -67,19 +83,19 @@ def compile_to_files(
 
 
 def read_target(name: str) -> Target:
-    """The target that a name such as "rvv256" or "host" stands for.
+    """The target that a name stands for.
+
+    Args:
+        name: "host", "rvv256" for any core of that vector length, or a core or a profile, with
+            another vector length after a colon where wanted: "x60", "rva23:128".
 
     Raises:
         Mistake: for any other name.
     """
-    targets = {f"rvv{vlen_bits}": vlen_bits for vlen_bits in SUPPORTED_VLEN_BITS}
-    if name == "host":
-        from triton_rvv.host_target import host_target
-
-        return host_target()
-    if name not in targets:
-        raise Mistake(f"there is no target {name}: choose one of {', '.join([*targets, 'host'])}")
-    return RVVTarget(vlen_bits=targets[name])
+    try:
+        return named_target(name)
+    except ValueError as error:
+        raise Mistake(str(error)) from None
 
 
 def _find_kernel(file: Path, name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from triton.backends.compiler import BaseBackend, GPUTarget
 
 from triton_rvv.target import RVVTarget, Target
+from triton_rvv.target_names import called_target
 from triton_rvv.version import backend_version
 
 __all__ = ["RVVBackend", "RVVOptions"]
@@ -19,7 +21,11 @@ __all__ = ["RVVBackend", "RVVOptions"]
 class RVVOptions:
     """Options that Triton's front end reads; the defaults follow what a CPU computes.
 
-    A dot product of float32 is done in float32 ("ieee"), and integers wrap without a check.
+    A dot product of float32 is done in float32 ("ieee"). Integers wrap; with `debug` their sums,
+    differences and products are checked, as `tl.device_assert` is, unless `sanitize_overflow` is
+    false. `disjoint_arguments` says that different pointer arguments never lead to the same memory.
+    `checks_bounds`, or TRITON_RVV_SANITIZE=1 in the environment, makes code that checks each access
+    to memory against where the arguments lie.
     """
 
     arch: str = "generic-rv64"
@@ -32,7 +38,10 @@ class RVVOptions:
     # All are computed as "ieee", which is the most precise.
     allowed_dot_input_precisions: tuple[str, ...] = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6")
     default_dot_input_precision: str = "ieee"
-    supported_fp8_dtypes: tuple[str, ...] = ("fp8e5", "fp8e4nv")
+    supported_fp8_dtypes: tuple[str, ...] = (
+        *("fp8e5", "fp8e4nv"),
+        *("fp8e5b16", "fp8e4b8", "fp8e4b15"),
+    )
     deprecated_fp8_dot_operand_dtypes: tuple[str, ...] = ()
     max_num_imprecise_acc_default: int = 0
     backend_name: str = "rvv"
@@ -42,6 +51,18 @@ class RVVOptions:
     launch_pdl: bool = False
     instrumentation_mode: str = ""
     fpsan_homomorphic_casts: bool = False  # Triton 3.9 passes it with every call
+    disjoint_arguments: bool = False
+    checks_bounds: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what Triton's other targets refuse.
+
+        Raises:
+            AssertionError: where the number of warps is no power of two, although it changes
+                nothing on a CPU: the kernel would not run elsewhere.
+        """
+        if self.num_warps < 1 or self.num_warps & (self.num_warps - 1):
+            raise AssertionError(f"num_warps must be a power of 2, and is {self.num_warps}")
 
     def hash(self) -> str:
         """A digest of every option, for Triton's cache."""
@@ -51,8 +72,9 @@ class RVVOptions:
 class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
     """RISC-V Vector and the host as Triton targets.
 
-    They are `GPUTarget("rvv", cpu, vlen_bits)` and `GPUTarget("host", cpu, vector_bits)`, of which
-    the latter is always the machine that this runs on.
+    They are `GPUTarget("rvv", core, vlen_bits)`, with a core's name as `RVVTarget.named` takes it,
+    and `GPUTarget("cpu", name, 32)`, with "host", the machine that this runs on, or an emulated
+    core: a name that `triton_rvv.activate` takes.
     """
 
     binary_ext = "o"
@@ -60,7 +82,7 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
     @staticmethod
     def supports_target(target: GPUTarget) -> bool:
         """Whether this back end makes code for `target`."""
-        return target.backend in ("rvv", "host")
+        return target.backend in ("rvv", "host", "cpu")
 
     def hash(self) -> str:
         """What Triton's cache key has to hold of this back end."""
@@ -70,24 +92,45 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         """The options that this back end knows; the ones for other targets are passed over."""
         known = RVVOptions.__dataclass_fields__
         chosen = {name: options[name] for name in known if options.get(name) is not None}
-        return RVVOptions(**{"arch": self.target.arch, **chosen})
+        # Without `debug` the front end would write down the checks and leave out the assertions.
+        checks_overflow = chosen.get("debug", False) and chosen.get("sanitize_overflow", True)
+        chosen.setdefault("checks_bounds", os.environ.get("TRITON_RVV_SANITIZE") == "1")
+        return RVVOptions(
+            **{"arch": self.target.arch, **chosen, "sanitize_overflow": bool(checks_overflow)}
+        )
 
     def pack_metadata(self, metadata: Any) -> tuple[int, ...]:
         """What a launcher would be handed with each launch."""
         return (metadata.num_warps, metadata.num_ctas, metadata.shared)
 
     def get_codegen_implementation(self, options: RVVOptions) -> dict[str, Any]:
-        """Hooks of the front end: a dot product may have any size."""
-        return {"min_dot_size": lambda lhs, rhs: (1, 1, 1)}
+        """Hooks of the front end: a dot product may have any size; float8e4b15 is not MLIR's.
+
+        Imported here for the reason that `get_module_map` gives.
+        """
+        from triton_rvv.custom_floats import convert_custom_float
+        from triton_rvv.unsigned_loops import mark_unsigned_loops
+
+        mark_unsigned_loops()
+        return {
+            "min_dot_size": lambda lhs, rhs: (1, 1, 1),
+            "convert_custom_types": convert_custom_float,
+        }
 
     def get_module_map(self) -> dict[str, ModuleType]:
-        """Modules of the language that each target has its own of: libdevice.
+        """Modules of the language that each target has its own of: libdevice, and GPUs' own names.
 
         Imported here, since it needs the language: Triton imports this module before that is there.
         """
-        from triton_rvv import libdevice
+        from triton_rvv import cuda_language, libdevice
 
-        return {"triton.language.extra.libdevice": libdevice}
+        extra = "triton.language.extra"
+        modules = ("libdevice", "cuda.libdevice", "hip.libdevice")
+        parts = ("cuda", "cuda.utils", "cuda.gdc")
+        return {
+            **{f"{extra}.{name}": libdevice for name in modules},
+            **{f"{extra}.{name}": cuda_language for name in parts},
+        }
 
     def load_dialects(self, context: Any) -> None:
         """TTIR needs no dialect beyond Triton's own."""
@@ -100,16 +143,16 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         """
         target = self._processor
         stages["ttir"] = _make_ttir
-        stages["llir"] = lambda module, metadata: _make_llir(module, metadata, target)
+        # An object for a launcher is handed no table of bounds, and nobody looks at its arguments.
+        called = self.target.backend != "rvv"
+        stages["llir"] = lambda module, data: _make_llir(module, data, target, options, called)
         stages["o"] = lambda llir, _: _make_object(llir, target)
 
     @property
     def _processor(self) -> Target:
         if self.target.backend == "rvv":
-            return RVVTarget(vlen_bits=self.target.warp_size, cpu=self.target.arch)
-        from triton_rvv.host_target import host_target
-
-        return host_target()
+            return RVVTarget.named(self.target.arch, self.target.warp_size)
+        return called_target(self.target)
 
 
 def _make_ttir(module: Any, _: dict[str, Any]) -> Any:
@@ -119,17 +162,32 @@ def _make_ttir(module: Any, _: dict[str, Any]) -> Any:
     return module
 
 
-def _make_llir(module: Any, metadata: dict[str, Any], target: Target) -> str:
+def _make_llir(
+    module: Any, metadata: dict[str, Any], target: Target, options: RVVOptions, is_called: bool
+) -> str:
+    from triton_rvv.host_overlaps import overlap_metadata
     from triton_rvv.lowering import argument_types, kernel_name, lower_module
     from triton_rvv.passes import generic_text
     from triton_rvv.ttir import parse_module
 
-    parsed = parse_module(generic_text(module))
+    ttir = generic_text(module)
+    parsed = parse_module(ttir)
     metadata["name"] = kernel_name(parsed)
     metadata["argument_types"] = argument_types(parsed)
+    metadata["prints"] = any(operation.name == "tt.print" for operation in parsed.walk())
     # Of a GPU's bytes of shared memory and threads that go together, which Triton's runtime reads.
     metadata["shared"], metadata["warp_size"] = 0, 1
-    return lower_module(parsed, target)
+    # Each call from Python finds out whether its arguments overlap.
+    is_checked = is_called and not options.disjoint_arguments
+    lowered = lower_module(
+        parsed,
+        target,
+        disjoint_arguments=options.disjoint_arguments or is_checked,
+        checks_bounds=options.checks_bounds and is_called,
+    )
+    metadata.update(overlap_metadata(ttir, lowered.apart if is_checked else ()))
+    metadata["accesses"] = [(access.text, access.arguments) for access in lowered.accesses]
+    return lowered.llir
 
 
 def _make_object(llir: str, target: Target) -> bytes:

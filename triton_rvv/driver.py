@@ -1,4 +1,4 @@
-"""Triton's driver protocol: kernels that are called from Python run on this machine's processor."""
+"""Triton's driver protocol: kernels that are called from Python run on CPU tensors."""
 
 from __future__ import annotations
 
@@ -9,60 +9,77 @@ from typing import Any
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
+from triton_rvv.target import RVVTarget
+from triton_rvv.target_names import RUNNABLE_TARGETS
+
 __all__ = ["RVVDriver"]
 
 TARGET_VARIABLE = "TRITON_RVV_TARGET"
 
-# A number that no GPU has, since Triton keeps compiled kernels by it.
-_DEVICE = -1
-
 
 class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
-    """Runs kernels on CPU tensors and NumPy arrays in this process, spread over its cores.
+    """Runs kernels on CPU tensors and NumPy arrays: in this process, or on a core in QEMU.
 
-    It is Triton's active driver after `triton_rvv.activate("host")` or, where no GPU's driver is
-    active, with the environment variable `TRITON_RVV_TARGET=host`. RISC-V kernels never run here.
+    It is Triton's active driver after `triton_rvv.activate(target)` or, where no GPU's driver is
+    active, with the environment variable `TRITON_RVV_TARGET=target`.
+
+    Args:
+        target: "host", or an RVV target such as "rvv256"; the environment's where not given.
+
+    Raises:
+        ValueError: where there is no such target.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, target: str | None = None) -> None:
+        from triton_rvv.device_interface import extend_torch_cpu
         from triton_rvv.host_device import HostUtils
         from triton_rvv.host_launch import HostLauncher
+        from triton_rvv.language_extra import add_cpu_module
         from triton_rvv.numpy_arguments import accept_numpy_arrays
+        from triton_rvv.target_names import named_target
 
         super().__init__()
-        self.utils = HostUtils()
-        self.launcher_cls = HostLauncher
+        self._name = _checked(target or os.environ[TARGET_VARIABLE])
+        self._target = named_target(self._name)
+        self.utils: HostUtils
+        self.launcher_cls: type[HostLauncher]
+        if isinstance(self._target, RVVTarget):
+            from triton_rvv.guest.launch import GuestLauncher, GuestUtils
+
+            self.utils, self.launcher_cls = GuestUtils(self._target), GuestLauncher
+        else:
+            self.utils, self.launcher_cls = HostUtils(), HostLauncher
         accept_numpy_arrays()
+        add_cpu_module()
+        extend_torch_cpu()
 
     @classmethod
     def is_active(cls) -> bool:
-        """Whether the environment asks for kernels to run on this machine's processor.
+        """Whether the program or the environment asks for kernels to run here or in QEMU.
 
         Raises:
-            ValueError: where TRITON_RVV_TARGET is neither "host" nor empty.
+            ValueError: where TRITON_RVV_TARGET is neither a target nor empty.
         """
+        from triton.runtime.driver import driver
+
         name = os.environ.get(TARGET_VARIABLE, "")
-        if name not in ("", "host"):
-            raise ValueError(
-                f"{TARGET_VARIABLE} is {name!r}: kernels called from Python run on the host only, "
-                "so set it to host; RISC-V code is made by triton_rvv.compile_kernel"
-            )
-        return name == "host"
+        # Programs count the drivers that are, so the one that a program has chosen is, too.
+        return (name != "" and _checked(name) == name) or isinstance(driver._active, cls)
 
     def map_python_to_cpp_type(self, ty: str) -> str:
         """The C type that holds a value of Triton's type `ty`."""
         return "void*" if ty.startswith("*") else {"fp32": "float", "fp64": "double"}.get(ty, ty)
 
     def get_current_target(self) -> GPUTarget:
-        """This machine's processor."""
-        from triton_rvv.host_target import host_target
+        """This machine's processor, or the emulated core, under the name that torch has for it.
 
-        target = host_target()
-        return GPUTarget(target.backend, target.cpu, target.vector_bits)
+        Programs look for `getattr(torch, target.backend)`, and derive numbers of warps from 32.
+        """
+        return GPUTarget("cpu", self._name, 32)
 
     def get_current_device(self) -> int:
-        """The only device."""
-        return _DEVICE
+        """A number that no GPU has, of its own for each target: Triton keeps kernels by it."""
+        return -self._target.vector_bits if self._target.backend == "rvv" else -1
 
     def set_current_device(self, device: int) -> None:
         """Nothing to choose from."""
@@ -79,7 +96,7 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
 
     def get_device_interface(self) -> Any:
         """What stands in for `torch.cuda` in Triton's own measuring."""
-        from triton_rvv.host_device import HostDevice
+        from triton_rvv.device_interface import HostDevice
 
         return HostDevice
 
@@ -98,3 +115,12 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
     def clear_cache(self, cache: Any) -> None:
         """Leave nothing else in the caches."""
         cache.zero_()
+
+
+def _checked(name: str) -> str:
+    if name not in RUNNABLE_TARGETS:
+        raise ValueError(
+            f"kernels cannot be called from Python on {name!r}: name one of "
+            f"{', '.join(RUNNABLE_TARGETS)}, with triton_rvv.activate or in {TARGET_VARIABLE}"
+        )
+    return name

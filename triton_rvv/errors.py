@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CompileError"]
+__all__ = ["CompileError", "DeviceAssertionError", "OutOfBoundsError"]
 
 
 class CompileError(Exception):
@@ -21,3 +21,17 @@ class CompileError(Exception):
     def at(self, line: str) -> CompileError:
         """The same error with a source line, unless it names one already."""
         return self if self.line or not line else CompileError(self.problem, line)
+
+
+class DeviceAssertionError(AssertionError, RuntimeError):
+    """A `tl.device_assert` that did not hold in a kernel called from Python.
+
+    Triton's own targets raise a RuntimeError, which programs may catch.
+    """
+
+
+class OutOfBoundsError(IndexError):
+    """An access to memory outside of the argument's, found by a kernel that was compiled to look.
+
+    Neither it nor what its program would have done afterwards has happened.
+    """

@@ -5,13 +5,16 @@ from __future__ import annotations
 import ctypes
 from collections import deque
 
-__all__ = ["HANDLER_ADDRESS", "raise_failed_assertion"]
+from triton_rvv.errors import DeviceAssertionError
+
+__all__ = ["HANDLER_ADDRESS", "assertion_failed", "raise_failed_assertion"]
 
 # The first is reported; the others, from programs that ran meanwhile, say the same.
 _failed: deque[str] = deque(maxlen=1000)
 
 
-def _assertion_failed(message: bytes, pid_x: int, pid_y: int, pid_z: int) -> None:
+def assertion_failed(message: bytes, pid_x: int, pid_y: int, pid_z: int) -> None:
+    """Remember that an assertion did not hold in a program."""
     _failed.append(f"{message.decode()} in program ({pid_x}, {pid_y}, {pid_z})")
 
 
@@ -19,7 +22,7 @@ def _assertion_failed(message: bytes, pid_x: int, pid_y: int, pid_z: int) -> Non
 _PROTOTYPE = ctypes.CFUNCTYPE(
     None, ctypes.c_char_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32
 )
-_handler = _PROTOTYPE(_assertion_failed)
+_handler = _PROTOTYPE(assertion_failed)
 
 HANDLER_ADDRESS: int = ctypes.cast(_handler, ctypes.c_void_p).value or 0
 
@@ -28,9 +31,9 @@ def raise_failed_assertion() -> None:
     """Report what kernels have come upon since the last call.
 
     Raises:
-        AssertionError: where an assertion did not hold; the programs it was in have ended early.
+        DeviceAssertionError: where an assertion did not hold; its programs have ended early.
     """
     if _failed:
         first = _failed[0]
         _failed.clear()
-        raise AssertionError(first)
+        raise DeviceAssertionError(first)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from triton_rvv.host_assertions import raise_failed_assertion
-from triton_rvv.host_loader import LoadedKernel
+from triton_rvv.host_bounds import BoundsTable
+from triton_rvv.host_loader import load_object
+from triton_rvv.host_overlaps import OverlapCheck
+from triton_rvv.host_scratch import raise_out_of_memory
 from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.workers import num_threads, run_on_workers
 
@@ -27,14 +32,25 @@ class HostLauncher:
 
     Args:
         source: what was compiled; its signature says which arguments are passed at run time.
-        metadata: `argument_types` are those of the compiled function.
+        metadata: `argument_types` are those of the compiled function, `prints` says whether it has
+            a `tl.device_print`, `accesses` are those to memory that it checks; which arguments have
+            to be apart is as `triton_rvv.host_overlaps` has it.
     """
 
     def __init__(self, source: Any, metadata: Any) -> None:
+        self._names: tuple[str, ...] = tuple(map(str, source.signature))
         self._signature: tuple[Any, ...] = tuple(source.signature.values())
+        # Programs that keep a compiled kernel and call it again may leave out the constants.
+        parameters = getattr(getattr(source, "fn", None), "params", ())
+        constant = {parameter.num for parameter in parameters if parameter.is_constexpr}
+        self._variables = tuple(t for i, t in enumerate(self._signature) if i not in constant)
         self._types: tuple[str, ...] = tuple(metadata.argument_types)
         layouts = (_LAYOUTS.get(type_, "Q") for type_ in self._types)
-        self._slots = struct.Struct("<" + "".join(layouts))
+        self._accesses: list[tuple[str, list[int]]] = metadata.accesses
+        table = "Q" if self._accesses else ""
+        self._slots = struct.Struct("<" + "".join(layouts) + table)
+        self._prints: bool = metadata.prints
+        self._overlaps = OverlapCheck(metadata, self._load) if metadata.apart else None
 
     def __call__(
         self,
@@ -42,7 +58,7 @@ class HostLauncher:
         num_y: int,
         num_z: int,
         stream: int,
-        kernel: LoadedKernel,
+        kernel: Any,
         packed_metadata: object,
         launch_metadata: object,
         enter_hook: Callable[[object], object] | None,
@@ -53,37 +69,50 @@ class HostLauncher:
 
         Raises:
             ValueError: for a tensor that is not in the memory of this processor.
-            AssertionError: where a `tl.device_assert` did not hold.
+            DeviceAssertionError: where a `tl.device_assert` did not hold.
+            OutOfBoundsError: where an access to memory was found to be outside of its argument's.
         """
-        programs = num_x * num_y * num_z
-        if programs == 0:
+        if num_x * num_y * num_z == 0:
             return
-        slots = self._pack(arguments)
+        whole = len(arguments) == len(self._signature)
+        values = list(_flat(self._signature if whole else self._variables, arguments))
+        slots = [_slot_value(*pair) for pair in zip(self._types, values, strict=True)]
+        if self._overlaps is not None:
+            kernel = self._overlaps.choose(kernel, values, slots)
+        if self._prints and sys.stdout is not None:
+            sys.stdout.flush()  # the kernel writes past Python's buffer
         if enter_hook is not None:
             enter_hook(launch_metadata)
-        _run(kernel, slots, programs, (num_x, num_y, num_z))
+        bounds = BoundsTable(values) if self._accesses else None
+        if bounds is not None:
+            slots.append(bounds.address)
+        self._run(kernel, self._slots.pack(*slots), (num_x, num_y, num_z))
+        raise_failed_assertion()
+        raise_out_of_memory()
+        if bounds is not None:
+            bounds.raise_astray(self._accesses, self._value_names(arguments))
         if exit_hook is not None:
             exit_hook(launch_metadata)
 
-    def _pack(self, arguments: Sequence[Any]) -> bytes:
-        """The argument array: a slot of eight bytes for each argument of the compiled function."""
-        values = _flat(self._signature, arguments)
-        return self._slots.pack(
-            *(_slot_value(type_, value) for type_, value in zip(self._types, values, strict=True))
-        )
+    def _value_names(self, arguments: Iterable[Any]) -> list[str]:
+        """The parameter of each value that is passed at run time."""
+        named = zip(self._names, self._signature, arguments, strict=True)
+        return [name for name, *pair in named for _ in _flat(pair[:1], pair[1:])]
 
+    def _load(self, compiled: bytes) -> Any:
+        """An object file as a kernel that can be run."""
+        return load_object(compiled)
 
-def _run(kernel: LoadedKernel, slots: bytes, programs: int, grid: tuple[int, int, int]) -> None:
-    threads = num_threads()
-    chunk = max(programs // (threads * _CHUNKS_PER_THREAD), 1)
-    following = ctypes.c_uint64(0)
-    place = ctypes.addressof(following)
+    def _run(self, kernel: Any, slots: bytes, grid: tuple[int, int, int]) -> None:
+        threads, programs = num_threads(), math.prod(grid)
+        chunk = max(programs // (threads * _CHUNKS_PER_THREAD), 1)
+        following = ctypes.c_uint64(0)
+        place = ctypes.addressof(following)
 
-    def work() -> None:
-        kernel.run_programs(slots, place, programs, chunk, *grid)
+        def work() -> None:
+            kernel.run_programs(slots, place, programs, chunk, *grid)
 
-    run_on_workers(work, at_most=-(-programs // chunk))
-    raise_failed_assertion()
+        run_on_workers(work, at_most=-(-programs // chunk))
 
 
 def _flat(signature: Iterable[Any], arguments: Iterable[Any]) -> Iterator[Any]:
@@ -123,7 +152,8 @@ def _slot_value(type_: str, value: Any) -> int | float:
 
 
 def _address(tensor: Any) -> int:
-    device = getattr(tensor, "device", None)
-    if getattr(device, "type", "cpu") != "cpu":
-        raise ValueError(f"a tensor is on {device}: move it to the CPU first")
+    if not getattr(tensor, "is_cpu", False):  # much quicker than asking for the kind of device
+        device = getattr(tensor, "device", None)
+        if getattr(device, "type", "cpu") != "cpu":
+            raise ValueError(f"a tensor is on {device}: move it to the CPU first")
     return int(tensor.data_ptr())

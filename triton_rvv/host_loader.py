@@ -13,8 +13,10 @@ import llvmlite.binding as llvm
 from triton_rvv.codegen import target_machine
 from triton_rvv.grid_loop import GRID_LOOP_ENTRY
 from triton_rvv.host_assertions import HANDLER_ADDRESS
+from triton_rvv.host_scratch import PROVIDER_ADDRESS
 from triton_rvv.host_target import host_target
-from triton_rvv.lowering.debug import ASSERTION_FAILED
+from triton_rvv.lowering.debug import ASSERTION_FAILED, PRINT_DESCRIPTOR
+from triton_rvv.lowering.scratch import PROVIDER
 
 __all__ = ["LoadedKernel", "load_object"]
 
@@ -33,6 +35,9 @@ _PROTOTYPE = ctypes.CFUNCTYPE(
 # Where the functions are that compiled code may call: mathematics, and conversions that the
 # processor has no instruction for.
 _LIBRARIES = ("libm.so.6", "libgcc_s.so.1")
+
+# Kernels print where Python's own output goes, as Triton's other targets do.
+_standard_output = ctypes.c_int(1)
 
 _serial_numbers = itertools.count()
 
@@ -59,6 +64,8 @@ def load_object(content: bytes) -> LoadedKernel:
     """
     library = llvm.JITLibraryBuilder().add_object_img(content).add_current_process()
     library.import_symbol(ASSERTION_FAILED, HANDLER_ADDRESS)
+    library.import_symbol(PROVIDER, PROVIDER_ADDRESS)
+    library.import_symbol(PRINT_DESCRIPTOR, ctypes.addressof(_standard_output))
     library.export_symbol(GRID_LOOP_ENTRY)
     code = library.link(_linker(), f"kernel{next(_serial_numbers)}")
     return LoadedKernel(_PROTOTYPE(code[GRID_LOOP_ENTRY]), code)

@@ -51,6 +51,7 @@ def compile_kernel(
     target: Target,
     known: Mapping[str, int] | None = None,
     source_lines: bool = False,
+    disjoint_arguments: bool = False,
 ) -> CompiledKernel:
     """Compile a kernel for one configuration.
 
@@ -64,6 +65,8 @@ def compile_kernel(
             that is 1 becomes a constant and a multiple of 16 is marked as such; the launcher
             still passes it.
         source_lines: whether the assembly shows the kernel's lines, as comments.
+        disjoint_arguments: whether different pointer arguments never lead to the same memory. Code
+            that need not be right where they do keeps fewer copies of blocks.
 
     Raises:
         CompileError: where the kernel cannot be compiled.
@@ -83,9 +86,9 @@ def compile_kernel(
         ttir = make_ttir(function, types, {**constants, **ones}, multiples, target)
     with _timed(stages_s, "lowering"):
         marks = SourceLines() if source_lines else None
-        llir = lower_module(parse_module(ttir), target, slots, marks)
+        lowered = lower_module(parse_module(ttir), target, slots, marks, disjoint_arguments)
     with _timed(stages_s, "LLVM"):
-        code = generate(llir, target)
+        code = generate(lowered.llir, target)
     return CompiledKernel(function.__name__, ttir, code.llir, code.object, stages_s)
 
 

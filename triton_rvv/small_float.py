@@ -17,6 +17,8 @@ class SmallFloat:
         exponent_bits, mantissa_bits: the fields below the sign.
         largest: the code of the largest finite number.
         nan: a code of "not a number".
+        zero_has_sign: whether there is a negative zero; where not, its code is that of NaN, and
+            the bias is one more.
     """
 
     name: str
@@ -24,6 +26,7 @@ class SmallFloat:
     mantissa_bits: int
     largest: int
     nan: int
+    zero_has_sign: bool = True
 
     @property
     def bits(self) -> int:
@@ -33,7 +36,7 @@ class SmallFloat:
     @property
     def bias(self) -> int:
         """What the exponent field of 1.0 holds."""
-        return (1 << (self.exponent_bits - 1)) - 1
+        return (1 << (self.exponent_bits - 1)) - self.zero_has_sign
 
     @property
     def magnitude_mask(self) -> int:
@@ -54,10 +57,14 @@ class SmallFloat:
         exponent = max(math.frexp(value)[1] - 1, 1 - self.bias) if value else 1 - self.bias
         count = round(math.ldexp(abs(value), self.mantissa_bits - exponent))
         code = count + ((exponent + self.bias - 1) << self.mantissa_bits)
+        if code == 0 and not self.zero_has_sign:
+            return 0
         return sign | min(code, beyond)
 
     def decode(self, code: int) -> float:
         """The number that a code stands for."""
+        if code == self.nan:
+            return math.nan
         sign = -1.0 if code >> (self.bits - 1) else 1.0
         magnitude = code & self.magnitude_mask
         if magnitude > self.largest:
@@ -69,8 +76,9 @@ class SmallFloat:
         return sign * math.ldexp(fraction, max(exponent, 1) - self.bias - self.mantissa_bits)
 
 
-# IEEE 754's half; Google's bfloat16; and "FP8 Formats for Deep Learning" (Micikevicius et al.,
-# 2022), of which E4M3 has no infinity and one NaN.
+# IEEE 754's half; Google's bfloat16; "FP8 Formats for Deep Learning" (Micikevicius et al., 2022),
+# of which E4M3 has no infinity and one NaN; and "8-bit Numerical Formats for Deep Neural Networks"
+# (Noune et al., 2022), in which the code of a negative zero is the only one that is no number.
 SMALL_FLOATS = {
     small.name: small
     for small in (
@@ -78,5 +86,7 @@ SMALL_FLOATS = {
         SmallFloat("bf16", 8, 7, largest=0x7F7F, nan=0x7FC0),
         SmallFloat("f8E5M2", 5, 2, largest=0x7B, nan=0x7E),
         SmallFloat("f8E4M3FN", 4, 3, largest=0x7E, nan=0x7F),
+        SmallFloat("f8E5M2FNUZ", 5, 2, largest=0x7F, nan=0x80, zero_has_sign=False),
+        SmallFloat("f8E4M3FNUZ", 4, 3, largest=0x7F, nan=0x80, zero_has_sign=False),
     )
 }

@@ -6,6 +6,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from triton_rvv.cores import CORES, DEFAULT_EXTENSIONS
+
 __all__ = ["SUPPORTED_VLEN_BITS", "Backend", "HostTarget", "RVVTarget", "Target"]
 
 # The kinds of targets, by the names that Triton knows them by.
@@ -57,6 +59,11 @@ class Target(Protocol):
         """Rows of a register tile of a matrix product, each one run wide; a power of two."""
         ...
 
+    @property
+    def converts_bf16(self) -> bool:
+        """Whether there are instructions between bf16 and fp32."""
+        ...
+
     def lanes(self, element_bits: int) -> int:
         """Elements of `element_bits` in one vector register."""
         ...
@@ -72,6 +79,7 @@ class RVVTarget:
         vlen_bits: bits in one vector register. Code for one length is wrong on a shorter one and
             leaves a longer one idle, so the launcher refuses any other.
         cpu: LLVM's name of the core; its scheduling model orders the instructions.
+        extensions: what code may use beyond rv64gcv, by LLVM's names (see `triton_rvv.cores`).
 
     Raises:
         ValueError: for a vector length that is not one of SUPPORTED_VLEN_BITS.
@@ -79,6 +87,24 @@ class RVVTarget:
 
     vlen_bits: int = 256
     cpu: str = "generic-rv64"
+    extensions: tuple[str, ...] = DEFAULT_EXTENSIONS
+
+    @classmethod
+    def named(cls, name: str, vlen_bits: int | None = None) -> RVVTarget:
+        """The target for a core.
+
+        Args:
+            name: one of `triton_rvv.cores.CORES`, or LLVM's name of a core, which gets the
+                extensions that every core has.
+            vlen_bits: bits in a vector register; without it the core's own, or 256.
+
+        Raises:
+            ValueError: for a vector length that is not one of SUPPORTED_VLEN_BITS.
+        """
+        core = CORES.get(name)
+        if core is None:
+            return cls(vlen_bits or cls.vlen_bits, name)
+        return cls(vlen_bits or core.vlen_bits, core.cpu, core.extensions)
 
     def __post_init__(self) -> None:
         if self.vlen_bits not in SUPPORTED_VLEN_BITS:
@@ -97,9 +123,12 @@ class RVVTarget:
 
     @property
     def features(self) -> str:
-        """LLVM's feature string: rv64gcv, the vector length and RVA22's bit manipulation."""
-        # QEMU 7.2 ends a program over Zicond, which some cores bring along.
-        return f"+m,+a,+f,+d,+c,+v,+zvl{self.vlen_bits}b,+zba,+zbb,+zbs,+zfh,+zvfh,+zicbop,-zicond"
+        """LLVM's feature string: rv64gcv, the vector length and the extensions."""
+        return ",".join((f"+m,+a,+f,+d,+c,+v,+zvl{self.vlen_bits}b", *self.extensions))
+
+    @property
+    def converts_bf16(self) -> bool:
+        return "+zvfbfmin" in self.extensions
 
     @property
     def vector_bits(self) -> int:
@@ -126,7 +155,10 @@ class RVVTarget:
         return self.vlen_bits // element_bits
 
     def __str__(self) -> str:
-        return f"{self.cpu}-vlen{self.vlen_bits}"
+        if self.extensions == DEFAULT_EXTENSIONS:
+            return f"{self.cpu}-vlen{self.vlen_bits}"
+        extensions = hashlib.sha256(",".join(self.extensions).encode()).hexdigest()[:8]
+        return f"{self.cpu}-vlen{self.vlen_bits}-{extensions}"
 
 
 @dataclass(frozen=True)
@@ -161,6 +193,11 @@ class HostTarget:
     def tile_rows(self) -> int:
         """As many accumulators of one run as leave half of the registers to the operands."""
         return self.vector_registers // (2 * self.run_registers)
+
+    @property
+    def converts_bf16(self) -> bool:
+        """Never: LLVM's own rounding to bf16 differs between processors in what it calls NaN."""
+        return False
 
     def lanes(self, element_bits: int) -> int:
         return self.vector_bits // element_bits

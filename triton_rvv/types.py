@@ -25,6 +25,8 @@ _SCALARS = {
     "f64": (64, "double"),
     "f8E4M3FN": (8, "i8"),
     "f8E5M2": (8, "i8"),
+    "f8E4M3FNUZ": (8, "i8"),
+    "f8E5M2FNUZ": (8, "i8"),
 }
 
 

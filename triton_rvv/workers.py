@@ -13,7 +13,7 @@ __all__ = ["num_threads", "run_on_workers", "set_num_threads"]
 
 THREADS_VARIABLE = "TRITON_RVV_THREADS"
 
-# Blocks may take half of this, as of a main thread's stack (`lowering.context.STACK_LIMIT_BYTES`).
+# Blocks take half of this, as of a main thread's stack (`lowering.context.STACK_LIMIT_BYTES`).
 STACK_BYTES = 8 << 20
 
 

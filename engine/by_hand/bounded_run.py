@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from rvv_runner.cpu_time import children_cpu_s
 from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, Ending
 
 __all__ = ["Outcome", "board_lock", "run_alone"]
@@ -77,7 +78,7 @@ def run_alone(
     mark = secrets.token_hex(8)
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", _MARK: mark}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        start_s = time.monotonic()
+        start_s, start_cpu_s = time.monotonic(), children_cpu_s()
         process = subprocess.Popen(
             list(command),
             env=environment,
@@ -101,6 +102,7 @@ def run_alone(
             stdout=_contents(out),
             stderr=_contents(err),
             timed_out=timed_out,
+            cpu_s=children_cpu_s() - start_cpu_s,
             flooded=returncode == -signal.SIGXFSZ,
             left_behind=left_behind,
         )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import launchers.output
 import rvv_runner.conditions
+import rvv_runner.cpu_time
 import rvv_runner.perf
 import rvv_runner.perf_groups
 import rvv_runner.verdict
@@ -40,6 +41,7 @@ _PARTS = (
     rvv_runner.perf,
     rvv_runner.perf_groups,
     rvv_runner.conditions,
+    rvv_runner.cpu_time,
     rvv_runner.verdict,
 )
 _SCRIPTS = Path(__file__).parent

@@ -8,9 +8,8 @@ from engine.run.identity import identity_of
 from engine.run.outcome import Outcome
 from engine.run.tuning import TuningResult
 from engine.study.storage import open_study
-from engine.workers.artifacts import BuildFailure
 from engine.workers.ray_session import ray_session
-from engine.workers.workbench import Workbench, workbench
+from engine.workers.workbench import workbench
 from foundation.config import Config
 from foundation.errors import UserError
 from kernels.spec import Problem
@@ -42,7 +41,7 @@ def check_configs(
             with workbench(
                 problem, [device], info, jobs=1, ray_address=ray_address, repeats=1
             ) as bench:
-                yield problem, _measure(bench, config)
+                yield problem, bench.measure(config, _LIMIT_S)[0]
 
 
 def add_to_study(
@@ -65,19 +64,11 @@ def add_to_study(
     stored = open_study(result.storage, identity, space, result.study)
     if any(t.config == config and t.has_outcome for t in stored.changes()):
         return
+    with workbench(problem, [device], info, jobs=1, ray_address=ray_address) as bench:
+        measurement, _ = bench.measure(config, _LIMIT_S)
     try:
         number = stored.start(config, space, {})
     except ValueError as error:
         raise UserError(f"{config} is not in the space of {problem.name}: {error}") from error
-    with workbench(problem, [device], info, jobs=1, ray_address=ray_address) as bench:
-        measurement = _measure(bench, config)
     time_s = measurement.time_s if measurement.status == "correct" else None
     stored.finish(number, time_s, measurement.status, Outcome(measurement).attributes())
-
-
-def _measure(bench: Workbench, config: Config) -> Measurement:
-    """Build and measure one configuration; a failed build is a measurement too."""
-    built = bench.builders.build(config)
-    if isinstance(built, BuildFailure):
-        return Measurement(status="compile", reason=built.reason)
-    return bench.boards.measure(built, bench.repeats, _LIMIT_S)

@@ -90,9 +90,14 @@ class Comparison:
 
     @classmethod
     def from_json(cls, value: Mapping[str, object]) -> Comparison:
-        """The inverse of `to_json`."""
+        """The inverse of `to_json`.
+
+        Raises:
+            KeyError, TypeError, ValueError: for anything else.
+        """
         rows = value["contenders"]
-        assert isinstance(rows, list)
+        if not isinstance(rows, list):
+            raise TypeError("the contenders are no list")
         contenders = tuple(Contender(**{**row, "config": Config(row["config"])}) for row in rows)
         return cls(contenders, float(str(value["noise"])), float(str(value["confidence"])))
 
@@ -124,7 +129,10 @@ def kept_comparison(attribute: object, trials: Sequence[StoredTrial]) -> Compari
     """
     if not isinstance(attribute, Mapping):
         return None
-    comparison = Comparison.from_json(attribute)
+    try:
+        comparison = Comparison.from_json(attribute)
+    except (KeyError, TypeError, ValueError):
+        return None  # no program of ours wrote it
     still_lead = {c.config for c in comparison.contenders} == set(leaders(trials))
     return comparison if still_lead else None
 

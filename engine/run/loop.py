@@ -35,7 +35,7 @@ from rvv_runner.measurement import Artifact
 __all__ = ["Budget", "TuningLoop"]
 
 _POLL_S = 0.1  # how soon a stop is noticed
-_FAULTS_IN_A_ROW = 3  # configurations that no board could measure, before the run gives up
+_FAULTS_IN_A_ROW = 3  # configurations that could not be built or measured here, before giving up
 
 # Time limit of the default configuration. Any other may take ten times as long as the default took,
 # board time and checks included: a slower one cannot win.
@@ -307,8 +307,8 @@ class TuningLoop:
     def _check_boards(self, outcome: Outcome) -> None:
         if self._faults_in_a_row >= _FAULTS_IN_A_ROW:
             raise BoardError(
-                f"{_FAULTS_IN_A_ROW} configurations in a row could not be measured; "
-                f"the last board said: {outcome.measurement.reason}"
+                f"{_FAULTS_IN_A_ROW} configurations in a row could not be built or measured; "
+                f"of the last: {outcome.measurement.reason}"
             )
 
     def _wind_up(self, lanes: ThreadPoolExecutor) -> None:

@@ -101,4 +101,4 @@ def _llvm_ir(elf_path: Path) -> Path:
 
 def failed_build(failure: BuildFailure) -> Outcome:
     """The outcome of a configuration that could not be built."""
-    return Outcome(Measurement(status="compile", reason=failure.reason))
+    return Outcome(failure.measurement)

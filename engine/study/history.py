@@ -9,7 +9,7 @@ from engine.study.selection import fastest_and_latest
 from engine.study.storage import FORMAT_VERSION, StudyIdentity
 from engine.study.trials import StoredTrial, StoredTrials
 from foundation.config import Config
-from foundation.shapes import distance
+from foundation.shapes import as_shape, distance
 
 __all__ = ["PastStudy", "history_of"]
 
@@ -97,11 +97,11 @@ def _kept(trials: Iterable[StoredTrial]) -> tuple[tuple[Config, float | None], .
 
 def _distance(identity: StudyIdentity, attributes: Mapping[str, object]) -> float | None:
     """The distance of a study with these attributes, or None if it is about something else."""
-    shape = attributes.get("shape")
+    shape = as_shape(attributes.get("shape"))
     if (
         attributes.get("format_version") != FORMAT_VERSION
         or attributes.get("kernel") != identity.kernel
-        or not isinstance(shape, Mapping)
+        or shape is None
         or set(shape) != set(identity.shape)
     ):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -65,7 +66,10 @@ class StoredTrial:
     def times_s(self) -> tuple[float, ...]:
         """Its timed runs in seconds, in order; empty if none are stored."""
         stored = self.attributes.get("times_s")
-        return tuple(map(float, stored)) if isinstance(stored, list | tuple) else ()
+        if not isinstance(stored, list | tuple):
+            return ()
+        is_whole = all(isinstance(time_s, int | float) and time_s > 0 for time_s in stored)
+        return tuple(map(float, stored)) if is_whole else ()
 
     @property
     def sampler_notes(self) -> Mapping[str, object]:
@@ -345,7 +349,9 @@ def _stored_trial(trial: FrozenTrial) -> StoredTrial:
 def _status(trial: FrozenTrial) -> Status | None:
     match trial.state:
         case TrialState.COMPLETE:
-            return "correct"
+            # Another program may have stored anything; no kernel takes no time.
+            is_time = all(0 < value < math.inf for value in trial.values)
+            return "correct" if is_time else "board"
         case TrialState.PRUNED:
             return "constraint"
         case TrialState.FAIL:

@@ -12,7 +12,7 @@ from engine.study.location import DEFAULT_STORAGE
 from engine.study.storage import read_studies
 from engine.study.trials import StoredTrial, StoredTrials
 from foundation.config import Config
-from foundation.shapes import Shape, shape_text
+from foundation.shapes import Shape, as_shape, shape_text
 from search_spaces.rules import next_power_of_two
 from search_spaces.space import SearchSpace
 
@@ -190,16 +190,16 @@ def key_costs(winners: list[Winner], made_with: Mapping[str, str]) -> tuple[KeyC
 
 
 def _study(stored: StoredTrials) -> StoredStudy | None:
-    """Read a study; None if it has several shapes."""
-    shape, made_with = stored.attribute("shape"), stored.attribute("made_with")
-    if not isinstance(shape, Mapping) or not isinstance(made_with, Mapping):
+    """Read a study; None if it has several shapes, or what it says of its shape makes no sense."""
+    shape, made_with = as_shape(stored.attribute("shape")), stored.attribute("made_with")
+    if shape is None or not isinstance(made_with, Mapping):
         return None
     return StoredStudy(
         name=stored.study_name,
         kernel=str(stored.attribute("kernel")),
         dtype=str(stored.attribute("dtype")),
         device=str(stored.attribute("device")),
-        shape=dict(shape),
+        shape=shape,
         made_with=dict(made_with),
         outcomes=tuple(trial for trial in stored.changes() if trial.has_outcome),
         comparison=stored.attribute(COMPARISON),

@@ -15,6 +15,7 @@ import numpy as np
 
 from launchers.arguments import Argument
 from launchers.data_file import FORMAT_VERSION, write_data_file
+from rvv_runner.measurement import Measurement, Status
 
 __all__ = ["ARTIFACT_FOLDER", "ArtifactStore", "BuildFailure", "digest", "write_provenance"]
 
@@ -26,9 +27,21 @@ _PROVENANCE = "build.json"
 
 @dataclass(frozen=True)
 class BuildFailure:
-    """Why a configuration has no artifact, in one sentence."""
+    """Why a configuration has no artifact.
+
+    Args:
+        reason: one sentence.
+        status: "compile" if the configuration does not compile; "board" if this machine could not
+            build it now, which says nothing about the configuration.
+    """
 
     reason: str
+    status: Status = "compile"
+
+    @property
+    def measurement(self) -> Measurement:
+        """What is recorded in place of a measurement."""
+        return Measurement(status=self.status, reason=self.reason)
 
 
 def digest(*parts: object) -> str:

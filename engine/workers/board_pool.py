@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from engine.workers.board_events import BoardBack, BoardEvent, BoardNote, BoardRecord, BoardTakenOut
 from engine.workers.worker_pool import Blueprint, PoolClosed, WorkerDied, WorkerPool, WorkerTimeout
-from foundation.errors import UserError
+from foundation.errors import CommandError
 from rvv_runner.board import Board, BoardError
 from rvv_runner.measurement import Artifact, Measurement
 
@@ -210,7 +210,12 @@ class BoardPool:
                     worker.replace()
                 seat.is_open = False
                 notes = worker.call("notes", timeout_s=_GRACE_S)
-        except (BoardError, UserError, WorkerDied, WorkerTimeout) as error:
+        except PoolClosed:
+            raise
+        except OSError as error:
+            seat.is_open = False
+            return BoardError(f"the board's process cannot work on this machine: {error}")
+        except Exception as error:  # a bug is told like a fault, and ends a run that has no board
             seat.is_open = False
             return error
         seat.is_open = True
@@ -307,6 +312,11 @@ def _measure_on(seat: _Seat, artifact: Artifact, repeats: int, timeout_s: float)
                 "measure", artifact, repeats, timeout_s, timeout_s=timeout_s + _GRACE_S
             )
             return measurement
-    except (WorkerTimeout, WorkerDied, BoardError, UserError) as error:
-        reason = f"the board's process failed: {error}"
+    except PoolClosed:
+        raise
+    except (CommandError, WorkerDied, WorkerTimeout) as error:
+        reason = str(error)
+    except Exception as error:  # whatever it is, it says nothing about the configuration
+        reason = f"{type(error).__name__}: {error}"
+    reason = f"the board's process failed: {reason}"
     return Measurement(status="board", reason=reason, board=seat.name)

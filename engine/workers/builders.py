@@ -1,4 +1,8 @@
-"""Builds in worker processes, with a time limit each; a build that kills its worker has failed."""
+"""Builds in worker processes, with a time limit each; a build that kills its worker has failed.
+
+What the machine did is not the configuration's: a build that got no processor time or memory says
+nothing about it.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,18 @@ from collections.abc import Callable
 from typing import Protocol
 
 from engine.workers.artifacts import BuildFailure
-from engine.workers.worker_pool import Blueprint, WorkerDied, WorkerPool, WorkerTimeout
+from engine.workers.machine import memory_kills
+from engine.workers.worker_pool import (
+    Blueprint,
+    Lease,
+    WorkerDied,
+    WorkerOutOfMemory,
+    WorkerPool,
+    WorkerTimeout,
+)
 from foundation.config import Config
 from rvv_runner.measurement import Artifact
+from rvv_runner.verdict import was_starved
 
 __all__ = ["BUILD_LIMIT_S", "Builder", "BuilderPool"]
 
@@ -63,6 +76,7 @@ class BuilderPool:
             PoolClosed: if the pool is closed before the build is done.
             UserError: if a worker cannot start, or for a mistake in a user's own file.
         """
+        kills_before = memory_kills()
         for _ in range(_ATTEMPTS):
             with self._workers.lend() as worker:
                 try:
@@ -70,12 +84,28 @@ class BuilderPool:
                         "build", config, timeout_s=self._limit_s
                     )
                     return built
-                except WorkerTimeout:
-                    return BuildFailure(f"the build took longer than {self._limit_s:g} s")
+                except WorkerTimeout as late:
+                    return self._late(late.cpu_s)
+                except WorkerOutOfMemory:
+                    return _out_of_memory(worker)
                 except WorkerDied:
-                    continue
+                    if memory_kills() > kills_before:
+                        return _out_of_memory(worker)
         return BuildFailure(f"the build ended its process {_ATTEMPTS} times")
+
+    def _late(self, cpu_s: float | None) -> BuildFailure:
+        if cpu_s is None or not was_starved(cpu_s, self._limit_s):
+            return BuildFailure(f"the build took longer than {self._limit_s:g} s")
+        reason = f"in {self._limit_s:g} s, the build got a processor for {cpu_s:.1f} s only"
+        return BuildFailure(reason, "board")
 
     def close(self) -> None:
         """End every worker at once."""
         self._workers.close()
+
+
+def _out_of_memory(worker: Lease) -> BuildFailure:
+    """Go on with one builder less."""
+    left = worker.retire()
+    builders = "1 builder goes" if left == 1 else f"{left} builders go"
+    return BuildFailure(f"this machine's memory ran out in the build: {builders} on", "board")

@@ -114,7 +114,7 @@ class JointBuilder:
         for shape, builder in self._builders.items():
             built = builder.build(config)
             if isinstance(built, BuildFailure):
-                return BuildFailure(f"at {shape}: {built.reason}")
+                return replace(built, reason=f"at {shape}: {built.reason}")
             parts[shape] = built
         first = next(iter(parts.values()))
         return JointArtifact(**vars(first), parts=parts)

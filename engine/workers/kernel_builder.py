@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import tempfile
 import time
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from engine.workers.artifacts import ArtifactStore, BuildFailure, digest, write_provenance
+from engine.workers.machine import refusal_to_write
 from engine.workers.toolchain import toolchain_versions
 from foundation.config import Config
 from foundation.errors import UserError
@@ -91,10 +94,20 @@ class KernelBuilder:
                 return self._build(config)
         except UserError:
             raise
-        except (CompileError, LinkError) as error:
+        except OSError as error:
+            return BuildFailure(f"this machine cannot build it: {error}", "board")
+        except CompileError as error:
             return BuildFailure(str(error))
+        except LinkError as error:
+            refusal = self._refusal_to_write()
+            return BuildFailure(refusal, "board") if refusal else BuildFailure(str(error))
         except Exception as error:  # a bug in the compiler costs one configuration, not the study
             return self._unexpected(config, error)
+
+    def _refusal_to_write(self) -> str:
+        """Why the linker cannot write its files; it ends without a word on a full disk."""
+        folders = (self._store.root, Path(tempfile.gettempdir()), Path.home())
+        return refusal_to_write(folders)
 
     def _build(self, config: Config) -> Artifact | BuildFailure:
         spec = self._problem.spec
@@ -126,7 +139,12 @@ class KernelBuilder:
         spec = self._problem.spec
         with self._store.new_folder(spec.name, job.label, key) as folder:
             compiled = compile_kernel(
-                spec.kernel, job.signature, job.constants, self._target, known=job.known
+                spec.kernel,
+                job.signature,
+                job.constants,
+                self._target,
+                known=job.known,
+                disjoint_arguments=True,  # the launcher gives each an array of its own
             )
             stem = folder / f"{spec.name}_kernel"
             stem.with_suffix(".ttir").write_text(compiled.ttir)
@@ -150,8 +168,11 @@ class KernelBuilder:
         """A failure whose traceback is kept, so that the bug can be fixed."""
         name = f"{self._problem.name}-{_label(config)}-{digest(str(self._target), self._tools)}.txt"
         report = self._store.root / "failures" / name
-        report.parent.mkdir(parents=True, exist_ok=True)
-        report.write_text("".join(traceback.format_exception(error)))
+        try:
+            report.parent.mkdir(parents=True, exist_ok=True)
+            report.write_text("".join(traceback.format_exception(error)))
+        except OSError as full:
+            return BuildFailure(f"this machine cannot build it: {full}", "board")
         what = str(error).splitlines()[0] if str(error) else "no message"
         return BuildFailure(
             f"the build failed with {type(error).__name__} ({what}); traceback in {report}"

@@ -1,10 +1,15 @@
-"""Ray for the length of a block: started on this machine, or a running cluster."""
+"""Ray for the length of a block: started on this machine, or a running cluster.
+
+Whoever can talk to Ray can run programs as its user. So Ray on this machine listens on the loopback
+address only, asks for a token of its own, and keeps its files where no other user can look.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
 import os
+import secrets
 import shutil
 import socket
 import tempfile
@@ -12,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import ray
+from ray._private import ray_constants
 
 from foundation.errors import UserError
 
@@ -19,6 +25,8 @@ __all__ = ["ray_session"]
 
 _OBJECT_STORE_BYTES = 80 << 20  # near Ray's minimum; only paths and numbers travel
 _FOLDER_PREFIX = "rvv-ray-"  # short: paths of Unix sockets are limited to 107 bytes
+_INNER_FOLDER = "r"
+_TOKEN = secrets.token_hex(32)  # of all sessions of this process, since Ray keeps it in memory
 _CONNECT_LIMIT_S = 5.0
 
 
@@ -53,12 +61,39 @@ def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
     _remove_left_behind()
     folder, held = _new_folder()
     try:
-        _start(cpus, folder)
-        yield
+        with _private():
+            _start(cpus, folder)
+            yield
     finally:
         ray.shutdown()
         shutil.rmtree(folder, ignore_errors=True)
         os.close(held)
+
+
+@contextlib.contextmanager
+def _private() -> Iterator[None]:
+    """Ray that starts in the block is for this user's processes on this machine alone.
+
+    The switch keeps Ray on the loopback address. Ray has it for Windows and macOS, where firewalls
+    would ask; it is off elsewhere, and `_node_ip_address` cannot take its place, since Ray replaces
+    a loopback address by that of a network. Ray reads it from the environment as it is imported.
+    """
+    variables = {
+        ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR: "0",
+        "RAY_AUTH_TOKEN": _TOKEN,
+    }
+    before = {name: os.environ.get(name) for name in variables}
+    could_cluster = ray_constants.ENABLE_RAY_CLUSTER
+    os.environ.update(variables)
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = could_cluster
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
 
 
 def _start(cpus: int, folder: Path) -> None:
@@ -69,7 +104,7 @@ def _start(cpus: int, folder: Path) -> None:
         include_dashboard=False,
         log_to_driver=False,
         logging_level="ERROR",
-        _temp_dir=str(folder),
+        _temp_dir=str(folder / _INNER_FOLDER),  # Ray opens this one to all users
     )
 
 
@@ -115,8 +150,9 @@ def _hold(folder: Path) -> int:
     Raises:
         FileNotFoundError: if it was removed.
         BlockingIOError: if another process holds it.
+        OSError: if it is no folder; any user may put something in its place.
     """
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -126,9 +162,11 @@ def _hold(folder: Path) -> int:
 
 
 def _remove_left_behind() -> None:
-    """Remove the folders of killed sessions, whose locks are gone."""
+    """Remove this user's folders of killed sessions, whose locks are gone."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
         with contextlib.suppress(OSError):
+            if folder.lstat().st_uid != os.geteuid():
+                continue
             descriptor = _hold(folder)
             shutil.rmtree(folder, ignore_errors=True)
             os.close(descriptor)

@@ -7,17 +7,19 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore
+from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore, BuildFailure
 from engine.workers.board_pool import BoardPool, BoardSource
 from engine.workers.builders import BUILD_LIMIT_S, Builder, BuilderPool
 from engine.workers.joint import JointBoard, JointBuilder
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from engine.workers.ray_session import ray_session
+from foundation.config import Config
 from foundation.processors import cores
 from foundation.shapes import shape_text
 from kernels.spec import Problem
 from rvv_runner.board import Board, BoardInfo
 from rvv_runner.devices import load_board
+from rvv_runner.measurement import Artifact, Measurement
 
 __all__ = ["Workbench", "boards_at_once", "workbench"]
 
@@ -37,6 +39,25 @@ class Workbench:
     builders: BuilderPool
     boards: BoardPool
     repeats: int
+
+    def measure(self, config: Config, limit_s: float) -> tuple[Measurement, Artifact | None]:
+        """Build and measure one configuration.
+
+        Args:
+            config: what to measure.
+            limit_s: seconds that the board may take.
+
+        Returns:
+            The measurement, and what was measured: None if the build failed.
+
+        Raises:
+            UserError: for a mistake in a user's own file.
+            BoardError: if no board is left.
+        """
+        built = self.builders.build(config)
+        if isinstance(built, BuildFailure):
+            return built.measurement, None
+        return self.boards.measure(built, self.repeats, limit_s), built
 
 
 def boards_at_once(info: BoardInfo) -> int:

@@ -11,12 +11,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import ray
-from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
+from ray.exceptions import GetTimeoutError, OutOfMemoryError, RayActorError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from foundation.errors import TooBusyError, UserError
+from foundation.processors import used_cpu_s
 
-__all__ = ["Blueprint", "PoolClosed", "WorkerDied", "WorkerPool", "WorkerTimeout"]
+__all__ = [
+    "Blueprint",
+    "Lease",
+    "PoolClosed",
+    "WorkerDied",
+    "WorkerOutOfMemory",
+    "WorkerPool",
+    "WorkerTimeout",
+]
 
 # A worker imports for seconds. On a machine that runs more than it has cores, the wait is repeated,
 # since the worker may still get its turn.
@@ -27,11 +36,23 @@ _STARTS = 3  # a process may be killed while it starts, for example if memory is
 
 
 class WorkerTimeout(Exception):
-    """A call did not return within its time limit."""
+    """A call did not return within its time limit.
+
+    Attributes:
+        cpu_s: processor time that its process used meanwhile; None on another machine.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.cpu_s: float | None = None
 
 
 class WorkerDied(Exception):
     """The worker's process ended during a call."""
+
+
+class WorkerOutOfMemory(WorkerDied):
+    """Ray ended the worker's process since the machine's memory ran out."""
 
 
 class PoolClosed(Exception):
@@ -41,6 +62,11 @@ class PoolClosed(Exception):
 def _is_busy() -> bool:
     """Whether more wants to run on this machine than it has cores."""
     return os.getloadavg()[0] > (os.cpu_count() or 1)
+
+
+def _place_of(_worker: object) -> tuple[str, int]:
+    """In a worker: its node of the cluster, and its process there."""
+    return ray.get_runtime_context().get_node_id(), os.getpid()
 
 
 @dataclass(frozen=True)
@@ -80,6 +106,7 @@ class _Worker:
             node = ray.get_runtime_context().get_node_id()
             options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(node, soft=False)
         self._handle = ray.remote(blueprint.worker_class).options(**options).remote(*blueprint.args)
+        self._place = self._handle.__ray_call__.remote(_place_of)
         self._opened = self._handle.open.remote()
 
     def wait_open(self) -> None:
@@ -96,7 +123,19 @@ class _Worker:
         raise TooBusyError(f"{late}, since this machine is busy: end other programs")
 
     def call(self, method: str, *args: object, timeout_s: float) -> Any:
-        return self._get(getattr(self._handle, method).remote(*args), timeout_s)
+        before_s = self._cpu_s()
+        try:
+            return self._get(getattr(self._handle, method).remote(*args), timeout_s)
+        except WorkerTimeout as late:
+            after_s = self._cpu_s()
+            if before_s is not None and after_s is not None:
+                late.cpu_s = after_s - before_s
+            raise
+
+    def _cpu_s(self) -> float | None:
+        """Processor time that an open worker has used; None if it is on another machine."""
+        node, pid = self._get(self._place, _OPEN_LIMIT_S)
+        return used_cpu_s(pid) if node == ray.get_runtime_context().get_node_id() else None
 
     def begin_close(self) -> Any:
         return self._handle.close.remote()
@@ -111,6 +150,8 @@ class _Worker:
             return ray.get(reference, timeout=timeout_s)
         except GetTimeoutError:
             raise WorkerTimeout(f"no answer within {timeout_s:g} s") from None
+        except OutOfMemoryError as error:
+            raise WorkerOutOfMemory("the machine's memory ran out") from error
         except RayActorError as error:
             raise WorkerDied(str(error).splitlines()[0]) from error
         except RayTaskError as error:
@@ -143,6 +184,14 @@ class Lease:
     def replace(self) -> None:
         """End the worker's process and start another in its place."""
         self._pool.restart(self._worker)
+
+    def retire(self) -> int:
+        """Do without this worker from now on, if it is not the last.
+
+        Returns:
+            How many are left.
+        """
+        return self._pool.retire(self._worker)
 
 
 class WorkerPool:
@@ -201,7 +250,8 @@ class WorkerPool:
         try:
             yield Lease(self, worker)
         finally:
-            self._idle.put(worker)
+            if worker in self._workers:
+                self._idle.put(worker)
 
     def restart(self, worker: _Worker) -> None:
         """End `worker`'s process and start another."""
@@ -210,6 +260,16 @@ class WorkerPool:
                 raise PoolClosed
             worker.kill()
             worker.start()
+
+    def retire(self, worker: _Worker) -> int:
+        """End `worker`'s process for good, if it is not the last; returns how many are left."""
+        with self._lock:
+            if self._closed:
+                raise PoolClosed
+            if len(self._workers) > 1:
+                self._workers.remove(worker)
+                worker.kill()
+            return len(self._workers)
 
     def close(self) -> None:
         """Close the idle workers and end the others; their borrowers get PoolClosed."""

@@ -104,10 +104,7 @@ class RemoteCache:
     def _ship(self, session: Session, path: Path, digest: str, keep: Sequence[str]) -> None:
         remote = f"{self._place.files}/{digest}"
         size_bytes = path.stat().st_size
-        found = session.find(remote)
-        if found is not None and found.size_bytes == size_bytes:
-            session.run(f"touch -c -- {shlex.quote(remote)}")
-        else:
+        if not self._is_there(session, remote, digest, size_bytes):
             self._make_room(session, size_bytes, keep)
             try:
                 self._upload(session, path, remote, digest)
@@ -116,6 +113,14 @@ class RemoteCache:
                 raise CannotShip(self.full_disk(session, size_bytes) or why) from error
         self._seen.add(digest)
 
+    def _is_there(self, session: Session, remote: str, digest: str, size_bytes: int) -> bool:
+        """Whether the board has the whole file; it then counts as used now."""
+        found = session.find(remote)
+        if found is None or found.size_bytes != size_bytes:
+            return False
+        name = shlex.quote(remote)
+        return session.run(f"{_has_digest(name, digest)} && touch -c -- {name}").status == 0
+
     def _upload(self, session: Session, path: Path, remote: str, digest: str) -> None:
         part = f"{remote}{_PART}{secrets.token_hex(4)}"
         old, new = shlex.quote(part), shlex.quote(remote)
@@ -123,7 +128,7 @@ class RemoteCache:
             with path.open("rb") as source:
                 session.write(source, part)
             placed = session.run(
-                f'[ "$(sha256sum <{old})" = "{digest}  -" ] && '
+                f"{_has_digest(old, digest)} && "
                 f"chmod {_EXECUTABLE:o} -- {old} && mv -f -- {old} {new}"
             )
             if placed.status != 0:
@@ -164,6 +169,11 @@ class RemoteCache:
             with path.open("rb") as file:
                 self._digests[key] = hashlib.file_digest(file, "sha256").hexdigest()
         return self._digests[key]
+
+
+def _has_digest(path: str, digest: str) -> str:
+    """A shell command that succeeds if the file has these contents."""
+    return f'[ "$(sha256sum <{path})" = "{digest}  -" ]'
 
 
 def free_disk_bytes(session: Session, folder: str) -> int | None:

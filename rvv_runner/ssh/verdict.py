@@ -6,7 +6,7 @@ import signal
 from collections.abc import Mapping
 
 from rvv_runner.board import BoardInfo
-from rvv_runner.conditions import describe_conditions
+from rvv_runner.conditions import describe_conditions, used_cpu_s
 from rvv_runner.failure import failed, failed_run
 from rvv_runner.measurement import Measurement
 from rvv_runner.ssh.report import JobReport
@@ -60,6 +60,7 @@ def _ending(report: JobReport) -> Ending:
         report.stdout,
         report.stderr,
         timed_out=report.out_of_time,
+        cpu_s=used_cpu_s(report.conditions),
         flooded=returncode == -signal.SIGXFSZ,
         left_behind=report.left_behind,
     )

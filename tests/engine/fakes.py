@@ -41,6 +41,9 @@ class FakeBuilder:
             case "fail":
                 return BuildFailure("it does not compile")
             case "hang":
+                while True:
+                    pass
+            case "starve":  # it gets no processor
                 time.sleep(600)
             case "die":
                 os._exit(11)
@@ -63,10 +66,13 @@ class FakeBoard:
     quick_after: int | None = None  # so many configurations, it takes no time
     noise: float = 0.0  # standard deviation of the logarithm of a run
     notes: tuple[str, ...] = ()
+    bug: Exception | None = None  # what opening raises
     gone: Path | None = None  # while this file exists, the board is out of order
 
     def open(self) -> None:
         note(self.log, f"open {os.getpid()}")
+        if self.bug is not None:
+            raise self.bug
         if self.log is not None and self.log.read_text().count("open ") <= self.deaths:
             os._exit(11)
         if not self.opens or self._is_gone():
@@ -87,6 +93,8 @@ class FakeBoard:
             self._run_for_long()
         if run == "die":
             os._exit(11)
+        if run == "bug":
+            raise KeyError("head")
         if run == "fault-once":
             first = self.log is not None and self.log.read_text().count(f"measure {label}\n") == 1
             run = "board" if first else "correct"

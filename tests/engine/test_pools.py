@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from fakes import FakeBoard, FakeBuilder
 
 from engine.arguments.options import jobs_advice
-from engine.workers import worker_pool
+from engine.workers import builders, worker_pool
 from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool, BoardSource
 from engine.workers.builders import BuilderPool
@@ -34,13 +35,17 @@ def test_a_build_that_fails_hangs_or_dies_is_a_reason_and_the_pool_goes_on(tmp_p
     pool = BuilderPool(functools.partial(FakeBuilder, log), jobs=1, limit_s=2)
     try:
         outcomes = {
-            how: pool.build(Config({"build": how})) for how in ("fail", "hang", "die", "die-once")
+            how: pool.build(Config({"build": how}))
+            for how in ("fail", "hang", "starve", "die", "die-once")
         }
         assert isinstance(pool.build(Config({"build": "well"})), Artifact)
     finally:
         pool.close()
     assert outcomes["fail"] == BuildFailure("it does not compile")
     assert outcomes["hang"] == BuildFailure("the build took longer than 2 s")
+    assert outcomes["starve"] == BuildFailure(
+        "in 2 s, the build got a processor for 0.0 s only", "board"
+    )
     assert outcomes["die"] == BuildFailure("the build ended its process 2 times")
     assert isinstance(outcomes["die-once"], Artifact)
 
@@ -143,6 +148,50 @@ def test_a_board_that_cannot_be_opened_says_why() -> None:
             pool.wait_open()
     finally:
         pool.close()
+
+
+def test_a_build_that_memory_ran_out_in_is_not_the_configurations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kills = itertools.count()
+    monkeypatch.setattr(builders, "memory_kills", lambda: next(kills))
+    pool = BuilderPool(FakeBuilder, jobs=2)
+    try:
+        failure = pool.build(Config({"build": "die"}))
+        assert isinstance(pool.build(Config({"build": "well"})), Artifact)
+    finally:
+        pool.close()
+    assert failure == BuildFailure(
+        "this machine's memory ran out in the build: 1 builder goes on", "board"
+    )
+
+
+@pytest.mark.parametrize(
+    ("bug", "error", "sentence"),
+    [
+        (OSError(28, "No space left on device"), BoardError, "cannot work on this machine: .*left"),
+        (KeyError("head"), KeyError, "head"),
+    ],
+)
+def test_whatever_opening_a_board_raises_is_told(
+    bug: Exception, error: type[Exception], sentence: str
+) -> None:
+    pool = BoardPool([BoardSource("fake", functools.partial(FakeBoard, bug=bug))])
+    try:
+        with pytest.raises(error, match=sentence):
+            pool.wait_open()
+    finally:
+        pool.close()
+
+
+def test_whatever_measuring_raises_is_the_boards() -> None:
+    pool = BoardPool([BoardSource("fake", FakeBoard)])
+    try:
+        measurement = pool.measure(artifact(time_ms=3, run="bug"), 1, 10)
+    finally:
+        pool.close()
+    assert measurement.status == "board"
+    assert "the board's process failed: KeyError: 'head'" in measurement.reason
 
 
 def test_closing_leaves_no_process_of_a_board_behind(tmp_path: Path) -> None:

@@ -29,6 +29,16 @@ def test_a_folder_that_is_held_is_left_alone(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
+def test_what_others_put_in_the_place_of_a_folder_is_passed_over(tmp_path: Path) -> None:
+    """To open a FIFO without a writer would wait for ever."""
+    os.mkfifo(tmp_path / f"{ray_session._FOLDER_PREFIX}fifo")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / f"{ray_session._FOLDER_PREFIX}link").symlink_to(elsewhere)
+    ray_session._remove_left_behind()
+    assert elsewhere.exists()
+
+
 @pytest.mark.parametrize("swept_when", ["made", "opened"])
 def test_a_folder_that_is_swept_before_it_is_held_is_made_again(
     swept_when: str, monkeypatch: pytest.MonkeyPatch

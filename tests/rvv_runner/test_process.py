@@ -53,6 +53,11 @@ def test_the_whole_group_is_killed_when_the_time_is_up(ending):
     assert not any(_is_running(int(pid)) for pid in result.stdout.split())
 
 
+def test_the_processor_time_is_that_of_the_command():
+    assert 0.1 < _run("while :; do :; done", timeout_s=1.0).cpu_s < 1.5
+    assert _run("sleep 1", timeout_s=0.5).cpu_s < 0.2
+
+
 def test_a_child_that_outlives_the_command_is_killed():
     result = _run("sleep 60 >/dev/null 2>&1 & echo $!")
     assert result.returncode == 0

@@ -27,7 +27,17 @@ KILLED = -signal.SIGKILL
         (Ending(0, RIGHT + TIME, ""), "correct", ""),
         (Ending(0, RIGHT, ""), "board", "its outputs were correct, but it printed no time"),
         (
-            Ending(0, RIGHT + "kernel_time_s: 0.000000000\n" + TIME, ""),
+            Ending(0, RIGHT + TIME + TIME, ""),
+            "board",
+            "it printed 2 times, where 1 were asked for",
+        ),
+        (
+            Ending(0, STARTED + "out OK max_abs_error=inf\n" + TIME, ""),
+            "board",
+            "its outputs were correct, and yet off by inf",
+        ),
+        (
+            Ending(0, RIGHT + "kernel_time_s: 0.000000000\n", ""),
             "board",
             "its clock gave a time of 0 s",
         ),
@@ -62,6 +72,16 @@ KILLED = -signal.SIGKILL
             Ending(KILLED, "", "", timed_out=True),
             "timeout",
             "it did not finish within 2 s",
+        ),
+        (
+            Ending(KILLED, "", "", timed_out=True, cpu_s=0.5),
+            "timeout",
+            "it did not finish within 2 s",
+        ),
+        (
+            Ending(KILLED, "", "", timed_out=True, cpu_s=0.3),
+            "board",
+            "in 2 s, it got a processor for 0.3 s only",
         ),
         (Ending(KILLED, "", "", flooded=True), "runtime", "it printed more than 1 MiB"),
         (

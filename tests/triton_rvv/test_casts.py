@@ -58,6 +58,57 @@ def test_floats_to_integers_go_toward_zero(run, source, target, block):
 
 
 @triton.jit
+def saturation_kernel(
+    x_ptr, i8_ptr, i16_ptr, i32_ptr, i64_ptr, u8_ptr, u16_ptr, u32_ptr, u64_ptr, BLOCK: tl.constexpr
+):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    tl.store(i8_ptr + at, x.to(tl.int8))
+    tl.store(i16_ptr + at, x.to(tl.int16))
+    tl.store(i32_ptr + at, x.to(tl.int32))
+    tl.store(i64_ptr + at, x.to(tl.int64))
+    tl.store(u8_ptr + at, x.to(tl.uint8))
+    tl.store(u16_ptr + at, x.to(tl.uint16))
+    tl.store(u32_ptr + at, x.to(tl.uint32))
+    tl.store(u64_ptr + at, x.to(tl.uint64))
+
+
+def _saturated(x: np.ndarray, target: type) -> np.ndarray:
+    """By Python's own numbers: cut off at the point and limited; 0 for NaN."""
+    limits = np.iinfo(target)
+
+    def whole(number: float) -> int:
+        if np.isnan(number):
+            return 0
+        if np.isinf(number):
+            return int(limits.max if number > 0 else limits.min)
+        return int(min(max(int(number), limits.min), limits.max))
+
+    return np.array([whole(float(number)) for number in x], target)
+
+
+@pytest.mark.parametrize(
+    ("source", "block", "vlen_bits"),
+    [(np.float16, 16, 256), (np.float32, 16, 128), (np.float64, 16, 256), (np.float32, 1, 256)],
+)
+def test_floats_out_of_range_become_the_closest_integer(run, source, block, vlen_bits):
+    powers = [2.0**exponent for exponent in (7, 8, 15, 16, 31, 32, 63, 64)]
+    edges = [power + step for power in powers for step in (-1.0, -0.5, 0.0, 0.5)]
+    numbers = [*edges, 300.7, 1e30, np.inf, np.nan, 0.9, 1e9, 70000.0, 2.0**24 + 1]
+    numbers += [-number for number in numbers]
+    with np.errstate(over="ignore"):
+        x = np.array(numbers, np.float64).astype(source)
+    kinds = [f"{sign}{width}" for sign in ("i", "u") for width in (8, 16, 32, 64)]
+    names = [name.replace("i", "int").replace("u", "uint") for name in kinds]
+    outs = {
+        f"{kind}_ptr": Expected(_saturated(x, getattr(np, name)))
+        for kind, name in zip(kinds, names, strict=True)
+    }
+    grid = (len(x) // block,)
+    run(saturation_kernel, vlen_bits=vlen_bits, grid=grid, x_ptr=x, **outs, BLOCK=block)
+
+
+@triton.jit
 def boolean_kernel(x_ptr, flag_ptr, out_ptr, mask_ptr, N: tl.constexpr):
     offsets = tl.arange(0, N)
     x = tl.load(x_ptr + offsets)

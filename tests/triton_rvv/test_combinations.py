@@ -182,6 +182,39 @@ def test_a_function_of_scalars_on_each_element(run):
 
 
 @triton.jit
+def _four_at_a_time(a, b, c, d, w, x, y, z):
+    if a > d:
+        return d, c, b, a, w < x, x < y, y < z, z < w
+    return a, b + 1, c + 2, d + 3, w < 0, x < 0, y < 0, z < 0
+
+
+@triton.jit
+def packed_map_kernel(a_ptr, x_ptr, out_ptr, less_ptr, M: tl.constexpr, N: tl.constexpr):
+    places = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    a, x = tl.load(a_ptr + places), tl.load(x_ptr + places)
+    y, less = tl.map_elementwise(_four_at_a_time, a, x, pack=4)
+    tl.store(out_ptr + places, y)
+    tl.store(less_ptr + places, less)
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (2, 2), (8, 64)], ids=str)
+def test_a_function_of_several_neighbours(run, shape):
+    random = np.random.default_rng(6)
+    a = random.integers(-9, 9, shape).astype(np.int32)
+    x = random.uniform(-1, 1, shape).astype(np.float32)
+    out, less = np.empty((a.size // 4, 4), np.int32), np.empty((a.size // 4, 4), bool)
+    for row, (four, others) in enumerate(zip(a.reshape(-1, 4), x.reshape(-1, 4), strict=True)):
+        turned = four[0] > four[3]
+        out[row] = four[::-1] if turned else four + np.arange(4)
+        less[row] = others < np.roll(others, -1) if turned else others < 0
+    outputs = {
+        "out_ptr": Expected(out.reshape(shape)),
+        "less_ptr": Expected(less.reshape(shape)),
+    }
+    run(packed_map_kernel, a_ptr=a, x_ptr=x, **outputs, M=shape[0], N=shape[1])
+
+
+@triton.jit
 def _summing(a, b):
     total = a
     for _ in range(3):

@@ -43,6 +43,23 @@ def test_lines_on_standard_error(run):
     assert "pid (0, 0, 0) no values" in lines
 
 
+@triton.jit
+def places_kernel(x_ptr, N: tl.constexpr):
+    rows, columns = tl.arange(0, N), tl.arange(0, 2)
+    tl.device_print("", rows[:, None] * 2 + columns[None, :])
+    tl.store(x_ptr + rows, rows)
+
+
+def test_places_are_as_wide_as_the_last_one(run):
+    run(places_kernel, x_ptr=Expected(np.arange(16, dtype=np.int32)), N=16)
+    printed = [line for line in run.stderr.splitlines() if line.startswith("pid")]
+    assert printed == [
+        f"pid (0, 0, 0) idx ({row:2}, {column}): {2 * row + column}"
+        for row in range(16)
+        for column in range(2)
+    ]
+
+
 @triton.jit(debug=True)
 def assert_kernel(x_ptr, y_ptr, n, N: tl.constexpr):
     offsets = tl.program_id(0) * N + tl.arange(0, N)
@@ -59,11 +76,68 @@ def test_assertions(run, vlen_bits):
     x = np.arange(128, dtype=np.int32)
     usual = {"y_ptr": Expected(x), "N": 64, "grid": (2,), "vlen_bits": vlen_bits}
     run(assert_kernel, x_ptr=x, **usual, n=0)
-    place = f"{__file__}:\\d+: assertion failed: "
+    place = f"{__file__}:\\d+: device-side assertion failed: "
     with pytest.raises(AssertionError, match=place + r'x is "small" in program \(1, 0, 0\)'):
         run(assert_kernel, x_ptr=x, **usual, n=1)
     with pytest.raises(AssertionError, match=place + r"few turns in program \(0, 0, 0\)"):
         run(assert_kernel, x_ptr=x % 50, **usual, n=4)
+
+
+@triton.jit(debug=True)
+def overflow_kernel(x_ptr, y_ptr, out_ptr, OPERATION: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x, y = tl.load(x_ptr + at), tl.load(y_ptr + at)
+    if OPERATION == "add":
+        out = x + y
+    elif OPERATION == "sub":
+        out = x - y
+    elif OPERATION == "mul":
+        out = x * y
+    else:
+        out = tl.add(x, y, sanitize_overflow=False)
+    tl.store(out_ptr + at, out)
+
+
+# A 16-bit or 32-bit operand that just fits with 3, and the next one.
+@pytest.mark.parametrize(
+    ("operation", "dtype", "fits"),
+    [
+        ("add", np.int32, 2**31 - 4),
+        ("add", np.int16, 2**15 - 4),
+        ("add", np.uint32, 2**32 - 4),
+        ("sub", np.int32, -(2**31) + 3),
+        ("mul", np.int32, (2**31 - 1) // 3),
+    ],
+)
+# The usual length is tried in this process as well, and an assertion fails there first.
+@pytest.mark.parametrize("vlen_bits", [128, 256])
+def test_overflow_is_found_in_debug_mode(run, operation, dtype, fits, vlen_bits):
+    x, y = np.full(16, 1, dtype), np.full(16, 3, dtype)
+    exact = {"add": np.add, "sub": np.subtract, "mul": np.multiply}[operation]
+    usual = {"y_ptr": y, "OPERATION": operation, "N": 16, "vlen_bits": vlen_bits}
+    x[9] = fits
+    run(overflow_kernel, x_ptr=x, out_ptr=Expected(exact(x, y)), **usual)
+    x[9] = fits - 1 if operation == "sub" else fits + 1
+    bits = 8 * np.dtype(dtype).itemsize
+    message = f"device-side assertion failed: int{bits} overflow detected for .*{operation}"
+    with pytest.raises(AssertionError, match=message):
+        run(overflow_kernel, x_ptr=x, out_ptr=Expected(exact(x, y)), **usual)
+    wrapping = Expected(x + y)
+    run(overflow_kernel, x_ptr=x, out_ptr=wrapping, **{**usual, "OPERATION": "wraps"})
+
+
+@triton.jit(debug=True)
+def whole_block_kernel(x_ptr, sum_ptr, sums_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x = tl.load(x_ptr + at)
+    tl.store(sum_ptr, tl.sum(x))
+    tl.store(sums_ptr + at, tl.cumsum(x))
+
+
+def test_debug_mode_leaves_reductions_and_scans_alone(run):
+    x = np.arange(48, 64, dtype=np.int32)
+    total, totals = Expected(np.array([x.sum()], np.int32)), Expected(x.cumsum(dtype=np.int32))
+    run(whole_block_kernel, x_ptr=x, sum_ptr=total, sums_ptr=totals, N=16)
 
 
 @triton.jit

@@ -96,3 +96,26 @@ def test_the_place_of_the_largest_and_of_the_smallest(run):
             ROWS=8,
             COLUMNS=columns,
         )
+
+
+@triton.jit  # noqa: RET503 # otherwise it returns nothing, on purpose
+def _only_if(value, condition: tl.constexpr):
+    result = condition
+    if result:
+        return value
+
+
+@triton.jit
+def undefined_kernel(output_ptr, n, BLOCK: tl.constexpr):
+    nowhere, block = _only_if(output_ptr, False), _only_if(tl.arange(0, BLOCK), False)
+    tl.store(output_ptr, _only_if(n, False) * 0 + 7)
+    if n > 1:
+        tl.store(nowhere, 1)
+        tl.store(output_ptr + tl.arange(0, BLOCK), block)
+
+
+def test_what_a_function_does_not_return_may_go_unused(run):
+    """Addresses and blocks among it."""
+    output = np.array([7, 2, 3, 4], np.int32)
+    start = np.array([1, 2, 3, 4], np.int32)
+    run(undefined_kernel, output_ptr=Expected(output, start=start), n=1, BLOCK=4)

@@ -9,6 +9,7 @@ import triton
 import triton.language as tl
 
 from triton_rvv import CompileError, RVVTarget, compile_kernel
+from triton_rvv.compiler import RVVOptions
 
 
 def compile_error(kernel, signature, constants=None, target=None):
@@ -33,26 +34,13 @@ def assembly_kernel(x_ptr):
     tl.store(x_ptr, y)
 
 
-@triton.jit
-def scaled_kernel(x_ptr, N: tl.constexpr):
-    places = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
-    x = tl.load(x_ptr + places).to(tl.float8e5)
-    scale = tl.zeros((N, N // 32), tl.uint8)
-    product = tl.dot_scaled(x, scale, "e5m2", x, scale, "e5m2")
-    tl.store(x_ptr + places, product)
-
-
-@pytest.mark.parametrize(
-    ("kernel", "constants", "text"),
-    [
-        (assembly_kernel, {}, "tl.inline_asm_elementwise"),
-        (scaled_kernel, {"N": 64}, "tl.dot_scaled"),
-    ],
-)
-def test_unsupported_operation(kernel, constants, text):
-    error = compile_error(kernel, {"x_ptr": "*fp32"}, constants)
+def test_unsupported_operation():
+    error, text = (
+        compile_error(assembly_kernel, {"x_ptr": "*fp32"}, {}),
+        "tl.inline_asm_elementwise",
+    )
     assert error.problem.startswith(f"{text} is not supported: ")
-    assert error.line == line_of(kernel, text)
+    assert error.line == line_of(assembly_kernel, text)
 
 
 @triton.jit
@@ -62,10 +50,20 @@ def square_kernel(x_ptr, N: tl.constexpr):
     tl.store(x_ptr + offsets, tl.dot(x, x))
 
 
-def test_blocks_too_large_for_the_stack():
-    error = compile_error(square_kernel, {"x_ptr": "*fp32"}, {"N": 1024})
-    assert "choose smaller block sizes" in error.problem
-    assert error.line == line_of(square_kernel, "tl.dot")
+@triton.jit
+def many_blocks_kernel(x_ptr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    for _ in tl.static_range(140):
+        x = tl.cumsum(x)
+    tl.store(x_ptr + tl.arange(0, N), x)
+
+
+def test_blocks_too_large_for_memory():
+    error = compile_error(many_blocks_kernel, {"x_ptr": "*fp64"}, {"N": 1 << 20})
+    assert error.problem == (
+        "the blocks need more than 1 GiB of memory: choose smaller block sizes"
+    )
+    assert error.line == line_of(many_blocks_kernel, "tl.cumsum")
 
 
 def test_blocks_too_large_for_triton():
@@ -126,3 +124,9 @@ def test_known_cores(cpu):
 def test_unknown_vector_length():
     with pytest.raises(ValueError, match="choose one of 128, 256, 512, 1024"):
         RVVTarget(vlen_bits=192)
+
+
+@pytest.mark.parametrize("number", [0, 3])
+def test_a_number_of_warps_that_no_target_takes(number):
+    with pytest.raises(AssertionError, match=f"must be a power of 2, and is {number}"):
+        RVVOptions(num_warps=number)

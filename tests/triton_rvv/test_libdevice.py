@@ -11,6 +11,7 @@ import triton
 import triton.language as tl
 from math_samples import SPECIAL, check_errors, pairs, samples, store_error
 from qemu_kernels import Expected
+from triton.language import core
 from triton.language.extra import libdevice
 
 from triton_rvv import CompileError, RVVTarget, compile_kernel
@@ -304,6 +305,38 @@ def test_conversions_and_parts(run):
 
 
 @triton.jit
+def limits_kernel(x_ptr, i_ptr, l_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x = tl.load(x_ptr + at)
+    i, wide = i_ptr + at, l_ptr + at
+    tl.store(i, libdevice.float2int_rz(x))
+    tl.store(i + N, libdevice.float2uint_rn(x).to(tl.int32, bitcast=True))
+    tl.store(i + 2 * N, libdevice.double2int_rd(x.to(tl.float64)))
+    tl.store(wide, libdevice.float2ll_ru(x))
+    tl.store(wide + N, libdevice.float2ull_rz(x).to(tl.int64, bitcast=True))
+    tl.store(wide + 2 * N, libdevice.llrint(x))
+
+
+def test_numbers_beyond_an_integer_type_become_its_nearest(run):
+    x = np.array([np.inf, -np.inf, np.nan, 3e9, -3e9, 1e30, -1e30, -7, 2**31, -(2**31)], np.float32)
+    x = np.concatenate([x, [2**63, -(2**63), 2**64, 1.5e19, 5, 0]]).astype(np.float32)
+
+    def nearest(lowest, highest):
+        whole = [0 if np.isnan(v) else min(max(v, lowest), highest) for v in x.tolist()]
+        return [int(v) - (highest + 1) * (v > highest // 2) * (lowest == 0) for v in whole]
+
+    ints = [nearest(-(2**31), 2**31 - 1), nearest(0, 2**32 - 1), nearest(-(2**31), 2**31 - 1)]
+    wide = [nearest(-(2**63), 2**63 - 1), nearest(0, 2**64 - 1), nearest(-(2**63), 2**63 - 1)]
+    run(
+        limits_kernel,
+        x_ptr=x,
+        i_ptr=Expected(np.array(ints, np.int32)),
+        l_ptr=Expected(np.array(wide, np.int64)),
+        N=16,
+    )
+
+
+@triton.jit
 def bits_kernel(x_ptr, y_ptr, out_ptr, N: tl.constexpr, HAS_MEANS: tl.constexpr):
     offsets = tl.arange(0, N)
     x, y = tl.load(x_ptr + offsets), tl.load(y_ptr + offsets)
@@ -339,11 +372,38 @@ def test_bits(run, bits):
 
 
 @triton.jit
+def words_kernel(x_ptr, y_ptr, d_ptr, out_ptr, part_ptr, SELECTOR: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x, y = tl.load(x_ptr + at), tl.load(y_ptr + at)
+    tl.store(out_ptr + at, libdevice.byte_perm(x, y, at * 0 + SELECTOR))
+    tl.store(part_ptr + at, libdevice.rcp64h(tl.load(d_ptr + at)))
+
+
+@pytest.mark.parametrize("selector", [0x3210, 0x7531, 0x0123, 0xFEDC, 0x54440000])
+def test_words_and_bytes(run, selector):
+    random = np.random.default_rng(6)
+    x, y = random.integers(-(2**31), 2**31, (2, 16)).astype(np.int32)
+    source = np.stack([x, y], axis=1).view(np.uint8)
+    chosen = [selector >> 4 * place & 7 for place in range(4)]
+    expected = np.ascontiguousarray(source[:, chosen]).view(np.int32)[:, 0]
+    d = random.normal(0, 9, 16)
+    part = ((1 / d).view(np.uint64) >> np.uint64(32) << np.uint64(32)).view(np.float64)
+    usual = {"out_ptr": Expected(expected), "part_ptr": Expected(part), "N": 16}
+    run(words_kernel, x_ptr=x, y_ptr=y, d_ptr=d, SELECTOR=selector, **usual)
+
+
+@core.extern
+def unknown_function(x, _semantic=None):
+    symbols = {(tl.float32,): ("__nv_unknownf", tl.float32)}
+    return core.extern_elementwise("", "", [x], symbols, is_pure=True, _semantic=_semantic)
+
+
+@triton.jit
 def unknown_kernel(x_ptr, N: tl.constexpr):
     offsets = tl.arange(0, N)
-    tl.store(x_ptr + offsets, libdevice.erfcinv(tl.load(x_ptr + offsets)))
+    tl.store(x_ptr + offsets, unknown_function(tl.load(x_ptr + offsets)))
 
 
 def test_a_function_without_a_counterpart_is_named():
-    with pytest.raises(CompileError, match=r"test_libdevice\.py:\d+: .*__nv_erfcinvf"):
+    with pytest.raises(CompileError, match=r"test_libdevice\.py:\d+: .*__nv_unknownf"):
         compile_kernel(unknown_kernel, {"x_ptr": "*fp32"}, {"N": 16}, RVVTarget())

@@ -132,6 +132,54 @@ def test_permutation_in_place(run):
 
 
 @triton.jit
+def offset_in_place_kernel(index_ptr, x_ptr, N: tl.constexpr):
+    at = x_ptr + tl.arange(0, N)
+    tl.store(at + tl.load(index_ptr + tl.arange(0, N)), tl.load(at))
+
+
+@pytest.mark.parametrize("size", [16, 1024])
+def test_reversal_in_place_by_loaded_offsets(run, size):
+    x, at = numbers(size), np.arange(size, dtype=np.int32)
+    reversed_x = Expected(x[::-1].copy(), start=x)
+    run(offset_in_place_kernel, index_ptr=size - 1 - 2 * at, x_ptr=reversed_x, N=size)
+
+
+@triton.jit
+def widen_in_place_kernel(x_ptr, N: tl.constexpr):
+    bytes_ptr = x_ptr.to(tl.pointer_type(tl.int8), bitcast=True)
+    at = tl.arange(0, N)
+    tl.store(x_ptr + at, tl.load(bytes_ptr + at).to(tl.int32))
+
+
+@pytest.mark.parametrize("size", [16, 1024])
+def test_elements_of_two_sizes_in_place(run, size):
+    x = numbers(size)
+    expected = x.view(np.int8)[:size].astype(np.int32)
+    run(widen_in_place_kernel, x_ptr=Expected(expected, start=x), N=size)
+
+
+@triton.jit
+def _sum_and_difference(a, b):
+    return a + b, a - b
+
+
+@triton.jit
+def map_in_place_kernel(x_ptr, y_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x, y = tl.load(x_ptr + at), tl.load(y_ptr + at)
+    total, difference = tl.map_elementwise(_sum_and_difference, x, y)
+    tl.store(x_ptr + at, total)
+    tl.store(y_ptr + at, difference)
+
+
+@pytest.mark.parametrize("size", [16, 1024])
+def test_two_results_of_a_function_in_place(run, size):
+    x, y = numbers(size, seed=1), numbers(size, seed=2)
+    after = {"x_ptr": Expected(x + y, start=x), "y_ptr": Expected(x - y, start=y)}
+    run(map_in_place_kernel, **after, N=size)
+
+
+@triton.jit
 def two_sinks_kernel(x_ptr, out_ptr, sum_ptr, N: tl.constexpr):
     offsets = tl.arange(0, N)
     x = tl.load(x_ptr + offsets)

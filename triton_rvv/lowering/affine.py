@@ -4,18 +4,21 @@ Addresses of a block are nearly always `base + f(row) + g(column)`. Keeping the 
 what finds contiguous rows: an `Affine` holds a scalar base and a `Component` for each dimension,
 and knows scalar conditions (guards) under which a whole block is contiguous.
 
-Offsets are widened to 64 bits part by part, which is exact as long as the 32-bit sums of the
-kernel do not overflow; Triton's own compilers make the same assumption of addresses.
+Offsets are widened to 64 bits part by part, which is exact where the kernel's 32-bit sums do not
+overflow. Whether they do is known at run time only: see `Wrapped`.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.tensors import (
     Buffer,
+    Elementwise,
+    Path,
     Point,
     Splat,
     Tensor,
@@ -31,8 +34,10 @@ __all__ = [
     "ChosenAddresses",
     "Component",
     "Table",
+    "Wrapped",
     "as_addresses",
     "as_affine",
+    "sum_of_offsets",
 ]
 
 
@@ -44,11 +49,13 @@ class Table:
         values: one integer for each position; written only where `linear` is false at run time.
         linear: true at run time where the values are `start + position`.
         start: the value at position 0 where `linear` holds.
+        bound: what no value exceeds, with or without its sign.
     """
 
     values: Buffer
     linear: Val
     start: Val
+    bound: Val
 
     def at(self, builder: Builder, position: Val, width: int) -> Val:
         """The values at `position` and after it, whether they are linear or not."""
@@ -83,6 +90,19 @@ class Component:
 NO_COMPONENT = Component()
 
 
+@dataclass(frozen=True, eq=False)
+class Wrapped:
+    """What is known of sums that were widened after they may have wrapped.
+
+    Args:
+        fits: true at run time where no sum wrapped, so that base and components are right.
+        offsets: what the dimensions add to the base in any case, as i64.
+    """
+
+    fits: Val
+    offsets: Tensor
+
+
 class Affine(Tensor):
     """`base + sum of the dimensions' components (+ extra)`, as integers or as addresses.
 
@@ -91,6 +111,7 @@ class Affine(Tensor):
         components: one a dimension, in elements for pointers and then 64 bits wide.
         extra: for pointers, an offset in elements that no dimension explains.
         advance: for pointers in a loop, how many elements further the next turn's are.
+        wrapped: where the components are right at run time only; `on` says what to use instead.
     """
 
     def __init__(
@@ -100,9 +121,12 @@ class Affine(Tensor):
         components: Sequence[Component],
         extra: Tensor | None = None,
         advance: Val | None = None,
+        wrapped: Wrapped | None = None,
     ) -> None:
+        # The offsets of `wrapped` are no operand: they must not count in how wide a run is.
         super().__init__(type_, [] if extra is None else [extra])
         self.advance = advance
+        self.wrapped = wrapped
         self.base = base
         self.components = tuple(components)
         self.extra = extra
@@ -129,12 +153,32 @@ class Affine(Tensor):
         """Whether every element is the base."""
         return self.extra is None and all(part.is_zero for part in self.components)
 
+    @functools.cached_property
+    def _plain(self) -> Affine:
+        return Affine(self.type, self.base, self.components, self.extra, self.advance)
+
+    @functools.cached_property
+    def _exact(self) -> Affine:
+        assert self.wrapped is not None
+        parts = [part for part in (self.extra, self.wrapped.offsets) if part is not None]
+        return Affine(self.type, self.base, [NO_COMPONENT] * len(self.shape), sum_of_offsets(parts))
+
+    def on(self, path: Path) -> Affine:
+        """The same elements in the form that is right on a path."""
+        if self.wrapped is None:
+            return self
+        return self._plain if path.fits else self._exact
+
+    def own_fit_guards(self) -> list[Val]:
+        return [] if self.wrapped is None else [self.wrapped.fits]
+
     def own_linear_guards(self) -> list[Val]:
         return [table.linear for part in self.components for table, _ in part.tables]
 
     def own_buffers(self) -> frozenset[str]:
         tables = (table.values for part in self.components for table, _ in part.tables)
-        return frozenset().union(*(table.buffers() for table in tables))
+        offsets = frozenset() if self.wrapped is None else self.wrapped.offsets.buffers()
+        return offsets.union(*(table.buffers() for table in tables))
 
     def own_bits(self) -> int:
         # Contiguous addresses, which are nearly all, need no vector of addresses.
@@ -142,6 +186,8 @@ class Affine(Tensor):
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         """The integers or addresses of the elements at `point`."""
+        if self.wrapped is not None:
+            return self.on(point.path).evaluate(builder, point)
         if point.width > self.shape[-1]:
             return self._evaluate_rows(builder, point)
         row = self.row_base(builder, point)
@@ -170,6 +216,9 @@ class Affine(Tensor):
     def _evaluate_rows(self, builder: Builder, point: Point) -> Val:
         """The integers of a run that takes several whole rows."""
         total = builder.splat(self.base, point.width)
+        if self.extra is not None:
+            extra = self.extra.at(builder, point)
+            return builder.add(total, builder.resize(extra, self.index_type))
         lanes = places_of_lanes(self.shape, point.width)
         for part, start, places in zip(self.components, point.coordinates, lanes, strict=True):
             if part.stride is not None:
@@ -256,6 +305,24 @@ def as_affine(tensor: Tensor | Val) -> Affine | None:
     if isinstance(tensor, Splat) and tensor.value.type in ("i32", "i64", "ptr"):
         return Affine(tensor.type, tensor.value, [NO_COMPONENT] * len(tensor.shape))
     return None
+
+
+def sum_of_offsets(parts: Sequence[Tensor]) -> Tensor:
+    """Blocks of signed integers added up, with 64 bits.
+
+    They are parts of addresses, which are seldom computed: to add them costs nothing.
+    """
+    type_ = TensorType(parts[0].shape, ScalarType("i64"))
+    if len(parts) == 1 and parts[0].type == type_:
+        return parts[0]
+
+    def add(builder: Builder, values: Sequence[Val]) -> Val:
+        total = builder.resize(values[0], "i64")
+        for value in values[1:]:
+            total = builder.add(total, builder.resize(value, "i64"))
+        return total
+
+    return Elementwise(type_, add, parts, cost=0)
 
 
 def positions(builder: Builder, point: Point, type_: str) -> Val:

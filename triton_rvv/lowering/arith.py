@@ -10,6 +10,7 @@ from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.casts import CASTS, cast
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.math.lanes import Emit
+from triton_rvv.lowering.predicates import CMPF_PREDICATES, CMPI_PREDICATES
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.small_floats import computed_wide
 from triton_rvv.lowering.tensors import Buffer, Elementwise, Splat, Tensor
@@ -19,7 +20,6 @@ from triton_rvv.ttir import Operation
 from triton_rvv.types import ScalarType, TensorType
 
 __all__ = [
-    "CMPI_PREDICATES",
     "EMITTERS",
     "HANDLERS",
     "combine",
@@ -30,13 +30,6 @@ __all__ = [
 # Recipes are evaluated by recursion, of which Python allows so much; `tl.static_range` makes long
 # chains of them.
 DEEPEST = 64
-
-# The order of MLIR's enumerations.
-CMPI_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-_CMPF_PREDICATES = (
-    *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
-    *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
-)
 
 # Products and sums may be fused into one rounding, as Triton's front end allows by default.
 _INSTRUCTIONS = {
@@ -110,7 +103,7 @@ def _binary(instruction: str) -> Emit:
 
 
 def _float_comparison(operation: Operation) -> Emit:
-    predicate = _CMPF_PREDICATES[operation.integer("predicate")]
+    predicate = CMPF_PREDICATES[operation.integer("predicate")]
     return computed_wide(operation, lambda builder, values: builder.compare(predicate, *values))
 
 

@@ -10,9 +10,12 @@ from typing import TypeVar
 
 from triton_rvv.lowering.values import Val, folded, integer, resized, type_suffix, vector_type
 
-__all__ = ["Builder", "Snapshot", "Variable"]
+__all__ = ["SCRATCH", "Builder", "Snapshot", "Variable"]
 
 T = TypeVar("T")
+
+# Where arrays lie that are too large for the stack, in a function that has any.
+SCRATCH = Val("ptr", "%scratch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +30,27 @@ class Snapshot:
 class Builder:
     """Appends instructions to a function; every value gets a fresh name.
 
+    Args:
+        converts_bf16: whether the target has instructions between bf16 and fp32.
+
     Attributes:
+        helpers: the result type and the text of functions that this one calls, by name.
         mark: what instructions end with from now on, to say where in the source they come from.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, converts_bf16: bool = False) -> None:
+        self.converts_bf16 = converts_bf16
         self.mark = ""
         self.lines: list[str] = []
         self.allocas: list[str] = []
         self.declarations: set[str] = set()
         self.constants: list[str] = []
+        self.metadata: list[str] = []
+        self.helpers: dict[str, tuple[str, str]] = {}
         self.block = "entry"
         self._names = 0
         self._fixes_loads = False
+        self._multiples: dict[str, int] = {}
 
     # -- instructions --------------------------------------------------------------------------
 
@@ -57,7 +68,22 @@ class Builder:
         """`left name right` on two values of one type; integer constants are folded."""
         if (known := folded(name, left, right)) is not None:
             return known
-        return self.emit(left.type, f"{name} {flags}{left.type} {left.ref}, {right.ref}")
+        result = self.emit(left.type, f"{name} {flags}{left.type} {left.ref}, {right.ref}")
+        if name == "mul":
+            self._note_multiple(result, self.multiple(left) * self.multiple(right))
+        elif name in ("add", "sub"):
+            self._note_multiple(result, min(self.multiple(left), self.multiple(right)))
+        return result
+
+    def multiple(self, value: Val) -> int:
+        """A power of two that divides an integer, as far as is known; a sum that wraps keeps it."""
+        if (number := value.constant) is not None:
+            return number & -number or 1 << 63
+        return self._multiples.get(value.ref, 1)
+
+    def _note_multiple(self, value: Val, factor: int) -> None:
+        if factor > 1:
+            self._multiples[value.ref] = factor
 
     def add(self, left: Val, right: Val) -> Val:
         """Integer sum."""
@@ -103,7 +129,10 @@ class Builder:
         type_ = vector_type(element, value.width)
         if name in ("sext", "zext", "trunc") and (number := value.constant) is not None:
             return integer(resized(name, number, value.element, element), type_)
-        return self.emit(type_, f"{name} {value} to {type_}")
+        result = self.emit(type_, f"{name} {value} to {type_}")
+        if name in ("sext", "zext", "trunc"):
+            self._note_multiple(result, self.multiple(value))
+        return result
 
     def resize(self, value: Val, element: str, signed: bool = True) -> Val:
         """An integer with the width of `element`."""
@@ -188,6 +217,12 @@ class Builder:
         self.allocas.append(f"  {name} = alloca [{count} x {element}], align 64")
         return Val("ptr", name)
 
+    def scratch_array(self, place_bytes: int) -> Val:
+        """An array in the launcher's memory, aligned to a cache line."""
+        name = f"%a{self._fresh()}"
+        self.allocas.append(f"  {name} = getelementptr i8, ptr {SCRATCH.ref}, i64 {place_bytes}")
+        return Val("ptr", name)
+
     def constant_array(self, values: Sequence[Val]) -> Val:
         """The address of an array that holds `values`, all of one type."""
         name = f"@constants{self._fresh()}"
@@ -243,21 +278,24 @@ class Builder:
         self.lines.append(f"{name}:")
         self.block = name
 
-    def branch(self, target: str) -> None:
-        """Go to a block."""
-        self.do(f"br label %{target}")
+    def branch(self, target: str, loop_mark: str = "") -> None:
+        """Go to a block; back to the head of a loop with its mark, where it has one."""
+        self.do(f"br label %{target}{loop_mark}")
 
-    def branch_if(self, condition: Val, then: str, otherwise: str) -> None:
-        """Go to one of two blocks."""
-        self.do(f"br {condition}, label %{then}, label %{otherwise}")
+    def branch_if(self, condition: Val, then: str, otherwise: str, likely: bool = False) -> None:
+        """Go to one of two blocks; where the first is likely, the other is put out of the way."""
+        weights = ', !prof !{!"branch_weights", i32 2000, i32 1}' if likely else ""
+        self.do(f"br {condition}, label %{then}, label %{otherwise}{weights}")
 
     def fresh_label(self, hint: str) -> str:
         """A block name that is not taken."""
         return f"{hint}{self._fresh()}"
 
     @contextmanager
-    def loop(self, start: Val, end: Val, step: Val) -> Iterator[Val]:
-        """for (i = start; i < end; i += step), signed; the body runs inside the `with`.
+    def loop(
+        self, start: Val, end: Val, step: Val, loop_mark: str = "", signed: bool = True
+    ) -> Iterator[Val]:
+        """for (i = start; i < end; i += step); the body runs inside the `with`.
 
         ```
         before -> head: i = phi [start, before], [next, latch] -> body ... latch -> head
@@ -269,21 +307,27 @@ class Builder:
         self.branch(head)
         self.label(head)
         index = Val(start.type, f"%i{self._fresh()}")
+        self._note_multiple(index, min(self.multiple(start), self.multiple(step)))
         phi_line = len(self.lines)
         self.lines.append("")
-        self.branch_if(self.compare("slt", index, end), body, done)
+        self.branch_if(self.compare("slt" if signed else "ult", index, end), body, done)
         self.label(body)
         yield index
-        following = self.emit(index.type, f"add nsw {index}, {step.ref}")
+        flags = "nsw " if signed else ""
+        following = self.emit(index.type, f"add {flags}{index}, {step.ref}")
         self.lines[phi_line] = (
             f"  {index.ref} = phi {index.type} [ {start.ref}, %{before} ], "
             f"[ {following.ref}, %{self.block} ]"
         )
-        self.branch(head)
+        self.branch(head, loop_mark)
         self.label(done)
 
     def branches(
-        self, condition: Val, then: Callable[[], None], otherwise: Callable[[], None] | None = None
+        self,
+        condition: Val,
+        then: Callable[[], None],
+        otherwise: Callable[[], None] | None = None,
+        likely: bool = False,
     ) -> None:
         """if (condition) then() else otherwise(); one side only where the condition is known."""
         if condition.ref in ("true", "false"):
@@ -292,7 +336,7 @@ class Builder:
                 side()
             return
         labels = [self.fresh_label(hint) for hint in ("then", "else", "join")]
-        self.branch_if(condition, labels[0], labels[1])
+        self.branch_if(condition, labels[0], labels[1], likely)
         for label, side in zip(labels, (then, otherwise), strict=False):
             self.label(label)
             if side is not None:

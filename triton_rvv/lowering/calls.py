@@ -94,7 +94,7 @@ class _Body:
             return
         builder = self._context.builder
         sides = [builder.fresh_label(hint) for hint in ("then", "else")]
-        builder.branch_if(self._context.scalar(terminator.operands[0]), *sides)
+        builder.branch_if(self._context.scalar(terminator.operands[0]), sides[0], sides[1])
         for side, edge in zip(sides, edges, strict=True):
             builder.label(side)
             edge()

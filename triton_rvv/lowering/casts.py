@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.math.lanes import Emit, Lanes
+from triton_rvv.lowering.math.lanes import Emit, Lanes, call, where
 from triton_rvv.lowering.math.rounding import nearest_integer, to_unsigned_64
 from triton_rvv.lowering.small_floats import (
     double_toward_zero,
@@ -11,7 +11,7 @@ from triton_rvv.lowering.small_floats import (
     narrow_from_double,
     widen,
 )
-from triton_rvv.lowering.values import Val
+from triton_rvv.lowering.values import Val, type_suffix
 from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.ttir import Operation
 from triton_rvv.types import ScalarType, element_type
@@ -92,27 +92,49 @@ def _from_integer(
 def _to_integer(
     builder: Builder, name: str, value: Val, source: ScalarType, target: ScalarType
 ) -> Val:
-    """A float cut off at the point."""
+    """A float cut off at the point.
+
+    What is too large becomes the integer that comes closest, and NaN becomes 0: on every target,
+    with vectors and without.
+    """
     if source.name in SMALL_FLOATS:
         value = widen(builder, value, SMALL_FLOATS[source.name])
-    x = Lanes(builder, value)
-    if name == "fptoui" and target.llvm == "i64":
-        return to_unsigned_64(x, lambda half: _cut_off("fptosi", half, "i64")).value
-    return _cut_off(name, x, target.llvm).value
-
-
-def _cut_off(name: str, x: Lanes, element: str) -> Lanes:
-    """A float32 or float64 cut off at the point.
-
-    QEMU 7.2 aborts at the vector instruction for it. Vectors are therefore rounded to the nearest
-    integer, and corrected by one where that is further from zero than the value.
-    """
-    value = x.value
     if value.width == 1:
-        return x.of(x.builder.cast(name, value, element))
-    is_wide = name == "fptoui" or element == "i64" or value.element == "double"
-    whole = nearest_integer(x, "i64" if is_wide else "i32")
-    back = whole.to(value.element)
-    too_high = ((x > 0.0) & (back > x)).to(whole.value.element)
-    too_low = ((x < 0.0) & (back < x)).to(whole.value.element, signed=False)
-    return (whole + too_high + too_low).to(element)
+        suffix = f"{target.llvm}.{type_suffix(value)}"
+        return builder.call(target.llvm, f"llvm.{name}.sat.{suffix}", [value])
+    return _cut_off(Lanes(builder, value), target.bits, name == "fptosi").to(target.llvm).value
+
+
+def _cut_off(x: Lanes, bits: int, signed: bool) -> Lanes:
+    """A vector of float32 or float64 as integers of 32 or 64 bits that fit in `bits`."""
+    element = x.value.element
+    lowest = -(1 << bits - 1) if signed else 0
+    beyond = lowest + (1 << bits)
+    # The largest number below, which is whole.
+    largest = beyond - max(beyond >> _DIGITS[element], 1)
+    number = where(x.equals(x), x, 0.0)
+    inside = call("llvm.maxnum", number, number.constant(lowest))
+    inside = call("llvm.minnum", inside, number.constant(largest))
+    if bits == 64 and not signed:
+        whole = to_unsigned_64(inside, lambda half: _toward_zero(half, "i64"))
+    else:
+        is_wide = bits - signed > 31 or element == "double"
+        whole = _toward_zero(inside, "i64" if is_wide else "i32")
+    return whole if largest == beyond - 1 else where(x >= beyond, beyond - 1, whole)
+
+
+# Binary digits of the significand.
+_DIGITS = {"float": 24, "double": 53}
+
+
+def _toward_zero(x: Lanes, element: str) -> Lanes:
+    """A number that fits as an integer.
+
+    QEMU 7.2 aborts at the vector instruction for it. Numbers are therefore rounded to the nearest
+    integer, and corrected by one where that is further from zero than the number.
+    """
+    whole = nearest_integer(x, element)
+    back = whole.to(x.value.element)
+    too_high = ((x > 0.0) & (back > x)).to(element)
+    too_low = ((x < 0.0) & (back < x)).to(element, signed=False)
+    return whole + too_high + too_low

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from triton_rvv.attributes import DenseAttribute
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.commutative import is_known_to_commute
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.tensors import Point, Splat, Tensor
 from triton_rvv.lowering.values import Val, integer
@@ -55,6 +57,11 @@ class Combination:
         is_known = isinstance(element, ScalarType) and not element.is_kept_as_bits
         takes_both = set(first.operands) == set(self._blocks[0].arguments)
         return first.name if is_known and takes_both else ""
+
+    @functools.cached_property
+    def is_commutative(self) -> bool:
+        """Whether the region is known to give the same for its two operands in either order."""
+        return is_known_to_commute(self._blocks)
 
     def emit(self, *groups: Sequence[Val]) -> list[Val]:
         """Write the region's operations on scalars or on vectors of one width, without a branch.
@@ -133,6 +140,8 @@ class _Copy:
             results = self.blocks(function.regions[0].blocks, arguments, active)
             for result, value in zip(operation.results, results, strict=True):
                 self._bind(result, value)
+        elif operation.name == "tt.assert":
+            pass  # lanes without an element hold anything, for which it need not hold
         elif operation.regions or not operation.results or operation.name in _MEMORY:
             raise CompileError(
                 f"{operation.name} is not supported inside {self._outer.name}: "

@@ -21,6 +21,10 @@ Lowered = Val | Tensor
 
 # Main threads get 8 MiB of stack from Linux; half of it is left to everybody else.
 STACK_LIMIT_BYTES = 4 << 20
+# What else the blocks of one program may take; every thread that runs programs needs as much.
+SCRATCH_LIMIT_BYTES = 1 << 30
+# As on the stack: a cache line.
+ALIGNMENT_BYTES = 64
 
 
 class Context:
@@ -47,7 +51,7 @@ class Context:
     ) -> None:
         self.target = target
         self._handlers = handlers
-        self.builder = Builder()
+        self.builder = Builder(target.converts_bf16)
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)
         self.aliases = aliases
@@ -56,9 +60,12 @@ class Context:
         self.pending_loads: list[Tensor] = []
         self._values: dict[Value, Lowered] = {}
         self._stack_bytes = 0
+        self.scratch_bytes = 0
         self._region = 0
         self._regions = 0
         self._kept: list[Tensor] = []
+        self._known: dict[tuple[Tensor, int], Val] = {}
+        self._around = [0]
 
     def lower_block(self, block: Block) -> list[Value]:
         """Lower every operation of a block.
@@ -94,14 +101,14 @@ class Context:
         except CompileError as error:
             raise error.at(operation.line) from None
 
-    def snapshot(self) -> tuple[Snapshot, int, int]:
+    def snapshot(self) -> tuple[Snapshot, int, int, int]:
         """Remember this place, to lower what follows another way."""
-        return self.builder.snapshot(), self._stack_bytes, len(self._kept)
+        return self.builder.snapshot(), self._stack_bytes, self.scratch_bytes, len(self._kept)
 
-    def restore(self, snapshot: tuple[Snapshot, int, int]) -> None:
+    def restore(self, snapshot: tuple[Snapshot, int, int, int]) -> None:
         """Drop everything written since `snapshot`, arrays included."""
         self.pending_loads.clear()
-        place, self._stack_bytes, kept = snapshot
+        place, self._stack_bytes, self.scratch_bytes, kept = snapshot
         for tensor in self._kept[kept:]:
             tensor.unsettle()
         del self._kept[kept:]
@@ -117,9 +124,11 @@ class Context:
         outer_region, outer_kept = self._region, self._kept
         self._regions += 1
         self._region, self._kept = self._regions, []
+        self._around.append(self._region)
         try:
             yield
         finally:
+            self._around.pop()
             for tensor in self._kept:
                 if not self.is_local(tensor):
                     tensor.unsettle()
@@ -178,22 +187,38 @@ class Context:
         """Whether the tensor was made in the loop or branch that is being lowered."""
         return tensor.region == self._region
 
-    # -- arrays on the stack -------------------------------------------------------------------
+    def once(self, tensor: Tensor, make: Callable[[], Val]) -> Val:
+        """What `make` computes of a block, written once and known in all that is inside."""
+        for region in self._around:
+            if (tensor, region) in self._known:
+                return self._known[tensor, region]
+        self._known[tensor, self._region] = value = make()
+        return value
+
+    # -- arrays --------------------------------------------------------------------------------
 
     def buffer(self, type_: TensorType) -> Buffer:
         """An array with room for a block; its contents are undefined.
 
         Raises:
-            CompileError: where the function's arrays would not fit the stack.
+            CompileError: where the program's arrays would take too much memory.
         """
-        self._stack_bytes += type_.elements * type_.element.size_bytes
-        if self._stack_bytes > STACK_LIMIT_BYTES:
+        pointer = self._room(memory_type(type_.element), type_.elements, type_.element.size_bytes)
+        return Buffer(type_, pointer, self.run_lanes(max(type_.element.bits, 8)))
+
+    def _room(self, element: str, count: int, size_bytes: int) -> Val:
+        """An array on the stack, or behind those in the launcher's memory where that is full."""
+        if self._stack_bytes + count * size_bytes <= STACK_LIMIT_BYTES:
+            self._stack_bytes += count * size_bytes
+            return self.builder.alloca(element, count)
+        place_bytes = self.scratch_bytes
+        self.scratch_bytes += -(-count * size_bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+        if self.scratch_bytes > SCRATCH_LIMIT_BYTES:
             raise CompileError(
-                f"the blocks need more than {STACK_LIMIT_BYTES >> 20} MiB of stack: "
+                f"the blocks need more than {SCRATCH_LIMIT_BYTES >> 30} GiB of memory: "
                 "choose smaller block sizes"
             )
-        pointer = self.builder.alloca(memory_type(type_.element), type_.elements)
-        return Buffer(type_, pointer, self.run_lanes(max(type_.element.bits, 8)))
+        return self.builder.scratch_array(place_bytes)
 
     def run_lanes(self, element_bits: int) -> int:
         """How many elements one run takes at most."""

@@ -16,10 +16,14 @@ from triton_rvv.lowering.context import Context, Lowered
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.tensors import EXPENSIVE, Buffer, Tensor
 from triton_rvv.lowering.values import Val
+from triton_rvv.lowering.wrapping import guard_widening
 from triton_rvv.ttir import Block, Operation, Value
 from triton_rvv.types import TensorType, Type
 
 __all__ = ["HANDLERS", "Slot", "read_slots", "result_slot", "update_slots"]
+
+# Nodes of metadata for loops are numbered from here on, those for source lines from 0.
+_FIRST_LOOP = 1 << 20
 
 
 class Slot(Protocol):
@@ -80,14 +84,12 @@ class _BaseSlot:
     def read(self, context: Context) -> Affine:
         initial = self._initial
         base = self._base.read(context)
-        return Affine(initial.type, base, initial.components, initial.extra, self.advance)
+        extra, wrapped = initial.extra, initial.wrapped
+        return Affine(initial.type, base, initial.components, extra, self.advance, wrapped)
 
     def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
         affine = value if isinstance(value, Affine) else as_affine(value)
-        if affine is None or (affine.components, affine.extra) != (
-            self._initial.components,
-            self._initial.extra,
-        ):
+        if affine is None or _all_but_base(affine) != _all_but_base(self._initial):
             raise _ShapeOfOffsetsChangedError(self)
         return affine.base
 
@@ -97,6 +99,11 @@ class _BaseSlot:
     @property
     def arrays(self) -> frozenset[str]:
         return frozenset()
+
+
+def _all_but_base(block: Affine) -> tuple[object, ...]:
+    """All but the base, of which nothing may change in a loop that carries only the base."""
+    return block.components, block.extra, block.wrapped
 
 
 class _ArraySlot:
@@ -169,6 +176,8 @@ def _before_regions(context: Context, operation: Operation) -> None:
                 lowered = context.lowered(value)
                 if isinstance(lowered, Tensor) and lowered.cost >= EXPENSIVE:
                     sinks.materialise(context, lowered)
+                if inner.name in ("tt.addptr", "arith.extsi") and operation.name != "scf.if":
+                    guard_widening(context, lowered)
 
 
 def _walk(blocks: Sequence[Block]) -> list[Operation]:
@@ -198,7 +207,11 @@ def _for(context: Context, operation: Operation) -> None:
 def _loop(
     context: Context, operation: Operation, slots: Sequence[Slot], initial: Sequence[Lowered]
 ) -> None:
-    start, end, step = (context.scalar(value) for value in operation.operands[:3])
+    builder, signed = context.builder, "unsignedCmp" not in operation.attributes
+    bounds = [context.scalar(value) for value in operation.operands[:3]]
+    type_ = bounds[0].type
+    # Counted with 64 bits, the step beyond the end does not wrap.
+    start, end, step = (builder.resize(bound, "i64", signed) for bound in bounds)
     update_slots(context, slots, initial)
     block = operation.regions[0].block
     for argument, slot, value in zip(
@@ -206,12 +219,23 @@ def _loop(
     ):
         if isinstance(slot, _BaseSlot):
             slot.advance = _advance(context, block, argument, value)
-    with context.builder.loop(start, end, step) as index, context.region():
-        context.bind(block.arguments[0], index)
+    mark = _loop_mark(context, operation)
+    with builder.loop(start, end, step, mark, signed) as index, context.region():
+        context.bind(block.arguments[0], builder.resize(index, type_))
         read_slots(context, block.arguments[1:], slots)
         yielded = context.lower_block(block)
         update_slots(context, slots, [context.lowered(value) for value in yielded])
         context.pending_loads.clear()
+
+
+def _loop_mark(context: Context, operation: Operation) -> str:
+    """What a loop's branch back ends with; Triton's only annotation is `disable_licm`."""
+    if "llvm.loop_annotation" not in operation.attributes:
+        return ""
+    metadata = context.builder.metadata
+    node = _FIRST_LOOP + len(metadata)
+    metadata.append(f'!{node} = distinct !{{!{node}, !{{!"llvm.licm.disable"}}}}')
+    return f", !llvm.loop !{node}"
 
 
 def _advance(context: Context, block: Block, argument: Value, yielded: Value) -> Val | None:
@@ -273,7 +297,7 @@ def _while(context: Context, operation: Operation) -> None:
         yielded = context.lower_block(after)
         update_slots(context, carried, [context.lowered(value) for value in yielded])
         context.pending_loads.clear()
-        builder.branch(test)
+        builder.branch(test, _loop_mark(context, operation))
     builder.label(done)
     read_slots(context, operation.results, passed)
 

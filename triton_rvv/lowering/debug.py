@@ -1,4 +1,4 @@
-"""`tl.device_print` and `tl.device_assert`: text for people, on standard error."""
+"""`tl.device_print` to where the program around the kernel says, and `tl.device_assert`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import PointerType, ScalarType, TensorType, element_type
 
-__all__ = ["ASSERTION_FAILED", "HANDLERS"]
+__all__ = ["ASSERTION_FAILED", "HANDLERS", "PRINT_DESCRIPTOR"]
 
 # What the program around the kernel does about an assertion (launchers/kernel_abi.h).
 ASSERTION_FAILED = "triton_rvv_assertion_failed"
+
+# An int that the program around the kernel may define: the file descriptor that kernels print to.
+PRINT_DESCRIPTOR = "triton_rvv_print_descriptor"
 
 _STANDARD_ERROR = integer(2, "i32")
 _PROGRAM = "pid (%u, %u, %u)"
@@ -75,7 +78,8 @@ def _print_value(context: Context, value: Value, label: str, style: _Style) -> N
         line = f"{_PROGRAM} idx (){label}{style.format}\n"
         _print_line(builder, line, [*context.program_ids, style.argument(builder, lowered)])
         return
-    places = ", ".join(["%lld"] * len(lowered.shape))
+    # As wide as the last place along each dimension.
+    places = ", ".join(f"%{len(str(size - 1))}lld" for size in lowered.shape)
     line = f"{_PROGRAM} idx ({places}){label}{style.format}\n"
     for index, element in _elements(context, lowered):
         arguments = [*context.program_ids, *index, style.argument(builder, element)]
@@ -93,7 +97,9 @@ def _elements(context: Context, tensor: Tensor) -> Iterator[tuple[tuple[Val, ...
 def _print_line(builder: Builder, line: str, arguments: Sequence[Val]) -> None:
     """Write a line at once, so that those of several threads stay apart."""
     builder.declarations.add("declare i32 @dprintf(i32, ptr, ...)")
-    values = ", ".join(map(str, [_STANDARD_ERROR, builder.text(line), *arguments]))
+    builder.declarations.add(f"@{PRINT_DESCRIPTOR} = weak global {_STANDARD_ERROR}")
+    descriptor = builder.load("i32", Val("ptr", f"@{PRINT_DESCRIPTOR}"), 4)
+    values = ", ".join(map(str, [descriptor, builder.text(line), *arguments]))
     builder.do(f"call i32 (i32, ptr, ...) @dprintf({values})")
 
 
@@ -105,9 +111,8 @@ def _assert(context: Context, operation: Operation) -> None:
         for _, element in _elements(context, condition):
             holds.write(builder.conjunction(holds.read(), _as_truth(builder, element)))
         condition = holds.read()
-    message = (
-        f"{operation.line or 'the kernel'}: assertion failed: {operation.attributes['message']}"
-    )
+    place, text = operation.line or "the kernel", operation.attributes["message"]
+    message = f"{place}: device-side assertion failed: {text}"
     goes_on, fails = builder.fresh_label("holds"), builder.fresh_label("fails")
     builder.branch_if(_as_truth(builder, condition), goes_on, fails)
     builder.label(fails)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from triton_rvv.errors import CompileError
-from triton_rvv.lowering import sinks
+from triton_rvv.lowering import paths, sinks
 from triton_rvv.lowering.builder import Variable
 from triton_rvv.lowering.casts import conversion
 from triton_rvv.lowering.context import Context
@@ -26,7 +26,7 @@ from triton_rvv.lowering.views import Plane
 from triton_rvv.ttir import Operation
 from triton_rvv.types import PointerType, ScalarType, TensorType
 
-__all__ = ["HANDLERS"]
+__all__ = ["HANDLERS", "converted", "multiply"]
 
 # Up to this many panels of B, reading A where it lies is quicker than copying it first: a copy
 # costs about as much as a third of the multiply-adds with one panel.
@@ -59,10 +59,21 @@ class _Product:
 
 
 def _dot(context: Context, operation: Operation) -> None:
-    operands = [context.tensor(value) for value in operation.operands]
-    sum_type = _sum_type(operation, operands[2].element)
-    result = _destination(context, operation, operands[2])
-    left, right, start = (_converted(tensor, sum_type) for tensor in operands)
+    left, right, start = (context.tensor(value) for value in operation.operands)
+    multiply(context, operation, left, right, start)
+
+
+def multiply(
+    context: Context, operation: Operation, left: Tensor, right: Tensor, start: Tensor
+) -> None:
+    """Bind the operation's result to `start + left @ right`.
+
+    Raises:
+        CompileError: for a result in which nothing is summed.
+    """
+    sum_type = _sum_type(operation, start.element)
+    result = _destination(context, operation, start)
+    left, right, start = (converted(tensor, sum_type) for tensor in (left, right, start))
     in_place = _is_matrix_in_memory(context, left)
     sinks.prepare(context, [left, right, start])
     b = sinks.materialise(context, right)
@@ -78,7 +89,7 @@ def _dot(context: Context, operation: Operation) -> None:
         _tiles(context, product, functools.partial(_rows_in_place, context, left))
 
     if isinstance(left, Load) and in_place and b.shape[-1] <= PANELS_IN_PLACE * b.panel:
-        plain = sinks.all_of(context, left.guards_in_place(context.builder))
+        plain = paths.all_of(context, left.guards_in_place(context.builder))
         context.builder.branches(plain, where_it_lies, packed)
     else:
         packed()
@@ -101,7 +112,8 @@ def _sum_type(operation: Operation, result: ScalarType | PointerType) -> ScalarT
     return ScalarType("f32")
 
 
-def _converted(tensor: Tensor, target: ScalarType) -> Tensor:
+def converted(tensor: Tensor, target: ScalarType) -> Tensor:
+    """The tensor's numbers as another type, of which both have to be integers or floats."""
     if tensor.element == target:
         return tensor
     assert isinstance(tensor.element, ScalarType)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from triton_rvv.errors import CompileError
 from triton_rvv.grid_loop import grid_loop
@@ -13,22 +14,26 @@ from triton_rvv.lowering import (
     control,
     debug,
     dot,
+    dot_scaled,
     gather,
     hints,
     histogram,
     index,
     join,
+    machine,
     maps,
     memory,
     permute,
     reduce,
     scan,
     shapes,
+    stores,
 )
-from triton_rvv.lowering.aliasing import Aliases
-from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.aliasing import Aliases, Apart
+from triton_rvv.lowering.bounds import Access, accesses, with_bounds_checked
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
+from triton_rvv.lowering.scratch import entry_lines
 from triton_rvv.lowering.unsupported import REFUSALS
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.source_lines import SourceLines
@@ -36,7 +41,7 @@ from triton_rvv.target import RVVTarget, Target
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import ScalarType, TensorType
 
-__all__ = ["ENTRY", "argument_types", "kernel_name", "lower_module"]
+__all__ = ["ENTRY", "LoweredKernel", "argument_types", "kernel_name", "lower_module"]
 
 # The symbol that a launcher calls, once for each program of the grid.
 ENTRY = "triton_rvv_kernel"
@@ -58,6 +63,7 @@ HANDLERS: Mapping[str, Handler] = {
     **shapes.HANDLERS,
     **index.HANDLERS,
     **memory.HANDLERS,
+    **stores.HANDLERS,
     **reduce.HANDLERS,
     **scan.HANDLERS,
     **maps.HANDLERS,
@@ -68,10 +74,31 @@ HANDLERS: Mapping[str, Handler] = {
     **atomics.HANDLERS,
     **debug.HANDLERS,
     **hints.HANDLERS,
+    **machine.HANDLERS,
     **dot.HANDLERS,
+    **dot_scaled.HANDLERS,
     **control.HANDLERS,
     **calls.HANDLERS,
 }
+
+
+@dataclass(frozen=True)
+class LoweredKernel:
+    """A kernel as LLVM IR.
+
+    Args:
+        llir: the text of an LLVM module that exports
+            `void triton_rvv_kernel(const uint64_t *args, uint32_t pid_x, pid_y, pid_z, num_x,
+            num_y, num_z)`, `triton_rvv_kernel_name` and `triton_rvv_vlen_bits`, and for the host
+            also `triton_rvv_run_programs` (see `triton_rvv.grid_loop`).
+        apart: the pairs of arguments of which the code is wrong where they lead to the same memory;
+            none where arguments may overlap.
+        accesses: the accesses to memory, where the code checks them.
+    """
+
+    llir: str
+    apart: tuple[Apart, ...]
+    accesses: tuple[Access, ...] = ()
 
 
 def lower_module(
@@ -79,7 +106,9 @@ def lower_module(
     target: Target,
     slots: Sequence[int] | None = None,
     source_lines: SourceLines | None = None,
-) -> str:
+    disjoint_arguments: bool = False,
+    checks_bounds: bool = False,
+) -> LoweredKernel:
     """Write a kernel as LLVM IR.
 
     Args:
@@ -88,12 +117,8 @@ def lower_module(
         slots: for each argument of the function, its place in the launcher's argument array;
             the arguments' own order where it is not given.
         source_lines: where given, marks instructions with the kernel's lines.
-
-    Returns:
-        The text of an LLVM module that exports
-        `void triton_rvv_kernel(const uint64_t *args, uint32_t pid_x, pid_y, pid_z, num_x, num_y,
-        num_z)`, `triton_rvv_kernel_name` and `triton_rvv_vlen_bits`, and for the host also
-        `triton_rvv_run_programs` (see `triton_rvv.grid_loop`).
+        disjoint_arguments: whether different pointer arguments lead to different memory.
+        checks_bounds: whether each access to memory is checked (see `lowering.bounds`).
 
     Raises:
         CompileError: where the kernel uses what is not supported.
@@ -101,13 +126,16 @@ def lower_module(
     function = _kernel(module)
     grid = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
     handlers = {**REFUSALS, **HANDLERS}
-    aliases, functions = Aliases(function), _functions(module)
+    aliases, functions = Aliases(function, disjoint_arguments), _functions(module)
+    arguments = function.regions[0].blocks[0].arguments
+    if checks_bounds:
+        handlers = with_bounds_checked(handlers, module, len(arguments))
     context = Context(target, handlers, grid[:3], grid[3:], aliases, functions, source_lines)
-    blocks = function.regions[0].blocks
-    arguments = blocks[0].arguments
     _load_arguments(context, arguments, slots or range(len(arguments)))
-    calls.lower_body(context, blocks)
-    return _module_text(kernel_name(module), context.builder, target, source_lines)
+    calls.lower_body(context, function.regions[0].blocks)
+    llir = _module_text(kernel_name(module), context, target, source_lines)
+    checked = accesses(module, aliases) if checks_bounds else ()
+    return LoweredKernel(llir, aliases.apart, tuple(checked))
 
 
 def _load_arguments(context: Context, arguments: Sequence[Value], slots: Sequence[int]) -> None:
@@ -144,8 +172,9 @@ def _kernel(module: Operation) -> Operation:
 
 
 def _module_text(
-    name: str, builder: Builder, target: Target, source_lines: SourceLines | None
+    name: str, context: Context, target: Target, source_lines: SourceLines | None
 ) -> str:
+    builder = context.builder
     arguments = "ptr noalias readonly %args, i32 %px, i32 %py, i32 %pz, i32 %nx, i32 %ny, i32 %nz"
     attributes = f'nounwind "target-cpu"="{target.cpu}" "target-features"="{target.features}"'
     if isinstance(target, RVVTarget):
@@ -160,14 +189,15 @@ def _module_text(
         *builder.constants,
         "",
         f"define void @{ENTRY}({arguments}) #0{mark} {{",
-        "entry:",
-        *builder.allocas,
+        *entry_lines(builder, context.scratch_bytes),
         *builder.lines,
         "}",
         "",
+        *(text for _, text in builder.helpers.values()),
         grid_loop(ENTRY) if target.backend == "host" else "",
         *sorted(builder.declarations),
         f"attributes #0 = {{ {attributes} }}",
         *(source_lines.metadata(name) if source_lines else ()),
+        *builder.metadata,
     ]
     return "\n".join(lines) + "\n"

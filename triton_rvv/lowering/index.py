@@ -11,16 +11,19 @@ from triton_rvv.lowering.affine import (
     Component,
     Table,
     as_affine,
+    sum_of_offsets,
 )
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask, Term
 from triton_rvv.lowering.math.lanes import Emit
+from triton_rvv.lowering.predicates import CMPI_PREDICATES
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.tensors import Elementwise, Splat, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer
+from triton_rvv.lowering.wrapping import scaled_wrapped, sum_of_wrapped, widened
 from triton_rvv.ttir import Operation
-from triton_rvv.types import PointerType, ScalarType, TensorType, element_type
+from triton_rvv.types import PointerType, TensorType, element_type
 
 __all__ = ["HANDLERS"]
 
@@ -45,7 +48,9 @@ def _or_elementwise(
 
 def _add(context: Context, operation: Operation, left: Affine, right: Affine) -> Affine:
     base = context.builder.add(left.base, right.base)
-    return Affine(block_type(operation), base, _add_components(context.builder, left, right))
+    components = _add_components(context.builder, left, right)
+    wrapped = sum_of_wrapped(context, left, right)
+    return Affine(block_type(operation), base, components, wrapped=wrapped)
 
 
 def _add_components(builder: Builder, left: Affine, right: Affine) -> list[Component]:
@@ -81,7 +86,8 @@ def _scale(builder: Builder, tensor: Affine, factor: Val) -> Affine:
         )
         for part in tensor.components
     ]
-    return Affine(tensor.type, builder.mul(tensor.base, factor), components)
+    base, wrapped = builder.mul(tensor.base, factor), scaled_wrapped(tensor, factor)
+    return Affine(tensor.type, base, components, wrapped=wrapped)
 
 
 def _uniform_only(
@@ -106,49 +112,31 @@ def _remainder(
         return _uniform_only(context, operation, left, right)
     axis = varying[0]
     part = left.components[axis]
-    if part.tables or part.stride is None or part.stride.constant != 1:
+    if part.tables or part.stride is None or part.stride.constant != 1 or left.wrapped is not None:
         return None
     builder, n, size = context.builder, right.base, left.shape[axis]
     emit, cost = arith.EMITTERS[operation.name]
     start = emit(builder, [left.base, n])
-    room = builder.binary("sub", n, integer(size, n.type))
-    linear = builder.conjunction(
-        builder.compare("sge", left.base, integer(0, n.type)), builder.compare("sle", start, room)
-    )
+    # One comparison without a sign: the first is no less than 0, and the last has not wrapped.
+    largest = (1 << int(n.type[1:]) - 1) - size
+    rises = builder.compare("ule", left.base, integer(largest, n.type))
+    room = builder.intrinsic("llvm.ssub.sat", [n, integer(size, n.type)])
+    linear = builder.conjunction(rises, builder.compare("sle", start, room))
     flat = TensorType((size,), left.element)
     values = context.buffer(flat)
     row = Elementwise(flat, emit, [Affine(flat, left.base, [part]), Splat(flat, n)], cost)
     builder.branches(linear, lambda: None, lambda: sinks.copy(context, row, values))
     components = [NO_COMPONENT] * len(left.shape)
-    table = Table(values, linear, start)
+    table = Table(values, linear, start, n)
     components[axis] = Component(None, ((table, integer(1, n.type)),))
     return Affine(left.type, integer(0, n.type), components)
 
 
 def _extend(context: Context, operation: Operation, operand: Affine, _: Affine) -> Affine | None:
-    """Sign extension part by part; see the note on overflow in the affine module.
-
-    Strides that are bound to overflow are those of hashes and random numbers, not of addresses.
-    """
+    """Sign extension part by part, where that is right or can be."""
     if operand.base.type not in ("i32", "i64"):
         return None
-    for part, size in zip(operand.components, operand.shape, strict=True):
-        stride = 0 if part.stride is None else part.stride.constant
-        if stride is not None and abs(stride) * (size - 1) >= 1 << 31:
-            return None
-    return _widened(context.builder, operand, block_type(operation))
-
-
-def _widened(builder: Builder, operand: Affine, type_: TensorType) -> Affine:
-    """The same integers with 64 bits."""
-    components = [
-        Component(
-            None if part.stride is None else builder.resize(part.stride, "i64"),
-            tuple((table, builder.resize(scale, "i64")) for table, scale in part.tables),
-        )
-        for part in operand.components
-    ]
-    return Affine(type_, builder.resize(operand.base, "i64"), components)
+    return widened(context, operand)
 
 
 def _add_pointer(context: Context, operation: Operation) -> None:
@@ -168,14 +156,16 @@ def _add_pointer(context: Context, operation: Operation) -> None:
         context.bind(result, Elementwise(type_, _mover(element), [pointers, offsets]))
         return
     parts = as_affine(offsets)
-    if parts is None:
-        extra = _sum_offsets(addresses.extra, offsets)
-        context.bind(result, Affine(type_, addresses.base, addresses.components, extra))
+    wide = None if parts is None else widened(context, parts)
+    if wide is None:
+        extra = sum_of_offsets([part for part in (offsets, addresses.extra) if part is not None])
+        unmoved = addresses.base, addresses.components
+        context.bind(result, Affine(type_, *unmoved, extra, wrapped=addresses.wrapped))
         return
-    wide = _widened(builder, parts, parts.type)
     base = builder.element_pointer(_pointee(type_.element), addresses.base, wide.base)
     components = _add_components(builder, addresses, wide)
-    context.bind(result, Affine(type_, base, components, addresses.extra))
+    wrapped = sum_of_wrapped(context, addresses, wide)
+    context.bind(result, Affine(type_, base, components, addresses.extra, wrapped=wrapped))
 
 
 def _mover(element: str) -> Emit:
@@ -183,19 +173,6 @@ def _mover(element: str) -> Emit:
         return builder.element_pointer(element, values[0], builder.resize(values[1], "i64"))
 
     return emit
-
-
-def _sum_offsets(extra: Tensor | None, offsets: Tensor) -> Tensor:
-    """Offsets in elements that no dimension explains, with 64 bits."""
-
-    def widen(builder: Builder, values: Sequence[Val]) -> Val:
-        total = builder.resize(values[0], "i64")
-        for value in values[1:]:
-            total = builder.add(total, builder.resize(value, "i64"))
-        return total
-
-    type_ = TensorType(offsets.shape, ScalarType("i64"))
-    return Elementwise(type_, widen, [offsets] if extra is None else [offsets, extra])
 
 
 def _bitcast(context: Context, operation: Operation) -> None:
@@ -213,7 +190,8 @@ def _bitcast(context: Context, operation: Operation) -> None:
     addresses, type_ = as_affine(operand), block_type(operation)
     if addresses is not None and _pointee_bytes(source) == _pointee_bytes(target):
         parts = addresses.components
-        context.bind(result, Affine(type_, addresses.base, parts))
+        same = Affine(type_, addresses.base, parts, wrapped=addresses.wrapped)
+        context.bind(result, same)
     else:
         context.bind(result, Elementwise(type_, lambda _, values: values[0], [operand]))
 
@@ -253,7 +231,7 @@ _MIRRORED |= {"ult": "ugt", "ule": "uge", "ugt": "ult", "uge": "ule"}
 
 
 def _compare(context: Context, operation: Operation, left: Affine, right: Affine) -> Tensor | None:
-    predicate = arith.CMPI_PREDICATES[operation.integer("predicate")]
+    predicate = CMPI_PREDICATES[operation.integer("predicate")]
     if left.is_pointer or right.is_pointer:
         return None
     if left.is_uniform:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from triton_rvv.errors import CompileError
+from triton_rvv.lowering import sinks
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
-from triton_rvv.lowering.tensors import EXPENSIVE, Point, Tensor
-from triton_rvv.lowering.values import Val
+from triton_rvv.lowering.tensors import EXPENSIVE, Buffer, Point, Tensor, memory_type
+from triton_rvv.lowering.values import Val, integer, vector_type
 from triton_rvv.ttir import Operation
-from triton_rvv.types import TensorType
+from triton_rvv.types import TensorType, Type
 
 __all__ = ["HANDLERS"]
 
@@ -40,13 +41,92 @@ class _Mapped(Tensor):
 
 
 def _map(context: Context, operation: Operation) -> None:
-    if operation.integer("pack") != 1:
-        raise CompileError("tl.map_elementwise is only supported with pack=1", operation.line)
     operands = [context.tensor(value) for value in operation.operands]
     function = Combination(context, operation)
+    pack = operation.integer("pack")
+    if pack > 1:
+        _map_packed(context, operation, function, operands, pack)
+        return
+    for operand in operands:
+        operand.uses += len(operation.results) - 1  # each result is made from it on its own
     for number, value in enumerate(operation.results):
         assert isinstance(value.type, TensorType)
         context.bind(value, _Mapped(value.type, function, operands, number))
+
+
+def _map_packed(
+    context: Context,
+    operation: Operation,
+    function: Combination,
+    operands: Sequence[Tensor],
+    pack: int,
+) -> None:
+    """Each call takes `pack` neighbours of every operand, in row-major order."""
+    groups, rest = divmod(operands[0].type.elements, pack)
+    if rest:
+        raise CompileError(
+            f"tl.map_elementwise takes {pack} elements at a time, which do not divide the block's "
+            f"{operands[0].type.elements}: choose another pack",
+            operation.line,
+        )
+    sinks.prepare(context, operands)
+    sources = [sinks.row_major(context, operand) for operand in operands]
+    results = [_array(context, value.type) for value in operation.results]
+    widest = max(array.element.bits for array in (*sources, *results))
+    width = min(groups, max(context.run_lanes(max(widest, 8)) // pack, 1))
+    for first in sinks.steps(context, groups, width, unrolled=False):
+        number = context.builder.mul(first, integer(pack))
+        parts = [_parts(context.builder, array, number, width, pack) for array in sources]
+        values = function.emit(*parts)
+        for place, result in enumerate(results):
+            own = values[place * pack : (place + 1) * pack]
+            _write_parts(context.builder, result, number, own)
+    for value, result in zip(operation.results, results, strict=True):
+        context.bind(value, result)
+
+
+def _array(context: Context, type_: Type) -> Buffer:
+    """A new array in row-major order."""
+    assert isinstance(type_, TensorType)
+    return Buffer(type_, context.buffer(type_).pointer, type_.shape[-1])
+
+
+def _parts(builder: Builder, array: Buffer, number: Val, width: int, pack: int) -> list[Val]:
+    """The first elements of `width` groups, the second ones, and so on."""
+    element = memory_type(array.element)
+    address = builder.element_pointer(element, array.pointer, number)
+    stored = vector_type(element, width * pack)
+    groups = builder.load(stored, address, array.element.size_bytes)
+    if width == 1:
+        parts = [builder.lanes(groups, lane, 1) for lane in range(pack)]
+    else:
+        parts = [builder.shuffle(groups, range(lane, width * pack, pack)) for lane in range(pack)]
+    return [builder.cast("trunc", part, "i1") for part in parts] if _is_truth(array) else parts
+
+
+def _write_parts(builder: Builder, array: Buffer, number: Val, parts: Sequence[Val]) -> None:
+    """Store groups of which `parts` are the first elements, the second ones, and so on."""
+    element, size_bytes = memory_type(array.element), array.element.size_bytes
+    if _is_truth(array):
+        parts = [builder.cast("zext", part, "i8") for part in parts]
+    if parts[0].width > 1:
+        parts = [_in_turn(builder, parts)]
+    for place, part in enumerate(parts):
+        at = builder.add(number, integer(place))
+        builder.store(part, builder.element_pointer(element, array.pointer, at), size_bytes)
+
+
+def _in_turn(builder: Builder, parts: Sequence[Val]) -> Val:
+    """A vector with a lane of each part, then the next lane of each."""
+    if len(parts) == 1:
+        return parts[0]
+    even, odd = _in_turn(builder, parts[::2]), _in_turn(builder, parts[1::2])
+    lanes = [lane for place in range(even.width) for lane in (place, place + even.width)]
+    return builder.shuffle(even, lanes, odd)
+
+
+def _is_truth(array: Buffer) -> bool:
+    return array.element.bits == 1
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.map_elementwise": _map}

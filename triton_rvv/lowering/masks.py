@@ -44,17 +44,21 @@ class Term:
         """A scalar that is true where the comparison holds at every position.
 
         A linear left side is largest at one end; only for a term that has a guard. The far end is
-        computed with 64 bits: where the kernel's own 32-bit sum would wrap, the guard is false.
+        computed with 64 bits: where the kernel's own sum would wrap, the guard is false.
         """
         stride = self._constant_stride
         assert stride is not None
         base, right = (builder.resize(value, "i64") for value in (self.left.base, self.right))
         far = builder.add(base, integer(stride * (self.left.shape[self.axis] - 1)))
-        if (stride > 0) == (_EXTREME[self.predicate] == "largest"):
-            return builder.compare(self.predicate, far, right)
+        far_decides = (stride > 0) == (_EXTREME[self.predicate] == "largest")
+        holds = builder.compare(self.predicate, far if far_decides else base, right)
+        if self.left.base.type == "i64":
+            ahead = builder.compare("sge" if stride > 0 else "sle", far, base)
+            return builder.conjunction(ahead, holds)
+        if far_decides:
+            return holds
         wrapped = builder.resize(builder.resize(far, self.left.base.type), "i64")
-        whole = builder.compare("eq", far, wrapped)
-        return builder.conjunction(whole, builder.compare(self.predicate, base, right))
+        return builder.conjunction(builder.compare("eq", far, wrapped), holds)
 
     def at(self, builder: Builder, point: Point) -> Val:
         """The comparison at `point`; a scalar unless the last dimension varies."""
@@ -82,6 +86,9 @@ class Mask(Tensor):
 
     def own_linear_guards(self) -> list[Val]:
         return [guard for term in self.terms for guard in term.left.linear_guards()]
+
+    def own_fit_guards(self) -> list[Val]:
+        return [guard for term in self.terms for guard in term.left.fit_guards()]
 
     def own_mask_guards(self, builder: Builder) -> list[Val]:
         return [term.guard(builder) for term in self.terms if term.has_guard]

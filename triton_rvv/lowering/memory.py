@@ -1,4 +1,4 @@
-"""Loads and stores: blocks of addresses, scalars, masks and contiguous rows."""
+"""Loads: blocks of addresses, scalars, masks and contiguous rows."""
 
 from __future__ import annotations
 
@@ -9,13 +9,25 @@ from triton_rvv.lowering.affine import Affine, as_addresses
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
+from triton_rvv.lowering.ranges import UNKNOWN, are_apart, keeps_apart
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.tensors import Path, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, type_suffix, vector_type
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import PointerType, ScalarType, TensorType
 
-__all__ = ["HANDLERS", "Load"]
+__all__ = [
+    "HANDLERS",
+    "READ",
+    "WRITE",
+    "Load",
+    "as_mask",
+    "condition_at",
+    "load_scalar",
+    "optional_operands",
+    "prefetch_ahead",
+    "run_address",
+]
 
 
 class Load(Tensor):
@@ -40,25 +52,37 @@ class Load(Tensor):
         self.other = other
 
     def is_each_element_of(self, addresses: Affine) -> bool:
-        """Whether every element is loaded from its own address, which is the same in `addresses`.
+        """Whether every element is loaded from an address of its own, the one in `addresses`."""
+        return self.pointers.base == addresses.base and self.is_parallel_to(addresses)
+
+    def is_parallel_to(self, addresses: Affine) -> bool:
+        """Whether elements are as far from one another as those in `addresses`, and none shared.
 
         Strides that are only known at run time are taken to keep the elements apart.
         """
-        own = self.pointers
-        same = (own.shape, own.base, own.components, own.extra) == (
-            addresses.shape,
-            addresses.base,
-            addresses.components,
-            None,
+        own, other = self.pointers, addresses
+        same = (own.shape, own.components, own.pointee.size_bytes) == (
+            other.shape,
+            other.components,
+            other.pointee.size_bytes,
         )
-        return same and _keeps_apart(own)
+        return same and own.extra is None and other.extra is None and keeps_apart(own)
+
+    def survives_store(self, builder: Builder, addresses: Affine) -> Val:
+        """Whether, at run time, a store to `addresses` changes no element before it is loaded."""
+        apart = are_apart(builder, self.pointers, addresses)
+        if not self.is_parallel_to(addresses):
+            return apart
+        same = builder.compare("eq", self.pointers.base, addresses.base)
+        return same if apart == UNKNOWN else builder.binary("or", apart, same)
 
     def guards_in_place(self, builder: Builder) -> list[Val]:
         """Truth values under which rows can be read where they lie: all there, and contiguous."""
         contiguous = self.pointers.last_stride(builder, linear=True)
         if contiguous is None or contiguous.constant != 1 or not self._is_plain_when_guarded:
             return [Val("i1", "false")]
-        return [self._spreads(builder), *self.linear_guards(), *self.mask_guards(builder)]
+        lies_right = [*self.fit_guards(), *self.linear_guards(), *self.mask_guards(builder)]
+        return [self._spreads(builder), *lies_right]
 
     def _spreads(self, builder: Builder) -> Val:
         """Whether neighbouring rows do not all lie in the same few sets of a cache."""
@@ -78,30 +102,32 @@ class Load(Tensor):
 
         Only where the guards in place hold.
         """
-        path = Path(linear=True, unmasked=True)
+        path = Path(linear=True, unmasked=True, fits=True)
         places = [builder.add(first, integer(row)) for row in range(count)]
         points = [Point((place,), integer(0), 1, path) for place in places]
-        starts = [self.pointers.row_base(builder, point) for point in points]
+        pointers = self.pointers.on(path)
+        starts = [pointers.row_base(builder, point) for point in points]
         stride = self.pointers.components[-2].linear_stride(builder, self.pointers.index_type)
         return starts, stride
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         stored = vector_type(memory_type(self.element), point.width)
-        condition = _condition(builder, self.mask, point)
+        condition = condition_at(builder, self.mask, point)
         size_bytes = self.element.size_bytes
-        stride = self.pointers.last_stride(builder, point.path.linear)
+        pointers = self.pointers.on(point.path)
+        stride = pointers.last_stride(builder, point.path.linear)
         if point.width == 1:
             address = self.pointers.at(builder, point)
             value = self._scalar(builder, address, condition, point)
         elif stride is not None and stride.constant == 1:
-            row = _run_address(builder, self.pointers, point)
+            row = run_address(builder, pointers, point)
             if condition.ref == "true":
                 value = builder.load(stored, row, size_bytes)
-                _prefetch_ahead(builder, self.pointers, point, row, READ)
+                prefetch_ahead(builder, pointers, point, row, READ)
             else:
                 value = self._call(builder, "llvm.masked.load", row, condition, point)
         elif stride is not None and stride.constant == 0 and condition.width == 1:
-            address = self.pointers.row_base(builder, point)
+            address = pointers.row_base(builder, point)
             value = builder.splat(self._scalar(builder, address, condition, point), point.width)
         else:
             addresses = self.pointers.at(builder, point)
@@ -131,26 +157,6 @@ class Load(Tensor):
         return builder.cast("zext", value, "i8") if self.element.bits == 1 else value
 
 
-def _keeps_apart(addresses: Affine) -> bool:
-    """Whether no two elements share an address, as far as strides are constant."""
-    parts = [
-        (part, size)
-        for part, size in zip(addresses.components, addresses.shape, strict=True)
-        if size > 1
-    ]
-    if any(part.stride is None or part.tables for part, _ in parts):
-        return False
-    constant = [(part.stride.constant, size) for part, size in parts if part.stride is not None]
-    reach = 0
-    for stride, size in sorted(
-        (abs(stride), size) for stride, size in constant if stride is not None
-    ):
-        if stride <= reach:
-            return False
-        reach += stride * (size - 1)
-    return True
-
-
 def load_scalar(
     builder: Builder, element: ScalarType | PointerType, address: Val, condition: Val, fill: Val
 ) -> Val:
@@ -170,13 +176,13 @@ def _zero(element: str) -> str:
     return "0" if element.startswith("i") else "0.0"
 
 
-def _run_address(builder: Builder, pointers: Affine, point: Point) -> Val:
+def run_address(builder: Builder, pointers: Affine, point: Point) -> Val:
     """The address of the first element of a contiguous run."""
     row = pointers.row_base(builder, point)
     return builder.element_pointer(memory_type(pointers.pointee), row, point.start)
 
 
-def _prefetch_ahead(
+def prefetch_ahead(
     builder: Builder, pointers: Affine, point: Point, address: Val, access: Val
 ) -> None:
     """Ask for a run some rows further on; a hint, whatever is there.
@@ -212,11 +218,14 @@ ROWS_AHEAD = 8
 CONFLICT_BYTES = 4096
 
 
-def _condition(builder: Builder, mask: Mask | None, point: Point) -> Val:
+def condition_at(builder: Builder, mask: Mask | None, point: Point) -> Val:
+    """A mask at `point`, which may be left out; a scalar where it is the same for the run."""
     return Val("i1", "true") if mask is None else mask.condition(builder, point)
 
 
-def _operands(context: Context, operation: Operation, count: int) -> list[Tensor | Val | None]:
+def optional_operands(
+    context: Context, operation: Operation, count: int
+) -> list[Tensor | Val | None]:
     """The operands, with None for those that are left out."""
     present = operation.integers("operandSegmentSizes") or [
         int(index < len(operation.operands)) for index in range(count)
@@ -225,7 +234,8 @@ def _operands(context: Context, operation: Operation, count: int) -> list[Tensor
     return [context.lowered(next(values)) if size else None for size in present]
 
 
-def _as_mask(mask: Tensor | Val | None) -> Mask | None:
+def as_mask(mask: Tensor | Val | None) -> Mask | None:
+    """The mask of a block, which may be left out or be any block of truth values."""
     if mask is None or isinstance(mask, Mask):
         return mask
     assert isinstance(mask, Tensor)
@@ -233,7 +243,7 @@ def _as_mask(mask: Tensor | Val | None) -> Mask | None:
 
 
 def _load(context: Context, operation: Operation) -> None:
-    pointers, mask, other = _operands(context, operation, 3)
+    pointers, mask, other = optional_operands(context, operation, 3)
     result = operation.result
     if isinstance(pointers, Val):
         assert isinstance(result.type, ScalarType | PointerType)
@@ -252,81 +262,11 @@ def _load(context: Context, operation: Operation) -> None:
     other_tensor = other if isinstance(other, Tensor) else None
     addresses = as_addresses(pointers)
     source = operation.operands[0]
-    load = Load(result.type, addresses, _as_mask(mask), other_tensor, source)
+    load = Load(result.type, addresses, as_mask(mask), other_tensor, source)
     context.bind(result, load)
     context.pending_loads.append(load)
     if operation.attributes.get("isVolatile"):
         sinks.materialise(context, load)
 
 
-def _store(context: Context, operation: Operation) -> None:
-    pointers, value, mask = _operands(context, operation, 3)
-    if isinstance(pointers, Val):
-        assert isinstance(value, Val)
-        sinks.settle_loads(context)
-        element = operation.operands[1].type
-        assert not isinstance(element, TensorType)
-        condition = mask if isinstance(mask, Val) else Val("i1", "true")
-        _store_scalar(context.builder, pointers, value, condition, element.size_bytes)
-        return
-    assert isinstance(pointers, Tensor)
-    assert isinstance(value, Tensor)
-    addresses, where = as_addresses(pointers), _as_mask(mask)
-    sources = [value, addresses, *([] if where is None else [where])]
-    _settle_overlapping(context, operation.operands[0], addresses)
-    sinks.prepare(context, sources, changes_memory=True)
-    builder = context.builder
-    sinks.for_each_run(
-        context,
-        sources,
-        lambda point: value.at(builder, point),
-        lambda point, elements: _store_run(builder, addresses, elements, where, point),
-    )
-
-
-def _settle_overlapping(context: Context, target: Value, addresses: Affine) -> None:
-    """Carry out the loads of which a store's first runs could change what later runs read."""
-    for load in list(context.pending_loads):
-        assert isinstance(load, Load)
-        overlaps = context.aliases.may_overlap(load.source, target)
-        if overlaps and not load.is_each_element_of(addresses):
-            sinks.materialise(context, load)
-
-
-def _store_scalar(
-    builder: Builder, address: Val, value: Val, condition: Val, size_bytes: int
-) -> None:
-    def write() -> None:
-        stored = builder.cast("zext", value, "i8") if value.type == "i1" else value
-        builder.store(stored, address, size_bytes)
-
-    builder.branches(condition, write)
-
-
-def _store_run(
-    builder: Builder, pointers: Affine, value: Val, mask: Mask | None, point: Point
-) -> None:
-    condition = _condition(builder, mask, point)
-    if value.element == "i1":
-        value = builder.cast("zext", value, "i8")
-    size_bytes = pointers.pointee.size_bytes
-    stride = pointers.last_stride(builder, point.path.linear)
-    contiguous = point.width == 1 or (stride is not None and stride.constant == 1)
-    if contiguous and condition.width == 1:
-        address = (
-            pointers.at(builder, point)
-            if point.width == 1
-            else _run_address(builder, pointers, point)
-        )
-        builder.branches(condition, lambda: builder.store(value, address, size_bytes))
-        if point.path.unmasked and point.width > 1:
-            _prefetch_ahead(builder, pointers, point, address, WRITE)
-        return
-    address = _run_address(builder, pointers, point) if contiguous else pointers.at(builder, point)
-    name = "llvm.masked.store" if contiguous else "llvm.masked.scatter"
-    suffix = f"{type_suffix(value)}.{type_suffix(address)}"
-    aligned = Val(f"{address.type} align {size_bytes}", address.ref)
-    builder.call_void(f"{name}.{suffix}", [value, aligned, builder.splat(condition, point.width)])
-
-
-HANDLERS: Mapping[str, Handler] = {"tt.load": _load, "tt.store": _store}
+HANDLERS: Mapping[str, Handler] = {"tt.load": _load}

@@ -121,7 +121,13 @@ class _Expression:
         if tensor.extra is not None:
             return None
         components = [tensor.components[axis] for axis in self._order]
-        return Affine(self._type(tensor), tensor.base, components, None, tensor.advance)
+        wrapped = tensor.wrapped
+        if wrapped is not None:
+            offsets = self.of(wrapped.offsets)
+            if offsets is None:
+                return None
+            wrapped = replace(wrapped, offsets=offsets)
+        return Affine(self._type(tensor), tensor.base, components, None, tensor.advance, wrapped)
 
     def _mask(self, tensor: Mask) -> Mask | None:
         terms = []

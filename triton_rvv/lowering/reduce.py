@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from triton_rvv.lowering import sinks
+from triton_rvv.lowering import paths, sinks
 from triton_rvv.lowering.builder import Builder, Variable
 from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.ordered import reduce_rows_in_order
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.tensors import Buffer, Path, Point, Tensor
 from triton_rvv.lowering.values import Val, integer, type_suffix
@@ -34,48 +35,57 @@ _VECTOR_REDUCTIONS = {
 }
 
 
+# Takes the blocks that are reduced together, and writes the code that reduces them.
+_Reduction = Callable[[Sequence[Tensor]], None]
+
+
 def _reduce(context: Context, operation: Operation) -> None:
     sources = [context.tensor(value) for value in operation.operands]
     combination = Combination(context, operation)
     sinks.prepare(context, sources)
-    shape, axis = sources[0].shape, operation.integer("axis")
-    inner = math.prod(shape[axis + 1 :])
-    longer = sinks.spanning_width(context, sources)
-    if 0 < longer <= inner:
-        _across_short_rows(context, operation, sources, combination)
-        return
-    kept = (*shape[:axis], *shape[axis + 1 :])
-    # A result without dimensions is a block of one element until it is read back.
-    results = [context.buffer(TensorType(kept or (1,), source.element)) for source in sources]
-    if kept and shape[axis] * inner <= longer:
-        _within_runs(context, sources, combination, results, (shape[axis], inner))
-    elif axis == len(shape) - 1:
-        _along_rows(context, sources, combination, results)
-    else:
-        _across_rows(context, sources, combination, results, axis)
+    results, reduction = _planned(context, operation, sources, combination)
+    sinks.where_sums_fit(context, sources, reduction)
     for value, result in zip(operation.results, results, strict=True):
         scalar = Point((), integer(0), 1)
-        context.bind(value, result if kept else result.at(context.builder, scalar))
+        is_block = isinstance(value.type, TensorType)
+        context.bind(value, result if is_block else result.at(context.builder, scalar))
 
 
-def _across_short_rows(
+def _planned(
     context: Context, operation: Operation, sources: Sequence[Tensor], combination: Combination
-) -> None:
-    """All dimensions after the reduced one are taken as one, which fills vectors."""
+) -> tuple[Sequence[Tensor], _Reduction]:
+    """What the results are, and the way to compute them that suits shape and combination."""
     shape, axis = sources[0].shape, operation.integer("axis")
     outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
-    views = [
-        Reshaped(TensorType((outer, shape[axis], inner), source.element), source)
-        for source in sources
-    ]
-    arrays = []
-    for source in sources:
-        type_ = TensorType((outer, inner), source.element)
-        arrays.append(Buffer(type_, context.buffer(type_).pointer, inner))
-    _across_rows(context, views, combination, arrays, axis=1)
-    for value, array in zip(operation.results, arrays, strict=True):
-        assert isinstance(value.type, TensorType)
-        context.bind(value, Reshaped(value.type, array))
+    kept = (*shape[:axis], *shape[axis + 1 :])
+    longer = sinks.spanning_width(context, sources)
+    if 0 < longer <= inner:
+        # All dimensions after the reduced one are taken as one, which fills vectors.
+        types = [TensorType((outer, inner), source.element) for source in sources]
+        arrays = [sinks.row_major_array(context, type_) for type_ in types]
+        views = [
+            Reshaped(TensorType(kept, array.element), array) if kept != array.shape else array
+            for array in arrays
+        ]
+        middle = (outer, shape[axis], inner)
+        return views, lambda tensors: _across_rows(
+            context, [_reshaped(tensor, middle) for tensor in tensors], combination, arrays, 1
+        )
+    # A result without dimensions is a block of one element until it is read back.
+    results = [context.buffer(TensorType(kept or (1,), source.element)) for source in sources]
+    arguments = (combination, results)
+    if axis == len(shape) - 1 and not combination.is_commutative:
+        return results, lambda tensors: reduce_rows_in_order(context, tensors, *arguments)
+    if kept and shape[axis] * inner <= longer and combination.is_commutative:
+        sizes = (shape[axis], inner)
+        return results, lambda tensors: _within_runs(context, tensors, *arguments, sizes)
+    if axis == len(shape) - 1:
+        return results, lambda tensors: _along_rows(context, tensors, *arguments)
+    return results, lambda tensors: _across_rows(context, tensors, *arguments, axis)
+
+
+def _reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    return Reshaped(TensorType(shape, tensor.element), tensor)
 
 
 def _within_runs(
@@ -110,7 +120,7 @@ def _within_runs(
                 for result, value in zip(results, values, strict=True):
                     result.write(builder, place, value)
 
-    sinks.guarded(context, sources, walk)
+    paths.guarded(context, sources, walk)
 
 
 def _halved(
@@ -165,7 +175,7 @@ def _along_rows(
                 for result, value in zip(results, values, strict=True):
                     result.write(builder, Point(place[:-1], place[-1], 1), value)
 
-    sinks.guarded(context, sources, walk)
+    paths.guarded(context, sources, walk)
 
 
 def _points_of_group(
@@ -213,7 +223,7 @@ def _across_rows(
                     for result, value in zip(results, values, strict=True):
                         result.write(builder, Point(index, at, width), value)
 
-    sinks.guarded(context, sources, walk)
+    paths.guarded(context, sources, walk)
 
 
 class _Totals:
@@ -282,7 +292,7 @@ class _Totals:
 def _across_lanes(
     builder: Builder, combination: Combination, values: Sequence[Val]
 ) -> Sequence[Val]:
-    """One element from all the lanes; the order of combination is free in Triton."""
+    """One element from all the lanes, in any order: only for combinations that commute."""
     width = values[0].width
     if width > 1 and (name := combination.only_operation):
         if name == "arith.addf":

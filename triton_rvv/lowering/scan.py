@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 
-from triton_rvv.lowering import sinks
+from triton_rvv.lowering import paths, sinks
 from triton_rvv.lowering.builder import Variable
 from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
@@ -33,8 +33,13 @@ def _scan(context: Context, operation: Operation) -> None:
     results = [context.buffer(type_) for type_ in types]
     axis = operation.integer("axis")
     is_reverse = operation.attributes.get("reverse") is True
-    scan = _Scan(context, Combination(context, operation), sources, results, axis, is_reverse)
-    sinks.guarded(context, sources, scan.along_rows if scan.is_along_rows else scan.across_rows)
+    combination = Combination(context, operation)
+
+    def write(tensors: Sequence[Tensor]) -> None:
+        scan = _Scan(context, combination, tensors, results, axis, is_reverse)
+        paths.guarded(context, tensors, scan.along_rows if scan.is_along_rows else scan.across_rows)
+
+    sinks.where_sums_fit(context, sources, write)
     for value, result in zip(operation.results, results, strict=True):
         context.bind(value, result)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from triton_rvv.lowering import sinks
-from triton_rvv.lowering.affine import NO_COMPONENT, Affine, Component
-from triton_rvv.lowering.arith import constant
+from triton_rvv.lowering.affine import NO_COMPONENT, Affine, Component, Wrapped
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask, Term
 from triton_rvv.lowering.registry import Handler, block_type
@@ -15,7 +14,7 @@ from triton_rvv.lowering.tensors import Point, Splat, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.views import Broadcast, ExpandDims, Reshaped
 from triton_rvv.ttir import Operation
-from triton_rvv.types import ScalarType, TensorType, element_type
+from triton_rvv.types import TensorType, element_type
 
 __all__ = ["HANDLERS"]
 
@@ -51,8 +50,12 @@ def _expand_dims(context: Context, operation: Operation) -> None:
 def _expand_affine(tensor: Affine, type_: TensorType, axis: int) -> Affine:
     components = list(tensor.components)
     components.insert(axis, NO_COMPONENT)
-    extra = tensor.extra and ExpandDims(_shaped(type_, tensor.extra), tensor.extra, axis)
-    return Affine(_shaped(type_, tensor), tensor.base, components, extra)
+
+    def expanded(part: Tensor) -> Tensor:
+        return ExpandDims(_shaped(type_, part), part, axis)
+
+    extra, wrapped = _rearranged(tensor, expanded)
+    return Affine(_shaped(type_, tensor), tensor.base, components, extra, wrapped=wrapped)
 
 
 def _expand_term(term: Term, type_: TensorType, axis: int) -> Term:
@@ -82,8 +85,21 @@ def _broadcast(context: Context, operation: Operation) -> None:
 
 def _broadcast_affine(tensor: Affine, type_: TensorType) -> Affine:
     # A dimension of size 1 has no component, so repeating it changes nothing.
-    extra = tensor.extra and Broadcast(_shaped(type_, tensor.extra), [tensor.extra])
-    return Affine(_shaped(type_, tensor), tensor.base, tensor.components, extra)
+    def repeated(part: Tensor) -> Tensor:
+        return Broadcast(_shaped(type_, part), [part])
+
+    extra, wrapped = _rearranged(tensor, repeated)
+    return Affine(_shaped(type_, tensor), tensor.base, tensor.components, extra, wrapped=wrapped)
+
+
+def _rearranged(
+    tensor: Affine, rearrange: Callable[[Tensor], Tensor]
+) -> tuple[Tensor | None, Wrapped | None]:
+    """What is not explained by components, in another arrangement."""
+    extra = None if tensor.extra is None else rearrange(tensor.extra)
+    if tensor.wrapped is None:
+        return extra, None
+    return extra, replace(tensor.wrapped, offsets=rearrange(tensor.wrapped.offsets))
 
 
 def _unsplat(context: Context, operation: Operation) -> None:
@@ -98,12 +114,13 @@ def _only_element(context: Context, tensor: Tensor) -> Val:
 
 
 def _poison(context: Context, operation: Operation) -> None:
-    """Any value at all, which is 0 here."""
+    """Any value at all, though the same wherever it is used."""
     type_ = operation.result.type
     element = element_type(type_)
-    assert isinstance(element, ScalarType)
-    zero = constant(element, 0)
-    context.bind(operation.result, Splat(type_, zero) if isinstance(type_, TensorType) else zero)
+    assert not isinstance(element, TensorType)
+    anything = context.builder.emit(element.llvm, f"freeze {element.llvm} poison")
+    block = Splat(type_, anything) if isinstance(type_, TensorType) else anything
+    context.bind(operation.result, block)
 
 
 def _reshape(context: Context, operation: Operation) -> None:
@@ -145,7 +162,7 @@ def _reshaped_affine(tensor: Affine, type_: TensorType) -> Affine | None:
         stride = own[0] if own else 0
         zero = stride == 0
         components.append(NO_COMPONENT if zero else Component(integer(stride, tensor.index_type)))
-    if tensor.extra is not None:
+    if tensor.extra is not None or tensor.wrapped is not None:
         return None
     return Affine(type_, tensor.base, components[::-1])
 

@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.paths import all_fit, guarded
 from triton_rvv.lowering.tensors import ANY_PATH, EXPENSIVE, Buffer, Path, Point, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.views import coordinates_of
-from triton_rvv.types import PointerType
+from triton_rvv.types import PointerType, TensorType
 
 __all__ = [
-    "all_of",
+    "copied_exactly",
     "copy",
+    "each_element",
     "for_each_run",
     "group_of_runs",
-    "guarded",
     "materialise",
     "neighbours",
     "positions",
     "prepare",
     "row_major",
+    "row_major_array",
     "run_width",
     "settle_loads",
     "spanning_points",
     "spanning_width",
     "steps",
+    "where_sums_fit",
 ]
 
 # Blocks walked in at most this many runs are unrolled, so that LLVM keeps them in registers.
@@ -60,16 +63,21 @@ def row_major(context: Context, tensor: Tensor) -> Buffer:
     found = tensor if isinstance(tensor, Buffer) else tensor.settled
     if found is not None and found.panel == found.shape[-1]:
         return found
-    array = Buffer(tensor.type, context.buffer(tensor.type).pointer, tensor.shape[-1])
+    array = row_major_array(context, tensor.type)
     copy(context, tensor, array)
     return array
+
+
+def row_major_array(context: Context, type_: TensorType) -> Buffer:
+    """An array without panels, its contents undefined."""
+    return Buffer(type_, context.buffer(type_).pointer, type_.shape[-1])
 
 
 def copy(context: Context, tensor: Tensor, buffer: Buffer) -> None:
     """Write every element of `tensor` to `buffer`."""
     for_each_run(
         context,
-        [tensor],
+        [tensor, buffer],
         lambda point: tensor.at(context.builder, point),
         lambda point, value: buffer.write(context.builder, point, value),
     )
@@ -133,6 +141,7 @@ def for_each_run(
     tensors: Sequence[Tensor],
     evaluate: Callable[[Point], T],
     commit: Callable[[Point, T], None],
+    exactly: Callable[[], None] | None = None,
 ) -> None:
     """Walk over a block in row-major order, in runs that suit the vector registers.
 
@@ -145,10 +154,10 @@ def for_each_run(
             path is taken.
         evaluate: writes the code that computes one run; it must not branch.
         commit: writes the code that does something with the outcome.
+        exactly: writes the code for where sums in addresses or masks wrap, in a block of many
+            runs; by default, elements are evaluated and committed one after another.
     """
-    width, longer = run_width(context, tensors), spanning_width(context, tensors)
-    points_of = _points_by_row if longer <= width else spanning_points
-    width = max(width, longer)
+    width, points_of = _way_to_walk(context, tensors)
     unrolled = tensors[0].type.elements <= UNROLLED_RUNS * width
 
     def walk(path: Path) -> None:
@@ -159,7 +168,42 @@ def for_each_run(
             for point, outcome in zip(points, outcomes, strict=True):
                 commit(point, outcome)
 
-    guarded(context, tensors, walk)
+    def otherwise() -> None:
+        if exactly is not None and not unrolled:
+            exactly()
+        else:
+            _walk_exactly(context, tensors, evaluate, commit)
+
+    guarded(context, tensors, walk, otherwise)
+
+
+def _walk_exactly(
+    context: Context,
+    tensors: Sequence[Tensor],
+    evaluate: Callable[[Point], T],
+    commit: Callable[[Point, T], None],
+) -> None:
+    """Walk over a block of which nothing is known: in little code, whatever time it takes."""
+    width, points_of = _way_to_walk(context, tensors)
+    if tensors[0].type.elements > UNROLLED_RUNS * width:
+        for point in each_element(context, tensors[0].shape):
+            commit(point, evaluate(point))
+        return
+    # Arrays stay in registers only as long as nobody asks for single elements.
+    groups = points_of(context, tensors, width, ANY_PATH, True)
+    outcomes = [(point, evaluate(point)) for points in groups for point in points]
+    for point, outcome in outcomes:
+        commit(point, outcome)
+
+
+# Takes what `_points_by_row` does.
+_Walk = Callable[[Context, Sequence[Tensor], int, Path, bool], Iterator[list[Point]]]
+
+
+def _way_to_walk(context: Context, tensors: Sequence[Tensor]) -> tuple[int, _Walk]:
+    """The elements in a run, and what goes from run to run."""
+    width, longer = run_width(context, tensors), spanning_width(context, tensors)
+    return max(width, longer), _points_by_row if longer <= width else spanning_points
 
 
 def _points_by_row(
@@ -229,36 +273,33 @@ def neighbours(context: Context, index: tuple[Val, ...], rows: int) -> list[tupl
     return [(*outer, context.builder.add(last, integer(row))) for row in range(rows)]
 
 
-def guarded(context: Context, tensors: Sequence[Tensor], walk: Callable[[Path], None]) -> None:
-    """Write `walk` for each path that the tensors' guards tell apart at run time.
+def where_sums_fit(
+    context: Context, tensors: Sequence[Tensor], sink: Callable[[Sequence[Tensor]], None]
+) -> None:
+    """Write `sink` of the tensors, or of arrays of their elements where sums in them wrap."""
 
-    ```
-    if linear:  if unmasked: walk(linear, unmasked)  else: walk(linear)
-    else:       walk()
-    ```
-    """
-    builder = context.builder
-    linear = all_of(context, (guard for tensor in tensors for guard in tensor.linear_guards()))
-    unmasked = all_of(
-        context, (guard for tensor in tensors for guard in tensor.mask_guards(builder))
+    def of_arrays() -> None:
+        sink([copied_exactly(context, tensor) for tensor in tensors])
+
+    context.builder.branches(all_fit(context, tensors), lambda: sink(tensors), of_arrays)
+
+
+def copied_exactly(context: Context, tensor: Tensor) -> Buffer:
+    """An array of the tensor's elements, where sums in their addresses may wrap."""
+    array, builder = row_major_array(context, tensor.type), context.builder
+    _walk_exactly(
+        context,
+        [tensor, array],
+        lambda point: tensor.at(builder, point),
+        lambda point, value: array.write(builder, point, value),
     )
-
-    def on_linear_path() -> None:
-        builder.branches(
-            unmasked,
-            lambda: walk(Path(linear=True, unmasked=True)),
-            lambda: walk(Path(linear=True)),
-        )
-
-    builder.branches(linear, on_linear_path, lambda: walk(ANY_PATH))
+    return array
 
 
-def all_of(context: Context, guards: Iterable[Val]) -> Val:
-    """One truth value that says whether all of the guards hold."""
-    total = Val("i1", "true")
-    for guard in dict.fromkeys(guards):
-        total = context.builder.conjunction(total, guard)
-    return total
+def each_element(context: Context, shape: Sequence[int]) -> Iterator[Point]:
+    """Every element of a block; nothing is known of it."""
+    for index in positions(context, shape, unrolled=False):
+        yield Point(index[:-1], index[-1], 1)
 
 
 def run_width(context: Context, tensors: Sequence[Tensor]) -> int:

@@ -69,6 +69,8 @@ def widen(builder: Builder, value: Val, source: SmallFloat) -> Val:
         return x.to("float").value
     if source.name == "f8E5M2":  # the upper half of a half
         return (x.to("i16", signed=False) << 8).as_float().to("float").value
+    if source.name == "bf16" and builder.converts_bf16:
+        return builder.cast("fpext", builder.cast("bitcast", value, "bfloat"), "float")
     if source.name == "bf16":  # the upper half of a float
         return (x.to("i32", signed=False) << 16).as_float().value
     return _widened_by_a_product(x.to("i32", signed=False), source).value
@@ -82,7 +84,8 @@ def _widened_by_a_product(bits: Lanes, source: SmallFloat) -> Lanes:
     magnitude = bits & source.magnitude_mask
     placed = (magnitude << 23 - source.mantissa_bits).as_float()
     scaled = (placed * 2.0 ** (127 - source.bias)).bits()
-    number = where(magnitude > source.largest, _NAN_BITS, scaled)
+    is_nan = magnitude > source.largest if source.zero_has_sign else bits.equals(source.nan)
+    number = where(is_nan, _NAN_BITS, scaled)
     sign = (bits & (source.magnitude_mask + 1)) << 32 - source.bits
     return (number | sign).as_float()
 
@@ -95,6 +98,8 @@ def narrow(builder: Builder, value: Val, target: SmallFloat, toward_zero: bool =
     x = Lanes(builder, value)
     if target.name == "f16" and not toward_zero:
         return x.to("half").value
+    if target.name == "bf16" and builder.converts_bf16 and not toward_zero:
+        return builder.cast("bitcast", builder.cast("fptrunc", value, "bfloat"), "i16")
     bits, dropped = x.bits(), 23 - target.mantissa_bits
     magnitude = bits & _MAGNITUDE_BITS
     rounded = magnitude
@@ -108,6 +113,8 @@ def narrow(builder: Builder, value: Val, target: SmallFloat, toward_zero: bool =
         code = where(magnitude < (128 - target.bias) << 23, tiny, code)
     code = _at_most_the_largest(code, magnitude, target, toward_zero)
     sign = bits.shift_in_zeros(32 - target.bits) & (target.magnitude_mask + 1)
+    if not target.zero_has_sign:
+        sign = where(code.equals(0), 0, sign)
     small = (code | sign).to(f"i{target.bits}")
     return (small.as_float() if target.name == "f16" else small).value
 

@@ -39,10 +39,12 @@ class Path:
     Args:
         linear: every table of positions is linear, so that addresses are.
         unmasked: every comparison in a mask that has a guard holds for the whole block.
+        fits: no 32-bit sum in an address or a mask wraps before it is widened.
     """
 
     linear: bool = False
     unmasked: bool = False
+    fits: bool = False
 
 
 ANY_PATH = Path()
@@ -143,6 +145,10 @@ class Tensor(ABC):
         """Truth values that, where all of them hold, put a point on a linear path."""
         return [guard for tensor in self.walk() for guard in tensor.own_linear_guards()]
 
+    def fit_guards(self) -> list[Val]:
+        """Truth values that, where all of them hold, put a point on a path where sums fit."""
+        return [guard for tensor in self.walk() for guard in tensor.own_fit_guards()]
+
     def mask_guards(self, builder: Builder) -> list[Val]:
         """Truth values that, where all of them hold, put a point on an unmasked path."""
         return [guard for tensor in self.walk() for guard in tensor.own_mask_guards(builder)]
@@ -178,6 +184,10 @@ class Tensor(ABC):
 
     def own_linear_guards(self) -> list[Val]:
         """The linear guards that this recipe adds to those of its operands."""
+        return []
+
+    def own_fit_guards(self) -> list[Val]:
+        """The guards of sums that this recipe adds to those of its operands."""
         return []
 
     def own_mask_guards(self, builder: Builder) -> list[Val]:

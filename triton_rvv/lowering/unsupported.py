@@ -17,10 +17,6 @@ REASONS = {
         "tl.inline_asm_elementwise",
         "it is written for one processor: use operations of the language",
     ),
-    "tt.dot_scaled": (
-        "tl.dot_scaled",
-        "scale the operands and use tl.dot",
-    ),
 }
 
 

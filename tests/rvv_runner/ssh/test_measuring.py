@@ -82,12 +82,13 @@ def test_nothing_is_shipped_twice(open_board, build_kernel, settings):
     assert list((Path(settings.folder) / "jobs").glob("*.report")) == []
 
 
-def test_a_truncated_file_on_the_board_is_shipped_again(open_board, build_kernel, settings):
+@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data[:-1] + b"?"])
+def test_a_damaged_file_on_the_board_is_shipped_again(open_board, build_kernel, settings, damage):
     board = open_board()
     artifact = build_kernel(SCALE, doubled())
     board.measure(artifact, 1, TIMEOUT_S)
     remote = Path(settings.folder) / "files" / artifact.sha256
-    remote.write_bytes(remote.read_bytes()[:-1])
+    remote.write_bytes(damage(remote.read_bytes()))
     board.close()
     board.open()
     assert board.measure(artifact, 1, TIMEOUT_S).status == "correct"

@@ -9,6 +9,7 @@ from triton_rvv.lowering.values import type_suffix
 
 __all__ = [
     "absolute_integer",
+    "chosen_bytes",
     "count_leading_zeros",
     "division",
     "find_first_set",
@@ -81,6 +82,20 @@ def population_count(x: Lanes) -> Lanes:
 def reversed_bits(x: Lanes) -> Lanes:
     """The bits in the opposite order."""
     return call("llvm.bitreverse", x)
+
+
+def chosen_bytes(x: Lanes, y: Lanes, selector: Lanes) -> Lanes:
+    """Four of the eight bytes of two i32, `x` holding the lower ones.
+
+    The low three bits of each of the selector's lower four hexadecimal digits are a byte's number.
+    """
+    both = x.to("i64", signed=False) | y.to("i64") << 32
+    total = x.constant(0)
+    for place in range(4):
+        number = (selector >> 4 * place & 7).to("i64")
+        byte = both.shift_in_zeros(number << 3).to("i32") & 0xFF
+        total = total | byte << 8 * place
+    return total
 
 
 def mean(x: Lanes, y: Lanes) -> Lanes:

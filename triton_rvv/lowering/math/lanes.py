@@ -29,7 +29,7 @@ __all__ = [
 
 Emit = Callable[[Builder, Sequence[Val]], Val]
 
-_FLOAT_TYPES = {"i16": "half", "i32": "float", "i64": "double"}
+_FLOAT_TYPES = {"i16": "half", "i32": "float", "i64": "double", "i128": "fp128"}
 _BITS_TYPES = {float_: bits for bits, float_ in _FLOAT_TYPES.items()}
 
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Mapping
 
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering.math import (
+    bessel,
     error_function,
     exponential,
     hyperbolic,
     integers,
+    inverse_error,
     inverse_trigonometric,
     logarithm,
     power,
     rounding,
     trigonometric,
 )
+from triton_rvv.lowering.math.directed import directed_functions
 from triton_rvv.lowering.math.lanes import (
     Emit,
     Lanes,
@@ -26,11 +28,16 @@ from triton_rvv.lowering.math.lanes import (
     emitter,
     fma,
     high_product,
-    in_double,
     round_half_even,
     sqrt,
 )
-from triton_rvv.lowering.math.libm import CALL_COST, by_lanes, libm_function
+from triton_rvv.lowering.math.libm import (
+    CALL_COST,
+    by_lanes,
+    lane_by_lane,
+    libm_function,
+    through_doubles,
+)
 from triton_rvv.ttir import Operation
 from triton_rvv.types import ScalarType, element_type
 
@@ -49,6 +56,7 @@ FLOAT_FUNCTIONS: dict[str, tuple[Callable[..., Lanes], int]] = {
     "cos": (trigonometric.cos, 106),
     "cosh": (hyperbolic.cosh, 65),
     "erf": (error_function.erf, 42),
+    "erfc": (error_function.erfc, 90),
     "exp": (exponential.exp, 24),
     "exp10": (exponential.exp10, 52),
     "exp2": (exponential.exp2, 22),
@@ -70,11 +78,25 @@ FLOAT_FUNCTIONS: dict[str, tuple[Callable[..., Lanes], int]] = {
 # Of these there are variants that may be less exact; here they are the same.
 _FAST = ("cos", "exp", "exp10", "log", "log10", "log2", "pow", "sin", "tan")
 
-# C's functions of float32 and float64 that are called lane by lane.
-_LIBM = (
-    *("erfc", "fmod", "ilogb", "j0", "j1", "jn", "lgamma", "logb", "nextafter", "remainder"),
-    *("tgamma", "y0", "y1", "yn"),
-)
+# C has no such functions: vector code for float32 with its cost, and for float64 code that calls
+# others of C's.
+_NOT_IN_C: dict[str, tuple[Callable[..., Lanes], int, Callable[..., Lanes]]] = {
+    "cyl_bessel_i0": (bessel.i0, 120, bessel.i0_of_double),
+    "cyl_bessel_i1": (bessel.i1, 120, bessel.i1_of_double),
+    "erfcinv": (inverse_error.erfcinv, 220, inverse_error.erfcinv_of_double),
+    "erfcx": (error_function.erfcx, 100, error_function.erfcx_of_double),
+    "erfinv": (inverse_error.erfinv, 220, inverse_error.erfinv_of_double),
+    "normcdf": (error_function.normcdf, 90, error_function.normcdf_of_double),
+    "normcdfinv": (inverse_error.normcdfinv, 220, inverse_error.normcdfinv_of_double),
+    "rhypot": (power.rhypot, 35, power.rhypot_of_double),
+    "rnorm3d": (power.rhypot, 40, power.rhypot_of_double),
+    "rnorm4d": (power.rhypot, 45, power.rhypot_of_double),
+}
+
+# C's functions that are called lane by lane, and those of them that are called with doubles for
+# float32 too, since C's own are less exact.
+_LIBM = ("fmod", "ilogb", "logb", "nextafter", "remainder")
+_THROUGH_DOUBLES = ("j0", "j1", "jn", "lgamma", "tgamma", "y0", "y1", "yn")
 
 # The same code for float32 and float64, where names differ by an "f" at the end.
 _BOTH: dict[str, Callable[..., Lanes]] = {
@@ -109,6 +131,7 @@ _OTHERS: dict[str, Callable[..., Lanes]] = {
     "abs": integers.absolute_integer,
     "brev": integers.reversed_bits,
     "brevll": integers.reversed_bits,
+    "byte_perm": integers.chosen_bytes,
     "clz": integers.count_leading_zeros,
     "clzll": integers.count_leading_zeros,
     "cospif": trigonometric.cospi,
@@ -121,7 +144,7 @@ _OTHERS: dict[str, Callable[..., Lanes]] = {
     "finitef": rounding.is_finite,
     "float_as_int": Lanes.bits,
     "float_as_uint": Lanes.bits,
-    "frsqrt_rn": power.rsqrt,
+    "frsqrt_rn": power.rsqrt_rounded,
     "hadd": integers.mean,
     "hiloint2double": rounding.from_words,
     "int_as_float": _bits_as_float,
@@ -141,6 +164,7 @@ _OTHERS: dict[str, Callable[..., Lanes]] = {
     "popcll": integers.population_count,
     "powif": power.pow_,
     "rcbrtf": power.rcbrt,
+    "rcp64h": rounding.reciprocal_upper_word,
     "rhadd": integers.mean_up,
     "sad": integers.sum_of_absolute_difference,
     "saturatef": rounding.saturate,
@@ -156,7 +180,7 @@ _OTHERS: dict[str, Callable[..., Lanes]] = {
     "usad": integers.sum_of_absolute_difference_unsigned,
 }
 
-# Operations with a rounding mode in their names, of which only the nearest is there.
+# Operations with the usual rounding mode in their names; `directed` has the others.
 _TO_NEAREST: dict[str, Callable[..., Lanes]] = {
     "add": operator.add,
     "sub": operator.sub,
@@ -215,21 +239,11 @@ def _powi(x: Lanes, exponent: Lanes) -> Lanes:
     return libm_function("pow")(x, exponent.to("double"))
 
 
-def _length(*coordinates: Lanes) -> Lanes:
-    return functools.reduce(libm_function("hypot"), coordinates)
-
-
-def _normal_distribution(x: Lanes) -> Lanes:
-    return libm_function("erfc")(x * -(0.5**0.5)) * 0.5
-
-
 # Made of C's functions, with a call for each lane.
 _OF_DOUBLES: dict[str, Callable[..., Lanes]] = {
     "cospi": trigonometric.cospi_of_double,
-    "norm3d": _length,
-    "norm4d": _length,
-    "normcdf": _normal_distribution,
-    "normcdff": in_double(_normal_distribution),
+    "norm3d": power.hypot_of_double,
+    "norm4d": power.hypot_of_double,
     "powi": _powi,
     "rcbrt": _rcbrt,
     "sinpi": trigonometric.sinpi_of_double,
@@ -253,13 +267,18 @@ def _functions() -> dict[str, tuple[Emit, int]]:
         found[f"{name}f"] = emitter(function), cost
     for name in _FAST:
         found[f"fast_{name}f"] = found[f"{name}f"]
-    found |= {name: (emitter(function), CALL_COST) for name, function in _OF_DOUBLES.items()}
+    for name, (of_floats, cost, of_doubles) in _NOT_IN_C.items():
+        found[f"{name}f"] = emitter(of_floats), cost
+        found[name] = emitter(lane_by_lane(f"{name}_of_double", of_doubles)), CALL_COST
+    found |= {f"{name}f": (through_doubles(name), CALL_COST) for name in _THROUGH_DOUBLES}
+    costly = {**_OF_DOUBLES, **directed_functions()}
+    found |= {name: (emitter(function), CALL_COST) for name, function in costly.items()}
     return found
 
 
 FUNCTIONS: Mapping[str, tuple[Emit, int]] = _functions()
 # Called by C's name for the operands' type.
-_CALLED = frozenset((*FLOAT_FUNCTIONS, *_LIBM, *(f"{name}f" for name in _LIBM)))
+_CALLED = frozenset((*FLOAT_FUNCTIONS, *_THROUGH_DOUBLES, *_LIBM, *(f"{name}f" for name in _LIBM)))
 _PREFIX = "__nv_"
 
 

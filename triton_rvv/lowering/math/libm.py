@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.helpers import call_helper
 from triton_rvv.lowering.math.lanes import Emit, Lanes, emitter
 from triton_rvv.lowering.values import Val, vector_type
 
-__all__ = ["CALL_COST", "by_lanes", "float_or_libm", "libm_function"]
+__all__ = [
+    "CALL_COST",
+    "by_lanes",
+    "float_or_libm",
+    "lane_by_lane",
+    "libm_function",
+    "through_doubles",
+]
 
 # Instructions for one lane, roughly; nothing cheaper may be computed again instead of kept.
 CALL_COST = 100
@@ -22,20 +30,66 @@ def by_lanes(symbol: str, result: str = "") -> Emit:
         result: the LLVM type that it returns; that of its first operand where not given.
     """
 
+    def call(builder: Builder, operands: Sequence[Val]) -> Val:
+        return builder.call(result or operands[0].element, symbol, operands)
+
+    return _each_lane(call)
+
+
+def _each_lane(emit_scalar: Emit) -> Emit:
+    """Code for scalars, written once for each lane."""
+
     def emit(builder: Builder, operands: Sequence[Val]) -> Val:
-        element = result or operands[0].element
         width = operands[0].width
         if width == 1:
-            return builder.call(element, symbol, operands)
-        type_ = vector_type(element, width)
-        total = Val(type_, "poison")
+            return emit_scalar(builder, operands)
+        results = []
         for lane in range(width):
-            arguments = [builder.lanes(operand, lane, 1) for operand in operands]
-            value = builder.call(element, symbol, arguments)
+            scalars = [builder.lanes(operand, lane, 1) for operand in operands]
+            results.append(emit_scalar(builder, scalars))
+        type_ = vector_type(results[0].type, width)
+        total = Val(type_, "poison")
+        for lane, value in enumerate(results):
             total = builder.emit(type_, f"insertelement {total}, {value}, i64 {lane}")
         return total
 
     return emit
+
+
+def lane_by_lane(name: str, function: Callable[..., Lanes]) -> Callable[..., Lanes]:
+    """A function of scalars that is too long to be written for each lane, as one of vectors.
+
+    Args:
+        name: tells it from other functions.
+        function: writes its code; lanes may have types that no vector has.
+    """
+    emit_scalar = emitter(function)
+
+    def call(builder: Builder, operands: Sequence[Val]) -> Val:
+        return call_helper(builder, name, operands, emit_scalar)
+
+    emit = _each_lane(call)
+
+    def of_vectors(*operands: Lanes) -> Lanes:
+        first = operands[0]
+        return first.of(emit(first.builder, [operand.value for operand in operands]))
+
+    return of_vectors
+
+
+def through_doubles(symbol: str) -> Emit:
+    """C's function of doubles `symbol` for operands of which the floats are converted.
+
+    It is far more exact than the one of floats, which some C libraries compute in float32, and the
+    result hardly depends on the library.
+    """
+
+    def call(*operands: Lanes) -> Lanes:
+        last = operands[-1]
+        converted = [x.to("double").value if x.is_float else x.value for x in operands]
+        return last.of(last.builder.call("double", symbol, converted)).to("float")
+
+    return _each_lane(emitter(call))
 
 
 def libm_function(symbol: str) -> Callable[..., Lanes]:

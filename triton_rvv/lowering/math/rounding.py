@@ -20,6 +20,7 @@ __all__ = [
     "is_negative",
     "nearest_integer",
     "positive_difference",
+    "reciprocal_upper_word",
     "round_half_away",
     "saturate",
     "to_integer",
@@ -64,7 +65,16 @@ ROUNDINGS: dict[str, Callable[[Lanes], Lanes]] = {
 
 
 def to_integer(whole: Lanes, element: str, signed: bool) -> Lanes:
-    """A whole number that fits as an integer."""
+    """A whole number as an integer; the nearest there is if it does not fit, and 0 for NaN."""
+    bits = int(element[1:]) - signed
+    lowest, highest = -(1 << bits) if signed else 0, (1 << bits) - 1
+    fits = (whole >= float(lowest)) & (whole < 2.0**bits)
+    fitting = _fitting(where(fits, whole, 0.0), element, signed)
+    nearest = where(whole > 0.0, fitting.constant(highest), where(whole < 0.0, lowest, fitting))
+    return where(fits, fitting, nearest)
+
+
+def _fitting(whole: Lanes, element: str, signed: bool) -> Lanes:
     if signed:
         return nearest_integer(whole, element)
     if element == "i32":
@@ -138,6 +148,11 @@ def is_negative(x: Lanes) -> Lanes:
 def from_words(high: Lanes, low: Lanes) -> Lanes:
     """The double with these halves."""
     return (high.to("i64") << 32 | low.to("i64", signed=False)).as_float()
+
+
+def reciprocal_upper_word(x: Lanes) -> Lanes:
+    """1 / x for a double, with zeros for the lower half of its bits."""
+    return ((1.0 / x).bits() & -(1 << 32)).as_float()
 
 
 def upper_word(x: Lanes) -> Lanes:

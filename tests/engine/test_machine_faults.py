@@ -1,0 +1,108 @@
+"""What this machine did to a build is never stored as the configuration's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.workers.artifacts import ArtifactStore, BuildFailure
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from engine.workers.machine import memory_kills, refusal_to_write
+from foundation.config import Config
+from triton_rvv.target import RVVTarget
+
+pytestmark = pytest.mark.timeout(120)
+
+CONFIG = Config({"BLOCK_SIZE": 256})
+
+# In a namespace of its own, a program sees a disk of a few kilobytes at its argument.
+ON_A_FULL_DISK = """
+import sys
+from pathlib import Path
+
+from engine.workers.artifacts import ArtifactStore
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.config import Config
+from triton_rvv.target import RVVTarget
+
+store = ArtifactStore(Path(sys.argv[1]))
+builder = KernelBuilder(BuildRequest("vector_add", {"N": 1000}, "fp32", RVVTarget(), store))
+failure = builder.build(Config({"BLOCK_SIZE": 256}))
+print(failure.status, failure.reason)
+"""
+
+
+def in_namespace(script: str, *arguments: str) -> list[str]:
+    return ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "-", *arguments]
+
+
+@pytest.mark.parametrize("size", ["4k", "100k"])  # no room for the IR, or for the executable
+def test_a_full_disk_is_not_the_configurations(size: str, tmp_path: Path) -> None:
+    may = subprocess.run(in_namespace("true"), capture_output=True, timeout=20, check=False)
+    if may.returncode != 0:
+        pytest.skip("this user may not make namespaces")
+    script = f'mount -t tmpfs -o size={size} none "$1" && "$2" -c "$3" "$1"'
+    command = in_namespace(script, str(tmp_path), sys.executable, ON_A_FULL_DISK)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    status, _, reason = done.stdout.partition(" ")
+    assert status == "board", done.stderr
+    assert "No space left on device" in reason
+
+
+def test_a_folder_that_takes_files_does_not_refuse(tmp_path: Path) -> None:
+    assert refusal_to_write([tmp_path]) == ""
+    missing = tmp_path / "missing"
+    assert refusal_to_write([tmp_path, missing]) == (
+        f"{missing} cannot be written to: No such file or directory"
+    )
+
+
+def test_what_does_not_compile_is_still_the_configurations(tmp_path: Path) -> None:
+    store = ArtifactStore(tmp_path)
+    builder = KernelBuilder(BuildRequest("vector_add", {"N": 1000}, "fp32", RVVTarget(), store))
+    failure = builder.build(Config({"BLOCK_SIZE": 100}))
+    assert isinstance(failure, BuildFailure)
+    assert failure.status == "compile"
+
+
+def test_linux_counts_the_processes_that_memory_ran_out_for() -> None:
+    assert memory_kills() >= 0
+    assert "\noom_kill " in Path("/proc/vmstat").read_text()
+
+
+OUT_OF_MEMORY = """
+from engine.workers.builders import BuilderPool
+from engine.workers.ray_session import ray_session
+from fakes import FakeBuilder
+from foundation.config import Config
+
+with ray_session(cpus=2):
+    pool = BuilderPool(FakeBuilder, jobs=2)
+    failure = pool.build(Config({"build": "hang"}))
+    pool.close()
+print(failure.status, failure.reason)
+"""
+
+
+def test_ray_ends_a_builder_since_memory_is_short() -> None:
+    """With a threshold that any machine is beyond."""
+    paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    environment = {
+        **os.environ,
+        "PYTHONPATH": paths,
+        "RAY_memory_usage_threshold": "0.01",
+        "RAY_memory_monitor_refresh_ms": "100",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", OUT_OF_MEMORY],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.stdout == "board this machine's memory ran out in the build: 1 builder goes on\n"

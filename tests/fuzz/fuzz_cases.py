@@ -1,0 +1,99 @@
+"""Random kernels as hypothesis draws them, and the comparison of what they did with NumPy."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from fuzz_effects import draw_statement, store
+from fuzz_numbers import wrong
+from fuzz_program import Program, UnknownControl
+from fuzz_worker import Failure, Worker
+from fuzz_writer import Writer
+from hypothesis import assume
+from hypothesis import strategies as st
+
+__all__ = ["check", "programs"]
+
+
+@st.composite
+def programs(draw, targets):
+    """A kernel for one of some targets."""
+    grid = draw(st.sampled_from([(1, 1, 1), (1, 1, 1), (3, 1, 1), (2, 2, 2)]))
+    writer = Writer(draw, one_program=grid == (1, 1, 1))
+    for _ in range(draw(st.integers(1, 8))):
+        draw_statement(writer)
+    for var in writer.scopes[0]:
+        if var.name not in writer.used:
+            store(writer, var)
+    # Descriptors want addresses that are multiples of 16 bytes.
+    parts = {buffer: -(-extent // 16) * 16 for buffer, extent in writer.extents.items()}
+    return Program(
+        tuple(writer.arrays),
+        tuple(writer.scalars),
+        parts,
+        grid,
+        tuple(writer.blocks[0]),
+        draw(st.sampled_from(targets)),
+    )
+
+
+def check(program: Program, worker: Worker) -> None:
+    """Run a kernel and compare all memory.
+
+    Raises:
+        AssertionError: where it does something else than NumPy, with a program that shows it.
+    """
+    try:
+        expected = program.expected()
+    except UnknownControl:
+        assume(False)
+    buffers = {number: block.to_torch() for number, block in program.memory().items()}
+    arguments = [
+        *((array.buffer, array.start) for array in program.arrays),
+        *(value for _, value in program.scalars),
+        *program.parts.values(),
+    ]
+    try:
+        after = worker(program.target, program.text(), buffers, arguments, program.grid)
+    except Failure as failure:
+        raise AssertionError(f"{failure}\n{shown(program)}") from None
+    for number, block in expected.items():
+        places = wrong(block, after[number]).nonzero()[0]
+        if len(places):
+            first = int(places[0])
+            raise AssertionError(
+                f"on {program.target}, {len(places)} of {block.data.size} elements of buffer "
+                f"{number} are wrong; element {first} is {after[number][first].item()} and not "
+                f"{block.data[first]} (slack {block.slack[first]})\n{shown(program)}"
+            )
+
+
+def shown(program: Program) -> str:
+    """The kernel, its call, and where a program lies that makes the arrays and runs it."""
+    path = Path(tempfile.gettempdir(), "triton-rvv-fuzz", f"{abs(hash(program.text()))}.py")
+    path.parent.mkdir(exist_ok=True)
+    call = _call(program)
+    text = f"{program.text()}\n\n{_arrays(program)}\n{call}\n{_prints(program)}\n"
+    path.write_text(text, encoding="utf-8")
+    return f"{program.text()}\n\n{call}\n\nWith its arrays it is in {path}."
+
+
+def _call(program: Program) -> str:
+    arguments = [f"buffer{array.buffer}[{array.start}:]" for array in program.arrays]
+    arguments += [repr(value) for _, value in program.scalars]
+    arguments += [repr(part) for part in program.parts.values()]
+    return f"kernel[{program.grid}]({', '.join(arguments)})"
+
+
+def _arrays(program: Program) -> str:
+    lines = ["import torch", "", "import triton_rvv", "", 'inf, nan = float("inf"), float("nan")']
+    lines.append(f'triton_rvv.activate("{program.target}")')
+    for number, block in program.memory().items():
+        values = ", ".join(map(repr, block.data.tolist()))
+        lines.append(f"buffer{number} = torch.tensor([{values}], dtype={block.kind.torch})")
+    return "\n".join(lines)
+
+
+def _prints(program: Program) -> str:
+    return "\n".join(f'print("buffer{number}", buffer{number})' for number in program.parts)

@@ -1,0 +1,161 @@
+"""Runs kernels in a process of its own, so that a crash is a result and ends nothing else."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pickle
+import select
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+
+__all__ = ["Failure", "Worker"]
+
+_LIMIT_S = 120
+_KERNELS_PER_PROCESS = 400
+_LENGTH = struct.Struct("<Q")
+
+
+class Failure(Exception):
+    """A kernel that did not run: its message says what happened."""
+
+
+class Worker:
+    """Runs one kernel after another; a new process takes over now and then, and after a crash."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen | None = None
+        self._folder = Path(tempfile.mkdtemp(prefix="triton-rvv-fuzz-"))
+        self._count = 0
+
+    def __call__(self, target, text, buffers, arguments, grid):
+        """Run a kernel.
+
+        Args:
+            target: as `triton_rvv.activate` takes it.
+            text: a module with the function `kernel`.
+            buffers: a tensor for each.
+            arguments: each a number, or the buffer and the element that a pointer leads to.
+            grid: programs along x, y and z.
+
+        Returns:
+            The buffers afterwards.
+
+        Raises:
+            Failure: where it crashes, raises or does not end.
+        """
+        if self._process is None or self._count % _KERNELS_PER_PROCESS == 0:
+            self._restart()
+        self._count += 1
+        sent = {number: _as_bytes(tensor) for number, tensor in buffers.items()}
+        request = pickle.dumps((target, text, sent, arguments, grid))
+        assert self._process is not None
+        try:
+            self._process.stdin.write(_LENGTH.pack(len(request)) + request)
+            self._process.stdin.flush()
+            status, result = self._answer()
+        except (EOFError, BrokenPipeError):
+            code = self._process.wait()
+            self._process = None
+            raise Failure(f"the process ended with status {code}") from None
+        if status == "raised":
+            raise Failure(result)
+        return {number: _as_tensor(*content) for number, content in result.items()}
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _restart(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir()
+        self._process = subprocess.Popen(
+            [sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ
+            | {
+                "TRITON_CACHE_DIR": str(self._folder / "cache"),
+                "TRITON_RVV_THREADS": "2",
+                "TRITON_RVV_TIME_LIMIT_S": str(_LIMIT_S / 2),
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            },
+            cwd=self._folder,
+        )
+
+    def _answer(self):
+        length = _LENGTH.unpack(self._read(_LENGTH.size))[0]
+        return pickle.loads(self._read(length))
+
+    def _read(self, size: int) -> bytes:
+        content = b""
+        assert self._process is not None
+        while len(content) < size:
+            if not select.select([self._process.stdout], [], [], _LIMIT_S)[0]:
+                self._process.kill()
+                self._process.wait()
+                self._process = None
+                raise Failure(f"it did not end within {_LIMIT_S} s")
+            more = os.read(self._process.stdout.fileno(), size - len(content))
+            if not more:
+                raise EOFError
+            content += more
+        return content
+
+
+def _serve() -> None:
+    """Answer requests until there are no more."""
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    number = 0
+    while header := requests.read(_LENGTH.size):
+        request = pickle.loads(requests.read(_LENGTH.unpack(header)[0]))
+        number += 1
+        try:
+            answer = ("done", _run(number, *request))
+        except Exception as error:  # whatever it is, the other process reports it with the kernel
+            answer = ("raised", f"{type(error).__name__}: {error}")
+        content = pickle.dumps(answer)
+        answers.write(_LENGTH.pack(len(content)) + content)
+        answers.flush()
+
+
+# Tensors as they travel: pickle knows no 8-bit floats.
+def _as_bytes(tensor: torch.Tensor) -> tuple[str, bytes]:
+    return str(tensor.dtype).removeprefix("torch."), tensor.view(torch.uint8).numpy().tobytes()
+
+
+def _as_tensor(dtype: str, content: bytes) -> torch.Tensor:
+    return torch.frombuffer(bytearray(content), dtype=torch.uint8).view(getattr(torch, dtype))
+
+
+def _run(number, target, text, sent, arguments, grid):
+    import triton_rvv
+
+    triton_rvv.activate(target)
+    path = Path(f"kernel{number}.py").resolve()
+    path.write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    buffers = {number: _as_tensor(*content) for number, content in sent.items()}
+    passed = [buffers[x[0]][x[1] :] if isinstance(x, tuple) else x for x in arguments]
+    module.kernel[grid](*passed)
+    return {number: _as_bytes(tensor) for number, tensor in buffers.items()}
+
+
+if __name__ == "__main__":
+    _serve()

@@ -1,0 +1,56 @@
+"""What Triton calls to load kernels for an emulated core, and to run them there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from triton_rvv.guest.process import run_guest
+from triton_rvv.guest.program import linked_program
+from triton_rvv.host_device import NO_LIMIT, HostUtils
+from triton_rvv.host_launch import HostLauncher
+from triton_rvv.target import RVVTarget
+from triton_rvv.target_names import called_target
+
+__all__ = ["GuestLauncher", "GuestUtils"]
+
+
+@dataclass(frozen=True)
+class GuestKernel:
+    """A kernel that is ready to run.
+
+    Args:
+        program: the executable for QEMU.
+        vlen_bits: bits in a vector register, of the code and of the core.
+    """
+
+    program: Path
+    vlen_bits: int
+
+
+class GuestLauncher(HostLauncher):
+    """Packs arguments as for this process, since a kernel sees its addresses in QEMU too."""
+
+    def __init__(self, source: Any, metadata: Any) -> None:
+        super().__init__(source, metadata)
+        self._vlen_bits = called_target(metadata.target).vector_bits
+
+    def _load(self, compiled: bytes) -> Any:
+        return GuestKernel(linked_program(compiled), self._vlen_bits)
+
+    def _run(self, kernel: Any, slots: bytes, grid: tuple[int, int, int]) -> None:
+        run_guest(kernel.program, kernel.vlen_bits, slots, grid)
+
+
+class GuestUtils(HostUtils):
+    """What Triton's runtime asks of the emulated core."""
+
+    def __init__(self, target: RVVTarget) -> None:
+        self._target = target
+
+    def load_binary(
+        self, name: str, kernel: bytes, shared_bytes: int, device: int
+    ) -> tuple[Any, Any, int, None, int]:
+        loaded = GuestKernel(linked_program(kernel), self._target.vlen_bits)
+        return loaded, loaded, self._target.vector_registers, None, NO_LIMIT
