@@ -30,11 +30,10 @@ REGISTER_BLOCK = 128
 # reduced dimension, so each step costs the same for few elements as for many.
 _OUTER_BLOCK = 2048
 
-# A reduction gets another thread only for so many elements, which take about 20 us from memory.
-_ELEMENTS_PER_THREAD = 1 << 16
-
-# Each thread gets so many parts of a reduction that is split, so that none waits long.
-_PARTS_PER_THREAD = 4
+# A program reduces up to so many elements, or twice as many where they are not divided evenly; that
+# takes about 10 us. More would leave threads idle, and add too many numbers in one lane: sums of
+# float32 lose a digit with every hundredfold.
+_ELEMENTS_PER_PROGRAM = 1 << 16
 
 
 class HostChoices(InductorChoices):
@@ -78,11 +77,10 @@ class HostChoices(InductorChoices):
             return InductorChoices.reduction_split_factor(
                 device, reduction_numel_hint, numel_hint, inner_reduction
             )
-        wanted = torch.get_num_threads() * _PARTS_PER_THREAD
-        most = reduction_numel_hint * numel_hint // _ELEMENTS_PER_THREAD
-        if torch.get_num_threads() == 1 or not inner_reduction or numel_hint >= wanted:
-            return 1
-        return _near_divisor(reduction_numel_hint, min(wanted // numel_hint, most))
+        columns = 1 if inner_reduction else min(numel_hint, REGISTER_BLOCK)
+        return _near_divisor(
+            reduction_numel_hint, reduction_numel_hint * columns // _ELEMENTS_PER_PROGRAM
+        )
 
 
 def _pointwise_blocks(numels: Mapping[str, Any]) -> dict[str, int]:
@@ -131,9 +129,10 @@ def _fits_registers(numel: Any) -> bool:
 
 def _near_divisor(numel: int, wanted: int) -> int:
     """A divisor of `numel` within a factor of two of `wanted`; parts of one size need no mask."""
-    near = range(max(wanted // 2, 1), 2 * wanted + 1)
-    dividing = [count for count in near if numel % count == 0]
-    return min(dividing, key=lambda count: abs(count - wanted), default=max(wanted, 1))
+    if wanted < 2:
+        return 1
+    dividing = (count for count in range(wanted // 2, 2 * wanted + 1) if numel % count == 0)
+    return min(dividing, key=lambda count: abs(count - wanted), default=wanted)
 
 
 def _fixed(blocks: Mapping[str, int]) -> FixedTritonConfig:

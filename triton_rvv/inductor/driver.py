@@ -14,6 +14,9 @@ __all__ = ["install_driver"]
 class InductorDriver(RVVDriver):
     """The host's driver, which never asks to be active: torch does so."""
 
+    def __init__(self) -> None:
+        super().__init__("host")
+
     @classmethod
     def is_active(cls) -> bool:
         return False

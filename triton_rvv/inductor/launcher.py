@@ -16,6 +16,7 @@ from torch._inductor.runtime.triton_heuristics import GridExpr, TritonCompileRes
 
 from triton_rvv.host_assertions import raise_failed_assertion
 from triton_rvv.host_loader import LoadedKernel
+from triton_rvv.host_scratch import raise_out_of_memory
 from triton_rvv.inductor.parallel import HEADER, openmp_start
 
 __all__ = ["HostCompileResult"]
@@ -60,8 +61,9 @@ class HostCompileResult(TritonCompileResult):
         return any(hook is not None and getattr(hook, "calls", True) for hook in hooks)
 
     def _is_plain(self) -> bool:
-        """Whether each argument fills one slot, and none has to be compared with another."""
-        if getattr(self.kernel.metadata, "apart", ()):
+        """Whether each argument fills one slot, and nothing is to be done before or after."""
+        metadata = self.kernel.metadata
+        if metadata.apart or metadata.accesses or metadata.prints:
             return False
         return all(type_ in _SLOTS for type_ in self.kernel.metadata.argument_types) and not any(
             isinstance(type_, tuple) or type_.startswith("tensordesc")
@@ -91,6 +93,7 @@ class HostCompileResult(TritonCompileResult):
             "num_threads": torch.get_num_threads,
             "portions": _PORTIONS_PER_THREAD,
             "raise_failed_assertion": raise_failed_assertion,
+            "raise_out_of_memory": raise_out_of_memory,
         }
         source = _launcher_source(self._grid_lines(), def_args, values)
         exec(source, scope)  # as Inductor makes its own launchers
@@ -110,6 +113,7 @@ def _launcher_source(grid: list[str], def_args: list[str], values: list[str]) ->
         "    chunk = programs // (threads * portions) or 1",
         f"    start(pack(run, programs, chunk, x, y, z, 0, {', '.join(values)}), threads)",
         "    raise_failed_assertion()",
+        "    raise_out_of_memory()",
     ]
     head = f"def launcher({', '.join(def_args)}, stream):"
     return "\n    ".join([head, *body])

@@ -11,7 +11,7 @@ from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask, Term
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.tensors import Point, Splat, Tensor
-from triton_rvv.lowering.values import integer
+from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.views import Broadcast, ExpandDims, Reshaped
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType, element_type
@@ -76,6 +76,9 @@ def _broadcast(context: Context, operation: Operation) -> None:
         terms = [replace(term, left=_broadcast_affine(term.left, type_)) for term in tensor.terms]
         others = [Broadcast(type_, [other]) for other in tensor.operands]
         context.bind(operation.result, Mask(type_, terms, others))
+    elif tensor.type.elements == 1:
+        # As a scalar it can be part of an address, and what it is made from is computed once.
+        context.bind(operation.result, Splat(type_, _only_element(context, tensor)))
     else:
         context.bind(operation.result, Broadcast(type_, [tensor]))
 
@@ -100,12 +103,14 @@ def _rearranged(
 
 
 def _unsplat(context: Context, operation: Operation) -> None:
-    """The only element of a block."""
     tensor = context.tensor(operation.operands[0])
+    context.bind(operation.result, _only_element(context, tensor))
+
+
+def _only_element(context: Context, tensor: Tensor) -> Val:
     sinks.prepare(context, [tensor])
     zeros = [integer(0)] * len(tensor.shape)
-    point = Point(tuple(zeros[1:]), zeros[0], 1)
-    context.bind(operation.result, tensor.at(context.builder, point))
+    return tensor.at(context.builder, Point(tuple(zeros[1:]), zeros[0], 1))
 
 
 def _poison(context: Context, operation: Operation) -> None:
