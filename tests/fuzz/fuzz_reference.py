@@ -104,9 +104,12 @@ def maximum_or_nan(a, b):
 def fused(a, b, c):
     slack = np.abs(a.data) * b.slack + np.abs(b.data) * a.slack + a.slack * b.slack + c.slack
     total = a.data * b.data + c.data
+    product = a.data * b.data
     exact = (total == round_to(a.kind, total)) & (np.abs(total) < 2.0**50)
-    exact &= np.rint(a.data * b.data) == a.data * b.data
-    return finish(a.kind, total, slack + np.where(exact, 0.0, spacing(a.kind, total)))
+    exact &= np.rint(product) == product
+    # A double holds the product of two fp32 exactly, and rounds that of two fp64.
+    lost = spacing(a.kind, total) + (spacing(a.kind, product) if a.kind.bits == 64 else 0.0)
+    return finish(a.kind, total, slack + np.where(exact, 0.0, lost))
 
 
 def multiply_high(a, b):

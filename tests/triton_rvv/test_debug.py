@@ -126,6 +126,20 @@ def test_overflow_is_found_in_debug_mode(run, operation, dtype, fits, vlen_bits)
     run(overflow_kernel, x_ptr=x, out_ptr=wrapping, **{**usual, "OPERATION": "wraps"})
 
 
+@triton.jit(debug=True)
+def whole_block_kernel(x_ptr, sum_ptr, sums_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x = tl.load(x_ptr + at)
+    tl.store(sum_ptr, tl.sum(x))
+    tl.store(sums_ptr + at, tl.cumsum(x))
+
+
+def test_debug_mode_leaves_reductions_and_scans_alone(run):
+    x = np.arange(48, 64, dtype=np.int32)
+    total, totals = Expected(np.array([x.sum()], np.int32)), Expected(x.cumsum(dtype=np.int32))
+    run(whole_block_kernel, x_ptr=x, sum_ptr=total, sums_ptr=totals, N=16)
+
+
 @triton.jit
 def static_kernel(x_ptr, N: tl.constexpr):
     tl.static_assert(N > 8, "N is too small")

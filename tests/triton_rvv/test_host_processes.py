@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from triton.runtime.driver import driver
 
 from triton_rvv.codegen import generate
 from triton_rvv.driver import RVVDriver
@@ -84,7 +85,7 @@ def test_a_target_that_cannot_be_called(monkeypatch):
     with pytest.raises(ValueError, match=r"on 'rva23': .* in TRITON_RVV_TARGET"):
         RVVDriver.is_active()
     monkeypatch.delenv("TRITON_RVV_TARGET")
-    monkeypatch.setattr(RVVDriver, "activated", False)
+    monkeypatch.setattr(driver, "_active", None)
     assert not RVVDriver.is_active()
 
 

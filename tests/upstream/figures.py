@@ -104,7 +104,7 @@ def _stale(exclusion: Exclusion, counts: Counter[str], is_whole: bool) -> str:
         return f"matches no test: {exclusion.tests}"
     if counts["passed"]:
         return f"excludes {counts['passed']} tests that pass: {exclusion.tests}"
-    if counts and counts.keys() <= {"skipped"}:
+    if counts and counts.keys() <= {"skipped"} and not exclusion.emulation_only:
         return f"excludes only tests that are skipped anyway: {exclusion.tests}"
     return ""
 

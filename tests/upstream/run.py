@@ -36,6 +36,7 @@ LIMIT_S = 600
 
 _HERE = Path(__file__).resolve().parent
 _PROJECT = _HERE.parents[1]
+LIST = _HERE / "exclusions.toml"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,13 +47,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ValueError as mistake:
         print(f"test-upstream: {mistake}", file=sys.stderr)
         return 2
-    exclusions = read_exclusions(_HERE / "exclusions.toml")
+    exclusions = read_exclusions(LIST, arguments.target)
     with tempfile.TemporaryDirectory(prefix="triton-upstream-") as folder:
         outcomes_file = Path(folder) / "outcomes.jsonl"
         files = [str(unit / file) for file in arguments.files]
         command = [*_pytest(unit, arguments.jobs), *files]
         command += ["--upstream-sample", str(arguments.sample)]
         command += ["--upstream-outcomes", str(outcomes_file)]
+        if arguments.target != "host":
+            command += ["--upstream-emulated", str(LIST)]
         log = Path(folder) / "log.txt"
         with log.open("w") as output:
             done = subprocess.run(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from exclusions import Exclusion, excluding, read_exclusions
 from figures import Outcome, sum_up
-from run import FILES
+from run import FILES, LIST
 
 RUN = Path(__file__).with_name("run.py")
 CONFTEST = """
@@ -26,12 +26,11 @@ def device(request):
 TESTS = """
 import os
 import pytest
-import triton
 
 @pytest.mark.parametrize("n", range({passing}))
 def test_passes(n, device):
     assert device == "cpu"
-    assert triton.runtime.driver.active.get_current_target().backend == "host"
+    assert os.environ["TRITON_RVV_TARGET"] == "host"
 
 def test_fails():
     assert 1 + 1 == 3, "sums are off"
@@ -44,6 +43,17 @@ def test_skips():
 
 def test_zero_strided_tensors():
     raise ValueError("torch has no CUDA")
+"""
+
+SLOW = """
+import pytest
+
+@pytest.mark.parametrize("dtype", ["a"])
+def test_typeconvert_downcast(dtype):
+    assert not "run"
+
+def test_quick():
+    pass
 """
 
 
@@ -88,7 +98,7 @@ def test_counts_what_passes_fails_and_crashes_and_writes_nothing(checkout):
 def test_a_share_that_is_high_enough_is_a_success(checkout):
     file = checkout / "python/test/unit/language/test_tuple.py"
     file.write_text("def test_passes(device):\n    pass\n")
-    result = run(checkout, "--files", "language/test_tuple.py", "--jobs", "1")
+    result = run(checkout, "--files", "language/test_tuple.py", "--jobs", "0")
     assert (result.returncode, result.stderr) == (0, "")
     assert "100.00% of what applies passes" in result.stdout
 
@@ -148,9 +158,25 @@ def test_a_test_fails_where_a_part_of_it_does():
 
 def test_every_exclusion_of_the_list_says_why_and_holds_of_a_file_that_is_run():
     names = {Path(file).name for file in FILES}
-    for exclusion in read_exclusions(RUN.with_name("exclusions.toml")):
+    for exclusion in read_exclusions(LIST, "rvv256"):
         assert len(exclusion.reason) > 10
         assert exclusion.tests.split("::", 1)[0] in names
+
+
+def test_what_takes_too_long_in_qemu_is_left_out_there_only(checkout):
+    tests = "test_conversions.py::test_typeconvert_downcast[a]"
+    assert excluding(tests, read_exclusions(LIST, "host")) is None
+    assert excluding(tests, read_exclusions(LIST, "rvv256")).emulation_only
+    file = checkout / "python/test/unit/language/test_conversions.py"
+    file.write_text(SLOW)
+    arguments = ("--files", "language/test_conversions.py", "--jobs", "0")
+    rows = [line.split() for line in run(checkout, *arguments).stdout.splitlines()]
+    assert ["test_conversions.py", "2", "1", "1", "0", "0", "50.00%"] in rows
+    emulated = run(checkout, *arguments, "--target", "rvv256").stdout
+    assert ["test_conversions.py", "1", "1", "0", "1", "0", "100.00%"] in [
+        line.split() for line in emulated.splitlines()
+    ]
+    assert "stale" not in emulated
 
 
 def test_parameters_are_a_part_of_what_an_exclusion_matches():

@@ -6,18 +6,22 @@
 from __future__ import annotations
 
 import json
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from exclusions import excluding, read_exclusions
 
 _SAMPLE, _OUTCOMES = "--upstream-sample", "--upstream-outcomes"
+_EMULATED = "--upstream-emulated"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(_SAMPLE, type=int, default=1)
     parser.addoption(_OUTCOMES, type=Path)
+    parser.addoption(_EMULATED, type=Path)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -27,9 +31,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take every n-th test: those whose name has such a checksum, the same ones in every run."""
-    sample = config.getoption(_SAMPLE)
+    """Take every n-th test: those whose name has such a checksum, the same ones in every run.
+
+    With a list of exclusions, skip those that it has for emulation only.
+    """
+    sample, file = config.getoption(_SAMPLE), config.getoption(_EMULATED)
     items[:] = [item for item in items if zlib.crc32(item.nodeid.encode()) % sample == 0]
+    exclusions = read_exclusions(file, "emulated") if file else ()
+    slow = tuple(exclusion for exclusion in exclusions if exclusion.emulation_only)
+    for item in items:
+        if exclusion := excluding(item.nodeid, slow):
+            item.add_marker(pytest.mark.skip(exclusion.reason))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -38,9 +50,8 @@ def pytest_runtest_teardown() -> Iterator[None]:
     try:
         return (yield)
     finally:
-        from triton import knobs
-
-        knobs.refresh_knobs()
+        if "triton.knobs" in sys.modules:
+            sys.modules["triton.knobs"].refresh_knobs()
 
 
 class OutcomeWriter:

@@ -54,6 +54,11 @@ def test_a_right_kernel_is_timed(any_board, build):
             "runtime",
             "k.py:3: assertion failed: n in program (1, 0, 0)",
         ),
+        (
+            "triton_rvv_scratch(1ull << 60);",
+            "runtime",
+            "the kernel's blocks need 1099511627776 MiB of memory, more than is free",
+        ),
         ("_Exit(0);", "runtime", "it ended with status 0"),
         (
             'puts("out OK max_abs_error=0"); fflush(stdout); _Exit(0);',
