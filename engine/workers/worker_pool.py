@@ -106,7 +106,8 @@ class _Worker:
             node = ray.get_runtime_context().get_node_id()
             options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(node, soft=False)
         self._handle = ray.remote(blueprint.worker_class).options(**options).remote(*blueprint.args)
-        self._place = self._handle.__ray_call__.remote(_place_of)
+        self._told_place = self._handle.__ray_call__.remote(_place_of)
+        self._place: tuple[str, int] | None = None  # until it was asked for
         self._opened = self._handle.open.remote()
 
     def wait_open(self) -> None:
@@ -134,7 +135,9 @@ class _Worker:
 
     def _cpu_s(self) -> float | None:
         """Processor time that an open worker has used; None if it is on another machine."""
-        node, pid = self._get(self._place, _OPEN_LIMIT_S)
+        if self._place is None:
+            self._place = self._get(self._told_place, _OPEN_LIMIT_S)
+        node, pid = self._place
         return used_cpu_s(pid) if node == ray.get_runtime_context().get_node_id() else None
 
     def begin_close(self) -> Any:

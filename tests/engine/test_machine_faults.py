@@ -70,8 +70,8 @@ def test_what_does_not_compile_is_still_the_configurations(tmp_path: Path) -> No
 
 
 def test_linux_counts_the_processes_that_memory_ran_out_for() -> None:
-    assert memory_kills() >= 0
-    assert "\noom_kill " in Path("/proc/vmstat").read_text()
+    counts = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
+    assert memory_kills() == int(counts["oom_kill"])
 
 
 OUT_OF_MEMORY = """
@@ -88,6 +88,7 @@ print(failure.status, failure.reason)
 """
 
 
+@pytest.mark.slow  # Ray may also end the builder while it starts, which is another sentence
 def test_ray_ends_a_builder_since_memory_is_short() -> None:
     """With a threshold that any machine is beyond."""
     paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])

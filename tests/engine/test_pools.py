@@ -10,7 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import ray
 from fakes import FakeBoard, FakeBuilder
+from ray.exceptions import OutOfMemoryError
 
 from engine.arguments.options import jobs_advice
 from engine.workers import builders, worker_pool
@@ -158,6 +160,29 @@ def test_a_build_that_memory_ran_out_in_is_not_the_configurations(
     pool = BuilderPool(FakeBuilder, jobs=2)
     try:
         failure = pool.build(Config({"build": "die"}))
+        assert isinstance(pool.build(Config({"build": "well"})), Artifact)
+    finally:
+        pool.close()
+    assert failure == BuildFailure(
+        "this machine's memory ran out in the build: 1 builder goes on", "board"
+    )
+
+
+def test_a_builder_that_ray_ends_for_its_memory_is_not_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limit_s, get = 33.0, ray.get
+
+    def get_until_memory_is_out(reference: object, timeout: float) -> object:
+        if timeout == limit_s:
+            raise OutOfMemoryError("the node runs out of memory")
+        return get(reference, timeout=timeout)
+
+    pool = BuilderPool(FakeBuilder, jobs=2, limit_s=limit_s)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(ray, "get", get_until_memory_is_out)
+            failure = pool.build(Config({"build": "well"}))
         assert isinstance(pool.build(Config({"build": "well"})), Artifact)
     finally:
         pool.close()
