@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from foundation.command_line import (
     percentage,
     run_command,
 )
+from foundation.printing import say
 
 __all__ = ["main"]
 
@@ -49,16 +51,22 @@ def main(argv: Sequence[str] | None) -> int:
         table = trials_table(list(studies[name].changes()))
         if table.empty:
             continue
-        folder = arguments.out / name.replace("/", "_")
+        folder = arguments.out / _folder_name(name)
         folder.mkdir(parents=True, exist_ok=True)
         table.to_csv(folder / "trials.csv", index=False)
         related = correlations(table)
         high = related[related["correlation"].abs() > arguments.above]
         high.to_csv(folder / "high_correlations.csv", index=False)
         found = f"{len(high)} of {len(related)} counters correlate with run time"
-        print(f"{folder}: {len(table)} trials, {found}")
+        say(f"{folder}: {len(table)} trials, {found}")
         written += 1
     return EXIT_FOUND if written else EXIT_NOTHING_VALID
+
+
+def _folder_name(study: str) -> str:
+    """A study's name as that of a folder; anybody who may write to the storage names studies."""
+    name = re.sub(r"[/\x00-\x1f]", "_", study)
+    return name if name.strip(".") else "_"
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -30,6 +30,7 @@ from foundation.command_line import (
     run_command,
 )
 from foundation.errors import UserError
+from foundation.printing import say
 from foundation.shapes import Shape
 from rvv_runner.board import BoardError
 from rvv_runner.devices import boards_by_kind
@@ -147,7 +148,7 @@ def _tune(requests: Sequence[TuningRequest], *, as_json: bool, as_list: bool) ->
             break
     if as_json and results:
         records = [study_record(result) for result in results]
-        print(json_text({"results": records} if as_list else records[0]))
+        say(json_text({"results": records} if as_list else records[0]))
     if failures:
         raise failures[0]
     return results
