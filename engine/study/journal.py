@@ -52,12 +52,15 @@ class CrashSafeJournal(JournalFileBackend):
     def append_logs(self, logs: list[dict[str, Any]]) -> None:
         """Append the operations, one a line, and return when they are on the disk."""
         lines = "".join(json.dumps(log, separators=(",", ":")) + "\n" for log in logs)
-        with self._path.open("a+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            _cut_torn_line(file)
-            file.write(lines.encode())
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with self._path.open("a+b") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                _cut_torn_line(file)
+                file.write(lines.encode())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:  # such as a full disk, of which Linux does not name the file
+            raise OSError(error.errno, error.strerror, str(self._path)) from error
 
 
 def _check_is_journal(path: Path) -> None:
