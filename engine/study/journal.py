@@ -6,12 +6,16 @@ import fcntl
 import json
 import os
 import time
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from optuna.storages.journal import JournalFileBackend
 
-__all__ = ["CrashSafeJournal", "NotAJournalError"]
+from foundation.errors import UserError
+from foundation.programs import python_command
+
+__all__ = ["CrashSafeJournal", "DamagedJournalError", "NotAJournalError", "parsed_line"]
 
 # How every line of a journal begins; a file that begins otherwise is somebody else's.
 _LINE_START = b'{"op_code":'
@@ -23,6 +27,16 @@ _TORN_AFTER_S = 0.05
 
 class NotAJournalError(ValueError):
     """A file that is not a journal of Optuna's; it has not been touched."""
+
+
+class DamagedJournalError(UserError):
+    """A journal with a line that says nothing; it has not been touched."""
+
+    def __init__(self, path: Path, line: int) -> None:
+        command = f"{python_command('engine.repair')} {path}"
+        super().__init__(
+            f"line {line} of {path} is damaged: `{command}` writes what is whole into a new file"
+        )
 
 
 class CrashSafeJournal(JournalFileBackend):
@@ -48,6 +62,32 @@ class CrashSafeJournal(JournalFileBackend):
             _check_is_journal(path)
         super().__init__(str(path))
         self._path = path
+        self._read_to = (0, 0)  # lines and bytes
+
+    @property
+    def lines_read(self) -> int:
+        """How many lines were read last, the one that was being read included."""
+        return self._read_to[0]
+
+    def read_logs(self, log_number_from: int) -> Generator[dict[str, Any], None, None]:
+        """The operations from a number on; an unfinished last line is left for later.
+
+        Raises:
+            DamagedJournalError: if a line is damaged.
+        """
+        number, offset = self._read_to if self._read_to[0] <= log_number_from else (0, 0)
+        with self._path.open("rb") as file:
+            file.seek(offset)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                number, offset = number + 1, offset + len(line)
+                operation = parsed_line(line)
+                if operation is None:
+                    raise DamagedJournalError(self._path, number)
+                if number > log_number_from:
+                    self._read_to = number, offset
+                    yield operation
 
     def append_logs(self, logs: list[dict[str, Any]]) -> None:
         """Append the operations, one a line, and return when they are on the disk."""
@@ -61,6 +101,39 @@ class CrashSafeJournal(JournalFileBackend):
                 os.fsync(file.fileno())
         except OSError as error:  # such as a full disk, of which Linux does not name the file
             raise OSError(error.errno, error.strerror, str(self._path)) from error
+
+
+# What Optuna reads of each operation besides its code and its worker, by JournalOperation.
+_FIELDS: Mapping[int, Mapping[str, type]] = {
+    0: {"study_name": str, "directions": list},
+    1: {"study_id": int},
+    2: {"study_id": int, "user_attr": dict},
+    3: {"study_id": int, "system_attr": dict},
+    4: {"study_id": int, "datetime_start": object},
+    5: {"trial_id": int, "param_name": str, "param_value_internal": object, "distribution": str},
+    6: {"trial_id": int, "state": int, "values": object},
+    7: {"trial_id": int, "step": int, "intermediate_value": object},
+    8: {"trial_id": int, "user_attr": dict},
+    9: {"trial_id": int, "system_attr": dict},
+    10: {},
+}
+
+
+def parsed_line(line: bytes) -> dict[str, Any] | None:
+    """The operation that a line of a journal says; None if the line is damaged."""
+    try:
+        operation = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(operation, dict) or not isinstance(operation.get("worker_id"), str):
+        return None
+    code = operation.get("op_code")
+    fields = _FIELDS.get(code) if isinstance(code, int) else None
+    if fields is None:
+        return None
+    is_whole = all(name in operation and isinstance(operation[name], of_type)
+                   for name, of_type in fields.items())  # fmt: skip
+    return operation if is_whole else None
 
 
 def _check_is_journal(path: Path) -> None:
