@@ -9,7 +9,6 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from engine.reports.charts import charts, compared_convergence
 from engine.reports.content import StudyContent, exchanges
@@ -56,9 +55,9 @@ def report_html(contents: Sequence[StudyContent]) -> str:
         failures=[_failures(content.trials) for content in contents],
         heat=[_heat_names(content) for content in contents],
         data=_script_json({"figures": figures, "trials": [_rows(c) for c in contents]}),
-        style=Markup(_file("report.css")),
-        script=Markup(_file("report.js")),
-        plotly=Markup((files("plotly") / "package_data" / "plotly.min.js").read_text()),
+        style=_file("report.css"),
+        script=_file("report.js"),
+        plotly=(files("plotly") / "package_data" / "plotly.min.js").read_text(),
     )
 
 
@@ -66,10 +65,10 @@ def _file(name: str) -> str:
     return (files("engine.reports") / name).read_text()
 
 
-def _script_json(value: object) -> Markup:
+def _script_json(value: object) -> str:
     """JSON that may stand in a script element, whatever texts it holds."""
     text = json.dumps(json_value(value), allow_nan=False, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c"))
+    return text.replace("<", "\\u003c")
 
 
 def _rows(content: StudyContent) -> list[dict[str, object]]:
