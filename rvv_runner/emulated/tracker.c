@@ -60,6 +60,34 @@ static bool immediate_operation_32(uint32_t word, uint64_t a, uint64_t *result)
     }
 }
 
+/* What the M extension defines: dividing by zero gives all ones and leaves the dividend; the one
+ * quotient that does not fit is the dividend. */
+static uint64_t divide(uint32_t funct3, uint64_t a, uint64_t b)
+{
+    bool is_signed = (funct3 & 1) == 0;
+    bool remainder = (funct3 & 2) != 0;
+    if (b == 0) {
+        return remainder ? a : UINT64_MAX;
+    }
+    if (is_signed && b == UINT64_MAX) {
+        return remainder ? 0 : -a; /* never overflows in unsigned arithmetic */
+    }
+    if (is_signed) {
+        int64_t quotient = (int64_t)a / (int64_t)b;
+        return remainder ? a - (uint64_t)quotient * b : (uint64_t)quotient;
+    }
+    return remainder ? a % b : a / b;
+}
+
+/* The same for words: extended operands, and a result that is extended from its low half. */
+static uint64_t divide_word(uint32_t funct3, uint64_t a, uint64_t b)
+{
+    bool is_signed = (funct3 & 1) == 0;
+    uint64_t wide_a = is_signed ? (uint64_t)as_word(a) : (uint32_t)a;
+    uint64_t wide_b = is_signed ? (uint64_t)as_word(b) : (uint32_t)b;
+    return (uint64_t)as_word(divide(funct3, wide_a, wide_b));
+}
+
 static bool register_operation(uint32_t word, uint64_t a, uint64_t b, uint64_t *result)
 {
     switch (bits(word, 31, 25) << 3 | funct3_of(word)) {
@@ -75,6 +103,10 @@ static bool register_operation(uint32_t word, uint64_t a, uint64_t b, uint64_t *
     case 0x00 << 3 | 7: *result = a & b; return true;
     case 0x20 << 3 | 7: *result = a & ~b; return true;
     case 0x01 << 3 | 0: *result = a * b; return true;
+    case 0x01 << 3 | 4:
+    case 0x01 << 3 | 5:
+    case 0x01 << 3 | 6:
+    case 0x01 << 3 | 7: *result = divide(funct3_of(word), a, b); return true;
     case 0x10 << 3 | 2: *result = (a << 1) + b; return true; /* sh1add to sh3add */
     case 0x10 << 3 | 4: *result = (a << 2) + b; return true;
     case 0x10 << 3 | 6: *result = (a << 3) + b; return true;
@@ -96,6 +128,10 @@ static bool register_operation_32(uint32_t word, uint64_t a, uint64_t b, uint64_
     case 0x00 << 3 | 5: *result = (uint64_t)as_word((uint32_t)a >> (b & 31)); return true;
     case 0x20 << 3 | 5: *result = (uint64_t)(as_word(a) >> (b & 31)); return true;
     case 0x01 << 3 | 0: *result = (uint64_t)as_word(a * b); return true;
+    case 0x01 << 3 | 4:
+    case 0x01 << 3 | 5:
+    case 0x01 << 3 | 6:
+    case 0x01 << 3 | 7: *result = divide_word(funct3_of(word), a, b); return true;
     case 0x04 << 3 | 0: *result = unsigned_a + b; return true; /* add.uw, sh1add.uw to sh3add.uw */
     case 0x10 << 3 | 2: *result = (unsigned_a << 1) + b; return true;
     case 0x10 << 3 | 4: *result = (unsigned_a << 2) + b; return true;
