@@ -13,9 +13,9 @@ from engine.reports.inner_loop import innermost_loop
 from engine.run.counters import CYCLES, counters_of
 from engine.run.summary import Summary, summarise
 from engine.study.trials import StoredTrial, StoredTrials
-from engine.workers.assembly import assembly_file
 from foundation.config import Config
 from foundation.shapes import shape_text
+from rvv_runner.assembly import assembly_file
 from rvv_runner.event_costs import event_costs
 
 __all__ = ["Exchange", "StudyContent", "exchanges", "study_content"]
