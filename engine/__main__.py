@@ -49,7 +49,7 @@ COMMANDS = {
     "find": Command("engine.find", "look up the stored winner for a shape"),
     "check-key": Command("engine.check_key", "measure the cost of the power-of-two key"),
     "report": Command("engine.report", "show a study, or compare two, as one HTML page"),
-    "export": Command("engine.export", "write studies as CSV"),
+    "export": Command("engine.export", "write studies as CSV, or for other programs"),
     "build": Command("engine.build", "build configurations to measure by hand"),
     "collect": Command("engine.collect", "add results measured by hand to their study"),
     "new": Command("engine.new", "write the file of a new kernel"),
