@@ -28,7 +28,7 @@ from engine.workers.builders import BuilderPool
 from engine.workers.joint import JointArtifact, JointBoard, JointBuilder, JointMeasurement, joined
 from foundation.config import Config
 from foundation.errors import UserError
-from rvv_runner.measurement import Artifact, ElfArtifact, Measurement
+from rvv_runner.measurement import Artifact, Measurement
 from search_spaces.space import Parameter, SearchSpace
 
 pytestmark = pytest.mark.timeout(90)
