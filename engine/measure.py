@@ -65,9 +65,9 @@ def _measure(arguments: argparse.Namespace) -> dict[str, object]:
 
 def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str, object]:
     # Ray and Triton take seconds to import: --help and mistyped names do not wait for them.
+    from engine.workers.devices import load_board
     from engine.workers.workbench import workbench
     from kernels.registry import load_kernel, make_problem
-    from rvv_runner.devices import load_board
 
     problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
     config = complete_config(arguments.config, problem.default_config, problem.spec.name)
