@@ -18,7 +18,7 @@ from optuna.exceptions import ExperimentalWarning
 from optuna.storages import BaseStorage, JournalStorage, get_storage
 from optuna.storages.journal import JournalRedisBackend
 
-from engine.study.journal import CrashSafeJournal
+from engine.study.journal import CrashSafeJournal, CrashSafeStorage
 from engine.study.location import artifacts_dir, is_url, sqlite_file, storage_file
 from engine.study.objectives import TIME_S
 from engine.study.trials import StoredTrials, make_study
@@ -186,7 +186,7 @@ def _open_storage(storage: str) -> BaseStorage:
             return JournalStorage(JournalRedisBackend(storage))
     if is_url(storage):
         return get_storage(storage)
-    return JournalStorage(CrashSafeJournal(Path(storage)))
+    return CrashSafeStorage(CrashSafeJournal(Path(storage)))
 
 
 @contextmanager

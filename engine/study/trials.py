@@ -23,6 +23,7 @@ from optuna_dashboard import save_note
 
 from engine.study.attributes import all_attributes, set_attribute, split_attributes
 from engine.study.distributions import distributions_for
+from engine.study.journal import as_one_write
 from engine.study.objectives import CODE_BYTES, TIME_S, Values
 from engine.study.owner import Owner
 from foundation.config import Config
@@ -228,19 +229,20 @@ class StoredTrials:
                 without a time, its status and reason.
             files: copied to the artifacts, where optuna-dashboard offers them.
         """
-        trial_id = self._running(number)
-        for key, value in {**attributes, "status": status}.items():
-            set_attribute(self._storage, trial_id, key, value)
-        if not note and time_s is None:
-            note = _note(status, str(attributes.get("reason", "")))
-        self._save_note(trial_id, note)
-        for file in files:
-            self._keep(file, trial_id)
         values = None
         if time_s is not None:
             values = [time_s, *(cast(float, attributes[name]) for name in self._objectives[1:])]
-        self._storage.set_trial_state_values(trial_id, _STATES[status], values)
-        return self._storage.get_trial_number_from_id(trial_id)
+        if not note and time_s is None:
+            note = _note(status, str(attributes.get("reason", "")))
+        with as_one_write(self._storage):
+            trial_id = self._running(number)
+            for key, value in {**attributes, "status": status}.items():
+                set_attribute(self._storage, trial_id, key, value)
+            self._save_note(trial_id, note)
+            for file in files:
+                self._keep(file, trial_id)
+            self._storage.set_trial_state_values(trial_id, _STATES[status], values)
+            return self._storage.get_trial_number_from_id(trial_id)
 
     def sweep(self) -> int:
         """Give back the trials of dead processes; how many there were."""
