@@ -48,6 +48,7 @@ COMMANDS = {
     "tune-all": Command("engine.tune_all", "tune every kernel at its default shape"),
     "find": Command("engine.find", "look up the stored winner for a shape"),
     "check-key": Command("engine.check_key", "measure the cost of the power-of-two key"),
+    "report": Command("engine.report", "show a study, or compare two, as one HTML page"),
     "export": Command("engine.export", "write studies as CSV"),
     "build": Command("engine.build", "build configurations to measure by hand"),
     "collect": Command("engine.collect", "add results measured by hand to their study"),

@@ -35,21 +35,18 @@ def main(argv: Sequence[str] | None) -> int:
     arguments = _parse(argv)
     # Optuna and pandas take seconds to import: --help does not wait for them.
     from engine.results.trials_table import correlations, trials_table
-    from engine.study.storage import read_studies
-    from foundation.errors import UserError, nearest
+    from engine.study.storage import read_studies, study_named
 
-    studies = {stored.study_name: stored for stored in read_studies(arguments.storage)}
-    if arguments.study is not None and arguments.study not in studies:
-        if not studies:
-            raise UserError("the storage holds no study: tune something first, or give --storage")
-        raise UserError(f"there is no study {arguments.study}: {nearest(arguments.study, studies)}")
-    chosen = [arguments.study] if arguments.study is not None else list(studies)
+    if arguments.study is None:
+        chosen = read_studies(arguments.storage)
+    else:
+        chosen = [study_named(arguments.storage, arguments.study)]
     written = 0
-    for name in chosen:
-        table = trials_table(list(studies[name].changes()))
+    for stored in chosen:
+        table = trials_table(list(stored.changes()))
         if table.empty:
             continue
-        folder = arguments.out / name.replace("/", "_")
+        folder = arguments.out / stored.study_name.replace("/", "_")
         folder.mkdir(parents=True, exist_ok=True)
         table.to_csv(folder / "trials.csv", index=False)
         related = correlations(table)

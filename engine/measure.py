@@ -80,7 +80,7 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
         tell=lambda stage: tell(StageStarted(stage)),
     ) as bench:
         tell(StageStarted("building and measuring"))
-        measurement, elf = bench.measure(config, _LIMIT_S)
+        measurement, artifact = bench.measure(config, _LIMIT_S)
         for event in bench.boards.take_events():
             tell(event)
     return {
@@ -96,9 +96,8 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
         "counters": dict(measurement.counters),
         "max_abs_error": measurement.max_abs_error,
         "conditions": dict(measurement.conditions),
-        "elf_path": str(elf.elf_path) if elf else None,
-        "elf_sha256": elf.sha256 if elf else None,
-        "run_command": elf.command if elf else None,
+        **dict.fromkeys(("elf_path", "elf_sha256", "run_command")),
+        **(artifact.record if artifact else {}),
     }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from foundation.errors import CommandError
+from foundation.gpu_limits import GpuLimits
 from rvv_runner.measurement import Artifact, Measurement
 from triton_rvv.target import Backend, RVVTarget, Target
 
@@ -31,6 +32,7 @@ class BoardInfo:
         deterministic: true if a second run gives a bit-identical time.
         estimated: true if times come from a model and not from a clock.
         backend: the kind of code that it runs.
+        gpu: the limits of a GPU; None for a processor.
     """
 
     name: str
@@ -44,6 +46,7 @@ class BoardInfo:
     deterministic: bool = False
     estimated: bool = False
     backend: Backend = "rvv"
+    gpu: GpuLimits | None = None
 
     @property
     def target(self) -> Target:

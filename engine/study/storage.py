@@ -22,7 +22,7 @@ from engine.study.journal import CrashSafeJournal
 from engine.study.location import artifacts_dir, is_url, sqlite_file, storage_file
 from engine.study.objectives import TIME_S
 from engine.study.trials import StoredTrials, make_study
-from foundation.errors import UserError
+from foundation.errors import UserError, nearest
 from foundation.shapes import shape_text
 from search_spaces.space import SearchSpace
 
@@ -31,6 +31,7 @@ __all__ = [
     "StudyIdentity",
     "open_study",
     "read_studies",
+    "study_named",
 ]
 
 # The format of what is stored. Raise it if older code would misread a change.
@@ -162,6 +163,20 @@ def read_studies(storage: str) -> list[StoredTrials]:
             for study in opened.get_all_studies()
             if study.user_attrs.get("format_version") == FORMAT_VERSION
         ]
+
+
+def study_named(storage: str, name: str) -> StoredTrials:
+    """One study of a storage, for reading.
+
+    Raises:
+        UserError: if the storage cannot be opened or has no study of that name.
+    """
+    studies = {stored.study_name: stored for stored in read_studies(storage)}
+    if not studies:
+        raise UserError("the storage holds no study: tune something first, or give --storage")
+    if name not in studies:
+        raise UserError(f"there is no study {name}: {nearest(name, studies)}")
+    return studies[name]
 
 
 def _open_storage(storage: str) -> BaseStorage:

@@ -72,6 +72,22 @@ class StoredTrial:
         return tuple(map(float, stored)) if is_whole else ()
 
     @property
+    def spans(self) -> tuple[tuple[str, str, float, float], ...]:
+        """When it was built and measured: "build" or "measure", where, start, end.
+
+        Start and end are seconds since the epoch; empty if none are stored.
+        """
+        stored = self.attributes.get("spans")
+        rows = stored if isinstance(stored, list | tuple) else ()
+        return tuple(
+            (str(row[0]), str(row[1]), float(row[2]), float(row[3]))
+            for row in rows
+            if isinstance(row, list | tuple)
+            and len(row) == 4
+            and all(isinstance(at, int | float) for at in row[2:])
+        )
+
+    @property
     def sampler_notes(self) -> Mapping[str, object]:
         """The notes of the sampler that proposed it."""
         notes = self.attributes.get("sampler_notes")
