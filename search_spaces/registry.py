@@ -57,6 +57,4 @@ def _why_none(kernel: str, folder: Path, name: str) -> str:
         return f"{kernel} has no search space named {name}: {nearest(name, others)}"
     where = f"{folder.relative_to(_HERE.parent)}/{kernel}.py"
     kind = "search space for GPUs" if folder != _HERE else "search space"
-    return (
-        f"the kernel {kernel} has no {kind}: write {where} with a function space(problem, board)"
-    )
+    return f"the kernel {kernel} has no {kind}: write {where} with a function space(problem, board)"
