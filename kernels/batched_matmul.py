@@ -54,7 +54,7 @@ def batched_matmul_kernel(
         inside = depth < K - first
         a = tl.load(a_ptrs, mask=(rows[:, None] < M) & inside[None, :], other=0.0)
         b = tl.load(b_ptrs, mask=inside[:, None] & (columns[None, :] < N), other=0.0)
-        total = tl.dot(a, b, total, out_dtype=total_type)
+        total = tl.dot(a, b, total, input_precision="ieee", out_dtype=total_type)
         a_ptrs += BLOCK_SIZE_K * stride_ak
         b_ptrs += BLOCK_SIZE_K * stride_bk
 
