@@ -22,6 +22,7 @@ from engine.arguments.problem import add_device_argument, add_problem_arguments
 from engine.from_python import CallableModule
 from engine.run.request import StudyOptions, TuningRequest
 from engine.study.objectives import CODE_BYTES, TIME_S
+from engine.workers.devices import boards_by_kind
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -32,7 +33,6 @@ from foundation.command_line import (
 from foundation.errors import UserError
 from foundation.shapes import Shape
 from rvv_runner.board import BoardError
-from rvv_runner.devices import boards_by_kind
 
 if TYPE_CHECKING:
     from engine.run.tuning import TuningResult

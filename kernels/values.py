@@ -85,21 +85,39 @@ def tolerance_of_sum(dtype: str, terms: int) -> Tolerance:
 
 
 def seeded_normal(shape: tuple[int, ...], seed: int, dtype: str = "fp32") -> torch.Tensor:
-    """Unit normals rounded to `dtype`; a seed gives the same values on every machine."""
+    """Unit normals rounded to `dtype`; a seed gives the same values on every machine.
+
+    They are on torch's default device.
+    """
+    if _is_meta():
+        return torch.empty(shape, dtype=TORCH_TYPES[dtype])
     values = np.random.Generator(np.random.PCG64(seed)).standard_normal(shape, dtype=np.float32)
-    return torch.from_numpy(values).to(TORCH_TYPES[dtype])
+    return torch.from_numpy(values).to(torch.get_default_device()).to(TORCH_TYPES[dtype])
 
 
 def seeded_integers(shape: tuple[int, ...], seed: int, low: int, high: int) -> torch.Tensor:
-    """int64 values from `low` to `high` inclusive; a seed gives the same on every machine."""
+    """int64 values from `low` to `high` inclusive; a seed gives the same on every machine.
+
+    They are on torch's default device.
+    """
+    if _is_meta():
+        return torch.empty(shape, dtype=torch.int64)
     generator = np.random.Generator(np.random.PCG64(seed))
-    return torch.from_numpy(generator.integers(low, high, shape, endpoint=True))
+    values = torch.from_numpy(generator.integers(low, high, shape, endpoint=True))
+    return values.to(torch.get_default_device())
+
+
+def _is_meta() -> bool:
+    """Whether only types and sizes are asked for: torch's tensors of this device hold nothing."""
+    return torch.get_default_device().type == "meta"
 
 
 def numpy_array(tensor: torch.Tensor) -> npt.NDArray[Any]:
     """The tensor's values as a contiguous array, with the type in which `Argument` stores them."""
     stored = STORAGE_TYPES[_TRITON_NAMES[tensor.dtype]]
-    contiguous = tensor.contiguous()
+    if tensor.is_meta:
+        return np.broadcast_to(np.zeros((), stored), tuple(tensor.shape))
+    contiguous = tensor.contiguous().cpu()
     if tensor.dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
         bits = torch.uint16 if tensor.dtype == torch.bfloat16 else torch.uint8
         return contiguous.view(bits).numpy()

@@ -69,8 +69,9 @@ def _places(result: TuningResult) -> dict[str, str]:
         "builds": str(result.builds / result.problem.spec.name),
         "dashboard": _dashboard_command(result.storage),
     }
-    if result.summary.winner is not None:
-        places["winner"] = str(result.summary.winner.attributes.get("run_command", "-"))
+    winner = result.summary.winner
+    if winner is not None and "run_command" in winner.attributes:
+        places["winner"] = str(winner.attributes["run_command"])
     return places
 
 
