@@ -71,8 +71,9 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
     from kernels.registry import load_kernel, make_problem
 
     problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
-    config = complete_config(arguments.config, problem.default_config, problem.spec.name)
     info = load_board(arguments.device).info
+    default = problem.space(info).default or problem.default_config
+    config = complete_config(arguments.config, default, problem.spec.name)
     with workbench(
         problem,
         [arguments.device],

@@ -57,6 +57,8 @@ class Tolerance:
 
 EXACT = Tolerance()
 
+_SUMMED_AT_ONCE = 16  # products, by a GPU's matrix unit
+
 
 def size_bytes(dtype: str) -> int:
     """Size of an element of Triton's type `dtype` in memory."""
@@ -75,13 +77,21 @@ def tolerance_of_sum(dtype: str, terms: int) -> Tolerance:
     accuracy (N. Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, 4.2). Kernel
     and reference each round the sum to `dtype` once; integers are exact.
 
+    A GPU's matrix unit adds 16 products at a time to a sum in fp32 whose last bits it drops, and
+    does not round (M. Fasi, N. Higham, M. Mikaitis and S. Pranesh, "Numerical behavior of NVIDIA
+    tensor cores", PeerJ Computer Science 2021). These errors have one sign, so they add up.
+
     Args:
         dtype: of the stored sums.
         terms: products in each sum.
     """
     if not TORCH_TYPES[dtype].is_floating_point:
         return EXACT
-    return Tolerance(atol=4e-6 * terms**0.5, rtol=max(1e-5, 2 * unit_roundoff(dtype)))
+    size = terms**0.5
+    atol = 4e-6 * size
+    if torch.get_default_device().type == "cuda":
+        atol = max(atol, torch.finfo(torch.float32).eps * size * terms / _SUMMED_AT_ONCE)
+    return Tolerance(atol=atol, rtol=max(1e-5, 2 * unit_roundoff(dtype)))
 
 
 def seeded_normal(shape: tuple[int, ...], seed: int, dtype: str = "fp32") -> torch.Tensor:
