@@ -57,6 +57,8 @@ class Tolerance:
 
 EXACT = Tolerance()
 
+_TERMS_OF_A_CUT = 16
+
 
 def size_bytes(dtype: str) -> int:
     """Size of an element of Triton's type `dtype` in memory."""
@@ -68,20 +70,31 @@ def unit_roundoff(dtype: str) -> float:
     return torch.finfo(TORCH_TYPES[dtype]).eps / 2
 
 
-def tolerance_of_sum(dtype: str, terms: int) -> Tolerance:
+def tolerance_of_sum(dtype: str, terms: int, factors: str | None = None) -> Tolerance:
     """Tolerance for the rounding errors in sums of products of unit normals, accumulated in fp32.
 
     The errors grow with the square root of the number of terms, and sums near zero have no relative
     accuracy (N. Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, 4.2). Kernel
     and reference each round the sum to `dtype` once; integers are exact.
 
+    Matrix units round 16-bit products otherwise: a GPU's tensor cores cut off each sum of 16 of
+    them (Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, PeerJ
+    Computer Science 7:e330). Errors then add up: each is half of 2^-23 of a partial sum, which is
+    of the size of the square root of the number of terms.
+
     Args:
         dtype: of the stored sums.
         terms: products in each sum.
+        factors: element type of the factors; None for that of the sums.
     """
     if not TORCH_TYPES[dtype].is_floating_point:
         return EXACT
-    return Tolerance(atol=4e-6 * terms**0.5, rtol=max(1e-5, 2 * unit_roundoff(dtype)))
+    atol, rtol = 4e-6 * terms**0.5, max(1e-5, 2 * unit_roundoff(dtype))
+    if (factors or dtype) in ("fp16", "bf16"):
+        cuts = terms / _TERMS_OF_A_CUT
+        atol = max(atol, 2 * cuts * 2**-24 * terms**0.5)
+        rtol = max(rtol, cuts * 2**-23)
+    return Tolerance(atol=atol, rtol=rtol)
 
 
 def seeded_normal(shape: tuple[int, ...], seed: int, dtype: str = "fp32") -> torch.Tensor:
