@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import struct
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from foundation.scratch import UNFINISHED, scratch_folder
 from launchers.arguments import STORAGE_TYPES, Argument
 
 __all__ = ["FORMAT_VERSION", "write_data_file"]
@@ -57,8 +57,8 @@ def write_data_file(path: Path, arguments: Sequence[Argument]) -> None:
     arrays = _Arrays(_HEADER.size + _ARGUMENT.size * len(arguments))
     value_offsets = [arrays.place(argument, argument.value) for argument in arguments]
     expected_offsets = [arrays.place(argument, argument.expected) for argument in arguments]
-    with tempfile.TemporaryDirectory(prefix=".data-", dir=path.parent) as folder:
-        written = Path(folder) / "data"
+    with scratch_folder(UNFINISHED, path.parent) as folder:
+        written = folder / "data"
         with written.open("wb") as file:
             file.write(_HEADER.pack(_MAGIC, FORMAT_VERSION, len(arguments), arrays.end))
             for entry in zip(arguments, value_offsets, expected_offsets, strict=True):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from pathlib import Path
 
+from foundation.scratch import UNFINISHED, scratch_folder
 from triton_rvv.target import Backend, Target
 from triton_rvv.zig import run_zig_cc, zig_target_flags, zig_version
 
@@ -34,8 +34,8 @@ def launcher_object(target: Target) -> Path:
     if cached.exists():
         return cached
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".compile-", dir=folder) as temporary:
-        compiled = Path(temporary) / "launcher.o"
+    with scratch_folder(UNFINISHED, folder) as temporary:
+        compiled = temporary / "launcher.o"
         run_zig_cc(
             [*_FLAGS, *_SOURCES, "-o", str(compiled)],
             timeout_s=COMPILE_TIMEOUT_S,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 import time
 from pathlib import Path
 
+from foundation.scratch import scratch_folder
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.failure import failed, failed_run, taken_elf
 from rvv_runner.host_conditions import HostWatch
@@ -122,10 +122,10 @@ class HostBoard:
     def _run(self, artifact: ElfArtifact, repeats: int, timeout_s: float) -> Ending:
         grid = ",".join(map(str, artifact.grid))
         runs = ["--repeats", str(repeats), "--warmup", str(repeats)]
-        with tempfile.TemporaryDirectory(prefix="host-") as folder:
+        with scratch_folder("host-") as folder:
             return run_bounded(
                 [str(artifact.elf_path), str(artifact.data_path), "--grid", grid, *runs],
-                folder=Path(folder),
+                folder=folder,
                 timeout_s=timeout_s,
                 output_limit_bytes=OUTPUT_LIMIT_BYTES,
                 core=self._core,

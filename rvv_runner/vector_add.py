@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import triton
 import triton.language as tl
 
+from foundation.scratch import scratch_folder
 from launchers.arguments import Argument
 from launchers.data_file import write_data_file
 from launchers.objects import launcher_object
@@ -40,9 +40,9 @@ def try_vector_add(board: Board) -> Measurement:
 
     The first build on a machine waits a minute for the linker to build its libc.
     """
-    with tempfile.TemporaryDirectory(prefix="check-") as folder:
+    with scratch_folder("check-") as folder:
         try:
-            artifact = _build(Path(folder), board.info.target)
+            artifact = _build(folder, board.info.target)
         except (CompileError, LinkError) as error:
             return Measurement(status="compile", reason=str(error), board=board.info.name)
         return board.measure(artifact, _REPEATS, _LIMIT_S)

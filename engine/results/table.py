@@ -13,7 +13,7 @@ from rich.table import Table
 
 from engine.results.front import front_lines, front_table
 from engine.results.joint_table import shape_lines, shapes_table
-from engine.results.leaders import leader_lines, leaders_table, noise_sentence
+from engine.results.leaders import comparison_sentences, leader_lines, leaders_table
 from engine.results.paste import measure_command, triton_config
 from engine.results.units import (
     count_text,
@@ -111,7 +111,8 @@ def print_tables(result: TuningResult, console: Console) -> None:
         _print_fitting(
             console, lambda text: leaders_table(comparison, text), comparison.winner.config
         )
-        console.print(noise_sentence(comparison), highlight=False)
+        for sentence in comparison_sentences(comparison):
+            console.print(sentence, highlight=False)
     if summary.changes:
         console.print(_changes_table(summary))
     if len(result.ended.boards) > 1 or any(record.faults for record in result.ended.boards):

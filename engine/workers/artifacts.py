@@ -6,13 +6,13 @@ import contextlib
 import hashlib
 import json
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from foundation.scratch import UNFINISHED, scratch_folder
 from launchers.arguments import Argument
 from launchers.data_file import FORMAT_VERSION, write_data_file
 from rvv_runner.measurement import Measurement, Status
@@ -23,6 +23,7 @@ __all__ = ["ARTIFACT_FOLDER", "ArtifactStore", "BuildFailure", "digest", "write_
 ARTIFACT_FOLDER = Path("studies", "builds")
 
 _PROVENANCE = "build.json"
+_DATA_FOLDER = "data"
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,11 @@ class ArtifactStore:
     root: Path
     suffix: str = ".elf"
 
+    @property
+    def work_folders(self) -> tuple[Path, ...]:
+        """Where builds and data are made before they are renamed to their place."""
+        return self.root, self.root / _DATA_FOLDER
+
     def find(self, kernel: str, label: str, key: str) -> tuple[Path, Mapping[str, object]] | None:
         """The binary that was built under `key` and its provenance, or None."""
         folder = self._folder(kernel, label, key)
@@ -82,20 +88,17 @@ class ArtifactStore:
         """A folder to build in; if the block succeeds, it becomes the folder of `key`."""
         final = self._folder(kernel, label, key)
         final.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=".new-", dir=final.parent))
-        try:
+        with scratch_folder(UNFINISHED, self.root) as scratch:
             yield scratch
             scratch.chmod(0o755)
             if final.exists() and self.find(kernel, label, key) is None:
                 shutil.rmtree(final, ignore_errors=True)  # files were removed from it
             with contextlib.suppress(OSError):  # another process finished the same build first
                 scratch.rename(final)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
 
     def data_file(self, kernel: str, arguments: Sequence[Argument]) -> Path:
         """The data file with these arguments, written unless it exists."""
-        path = self.root / "data" / f"{kernel}-{_contents_digest(arguments)}.data"
+        path = self.root / _DATA_FOLDER / f"{kernel}-{_contents_digest(arguments)}.data"
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
             write_data_file(path, arguments)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from foundation.errors import UserError
+from foundation.scratch import scratch_folder
 from kernels.own.kernel_file import read_kernel_file
 from kernels.own.launch import Launch
 
@@ -52,8 +52,8 @@ def interpreted_outputs(launch: Launch) -> dict[str, torch.Tensor]:
 
 
 def _run(job: dict[str, Any], path: Path) -> dict[str, torch.Tensor]:
-    with tempfile.TemporaryDirectory(prefix="interpreter-") as folder:
-        given, found = Path(folder, "given"), Path(folder, "found")
+    with scratch_folder("interpreter-") as folder:
+        given, found = folder / "given", folder / "found"
         torch.save(job, given)
         try:
             done = subprocess.run(

@@ -23,7 +23,7 @@ def double_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr, WAY: tl.constexpr):
         while x_0 > -1.0e30:
             x_0 = tl.load(x_ptr, volatile=True)
     if WAY == "wrong":
-        x = x + 1
+        x = 1.5 * x
     if WAY == "unfinished":
         inside = inside & (offsets < n // 2)
     if WAY == "beside":

@@ -69,7 +69,7 @@ def test_a_right_kernel_is_timed(board, build):
 @pytest.mark.parametrize(
     ("way", "status", "reason"),
     [
-        ("wrong", "wrong", "y_ptr[0] is 2 and should be 0"),
+        ("wrong", "wrong", "y_ptr[12] is 36 and should be 24"),
         ("unfinished", "wrong", "y_ptr[50000] is nan and should be 100000"),
         ("far", "runtime", "illegal memory access"),
         ("beside", "wrong", "it writes after the array y_ptr"),
