@@ -183,6 +183,7 @@ def _fill(tree: Tree, configs: Sequence[Config], request: BuildRequest, jobs: in
     from engine.workers.builders import BuilderPool
     from engine.workers.kernel_builder import KernelBuilder
     from engine.workers.ray_session import ray_session
+    from rvv_runner.measurement import ElfArtifact
 
     variants: list[dict[str, object]] = []
     with ray_session(jobs):
@@ -194,6 +195,7 @@ def _fill(tree: Tree, configs: Sequence[Config], request: BuildRequest, jobs: in
                     if isinstance(result, BuildFailure):
                         say(f"not built: {config}: {result.reason}", flush=True)
                     else:
+                        assert isinstance(result, ElfArtifact)
                         variants.append(tree.add(config, result))
         finally:
             builders.close()

@@ -72,8 +72,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _record(arguments: argparse.Namespace) -> dict[str, Any]:
     # Triton takes seconds to import: --help and mistyped names do not wait for it.
+    from engine.workers.devices import load_board
     from kernels.registry import load_kernel, make_problem
-    from rvv_runner.devices import load_board
 
     problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
     space = problem.space(load_board(arguments.device).info)

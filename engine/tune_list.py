@@ -83,8 +83,8 @@ def _tune_list(arguments: argparse.Namespace) -> bool:
     # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
     from engine.jobs.shape_list import read_shape_list
     from engine.results.gemm_json import commonest, write_gemm_json
+    from engine.workers.devices import load_board
     from engine.workers.ray_session import ray_session
-    from rvv_runner.devices import load_board
 
     job = read_shape_list(arguments.file)
     info = load_board(arguments.device).info

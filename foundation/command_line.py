@@ -67,11 +67,19 @@ class ArgumentParser(argparse.ArgumentParser):
 
     def __init__(self, prog: str, description: str, epilog: str | None = None) -> None:
         super().__init__(prog=prog, description=description, epilog=epilog, allow_abbrev=False)
+        self._finish: list[Callable[[argparse.Namespace], None]] = []
+
+    def finish_with(self, step: Callable[[argparse.Namespace], None]) -> None:
+        """Call `step` with the arguments once they are parsed, where one depends on another."""
+        self._finish.append(step)
 
     def parse(self, argv: Sequence[str] | None) -> argparse.Namespace:
         """The arguments; if the shell asks for completions, it prints them and ends the process."""
         complete(self)
-        return self.parse_args(argv)
+        arguments = self.parse_args(argv)
+        for step in self._finish:
+            step(arguments)
+        return arguments
 
     def error(self, message: str) -> NoReturn:
         """Raise a UserError; argparse calls this for every mistake."""

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from engine.results.front import front_lines, front_table
 from engine.results.joint_table import shape_lines, shapes_table
-from engine.results.leaders import leader_lines, leaders_table, noise_sentence
+from engine.results.leaders import comparison_sentences, leader_lines, leaders_table
 from engine.results.paste import measure_command, triton_config
 from engine.results.units import (
     count_text,
@@ -70,8 +70,9 @@ def _places(result: TuningResult) -> dict[str, str]:
         "builds": str(result.builds / result.problem.spec.name),
         "dashboard": _dashboard_command(result.storage),
     }
-    if result.summary.winner is not None:
-        places["winner"] = str(result.summary.winner.attributes.get("run_command", "-"))
+    winner = result.summary.winner
+    if winner is not None and "run_command" in winner.attributes:
+        places["winner"] = str(winner.attributes["run_command"])
     return places
 
 
@@ -111,7 +112,8 @@ def print_tables(result: TuningResult, console: EscapingConsole) -> None:
         _print_fitting(
             console, lambda text: leaders_table(comparison, text), comparison.winner.config
         )
-        console.print(noise_sentence(comparison), highlight=False)
+        for sentence in comparison_sentences(comparison):
+            console.print(sentence, highlight=False)
     if summary.changes:
         console.print(_changes_table(summary))
     if len(result.ended.boards) > 1 or any(record.faults for record in result.ended.boards):

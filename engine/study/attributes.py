@@ -26,6 +26,7 @@ _LONG = frozenset(
         "run_command",
         "sampler_notes",
         "shapes",
+        "spans",
         "times_s",
     }
 )

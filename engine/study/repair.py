@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from optuna.storages.journal._storage import JournalOperation, JournalStorageReplayResult
+from optuna.storages.journal._storage import JournalOperation
 from optuna.trial import TrialState
 
-from engine.study.journal import parsed_line
+from engine.study.damage import JournalLine, journal_lines
 
 __all__ = ["Repair", "repair"]
 
@@ -56,11 +56,9 @@ def repair(path: Path) -> Repair:
     Raises:
         OSError: if it cannot be read.
     """
-    content = path.read_bytes().split(b"\n")
-    content = content[:-1] if not content[-1] else content
-    lines = list(_read(content))
+    lines = list(journal_lines(path))
     groups = itertools.groupby(lines, lambda line: line.operation is None)
-    runs: list[list[_Line]] = [list(group) for _, group in groups]
+    runs: list[list[JournalLine]] = [list(group) for _, group in groups]
     state = _State()
     kept: list[bytes] = []
     lost_trials = lost_studies = 0
@@ -79,31 +77,9 @@ def repair(path: Path) -> Repair:
     return Repair(tuple(kept), damaged, lost_trials, lost_studies)
 
 
-@dataclass(frozen=True)
-class _Line:
-    """A line of a journal, and what it says; None if it is damaged."""
-
-    number: int
-    text: bytes
-    operation: Mapping[str, Any] | None
-
-
-def _operation(line: _Line) -> Mapping[str, Any]:
+def _operation(line: JournalLine) -> Mapping[str, Any]:
     assert line.operation is not None
     return line.operation
-
-
-def _read(content: Sequence[bytes]) -> Iterator[_Line]:
-    """The lines, with what each says where Optuna can make something of it."""
-    replay = JournalStorageReplayResult(_WORKER)
-    for number, text in enumerate(content, 1):
-        operation = parsed_line(text)
-        if operation is not None:
-            try:
-                replay.apply_logs([operation])
-            except Exception:  # Optuna takes the values apart in many ways
-                operation = None
-        yield _Line(number, text, operation)
 
 
 @dataclass
@@ -118,7 +94,7 @@ class _State:
     def copy(self) -> _State:
         return _State(self.studies, dict(self.names), list(self.makers), set(self.finished))
 
-    def apply(self, lines: Sequence[_Line]) -> int:
+    def apply(self, lines: Sequence[JournalLine]) -> int:
         """Replay lines; how many name what is not there, or what is another worker's."""
         return sum(self._apply(_operation(line)) for line in lines)
 
@@ -150,7 +126,9 @@ class _State:
         return is_odd
 
 
-def _best_guess(state: _State, gap: Sequence[_Line], following: Sequence[_Line]) -> list[_Line]:
+def _best_guess(
+    state: _State, gap: Sequence[JournalLine], following: Sequence[JournalLine]
+) -> list[JournalLine]:
     """What to put in the place of a gap, so that the lines after it name what they mean."""
     text = b"\n".join(line.text for line in gap)
     readable = len(_CREATES_TRIAL.findall(text))
@@ -161,7 +139,7 @@ def _best_guess(state: _State, gap: Sequence[_Line], following: Sequence[_Line])
     )
     candidates = [list(_stand_ins(state, *guess, found)) for guess in guesses]
 
-    def contradictions(lines: list[_Line]) -> int:
+    def contradictions(lines: list[JournalLine]) -> int:
         after = state.copy()
         after.apply(lines)
         return after.apply(following)
@@ -171,7 +149,7 @@ def _best_guess(state: _State, gap: Sequence[_Line], following: Sequence[_Line])
 
 def _stand_ins(
     state: _State, studies: int, trials: int, study: re.Match[bytes] | None
-) -> Iterator[_Line]:
+) -> Iterator[JournalLine]:
     for number in range(studies):
         name = f"lost-{state.studies + number}"
         yield _line(JournalOperation.CREATE_STUDY, study_name=name, directions=[1])
@@ -188,6 +166,6 @@ def _stand_ins(
         )
 
 
-def _line(code: JournalOperation, **fields: object) -> _Line:
+def _line(code: JournalOperation, **fields: object) -> JournalLine:
     operation = {"op_code": int(code), "worker_id": _WORKER, **fields}
-    return _Line(0, json.dumps(operation, separators=(",", ":")).encode(), operation)
+    return JournalLine(0, json.dumps(operation, separators=(",", ":")).encode(), operation)

@@ -19,11 +19,12 @@ from optuna.exceptions import ExperimentalWarning
 from optuna.storages import BaseStorage, JournalStorage, get_storage
 from optuna.storages.journal import BaseJournalBackend, JournalRedisBackend
 
-from engine.study.journal import CrashSafeJournal, DamagedJournalError
+from engine.study.damage import DamagedJournalError, damaged_line
+from engine.study.journal import CrashSafeJournal, CrashSafeStorage
 from engine.study.location import artifacts_dir, is_url, sqlite_file, storage_file
 from engine.study.objectives import TIME_S
 from engine.study.trials import StoredTrials, make_study
-from foundation.errors import UserError
+from foundation.errors import UserError, nearest
 from foundation.shapes import shape_text
 from search_spaces.space import SearchSpace
 
@@ -32,6 +33,7 @@ __all__ = [
     "StudyIdentity",
     "open_study",
     "read_studies",
+    "study_named",
 ]
 
 # The format of what is stored. Raise it if older code would misread a change.
@@ -165,6 +167,20 @@ def read_studies(storage: str) -> list[StoredTrials]:
         ]
 
 
+def study_named(storage: str, name: str) -> StoredTrials:
+    """One study of a storage, for reading.
+
+    Raises:
+        UserError: if the storage cannot be opened or has no study of that name.
+    """
+    studies = {stored.study_name: stored for stored in read_studies(storage)}
+    if not studies:
+        raise UserError("the storage holds no study: tune something first, or give --storage")
+    if name not in studies:
+        raise UserError(f"there is no study {name}: {nearest(name, studies)}")
+    return studies[name]
+
+
 def _open_storage(storage: str) -> BaseStorage:
     if storage.startswith("redis"):
         with warnings.catch_warnings():
@@ -178,11 +194,14 @@ def _open_storage(storage: str) -> BaseStorage:
         return get_storage(PatientDatabase(storage))
     journal = CrashSafeJournal(Path(storage))
     try:
-        return JournalStorage(journal)
+        return CrashSafeStorage(journal)
     except (OSError, UserError):
         raise
     except Exception as error:  # Optuna takes the values apart in many ways
-        raise DamagedJournalError(Path(storage), journal.lines_read) from error
+        line = damaged_line(Path(storage))
+        if line is None:
+            raise
+        raise DamagedJournalError(Path(storage), line) from error
 
 
 class _WithoutSnapshots(BaseJournalBackend):

@@ -57,13 +57,16 @@ class ArtifactStore:
     A build's folder appears complete, by a rename, or not at all:
 
         root/<kernel>/<values>-<key>/<kernel>_kernel.{ttir,llir,o,elf}, build.json
+        root/<kernel>/<values>-<key>/<kernel>_kernel.{ttir,ttgir,llir,ptx,cubin}, build.json
         root/data/<kernel>-<digest>.data
 
     Args:
         root: absolute path of the folder; created with the first build.
+        suffix: of the binaries.
     """
 
     root: Path
+    suffix: str = ".elf"
 
     @property
     def work_folders(self) -> tuple[Path, ...]:
@@ -71,14 +74,14 @@ class ArtifactStore:
         return self.root, self.root / _DATA_FOLDER
 
     def find(self, kernel: str, label: str, key: str) -> tuple[Path, Mapping[str, object]] | None:
-        """The ELF that was built under `key` and its provenance, or None."""
+        """The binary that was built under `key` and its provenance, or None."""
         folder = self._folder(kernel, label, key)
-        elf = folder / f"{kernel}_kernel.elf"
+        binary = folder / f"{kernel}_kernel{self.suffix}"
         try:
             provenance = json.loads((folder / _PROVENANCE).read_text())
         except (OSError, ValueError):
             return None
-        return (elf, provenance) if elf.is_file() else None
+        return (binary, provenance) if binary.is_file() else None
 
     @contextlib.contextmanager
     def new_folder(self, kernel: str, label: str, key: str) -> Iterator[Path]:

@@ -108,7 +108,6 @@ def test_the_loss_of_a_studys_line_keeps_the_others(whole: bytes, tmp_path: Path
     "damage",
     [
         (b'"datetime_start":"', b'"datetime_start":"x'),
-        (b'"study_id":0', b'"study_id":"0"'),
         (b'"op_code":4', b'"op_code":44'),
     ],
 )

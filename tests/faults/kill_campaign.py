@@ -1,0 +1,246 @@
+"""Kills live tuners at random moments, and counts what was lost: tests/faults/kill_campaign.py."""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import contextlib
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parents[1] / "engine"), str(Path(__file__).parents[2])]
+
+from database_servers import postgresql
+
+from engine.study.storage import read_studies
+
+STORAGES = ("journal", "sqlite", "postgresql")
+LEFT_AFTER_S = 10.0
+STAGE_LIMIT_S = 120.0
+CONFIGURATION = re.compile(
+    r"^trial=.*\tstatus=correct\ttime_s=([\d.]+)\t.*\tconfig=([^\t\n]+)", re.M
+)
+
+
+@dataclass
+class Tally:
+    """What the kills did; `notes` says more of each thing that is not as it should be."""
+
+    kills: int = 0
+    killed_while: collections.Counter[str] = field(default_factory=collections.Counter)
+    measured: int = 0
+    lost: int = 0
+    twice: int = 0
+    wrong: int = 0
+    processes: int = 0
+    files: int = 0
+    tracebacks: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def row(self, name: str) -> str:
+        values = (self.kills, self.measured, self.lost, self.twice, self.wrong, self.processes,
+                  self.files, self.tracebacks)  # fmt: skip
+        return f"| {name} | " + " | ".join(map(str, values)) + " |"
+
+
+HEADER = (
+    "| storage | kills | measured | lost | taken twice | wrong accepted | processes after 10 s | "
+    "files after 10 s | tracebacks |\n|---" + "|---" * 8 + "|"
+)
+
+
+@dataclass
+class Tuner:
+    """A tuner with its output, and all processes that were seen below it."""
+
+    process: subprocess.Popen[bytes]
+    output: Path
+
+    @classmethod
+    def start(cls, folder: Path, temporary: Path, storage: str, seed: int) -> Tuner:
+        output = folder / f"output-{seed}"
+        command = [
+            *(sys.executable, "-m", "engine.tune", "matmul", "--shape", "M=64,N=64,K=64"),
+            *("--storage", storage, "--sampler", "random", "--seed", str(seed), "--jobs", "1"),
+            *("--study", "campaign", "--trials", "10000"),
+        ]
+        paths = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+        with output.open("wb") as file:
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env={**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": paths},
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        return cls(process, output)
+
+    def told(self) -> dict[str, float]:
+        """The measurements that it has printed."""
+        text = self.output.read_text(errors="replace")
+        return {config: float(time_s) for time_s, config in CONFIGURATION.findall(text)}
+
+    def stage(self) -> str:
+        text = self.output.read_text(errors="replace")
+        if "trial=" in text:
+            return "measuring"
+        stages = re.findall(r"stage=([^\n]+)", text)
+        return stages[-1] if stages else "starting"
+
+
+def processes_below(pid: int) -> set[int]:
+    parents: dict[int, list[int]] = collections.defaultdict(list)
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            if fields[0] != "Z":
+                parents[int(fields[1])].append(int(entry.name))
+    found: set[int] = set()
+    front = [pid]
+    while front:
+        children = parents[front.pop()]
+        found.update(children)
+        front += children
+    return found
+
+
+def alive(pids: set[int]) -> set[int]:
+    left = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            if (Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split())[0] != "Z":
+                left.add(pid)
+    return left
+
+
+def files_left(folder: Path, temporary: Path) -> list[Path]:
+    """Folders of sessions and of work in progress."""
+    return [*temporary.iterdir(), *(folder / "studies").rglob(".new-*")]
+
+
+@contextlib.contextmanager
+def storage_of(kind: str, folder: Path) -> Iterator[str]:
+    if kind == "postgresql":
+        with postgresql() as server:
+            yield server.url
+    else:
+        yield {"journal": str(folder / "t.journal"), "sqlite": f"sqlite:///{folder}/t.db"}[kind]
+
+
+def campaign(kind: str, kills: int, seconds: float, rng: random.Random) -> Tally:
+    """Kill so many tuners of one study, each at a random moment of its life; fewer if time is up."""
+    tally = Tally()
+    end = time.monotonic() + seconds
+    told: dict[str, float] = {}
+    with (
+        tempfile.TemporaryDirectory(prefix="c-", dir="/tmp") as home,
+        tempfile.TemporaryDirectory(prefix="t-", dir="/tmp") as short,
+        storage_of(kind, Path(home)) as storage,
+    ):
+        folder, temporary = Path(home), Path(short)
+        for seed in range(kills):
+            if time.monotonic() > end:
+                break
+            tuner = Tuner.start(folder, temporary, storage, seed)
+            kill_after(tuner, rng, tally, folder, temporary)
+            if "Traceback" in tuner.output.read_text(errors="replace"):
+                tally.tracebacks += 1
+                tally.notes.append(f"{kind} {seed}: {tuner.output.read_text()[-2000:]}")
+            told |= tuner.told()
+            print(f"{kind}: {tally.kills} killed, {len(told)} measured", flush=True)
+        # A last one gives back what is open, and is stopped in the usual way.
+        last = Tuner.start(folder, temporary, storage, kills)
+        deadline = time.monotonic() + 120
+        while last.stage() != "measuring" and time.monotonic() < deadline:
+            time.sleep(0.5)
+        last.process.send_signal(signal.SIGINT)
+        last.process.wait(timeout=120)
+        told |= last.told()
+        check(tally, storage, told)
+    return tally
+
+
+def kill_after(
+    tuner: Tuner, rng: random.Random, tally: Tally, folder: Path, temporary: Path
+) -> None:
+    """Kill a tuner a while after it has reached a stage, both at random."""
+    stage = rng.choice(("starting", "starting Ray", "opening", "measuring", "measuring"))
+    seen: set[int] = set()
+    deadline = time.monotonic() + STAGE_LIMIT_S
+    while tuner.process.poll() is None and time.monotonic() < deadline:
+        if tuner.stage().startswith(stage):
+            deadline = min(deadline, time.monotonic() + rng.uniform(0, 4))
+            stage = ""  # any
+        seen |= processes_below(tuner.process.pid)
+        time.sleep(0.05)
+    seen |= processes_below(tuner.process.pid)
+    tally.killed_while[tuner.stage()] += 1
+    tuner.process.kill()
+    tuner.process.wait()
+    killed_s = time.monotonic()
+    tally.kills += 1
+    while time.monotonic() - killed_s < LEFT_AFTER_S:
+        if not alive(seen) and not files_left(folder, temporary):
+            return
+        time.sleep(0.2)
+    tally.processes += len(alive(seen))
+    tally.files += len(files_left(folder, temporary))
+    for pid in alive(seen):
+        with contextlib.suppress(OSError):
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")[:200]
+            tally.notes.append(f"left: {pid} {command!r}")
+    tally.notes += [f"left: {file}" for file in files_left(folder, temporary)]
+
+
+def check(tally: Tally, storage: str, told: dict[str, float]) -> None:
+    """Compare what the tuners said with what is stored."""
+    (study,) = (s for s in read_studies(storage) if s.study_name == "campaign")
+    stored = [trial for trial in study.changes() if trial.has_outcome]
+    times = collections.defaultdict(list)
+    for trial in stored:
+        times[str(trial.config)].append(trial.time_s)
+    tally.measured = len(told)
+    tally.lost = sum(config not in times for config in told)
+    tally.twice = sum(len(found) - 1 for found in times.values())
+    # The emulated board is deterministic: a time that differs is not this configuration's.
+    tally.wrong = sum(trial.status != "correct" for trial in stored) + sum(
+        abs(times[config][0] - time_s) > 1e-9 for config, time_s in told.items() if times[config]
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--storage", action="append", choices=STORAGES)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=7200.0, help="stop after so many")
+    arguments = parser.parse_args(argv)
+    kinds = arguments.storage or list(STORAGES)
+    rng = random.Random(arguments.seed)
+    rows, is_well = [], True
+    for number, kind in enumerate(kinds):
+        share = arguments.kills * (number + 1) // len(kinds) - arguments.kills * number // len(
+            kinds
+        )
+        tally = campaign(kind, share, arguments.seconds / len(kinds), rng)
+        rows.append(tally.row(kind))
+        print(*tally.notes, sep="\n")
+        print(f"killed while: {dict(tally.killed_while)}")
+        bad = (tally.lost, tally.twice, tally.wrong, tally.processes, tally.files, tally.tracebacks)
+        is_well = is_well and not any(bad)
+    print(HEADER, *rows, sep="\n")
+    return 0 if is_well else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
