@@ -1,4 +1,4 @@
-"""Kills live tuners at random moments, and counts what was lost: tests/faults/kill_campaign.py."""
+"""Kills live tuners at random moments, and counts what was lost: tests/engine/kill_campaign.py."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-sys.path[:0] = [str(Path(__file__).parents[1] / "engine"), str(Path(__file__).parents[2])]
 
 from database_servers import postgresql
 
@@ -138,7 +136,7 @@ def storage_of(kind: str, folder: Path) -> Iterator[str]:
 
 
 def campaign(kind: str, kills: int, seconds: float, rng: random.Random) -> Tally:
-    """Kill so many tuners of one study, each at a random moment of its life; fewer if time is up."""
+    """Kill so many tuners of one study, each at a random moment; fewer if time is up."""
     tally = Tally()
     end = time.monotonic() + seconds
     told: dict[str, float] = {}
