@@ -19,6 +19,7 @@ from foundation.command_line import (
     run_command,
 )
 from foundation.config import Config
+from foundation.printing import say
 from search_spaces.enumeration import Census, broken, take_census
 from search_spaces.space import Rule, SearchSpace
 
@@ -42,9 +43,9 @@ def main(argv: Sequence[str] | None) -> int:
     if arguments.json:
         from engine.results.json import json_text
 
-        print(json_text(record))
+        say(json_text(record))
     else:
-        print("\n".join(_lines(record)))
+        say("\n".join(_lines(record)))
     return EXIT_FOUND if record["valid"] else EXIT_NOTHING_VALID
 
 
@@ -71,8 +72,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _record(arguments: argparse.Namespace) -> dict[str, Any]:
     # Triton takes seconds to import: --help and mistyped names do not wait for it.
+    from engine.workers.devices import load_board
     from kernels.registry import load_kernel, make_problem
-    from rvv_runner.devices import load_board
 
     problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
     space = problem.space(load_board(arguments.device).info)

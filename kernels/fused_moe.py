@@ -81,7 +81,7 @@ def fused_moe_kernel(
         inside = depth < K - first
         a = tl.load(a_ptrs, mask=real[:, None] & inside[None, :], other=0.0)
         b = tl.load(b_ptrs, mask=inside[:, None] & (columns[None, :] < N), other=0.0)
-        total = tl.dot(a, b, total)
+        total = tl.dot(a, b, total, input_precision="ieee")
         a_ptrs += BLOCK_SIZE_K
         b_ptrs += BLOCK_SIZE_K * stride_bk
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from foundation.config import Config, ParameterValue
+from foundation.errors import UserError
 from launchers.arguments import Argument
-from launchers.data_file import without_contents
+from launchers.data_file import without_arrays
 from rvv_runner.board import BoardInfo
 from search_spaces.registry import registered_space
 from search_spaces.space import SearchSpace
@@ -121,12 +122,14 @@ class Problem:
         shape: a positive size for each name of `spec.default_shape`.
         dtype: one of `spec.dtypes`.
         outputs: the user's choices for the outputs.
+        space_name: of the search space, if the user chose one of several; "" for the kernel's.
     """
 
     spec: KernelSpec
     shape: Mapping[str, int]
     dtype: str
     outputs: Outputs = OWN_OUTPUTS
+    space_name: str = ""
 
     @property
     def default_config(self) -> Config:
@@ -138,15 +141,26 @@ class Problem:
         """The search space on a board: the kernel's own, or the registered one.
 
         Raises:
-            UserError: if the kernel has neither.
+            UserError: if the kernel has neither, or none of that name.
         """
         own = self.spec.space
-        return own(self, board) if own else registered_space(self.spec.name, self, board)
+        if own and self.space_name:
+            raise UserError(f"{self.spec.name} has one search space: leave out {self.space_name}")
+        if own:
+            return own(self, board)
+        return registered_space(self.spec.name, self, board, self.space_name)
 
     def constants(self, config: Config) -> dict[str, ParameterValue]:
         """The value of every constexpr argument in a configuration."""
         fixed = self.spec.constants
-        return {**(fixed(self, config) if callable(fixed) else fixed), **config}
+        values = {**(fixed(self, config) if callable(fixed) else fixed), **config}
+        options = self.launch_options(config)
+        return {name: value for name, value in values.items() if name not in options}
+
+    def launch_options(self, config: Config) -> dict[str, ParameterValue]:
+        """What a configuration asks of the compiler, such as num_warps: no argument's value."""
+        names = self.spec.kernel.arg_names
+        return {name: value for name, value in config.items() if name not in names}
 
     def arguments(self, config: Config) -> tuple[Argument, ...]:
         """Every argument in a configuration, as in `KernelSpec.arguments`."""
@@ -165,7 +179,7 @@ class Problem:
         checked = self.arguments(config)
         with data_set(1):
             timed = self.arguments(config)
-        same = list(map(without_contents, timed)) == list(map(without_contents, checked))
+        same = list(map(without_arrays, timed)) == list(map(without_arrays, checked))
         return timed if same else checked
 
     @property

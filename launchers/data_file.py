@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import struct
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from foundation.scratch import UNFINISHED, scratch_folder
 from launchers.arguments import STORAGE_TYPES, Argument
 from launchers.fills import fill
 
-__all__ = ["FORMAT_VERSION", "without_contents", "write_data_file"]
+__all__ = ["FORMAT_VERSION", "without_arrays", "write_data_file"]
 
 # The format is defined in data_file.h; these are its constants and its two structures.
 _MAGIC = b"TRVVDATA"
@@ -65,15 +65,15 @@ def write_data_file(
     sets = (arguments, arguments if timed is None else timed)
     for argument in (*sets[0], *sets[1]):
         _check(argument)
-    if list(map(without_contents, sets[0])) != list(map(without_contents, sets[1])):
+    if list(map(without_arrays, sets[0])) != list(map(without_arrays, sets[1])):
         raise ValueError("the arguments for the timed runs are not those for the check")
     arrays = _Arrays(_HEADER.size + _ARGUMENT.size * len(arguments))
     offsets = [
         [offset for number in (0, 1) for offset in arrays.place_all(sets[number][place], number)]
         for place in range(len(arguments))
     ]
-    with tempfile.TemporaryDirectory(prefix=".data-", dir=path.parent) as folder:
-        written = Path(folder) / "data"
+    with scratch_folder(UNFINISHED, path.parent) as folder:
+        written = folder / "data"
         with written.open("wb") as file:
             file.write(_HEADER.pack(_MAGIC, FORMAT_VERSION, len(arguments), arrays.end))
             for argument, placed in zip(arguments, offsets, strict=True):
@@ -84,7 +84,7 @@ def write_data_file(
         written.replace(path)
 
 
-def without_contents(argument: Argument) -> tuple[object, ...]:
+def without_arrays(argument: Argument) -> tuple[object, ...]:
     """What two sets of arguments for one executable have in common."""
     scalar = argument.value if not argument.is_pointer else None
     is_output = argument.expected is not None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from pathlib import Path
 
+from foundation.scratch import UNFINISHED, scratch_folder
+from foundation.user_folders import cache_folder
 from triton_rvv.target import Backend, Target
 from triton_rvv.zig import run_zig_cc, zig_target_flags, zig_version
 
@@ -29,13 +29,13 @@ def launcher_object(target: Target) -> Path:
     Raises:
         ZigError: where it does not compile, as with a full disk.
     """
-    folder = _cache_folder()
+    folder = cache_folder() / "launchers"
     cached = folder / f"{_key(target.backend)}.o"
     if cached.exists():
         return cached
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".compile-", dir=folder) as temporary:
-        compiled = Path(temporary) / "launcher.o"
+    with scratch_folder(UNFINISHED, folder) as temporary:
+        compiled = temporary / "launcher.o"
         run_zig_cc(
             [*_FLAGS, *SOURCES, "-o", str(compiled)],
             timeout_s=COMPILE_TIMEOUT_S,
@@ -44,12 +44,6 @@ def launcher_object(target: Target) -> Path:
         )
         compiled.replace(cached)
     return cached
-
-
-def _cache_folder() -> Path:
-    """Where the XDG base directory specification puts a user's caches."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "triton-rvv-tuner" / "launchers"
 
 
 def _key(backend: Backend) -> str:

@@ -53,7 +53,7 @@ def made_with(source: str, info: BoardInfo, outputs: Outputs) -> dict[str, str]:
     asked = str(outputs)
     return {
         "board model": info.kind,
-        "compiler": digest(sorted(toolchain_versions().items())),
+        "compiler": digest(sorted(toolchain_versions(info.backend).items())),
         "kernel source": source,
         **({"choice of outputs": asked} if asked else {}),
     }

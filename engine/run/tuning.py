@@ -22,13 +22,13 @@ from engine.search import Search
 from engine.study.history import history_of
 from engine.study.storage import open_study
 from engine.workers.artifacts import ARTIFACT_FOLDER
+from engine.workers.devices import load_board
 from engine.workers.workbench import boards_at_once, workbench
 from foundation.errors import UserError
 from foundation.shapes import shape_text
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 from rvv_runner.board import BoardInfo
-from rvv_runner.devices import load_board
 from rvv_runner.event_costs import event_costs
 from search_spaces.joint import joint_space
 from search_spaces.space import SearchSpace

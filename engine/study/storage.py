@@ -8,21 +8,22 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import optuna
 from optuna.exceptions import ExperimentalWarning
 from optuna.storages import BaseStorage, JournalStorage, get_storage
-from optuna.storages.journal import JournalRedisBackend
+from optuna.storages.journal import BaseJournalBackend, JournalRedisBackend
 
-from engine.study.journal import CrashSafeJournal
+from engine.study.journal import CrashSafeJournal, CrashSafeStorage
 from engine.study.location import artifacts_dir, is_url, sqlite_file, storage_file
 from engine.study.objectives import TIME_S
 from engine.study.trials import StoredTrials, make_study
-from foundation.errors import UserError
+from foundation.errors import UserError, nearest
 from foundation.shapes import shape_text
 from search_spaces.space import SearchSpace
 
@@ -31,6 +32,7 @@ __all__ = [
     "StudyIdentity",
     "open_study",
     "read_studies",
+    "study_named",
 ]
 
 # The format of what is stored. Raise it if older code would misread a change.
@@ -164,14 +166,41 @@ def read_studies(storage: str) -> list[StoredTrials]:
         ]
 
 
+def study_named(storage: str, name: str) -> StoredTrials:
+    """One study of a storage, for reading.
+
+    Raises:
+        UserError: if the storage cannot be opened or has no study of that name.
+    """
+    studies = {stored.study_name: stored for stored in read_studies(storage)}
+    if not studies:
+        raise UserError("the storage holds no study: tune something first, or give --storage")
+    if name not in studies:
+        raise UserError(f"there is no study {name}: {nearest(name, studies)}")
+    return studies[name]
+
+
 def _open_storage(storage: str) -> BaseStorage:
     if storage.startswith("redis"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ExperimentalWarning)
-            return JournalStorage(JournalRedisBackend(storage))
+            return JournalStorage(_WithoutSnapshots(JournalRedisBackend(storage)))
     if is_url(storage):
         return get_storage(storage)
-    return JournalStorage(CrashSafeJournal(Path(storage)))
+    return CrashSafeStorage(CrashSafeJournal(Path(storage)))
+
+
+class _WithoutSnapshots(BaseJournalBackend):
+    """A journal that is read as lines of JSON only; Optuna would unpickle its snapshots."""
+
+    def __init__(self, journal: BaseJournalBackend) -> None:
+        self._journal = journal
+
+    def read_logs(self, log_number_from: int) -> Iterable[dict[str, Any]]:
+        return self._journal.read_logs(log_number_from)
+
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        self._journal.append_logs(logs)
 
 
 @contextmanager

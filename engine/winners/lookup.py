@@ -18,6 +18,7 @@ from engine.winners.stored import (
     key_of,
     stored_studies,
 )
+from engine.workers.devices import load_board
 from foundation.config import Config
 from foundation.errors import UserError
 from foundation.programs import python_command
@@ -25,7 +26,7 @@ from foundation.shapes import Shape, distance, shape_text
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import KernelSpec, Problem
 from rvv_runner.board import BoardInfo
-from rvv_runner.devices import DEFAULT_DEVICE, load_board
+from rvv_runner.devices import DEFAULT_DEVICE
 from search_spaces.space import SearchSpace
 
 __all__ = [

@@ -21,6 +21,7 @@ from engine.run.identity import made_with
 from engine.study.location import DEFAULT_STORAGE
 from engine.winners.lookup import MAX_KEY_COST, Found, NotTunedError, Wanted, find, spaces_of
 from engine.winners.missing import Missing, note_missing
+from engine.workers.devices import load_board
 from foundation.errors import UserError
 from foundation.shapes import shape_text
 from kernels.own.choice import chosen_kernel, python_function, split_path
@@ -29,7 +30,7 @@ from kernels.registry import is_kernel_file, load_kernel
 from kernels.source_digest import source_digest
 from kernels.spec import OWN_OUTPUTS
 from kernels.values import TORCH_TYPES
-from rvv_runner.devices import HOST_DEVICE, load_board
+from rvv_runner.devices import HOST_DEVICE
 
 __all__ = ["TUNE_VARIABLE", "TunedKernel", "Winners", "tuned"]
 

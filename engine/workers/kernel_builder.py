@@ -21,7 +21,7 @@ from kernels.spec import OWN_OUTPUTS, Outputs
 from launchers.arguments import Argument
 from launchers.objects import launcher_object
 from rvv_runner.host_lock import building
-from rvv_runner.measurement import Artifact
+from rvv_runner.measurement import ElfArtifact
 from triton_rvv.codegen import code_bytes
 from triton_rvv.errors import CompileError
 from triton_rvv.link import LinkError, link_elf, warm_up
@@ -82,7 +82,7 @@ class KernelBuilder:
         self._tools = toolchain_versions()
         self._source = spec.source_digest
 
-    def build(self, config: Config) -> Artifact | BuildFailure:
+    def build(self, config: Config) -> ElfArtifact | BuildFailure:
         """The ELF of `config`: from the store, or built and stored there.
 
         Raises:
@@ -110,7 +110,7 @@ class KernelBuilder:
         folders = (self._store.root, Path(tempfile.gettempdir()), Path.home())
         return refusal_to_write(folders)
 
-    def _build(self, config: Config) -> Artifact | BuildFailure:
+    def _build(self, config: Config) -> ElfArtifact | BuildFailure:
         spec = self._problem.spec
         arguments = self._problem.arguments(config)
         job = _Job(
@@ -127,7 +127,7 @@ class KernelBuilder:
             if found is None:
                 return BuildFailure(f"the build is no longer in {self._store.root}")
         elf, provenance = found
-        return Artifact(
+        return ElfArtifact(
             elf_path=elf,
             sha256=hashlib.sha256(elf.read_bytes()).hexdigest(),
             data_path=self._store.data_file(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import torch
 
 from foundation.errors import UserError
+from foundation.scratch import scratch_folder
 from kernels.own.kernel_file import read_kernel_file
 from kernels.own.launch import Launch
 
@@ -53,8 +53,8 @@ def interpreted(launch: Launch, runs: Sequence[dict[str, Any]]) -> list[dict[str
 
 
 def _run(job: dict[str, Any], path: Path) -> list[dict[str, torch.Tensor]]:
-    with tempfile.TemporaryDirectory(prefix="interpreter-") as folder:
-        given, found = Path(folder, "given"), Path(folder, "found")
+    with scratch_folder("interpreter-") as folder:
+        given, found = folder / "given", folder / "found"
         torch.save(job, given)
         try:
             done = subprocess.run(

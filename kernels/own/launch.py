@@ -127,7 +127,7 @@ class Launch:
 
     def _known(self) -> dict[str, Any]:
         """The values that the file's functions may take, by name."""
-        return {**self.shape, "dtype": TORCH_TYPES[self.dtype], "config": dict(self.config)}
+        return {**self.shape, "dtype": TORCH_TYPES[self.dtype], "config": self.config}
 
     def _check(self, given: object) -> None:
         path, function = self.file.path, self.file.function

@@ -134,7 +134,7 @@ class _OwnKernel:
         launch = self._launch(problem, config if self._follows else self.default_config(problem))
         if self._follows:
             return expected_outputs(launch)
-        key = (*launch.shape.items(), launch.dtype, current_data_set())
+        key = (*launch.shape.items(), launch.dtype, current_data_set(), torch.get_default_device())
         if key not in self._expected:
             self._expected[key] = expected_outputs(launch)
         return self._expected[key]
@@ -150,7 +150,7 @@ class _OwnKernel:
             if expected is None:
                 return input_array(name, value)
             output = output_array(name, expected.tensor, tolerance(value.dtype), start=value)
-            slack = None if expected.slack is None else expected.slack.contiguous().numpy()
+            slack = None if expected.slack is None else expected.slack.contiguous().cpu().numpy()
             return replace(output, slack=slack)
         if isinstance(value, bool):
             return Argument(name, "i1", int(value))

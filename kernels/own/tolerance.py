@@ -51,13 +51,14 @@ def disturbed(values: Mapping[str, Any], draw: int) -> dict[str, Any]:
         values: tensors and numbers by name.
         draw: seed of the signs.
     """
-    generator = torch.Generator().manual_seed(draw)
+    generator = torch.Generator("cpu").manual_seed(draw)
     share = share_of(values)
 
     def change(value: Any) -> Any:
         if not isinstance(value, torch.Tensor) or not value.is_floating_point():
             return value
-        signs = torch.randint(0, 2, value.shape, generator=generator) * 2 - 1
+        signs = torch.randint(0, 2, value.shape, generator=generator, device="cpu") * 2 - 1
+        signs = signs.to(value.device)
         return (value.double() * (1 + share * signs)).to(value.dtype)
 
     return {name: change(value) for name, value in values.items()}

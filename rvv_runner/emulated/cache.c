@@ -4,16 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool cache_init(struct cache *cache, uint32_t sets, uint32_t ways)
-{
+static bool cache_init(struct cache *cache, uint32_t sets, uint32_t ways) {
     cache->entries = calloc((size_t)sets * ways, sizeof *cache->entries);
     cache->set_mask = sets - 1;
     cache->ways = ways;
     return cache->entries != NULL;
 }
 
-bool memory_init(struct memory *memory, const struct costs *costs)
-{
+bool memory_init(struct memory *memory, const struct costs *costs) {
     memset(memory, 0, sizeof *memory);
     memory->costs = costs;
     memory->line_shift = (uint32_t)__builtin_ctz(costs->line_bytes);
@@ -25,8 +23,7 @@ bool memory_init(struct memory *memory, const struct costs *costs)
 }
 
 /* Move `line` to the front of its set, dirty where it was or is now; false where it was absent. */
-static bool cache_find(struct cache *cache, uint64_t line, bool dirty)
-{
+static bool cache_find(struct cache *cache, uint64_t line, bool dirty) {
     uint64_t *set = cache_set(cache, line);
     for (uint32_t way = 0; way < cache->ways; way++) {
         uint64_t entry = set[way];
@@ -40,8 +37,7 @@ static bool cache_find(struct cache *cache, uint64_t line, bool dirty)
 }
 
 /* Put `line` in front of its set and return the entry that fell out, 0 where one was empty. */
-static uint64_t cache_insert(struct cache *cache, uint64_t line, bool dirty)
-{
+static uint64_t cache_insert(struct cache *cache, uint64_t line, bool dirty) {
     uint64_t *set = cache_set(cache, line);
     uint64_t victim = set[cache->ways - 1];
     memmove(&set[1], &set[0], (cache->ways - 1) * sizeof *set);
@@ -51,8 +47,7 @@ static uint64_t cache_insert(struct cache *cache, uint64_t line, bool dirty)
 
 /* Whether a hardware stream foresaw this miss. A miss that none foresaw starts a new stream in the
  * place of the oldest. */
-static bool stream_foresaw(struct memory *memory, uint64_t line)
-{
+static bool stream_foresaw(struct memory *memory, uint64_t line) {
     uint32_t streams = memory->costs->streams;
     for (uint32_t i = 0; i < streams; i++) {
         if (memory->next_lines[i] == line) {
@@ -68,8 +63,7 @@ static bool stream_foresaw(struct memory *memory, uint64_t line)
 }
 
 /* Fetch a line that L1D lacks: whether L2 had it, and whether a dirty line had to leave L1D. */
-static bool fill_from_l2(struct memory *memory, uint64_t line, bool store, bool *evicted_dirty)
-{
+static bool fill_from_l2(struct memory *memory, uint64_t line, bool store, bool *evicted_dirty) {
     bool hit = cache_find(&memory->l2, line, false);
     if (!hit) {
         cache_insert(&memory->l2, line, false);
@@ -86,8 +80,7 @@ static bool fill_from_l2(struct memory *memory, uint64_t line, bool store, bool 
     return hit;
 }
 
-static void count_miss(struct memory_counts *counts, bool store, bool l2_hit)
-{
+static void count_miss(struct memory_counts *counts, bool store, bool l2_hit) {
     if (store) {
         counts->l1d_store_miss++;
         counts->l2_store_access++;
@@ -99,8 +92,7 @@ static void count_miss(struct memory_counts *counts, bool store, bool l2_hit)
     }
 }
 
-ticks_t memory_access_slowly(struct memory *memory, uint64_t line, bool store)
-{
+ticks_t memory_access_slowly(struct memory *memory, uint64_t line, bool store) {
     const struct costs *costs = memory->costs;
     if (cache_find(&memory->l1d, line, store)) {
         return 0;
@@ -116,8 +108,7 @@ ticks_t memory_access_slowly(struct memory *memory, uint64_t line, bool store)
            (evicted_dirty ? costs->dirty_eviction : 0);
 }
 
-ticks_t memory_translate_slowly(struct memory *memory, uint64_t page)
-{
+ticks_t memory_translate_slowly(struct memory *memory, uint64_t page) {
     memory->last_page = page;
     if (cache_find(&memory->tlb, page, false)) {
         return 0;
@@ -127,8 +118,7 @@ ticks_t memory_translate_slowly(struct memory *memory, uint64_t page)
     return memory->costs->tlb_miss;
 }
 
-ticks_t memory_prefetch(struct memory *memory, uint64_t address)
-{
+ticks_t memory_prefetch(struct memory *memory, uint64_t address) {
     uint64_t line = address >> memory->line_shift;
     memory->counts.software_prefetch++;
     if (cache_find(&memory->l1d, line, false)) {

@@ -51,14 +51,12 @@ ticks_t memory_translate_slowly(struct memory *memory, uint64_t page);
 /* Bring a line into L1D for a software prefetch. Returns the ticks the transfer takes. */
 ticks_t memory_prefetch(struct memory *memory, uint64_t address);
 
-static inline uint64_t *cache_set(const struct cache *cache, uint64_t line)
-{
+static inline uint64_t *cache_set(const struct cache *cache, uint64_t line) {
     return &cache->entries[(line & cache->set_mask) * cache->ways];
 }
 
 /* One access of one instruction to one line. Returns the penalty of its misses in ticks. */
-static inline ticks_t memory_access(struct memory *memory, uint64_t line, bool store)
-{
+static inline ticks_t memory_access(struct memory *memory, uint64_t line, bool store) {
     uint64_t page = line >> (memory->page_shift - memory->line_shift);
     ticks_t penalty = 0;
     if (__builtin_expect(page != memory->last_page, 0)) {
@@ -72,8 +70,7 @@ static inline ticks_t memory_access(struct memory *memory, uint64_t line, bool s
     return penalty + memory_access_slowly(memory, line, store);
 }
 
-static inline void memory_count_access(struct memory *memory, bool store)
-{
+static inline void memory_count_access(struct memory *memory, bool store) {
     if (store) {
         memory->counts.l1d_store_access++;
     } else {

@@ -41,8 +41,7 @@ void core_finish_block(struct core *core, uint64_t next_pc, bool tracking);
 ticks_t core_elapsed(const struct core *core);
 
 /* Enter a block in a measured region. */
-static inline void core_enter_block(struct core *core, struct block *block, bool tracking)
-{
+static inline void core_enter_block(struct core *core, struct block *block, bool tracking) {
     if (core->pending != NULL) {
         core_finish_block(core, block->pc, tracking);
     }

@@ -13,14 +13,14 @@ static const char *const class_names[CLASS_COUNT] = {
 };
 static const char *const unit_names[UNIT_COUNT] = {"ieu", "ls", "fp", "vls", "vieu", "vfp"};
 
-enum { PARAMETER_COUNT = 0
-#define X(name) + 1
+enum {
+    PARAMETER_COUNT = 0
+#define X(name) +1
     COST_PARAMETERS(X)
 #undef X
 };
 
-static int index_of(const char *const *names, int count, const char *name)
-{
+static int index_of(const char *const *names, int count, const char *name) {
     for (int i = 0; i < count; i++) {
         if (strcmp(names[i], name) == 0) {
             return i;
@@ -29,8 +29,7 @@ static int index_of(const char *const *names, int count, const char *name)
     return -1;
 }
 
-static bool read_list(FILE *file, uint32_t list[LMUL_COUNT])
-{
+static bool read_list(FILE *file, uint32_t list[LMUL_COUNT]) {
     for (int i = 0; i < LMUL_COUNT; i++) {
         if (fscanf(file, "%" SCNu32, &list[i]) != 1) {
             return false;
@@ -39,8 +38,7 @@ static bool read_list(FILE *file, uint32_t list[LMUL_COUNT])
     return true;
 }
 
-static bool read_class(FILE *file, const char *name, struct costs *costs, unsigned *seen)
-{
+static bool read_class(FILE *file, const char *name, struct costs *costs, unsigned *seen) {
     char unit[16];
     uint32_t masked;
     int index = index_of(class_names, CLASS_COUNT, name);
@@ -63,8 +61,7 @@ static bool read_class(FILE *file, const char *name, struct costs *costs, unsign
     return true;
 }
 
-static bool read_parameter(FILE *file, const char *name, struct costs *costs, unsigned *seen)
-{
+static bool read_parameter(FILE *file, const char *name, struct costs *costs, unsigned *seen) {
     uint32_t value;
     if (fscanf(file, "%" SCNu32, &value) != 1) {
         return false;
@@ -80,8 +77,7 @@ static bool read_parameter(FILE *file, const char *name, struct costs *costs, un
     return false;
 }
 
-bool costs_read(const char *path, struct costs *costs)
-{
+bool costs_read(const char *path, struct costs *costs) {
     FILE *file = fopen(path, "r");
     if (file == NULL) {
         fprintf(stderr, "board plug-in: cannot open the cost table %s\n", path);

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-void scoreboard_reset(struct scoreboard *board)
-{
+void scoreboard_reset(struct scoreboard *board) {
     memset(board, 0, sizeof *board);
     for (int unit = 0; unit < UNIT_COUNT; unit++) {
         bool two_servers = unit == UNIT_ieu || unit == UNIT_ls;
@@ -13,8 +12,7 @@ void scoreboard_reset(struct scoreboard *board)
 }
 
 struct scheduled schedule(const struct instruction *instruction, const struct costs *costs,
-                          int site)
-{
+                          int site) {
     const struct class_cost *cost = &costs->classes[instruction->cost_class];
     uint32_t occupancy = cost->occupancy[instruction->sew_index][instruction->lmul_index];
     uint32_t latency = cost->latency[instruction->sew_index][instruction->lmul_index];

@@ -45,8 +45,7 @@ struct scheduled schedule(const struct instruction *instruction, const struct co
 
 /* Issue one instruction whose memory accesses missed for `penalty` ticks in all. */
 static inline void scoreboard_issue(struct scoreboard *board, const struct scheduled *item,
-                                    ticks_t penalty)
-{
+                                    ticks_t penalty) {
     ticks_t time = board->issue_before_last + TICKS_PER_CYCLE;
     if (time < board->last_issue) {
         time = board->last_issue;
@@ -85,8 +84,7 @@ static inline void scoreboard_issue(struct scoreboard *board, const struct sched
 }
 
 /* Start over after a mispredicted branch, which was the last instruction issued. */
-static inline void scoreboard_mispredict(struct scoreboard *board, ticks_t penalty)
-{
+static inline void scoreboard_mispredict(struct scoreboard *board, ticks_t penalty) {
     board->last_issue += penalty;
     board->issue_before_last = board->last_issue - TICKS_PER_CYCLE; /* two may issue then */
 }

@@ -13,7 +13,7 @@ import launchers
 from launchers import Argument
 from launchers.data_file import write_data_file
 from launchers.objects import launcher_object
-from rvv_runner import Artifact
+from rvv_runner import ElfArtifact
 from triton_rvv.link import link_elf
 from triton_rvv.target import Target
 from triton_rvv.zig import run_zig_cc
@@ -42,7 +42,7 @@ void triton_rvv_kernel(const uint64_t *args, uint32_t x, uint32_t y, uint32_t z,
 """
 
 
-def build(folder: Path, target: Target) -> Artifact:
+def build(folder: Path, target: Target) -> ElfArtifact:
     """One executable with every kernel."""
     entry = _ENTRY.format(names=", ".join(_NAMES), vlen_bits=target.vector_bits)
     (folder / "kernel.c").write_text(_SOURCE + entry)
@@ -56,10 +56,10 @@ def build(folder: Path, target: Target) -> Artifact:
     elf = folder / "kernel.elf"
     link_elf([folder / "kernel.o", launcher_object(target)], elf, target.backend)
     digest = hashlib.sha256(elf.read_bytes()).hexdigest()
-    return Artifact(elf, digest, folder / "data", (PROGRAMS, 1, 1), target.vector_bits)
+    return ElfArtifact(elf, digest, folder / "data", (PROGRAMS, 1, 1), target.vector_bits)
 
 
-def artifact(built: Artifact, name: str, folder: Path) -> Artifact:
+def artifact(built: ElfArtifact, name: str, folder: Path) -> ElfArtifact:
     """One of the kernels with its arguments."""
     data = folder / f"{name}.data"
     check = np.arange(COUNT, dtype=np.float32)

@@ -11,7 +11,7 @@ from cheats import build
 from ssh_cases import WRAPPER
 from ssh_server import SshServer, running
 
-from rvv_runner import Artifact, Board
+from rvv_runner import Board, ElfArtifact
 from rvv_runner.board_file import SshSettings, read_board_file
 from rvv_runner.devices import load_board
 from rvv_runner.ssh.board import SshBoard
@@ -66,7 +66,7 @@ def over_ssh(folder: Path) -> Iterator[Board]:
 
 
 @pytest.fixture(scope="module")
-def built(folder: Path) -> dict[str, Artifact]:
+def built(folder: Path) -> dict[str, ElfArtifact]:
     """The executables by target, filled as they are needed."""
     return {}
 
@@ -78,7 +78,7 @@ def board(request: pytest.FixtureRequest) -> Board:
 
 
 @pytest.fixture(scope="module")
-def executable(board: Board, folder: Path, built: dict[str, Artifact]) -> Artifact:
+def executable(board: Board, folder: Path, built: dict[str, ElfArtifact]) -> ElfArtifact:
     name = str(board.info.target)
     if name not in built:
         place = folder / str(len(built))

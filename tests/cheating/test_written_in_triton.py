@@ -9,7 +9,7 @@ import pytest
 from engine.workers.artifacts import ArtifactStore
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from kernels.registry import load_kernel, make_problem
-from rvv_runner import Artifact
+from rvv_runner import ElfArtifact
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -47,7 +47,7 @@ def outcome(board, folder):
             ArtifactStore(folder / "builds"),
         )
         built = KernelBuilder(request).build(problem.default_config)
-        assert isinstance(built, Artifact), built.reason
+        assert isinstance(built, ElfArtifact), built.reason
         return board.measure(built, 3, SHORT_S if name == "endless" else LIMIT_S)
 
     return measure

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from ssh_cases import SCALE, TIMEOUT_S, doubled, processes_with
 
-from rvv_runner import Artifact, Board
+from rvv_runner import Board, ElfArtifact
 from rvv_runner.devices import load_board
 
 
@@ -26,7 +26,7 @@ def any_board(request: pytest.FixtureRequest) -> Iterator[Board]:
 
 
 @pytest.fixture
-def build(any_board: Board, build_kernel: Callable[..., Artifact]) -> Callable[..., Artifact]:
+def build(any_board: Board, build_kernel: Callable[..., ElfArtifact]) -> Callable[..., ElfArtifact]:
     """Builds small C kernels for the board's processor."""
     return functools.partial(build_kernel, target=any_board.info.target)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
+
+from foundation.scratch import UNFINISHED, scratch_folder
 
 __all__ = ["assembly_file"]
 
@@ -22,8 +23,8 @@ def assembly_file(elf_path: Path) -> Path | None:
     from triton_rvv.codegen import assemble
 
     text = assemble(llir_path.read_text())
-    with tempfile.TemporaryDirectory(prefix=".assembly-", dir=path.parent) as folder:
-        written = Path(folder) / path.name
+    with scratch_folder(UNFINISHED, path.parent) as folder:
+        written = folder / path.name
         written.write_text(text)
         written.replace(path)
     return path

@@ -1,0 +1,59 @@
+"""What passes between a board and the process that measures for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rvv_runner.measurement import Status
+
+__all__ = ["Opened", "Prepared", "Report", "Request"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """Measure an artifact.
+
+    Args:
+        artifact: pickled, so that a fault in reading it is the measuring process's to report.
+        repeats: how many times to take.
+    """
+
+    artifact: bytes
+    repeats: int
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The process has its GPU.
+
+    Args:
+        notes: what a user should know, one sentence each.
+    """
+
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Arguments and code are in the GPU's memory; from now on the time limit counts."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome.
+
+    Args:
+        status, reason, times_s, counters, max_abs_error, conditions: as in `Measurement`.
+        doubt: why the times cannot be trusted, or "".
+        ends: whether the process ends, since its context is no longer of use.
+    """
+
+    status: Status
+    reason: str = ""
+    times_s: tuple[float, ...] = ()
+    counters: Mapping[str, float] = field(default_factory=dict)
+    max_abs_error: float | None = None
+    conditions: Mapping[str, float | str] = field(default_factory=dict)
+    doubt: str = ""
+    ends: bool = False
