@@ -77,8 +77,8 @@ def main(descriptor: int, number: int, timing: Timing) -> None:
     """
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     connection = Connection(descriptor)
+    watch = GpuWatch(number)  # before this process is among those that use the GPU
     torch.cuda.set_device(number)
-    watch = GpuWatch(number)
     facts = torch.cuda.get_device_properties(number)
     timer = Timer(timing, facts.L2_cache_size)
     context = _Context(f"cuda:{number}", timer, watch, f"gpu-{facts.uuid}", {})
@@ -132,6 +132,7 @@ def _measured(context: _Context, request: Request, connection: Connection) -> Re
     launch = kernel.launcher(arguments)
     with measuring_on(context.lock):
         connection.send(Prepared())
+        start_s = time.monotonic()
         error = _checked(launch, arguments)
         report = Report("correct", counters=kernel.counters, max_abs_error=error)
         if not request.repeats:
@@ -146,6 +147,7 @@ def _measured(context: _Context, request: Request, connection: Connection) -> Re
         max_abs_error=error,
         conditions=context.watch.conditions,
         doubt=doubt,
+        wall_s=time.monotonic() - start_s,
     )
 
 
