@@ -26,6 +26,7 @@ from foundation.command_line import (
 )
 from foundation.completion import completes
 from foundation.errors import UserError
+from foundation.printing import say
 from kernels.registry import kernel_names
 
 if TYPE_CHECKING:
@@ -128,15 +129,15 @@ def _tune(arguments: argparse.Namespace) -> bool:
     for result in tune_each(requests):
         winner = result.summary.winner
         if winner is None:
-            print(_nothing_valid(result), flush=True)
+            say(_nothing_valid(result), flush=True)
             continue
         records.append(result_record(result, winner))
         write_results(arguments.tuning_results_file, records)
-        print(_line(records[-1], result), flush=True)
+        say(_line(records[-1], result), flush=True)
         if arguments.compare:
-            print(f"  checked: largest error {records[-1].get('max_abs_error')}", flush=True)
+            say(f"  checked: largest error {records[-1].get('max_abs_error')}", flush=True)
     if records:
-        print(f"results: {arguments.tuning_results_file}")
+        say(f"results: {arguments.tuning_results_file}")
     return len(records) == len(requests)
 
 
@@ -203,7 +204,7 @@ def _check_results(arguments: argparse.Namespace) -> bool:
             if (measurement.max_abs_error is not None)
             else measurement.reason
         )
-        print(f"{sizes}: {measurement.status}: {verdict}", flush=True)
+        say(f"{sizes}: {measurement.status}: {verdict}", flush=True)
         passed = passed and measurement.status == "correct"
     return passed
 

@@ -23,6 +23,7 @@ from foundation.command_line import (
     run_command,
 )
 from foundation.config import Config
+from foundation.printing import say
 from search_spaces.enumeration import Census, broken, take_census
 from search_spaces.space import Rule, SearchSpace
 
@@ -46,9 +47,9 @@ def main(argv: Sequence[str] | None) -> int:
     if arguments.json:
         from engine.results.json import json_text
 
-        print(json_text(record))
+        say(json_text(record))
     else:
-        print("\n".join(_lines(record)))
+        say("\n".join(_lines(record)))
     return EXIT_FOUND if record["valid"] else EXIT_NOTHING_VALID
 
 

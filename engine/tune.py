@@ -35,6 +35,7 @@ from foundation.command_line import (
     run_command,
 )
 from foundation.errors import UserError
+from foundation.printing import say
 from foundation.shapes import Shape
 from rvv_runner.board import BoardError
 
@@ -163,7 +164,7 @@ def _tune(
             break
     if as_json and results:
         records = [study_record(result) for result in results]
-        print(json_text({"results": records} if as_list else records[0]))
+        say(json_text({"results": records} if as_list else records[0]))
     if failures:
         raise failures[0]
     return results
@@ -178,9 +179,9 @@ def _write_report(result: TuningResult, stream: TextIO) -> None:
     try:
         write_report([study_named(result.storage, result.study)], path)
     except OSError as error:
-        print(f"note: no report was written: {path}: {error.strerror}", file=sys.stderr)
+        say(f"note: no report was written: {path}: {error.strerror}", file=sys.stderr)
     else:
-        print(f"report: {path}" if stream.isatty() else f"report={path}", file=stream)
+        say(f"report: {path}" if stream.isatty() else f"report={path}", file=stream)
 
 
 def _shapes_of_studies(arguments: argparse.Namespace) -> list[tuple[Shape, ...]]:

@@ -8,15 +8,16 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import optuna
 from optuna.exceptions import ExperimentalWarning
 from optuna.storages import BaseStorage, JournalStorage, get_storage
-from optuna.storages.journal import JournalRedisBackend
+from optuna.storages.journal import BaseJournalBackend, JournalRedisBackend
 
 from engine.study.journal import CrashSafeJournal, CrashSafeStorage
 from engine.study.location import artifacts_dir, is_url, sqlite_file, storage_file
@@ -192,10 +193,23 @@ def _open_storage(storage: str) -> BaseStorage:
     if storage.startswith("redis"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ExperimentalWarning)
-            return JournalStorage(JournalRedisBackend(storage))
+            return JournalStorage(_WithoutSnapshots(JournalRedisBackend(storage)))
     if is_url(storage):
         return get_storage(storage)
     return CrashSafeStorage(CrashSafeJournal(Path(storage)))
+
+
+class _WithoutSnapshots(BaseJournalBackend):
+    """A journal that is read as lines of JSON only; Optuna would unpickle its snapshots."""
+
+    def __init__(self, journal: BaseJournalBackend) -> None:
+        self._journal = journal
+
+    def read_logs(self, log_number_from: int) -> Iterable[dict[str, Any]]:
+        return self._journal.read_logs(log_number_from)
+
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        self._journal.append_logs(logs)
 
 
 @contextmanager
