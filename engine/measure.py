@@ -20,6 +20,7 @@ from foundation.command_line import (
     invocation,
     run_command,
 )
+from foundation.printing import say
 
 __all__ = ["main"]
 
@@ -37,7 +38,7 @@ def main(argv: Sequence[str] | None) -> int:
     """
     arguments = _parse(argv)
     record = _measure(arguments)
-    print(_text(record, as_json=arguments.json))
+    say(_text(record, as_json=arguments.json))
     return EXIT_FOUND if record["status"] == "correct" else EXIT_NOTHING_VALID
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from foundation.command_line import EXIT_FOUND, ArgumentParser, invocation, run_command
 from foundation.errors import UserError
+from foundation.printing import say
 from foundation.programs import python_command
 
 __all__ = ["main"]
@@ -88,7 +89,7 @@ def main(argv: Sequence[str] | None) -> int:
         raise UserError(f"{path} already exists: give another name") from None
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}") from None
-    print(f"{path} is ready; tune it with: {python_command('engine.tune')} {path}")
+    say(f"{path} is ready; tune it with: {python_command('engine.tune')} {path}")
     return EXIT_FOUND
 
 

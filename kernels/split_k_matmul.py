@@ -78,7 +78,7 @@ def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
     a, b, product = factors_and_product(problem.dtype, (m, k), (k, n))
     if problem.dtype != "i8":
         product = torch.matmul(a.double(), b.double()).float()
-    tolerance = tolerance_of_sum(_output_dtype(problem), k)
+    tolerance = tolerance_of_sum(_output_dtype(problem), k, problem.dtype)
     return (
         input_array("a_ptr", a),
         input_array("b_ptr", b),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 
 from foundation.scratch import UNFINISHED, scratch_folder
+from foundation.user_folders import cache_folder
 from triton_rvv.target import Backend, Target
 from triton_rvv.zig import run_zig_cc, zig_target_flags, zig_version
 
@@ -29,7 +29,7 @@ def launcher_object(target: Target) -> Path:
     Raises:
         ZigError: where it does not compile, as with a full disk.
     """
-    folder = _cache_folder()
+    folder = cache_folder() / "launchers"
     cached = folder / f"{_key(target.backend)}.o"
     if cached.exists():
         return cached
@@ -44,12 +44,6 @@ def launcher_object(target: Target) -> Path:
         )
         compiled.replace(cached)
     return cached
-
-
-def _cache_folder() -> Path:
-    """Where the XDG base directory specification puts a user's caches."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "triton-rvv-tuner" / "launchers"
 
 
 def _key(backend: Backend) -> str:

@@ -18,6 +18,7 @@ from engine.by_hand.board_state import watched
 from engine.by_hand.bounded_run import Outcome, board_lock, run_alone
 from engine.by_hand.perf_table import COUNTED, RECORDED, append_row, read_rows
 from engine.by_hand.recording import record_events
+from foundation.printing import say
 from rvv_runner.perf import counts_of_one_run, event_argument, parse_stat_csv
 from rvv_runner.perf_groups import Counting, find_groups
 from rvv_runner.verdict import Ending, judge
@@ -49,18 +50,18 @@ def run_all(root: Path) -> int:
     for variant in variants:
         problem = _problem(root, variant)
         if problem:
-            print(f"run_perf.py: {problem}: copy the folder again")
+            say(f"run_perf.py: {problem}: copy the folder again")
             return _EXIT_MISTAKE
     if not variants:
-        print(f"every executable has its row: remove {table.relative_to(root)} to measure again")
+        say(f"every executable has its row: remove {table.relative_to(root)} to measure again")
         return 0
     bench = _Bench(root, configs, _count_what_can_be(configs["events"]))
     for number, variant in enumerate(variants, start=1):
         row = bench.measure(variant)
         append_row(table, configs["parameters"], row)
         said = row.get("Kernel Time (s)") or row["Reason"]
-        print(f"{number}/{len(variants)} {row['ELF Name']}: {row['Status']} {said}", flush=True)
-    print(f"written: {table.relative_to(root)}")
+        say(f"{number}/{len(variants)} {row['ELF Name']}: {row['Status']} {said}", flush=True)
+    say(f"written: {table.relative_to(root)}")
     return 0
 
 
@@ -94,9 +95,9 @@ def _count_what_can_be(events: Mapping[str, Any]) -> Counting:
 
     counting = find_groups(count, events) if events else Counting()
     if counting.problem:
-        print(f"times only, no counters: {counting.problem}", flush=True)
+        say(f"times only, no counters: {counting.problem}", flush=True)
     elif counting.refused:
-        print(f"this board cannot count {', '.join(counting.refused)}", flush=True)
+        say(f"this board cannot count {', '.join(counting.refused)}", flush=True)
     return counting
 
 
