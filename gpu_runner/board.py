@@ -143,7 +143,6 @@ class GpuBoard:
         return Measurement(
             status="correct",
             times_s=report.times_s,
-            counters=report.counters,
             board=self._info.name,
             max_abs_error=report.max_abs_error,
             conditions={**report.conditions, **doubt},

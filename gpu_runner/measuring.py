@@ -134,7 +134,7 @@ def _measured(context: _Context, request: Request, connection: Connection) -> Re
         connection.send(Prepared())
         start_s = time.monotonic()
         error = _checked(launch, arguments)
-        report = Report("correct", counters=kernel.counters, max_abs_error=error)
+        report = Report("correct", max_abs_error=error, conditions=kernel.needs)
         if not request.repeats:
             return report
         times_s = context.timer.times_s(launch, arguments.restore, request.repeats, context.watch)
@@ -145,7 +145,7 @@ def _measured(context: _Context, request: Request, connection: Connection) -> Re
         report,
         times_s=times_s,
         max_abs_error=error,
-        conditions=context.watch.conditions,
+        conditions={**kernel.needs, **context.watch.conditions},
         doubt=doubt,
         wall_s=time.monotonic() - start_s,
     )
