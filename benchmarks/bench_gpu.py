@@ -32,6 +32,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
     parts = parser.parse_args().parts or list(PARTS)
+    if not torch.cuda.is_available():
+        print("it needs a GPU that torch can use")
+        return
     print(_machine())
     for part in parts:
         PARTS[part]()
