@@ -16,7 +16,7 @@ from engine.arguments.options import (
     jobs_advice,
     request_for,
 )
-from engine.arguments.problem import add_device_argument
+from engine.arguments.problem import add_device_argument, add_space_argument
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -68,6 +68,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="folder to write {device}-GEMM-{tag}.json to (default: %(default)s)",
     )
     add_device_argument(parser)
+    add_space_argument(parser)
     add_search_arguments(parser)
     add_storage_argument(parser)
     add_work_arguments(parser)
