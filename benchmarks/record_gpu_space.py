@@ -63,7 +63,8 @@ def main() -> int:
     start_s = time.monotonic()
     board.open()
     with ProcessPoolExecutor(arguments.jobs, get_context("spawn")) as pool:
-        builds = [pool.submit(_built, problems[0], config, target) for config in configs]
+        source = ProblemArguments.of(problems[0])
+        builds = [pool.submit(_built, source, config, target) for config in configs]
         for number, future in enumerate(as_completed(builds)):
             config, build = future.result()
             for problem in problems:
@@ -95,8 +96,11 @@ def _drawn(spaces: Sequence[SearchSpace], count: int) -> list[Config]:
     return [every[place] for place in chosen]
 
 
-def _built(problem: Problem, config: Config, target: GpuTarget) -> tuple[Config, _Build | str]:
+def _built(
+    source: ProblemArguments, config: Config, target: GpuTarget
+) -> tuple[Config, _Build | str]:
     """The machine code, or why there is none; runs in a process of its own."""
+    problem = source.problem
     made_from = _made_from(problem, config, target)
     try:
         compiled = compile_kernel(problem.spec.kernel, made_from, target)
@@ -111,7 +115,7 @@ def _built(problem: Problem, config: Config, target: GpuTarget) -> tuple[Config,
         constants=made_from.constants,
         grid=(1, 1, 1),
         config=config,
-        source=ProblemArguments.of(problem),
+        source=source,
         sha256=str(hash(compiled.binary)),
         path=Path(),
     )
