@@ -239,8 +239,7 @@ def winners_for(wanted: Wanted, storage: str) -> list[Winner]:
 def _winners(studies: Iterable[StoredStudy], wanted: Wanted) -> list[Winner]:
     spaces = wanted.space_at
     found = (
-        study.winner(spaces(study.shape, study.space_name) if spaces else None)
-        for study in studies
+        study.winner(spaces(study.shape, study.space_name) if spaces else None) for study in studies
     )
     return [winner for winner in found if winner is not None]
 
