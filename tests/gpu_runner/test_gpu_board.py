@@ -14,7 +14,7 @@ import pytest
 from engine.workers.artifacts import ArtifactStore
 from engine.workers.devices import load_board
 from engine.workers.gpu_builder import GpuBuildRequest, GpuKernelBuilder
-from foundation.config import Config
+from foundation.config import Config, ParameterValue
 from gpu_runner.artifact import GpuArtifact
 from gpu_runner.target import GpuTarget
 from kernels.on_device import ProblemArguments
@@ -40,7 +40,7 @@ def build(board: Board, tmp_path: Path) -> Callable[..., GpuArtifact]:
     """Builds a configuration of a kernel for the GPU."""
 
     def built(
-        kernel: str, config: dict[str, object], dtype: str | None = None, **shape: int
+        kernel: str, config: dict[str, ParameterValue], dtype: str | None = None, **shape: int
     ) -> GpuArtifact:
         problem = make_problem(load_kernel(kernel), shape, dtype)
         request = GpuBuildRequest(ProblemArguments.of(problem), board.info, ArtifactStore(tmp_path))
