@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from engine.study.trials import StoredTrial
 from foundation.config import Config
 from foundation.document import Entry, read_list
 from foundation.errors import UserError
+from foundation.scratch import UNFINISHED, scratch_folder
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import OWN_OUTPUTS, Outputs, Problem
 
@@ -170,11 +170,10 @@ def write_results(path: Path, records: Sequence[Mapping[str, object]]) -> None:
     )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
-            file.write(text)
-        written = Path(file.name)
-        written.chmod(0o644)
-        written.replace(path)
+        with scratch_folder(UNFINISHED, path.parent) as folder:
+            written = folder / path.name
+            written.write_text(text, encoding="utf-8")
+            written.replace(path)
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}") from error
 

@@ -30,7 +30,6 @@ from engine.workers.board_pool import BoardPool
 from engine.workers.builders import BuilderPool
 from foundation.config import Config
 from rvv_runner.board import BoardError
-from rvv_runner.measurement import Artifact
 
 __all__ = ["Budget", "TuningLoop"]
 
@@ -289,9 +288,10 @@ class TuningLoop:
         if is_deterministic or self._search.comparison is not None:
             return
         comparison = compare(
-            leaders(trials),
+            leaders(trials, self._search.space.default),
             lambda order: self._wait_for(lanes.submit(self._measure_round, order)),
             seed=len(trials),
+            default=self._search.space.default,
         )
         if comparison is not None:
             self._search.keep_comparison(comparison)
@@ -299,7 +299,7 @@ class TuningLoop:
     def _measure_round(self, configs: Sequence[Config]) -> list[float] | None:
         """Times in seconds of one run of each configuration on one board; runs in a lane."""
         built = [self._builders.build(config) for config in configs]
-        artifacts = [artifact for artifact in built if isinstance(artifact, Artifact)]
+        artifacts = [artifact for artifact in built if not isinstance(artifact, BuildFailure)]
         measured = self._boards.measure_in_turn(artifacts, 1, self._limit.wait())
         times_s = [measurement.time_s for measurement in measured if measurement.time_s is not None]
         return times_s if len(times_s) == len(configs) else None

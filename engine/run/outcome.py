@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.workers.artifacts import BuildFailure
-from engine.workers.assembly import assembly_file
 from engine.workers.joint import JointArtifact, JointMeasurement
 from rvv_runner.measurement import Artifact, Measurement
 
@@ -30,13 +29,7 @@ class Outcome:
 
     def texts(self) -> list[Path]:
         """Assembly and IR, which optuna-dashboard shows with the trials that led the study."""
-        if self.artifact is None:
-            return []
-        built = self.artifact
-        every = built.parts.values() if isinstance(built, JointArtifact) else [built]
-        elf_paths = [artifact.elf_path for artifact in every]
-        paths = [path for elf in elf_paths for path in (assembly_file(elf), _llvm_ir(elf))]
-        return [path for path in paths if path is not None and path.is_file()]
+        return [] if self.artifact is None else list(self.artifact.texts())
 
     def note(self) -> str:
         """Markdown for optuna-dashboard: what happened, how to run it again, and the counters."""
@@ -46,8 +39,9 @@ class Outcome:
             estimated = " (estimated)" if measurement.estimated else ""
             parts.append(f"{measurement.time_s:.6g} s{estimated} on {measurement.board}")
         parts += [f"{time_s:.6g} s at {shape}" for shape, time_s in self._times_s().items()]
-        if self.artifact is not None:
-            parts.append(f"```sh\n{self.artifact.command}\n```")
+        command = self.artifact.record.get("run_command") if self.artifact else None
+        if command:
+            parts.append(f"```sh\n{command}\n```")
         if measurement.counters:
             rows = [f"| {name} | {value:g} |" for name, value in measurement.counters.items()]
             parts.append("\n".join(["| event | count |", "|---|---|", *rows]))
@@ -66,13 +60,11 @@ class Outcome:
             "conditions": dict(measurement.conditions),
             "wall_s": self.wall_s,
         }
+        if artifact is not None:
+            attributes.update(artifact.record)
         if isinstance(artifact, JointArtifact):
-            attributes["run_command"] = artifact.command
             attributes["shapes"] = self._at_each_shape(artifact)
         elif artifact is not None:
-            attributes["elf_sha256"] = artifact.sha256
-            attributes["elf_path"] = str(artifact.elf_path)
-            attributes["run_command"] = artifact.command
             attributes["build_stages_s"] = artifact.provenance.get("stages_s")
             attributes["code_bytes"] = artifact.provenance.get("code_bytes")
         return {name: value for name, value in attributes.items() if value not in ("", None, {})}
@@ -93,10 +85,6 @@ class Outcome:
         """The time at each shape, if there are several."""
         parts = self.measurement.parts if isinstance(self.measurement, JointMeasurement) else {}
         return {shape: part.time_s for shape, part in parts.items() if part.time_s is not None}
-
-
-def _llvm_ir(elf_path: Path) -> Path:
-    return elf_path.with_suffix(".llir")
 
 
 def failed_build(failure: BuildFailure) -> Outcome:

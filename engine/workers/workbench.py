@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore, BuildFailure
 from engine.workers.board_pool import BoardPool, BoardSource
 from engine.workers.builders import BUILD_LIMIT_S, Builder, BuilderPool
+from engine.workers.devices import load_board
+from engine.workers.gpu_builder import GpuBuildRequest, GpuKernelBuilder
 from engine.workers.joint import JointBoard, JointBuilder
-from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from engine.workers.ray_session import ray_session
 from foundation.config import Config
 from foundation.processors import cores
 from foundation.shapes import shape_text
+from kernels.on_device import ProblemArguments
 from kernels.spec import Problem
 from rvv_runner.board import Board, BoardInfo
-from rvv_runner.devices import load_board
 from rvv_runner.measurement import Artifact, Measurement
 
 __all__ = ["Workbench", "boards_at_once", "workbench"]
@@ -122,6 +123,12 @@ def workbench(
 def _builder_of(problem: Problem, info: BoardInfo) -> Callable[[], Builder]:
     """A function that makes the builder of a problem, in any process."""
     store = ArtifactStore(ARTIFACT_FOLDER.resolve())
+    if info.gpu is not None:
+        source = ProblemArguments.of(problem)
+        return functools.partial(GpuKernelBuilder, GpuBuildRequest(source, info, store))
+    # LLVM is slow to import, and builds for a GPU do without it.
+    from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+
     request = BuildRequest(
         problem.spec.load_name, problem.shape, problem.dtype, info.target, store, problem.outputs
     )

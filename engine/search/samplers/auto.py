@@ -8,7 +8,7 @@ from optuna.samplers import BaseSampler
 
 from engine.search.model.search_state import SearchState
 from engine.search.samplers.bayesian import BayesianSearch
-from engine.search.samplers.sampler import SamplerFactory, choosing
+from engine.search.samplers.sampler import Chooser, SamplerFactory, choosing
 from engine.search.samplers.tpe import TPE
 
 __all__ = ["auto"]
@@ -35,7 +35,7 @@ def auto() -> SamplerFactory:
 def _taking_turns(often: SamplerFactory, seldom: SamplerFactory) -> SamplerFactory:
     """Two samplers that learn from all trials; at first the second makes every third proposal."""
 
-    def make(state: SearchState) -> BaseSampler:
+    def make(state: SearchState) -> BaseSampler | Chooser:
         tried = len(state.taken)
         gives_way = tried < _TURNS_END and tried % _TURNS == _TURNS - 1
         return seldom(state) if gives_way else often(state)
@@ -46,7 +46,7 @@ def _taking_turns(often: SamplerFactory, seldom: SamplerFactory) -> SamplerFacto
 def _cold_at_first(model: SamplerFactory, later: SamplerFactory) -> SamplerFactory:
     """With a history, a surrogate replaces at first a sampler that cannot use the history."""
 
-    def make(state: SearchState) -> BaseSampler:
+    def make(state: SearchState) -> BaseSampler | Chooser:
         tried = len(state.taken)
         if state.transfer is None or tried >= _COLD_TURNS.stop:
             return later(state)
