@@ -12,7 +12,7 @@ TESTS_LIMIT_S := 1560
 # Modules of one name, which mypy checks one at a time.
 CONFTESTS = $(shell find tests -name conftest.py)
 
-.PHONY: tune tune-all test test-slow test-triton-versions test-real test-upstream fuzz bench gpu setup clean
+.PHONY: tune tune-all test test-slow test-faults test-triton-versions test-real test-upstream fuzz bench gpu setup clean
 
 # The main job on the emulated board; ARGS="--trials 20" adds arguments.
 tune: setup
@@ -34,6 +34,11 @@ test:
 test-slow:
 	@./setup.sh test
 	$(LIMIT) $(TESTS_LIMIT_S) $(PYTEST) -m slow
+
+# The long form of what happens when something goes wrong, or cheats.
+test-faults:
+	@./setup.sh test
+	$(LIMIT) $(TESTS_LIMIT_S) $(PYTEST) -m faults
 
 # Random kernels against NumPy, on the host and in QEMU, for so many seconds; TARGET=host or qemu.
 SECONDS := 600
