@@ -62,8 +62,8 @@ class Wanted:
         load_name: the kernel as `python -m engine.tune` takes it: its name, or its file.
         shape: a size for each dimension.
         made_with: today's compiler, board model and kernel source: `engine.run.identity.made_with`.
-        space_at: today's search space of a name at a shape, which must hold a winner; None if only the
-            kernel's file knows it and must not be imported.
+        space_at: today's search space of a name at a shape, which must hold a winner; None if only
+            the kernel's file knows it and must not be imported.
     """
 
     kernel: str
