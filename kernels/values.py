@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +18,8 @@ __all__ = [
     "EXACT",
     "TORCH_TYPES",
     "Tolerance",
+    "current_data_set",
+    "data_set",
     "for_gpu",
     "input_array",
     "numpy_array",
@@ -103,26 +108,49 @@ def for_gpu() -> bool:
     return bool(torch.get_default_device().type == "cuda")
 
 
+_data_set: ContextVar[int] = ContextVar("data_set", default=0)
+
+
+@contextlib.contextmanager
+def data_set(number: int) -> Iterator[None]:
+    """Within the block, seeds give the values of another data set.
+
+    Args:
+        number: 0 for the check before the timed runs, 1 for the timed runs.
+    """
+    token = _data_set.set(number)
+    try:
+        yield
+    finally:
+        _data_set.reset(token)
+
+
+def current_data_set() -> int:
+    """The number that `data_set` was called with, or 0."""
+    return _data_set.get()
+
+
+def _generator(seed: int) -> np.random.Generator:
+    number = current_data_set()
+    return np.random.Generator(np.random.PCG64([number, seed] if number else seed))
+
+
 def seeded_normal(shape: tuple[int, ...], seed: int, dtype: str = "fp32") -> torch.Tensor:
     """Unit normals rounded to `dtype`; a seed gives the same values on every machine.
 
-    They are on torch's default device.
+    The timed runs have other values than the check before them. They are on torch's default device.
     """
     if _is_meta():
         return torch.empty(shape, dtype=TORCH_TYPES[dtype])
-    values = np.random.Generator(np.random.PCG64(seed)).standard_normal(shape, dtype=np.float32)
+    values = _generator(seed).standard_normal(shape, dtype=np.float32)
     return torch.from_numpy(values).to(torch.get_default_device()).to(TORCH_TYPES[dtype])
 
 
 def seeded_integers(shape: tuple[int, ...], seed: int, low: int, high: int) -> torch.Tensor:
-    """int64 values from `low` to `high` inclusive; a seed gives the same on every machine.
-
-    They are on torch's default device.
-    """
+    """int64 values from `low` to `high` inclusive; otherwise like `seeded_normal`."""
     if _is_meta():
         return torch.empty(shape, dtype=torch.int64)
-    generator = np.random.Generator(np.random.PCG64(seed))
-    values = torch.from_numpy(generator.integers(low, high, shape, endpoint=True))
+    values = torch.from_numpy(_generator(seed).integers(low, high, shape, endpoint=True))
     return values.to(torch.get_default_device())
 
 

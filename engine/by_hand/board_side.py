@@ -165,14 +165,15 @@ class _Bench:
         """Events of one run of the grid: counted, or for the second-level cache sampled."""
         events: dict[str, float] = {}
         for group in self.counting.groups:
-            counts = [self._counted(variant, group, repeats) for repeats in ("0", "1")]
+            counts = [self._counted(variant, group, runs) for runs in ("0", "1")]
             of_one_run = counts_of_one_run(*map(parse_stat_csv, counts))
             events.update({self.counting.names[event]: n for event, n in of_one_run.items()})
         counted = {name: events[name] for name in COUNTED if name in events}
         return {**counted, **self._recorded(variant)}
 
-    def _counted(self, variant: Mapping[str, Any], group: Sequence[str], repeats: str) -> str:
-        command = self._command(variant, "--repeats", repeats)
+    def _counted(self, variant: Mapping[str, Any], group: Sequence[str], warm_up: str) -> str:
+        # What a run of the grid more makes, and nothing else.
+        command = self._command(variant, "--repeats", "0", "--warmup", warm_up)
         perf = ["perf", "stat", "-x", ";", "-e", ",".join(group), "--", *command]
         ending = run_alone(perf, self.configs["limit_s"], self._core).ending
         return ending.stderr if ending.returncode == 0 else ""

@@ -13,19 +13,24 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from database_servers import postgresql
+from search_helpers import IDENTITY
 
-from engine.study.storage import read_studies
+from engine.search import Search
+from engine.study.storage import open_study, read_studies
+from foundation.config import Config
+from search_spaces.space import Parameter, SearchSpace
 
 STORAGES = ("journal", "sqlite", "postgresql")
 LEFT_AFTER_S = 10.0
 STAGE_LIMIT_S = 120.0
-CONFIGURATION = re.compile(
-    r"^trial=.*\tstatus=correct\ttime_s=([\d.]+)\t.*\tconfig=([^\t\n]+)", re.M
+CORRECT = re.compile(
+    r"^trial=.*\tstatus=correct\ttime_s=([\d.]+)\t(?:.*\t)?config=([^\t\n]+)", re.M
 )
 
 
@@ -86,7 +91,7 @@ class Tuner:
     def told(self) -> dict[str, float]:
         """The measurements that it has printed."""
         text = self.output.read_text(errors="replace")
-        return {config: float(time_s) for time_s, config in CONFIGURATION.findall(text)}
+        return {config: float(time_s) for time_s, config in CORRECT.findall(text)}
 
     def stage(self) -> str:
         text = self.output.read_text(errors="replace")
@@ -168,6 +173,64 @@ def campaign(kind: str, kills: int, seconds: float, rng: random.Random) -> Tally
     return tally
 
 
+# What processes without boards tune: large, since each tells many before it is killed.
+SPACE = SearchSpace(
+    parameters=tuple(Parameter(name, tuple(range(1, 25))) for name in ("A", "B", "C")),
+    rules=(),
+    default=Config({"A": 1, "B": 1, "C": 1}),
+)
+
+
+def made_up_time_s(config: Config) -> float:
+    return 1e-6 * (1 + zlib.crc32(str(config).encode()))
+
+
+def ask_and_tell(storage: str, seed: int, output: Path) -> None:
+    """A tuner without Ray and boards, three configurations in flight; it never returns."""
+    search = Search(SPACE, "random", seed, open_study(storage, IDENTITY, SPACE, "campaign"))
+    with output.open("a", buffering=1) as file:
+        pending = []
+        while True:
+            while len(pending) < 3:
+                pending.append(search.ask())
+            config = pending.pop(0)
+            time_s = made_up_time_s(config)
+            search.tell(config, time_s, attributes={"counters": {"cycles": 1.0}})
+            file.write(f"trial=\tstatus=correct\ttime_s={time_s:.9f}\tconfig={config}\n")
+
+
+def storage_campaign(kind: str, kills: int, rng: random.Random) -> Tally:
+    """Kill so many processes that only ask and tell; two are alive at any time."""
+    tally = Tally()
+    with (
+        tempfile.TemporaryDirectory(prefix="c-", dir="/tmp") as home,
+        storage_of(kind, Path(home)) as storage,
+    ):
+        output = Path(home, "output")
+        live: list[int] = []
+        for seed in range(kills + 1):
+            child = os.fork()
+            if child == 0:
+                ask_and_tell(storage, seed, output)
+            live.append(child)
+            time.sleep(rng.uniform(0.0, 1.5))
+            if seed:
+                tally.kills += kill(live.pop(rng.randrange(2)))
+        for child in live:
+            kill(child)
+        search = Search(SPACE, "random", 0, open_study(storage, IDENTITY, SPACE, "campaign"))
+        search.ask()  # what the dead had open is given back
+        told = {config: float(time_s) for time_s, config in CORRECT.findall(output.read_text())}
+        check(tally, storage, told)
+    return tally
+
+
+def kill(child: int) -> bool:
+    """Whether a child was alive until now."""
+    os.kill(child, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
 def kill_after(
     tuner: Tuner, rng: random.Random, tally: Tally, folder: Path, temporary: Path
 ) -> None:
@@ -221,6 +284,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--storage", action="append", choices=STORAGES)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--storage-only", action="store_true", help="processes that ask and tell, without boards"
+    )
     parser.add_argument("--seconds", type=float, default=7200.0, help="stop after so many")
     arguments = parser.parse_args(argv)
     kinds = arguments.storage or list(STORAGES)
@@ -230,8 +296,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         share = arguments.kills * (number + 1) // len(kinds) - arguments.kills * number // len(
             kinds
         )
-        tally = campaign(kind, share, arguments.seconds / len(kinds), rng)
-        rows.append(tally.row(kind))
+        if arguments.storage_only:
+            tally = storage_campaign(kind, share, rng)
+            rows.append(tally.row(f"{kind}, ask and tell only"))
+        else:
+            tally = campaign(kind, share, arguments.seconds / len(kinds), rng)
+            rows.append(tally.row(kind))
         print(*tally.notes, sep="\n")
         print(f"killed while: {dict(tally.killed_while)}")
         bad = (tally.lost, tally.twice, tally.wrong, tally.processes, tally.files, tally.tracebacks)
