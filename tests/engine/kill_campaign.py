@@ -50,8 +50,10 @@ class Tally:
     notes: list[str] = field(default_factory=list)
 
     def row(self, name: str) -> str:
-        values = (self.kills, self.measured, self.lost, self.twice, self.wrong, self.processes,
-                  self.files, self.tracebacks)  # fmt: skip
+        values: list[object] = [self.kills, self.measured, self.lost, self.twice, self.wrong]
+        left = [self.processes, self.files, self.tracebacks]
+        # A process that only asks and tells has no process and no file but its own.
+        values += left if self.killed_while else ["not counted"] * 3
         return f"| {name} | " + " | ".join(map(str, values)) + " |"
 
 
@@ -189,7 +191,7 @@ def ask_and_tell(storage: str, seed: int, output: Path) -> None:
     """A tuner without Ray and boards, three configurations in flight; it never returns."""
     search = Search(SPACE, "random", seed, open_study(storage, IDENTITY, SPACE, "campaign"))
     with output.open("a", buffering=1) as file:
-        pending = []
+        pending: list[Config] = []
         while True:
             while len(pending) < 3:
                 pending.append(search.ask())
@@ -206,27 +208,31 @@ def storage_campaign(kind: str, kills: int, rng: random.Random) -> Tally:
         tempfile.TemporaryDirectory(prefix="c-", dir="/tmp") as home,
         storage_of(kind, Path(home)) as storage,
     ):
-        output = Path(home, "output")
-        live: list[int] = []
+        live: list[tuple[int, Path]] = []
         for seed in range(kills + 1):
+            output = Path(home, f"output-{seed}")
             child = os.fork()
             if child == 0:
                 ask_and_tell(storage, seed, output)
-            live.append(child)
-            time.sleep(rng.uniform(0.0, 1.5))
+            live.append((child, output))
             if seed:
-                tally.kills += kill(live.pop(rng.randrange(2)))
-        for child in live:
-            kill(child)
+                tally.kills += kill(*live.pop(rng.randrange(2)), rng)
+        for child, output in live:
+            kill(child, output, rng)
         search = Search(SPACE, "random", 0, open_study(storage, IDENTITY, SPACE, "campaign"))
         search.ask()  # what the dead had open is given back
-        told = {config: float(time_s) for time_s, config in CORRECT.findall(output.read_text())}
+        text = "".join(output.read_text() for output in Path(home).glob("output-*"))
+        told = {config: float(time_s) for time_s, config in CORRECT.findall(text)}
         check(tally, storage, told)
     return tally
 
 
-def kill(child: int) -> bool:
-    """Whether a child was alive until now."""
+def kill(child: int, output: Path, rng: random.Random) -> bool:
+    """Kill a child, mostly after it has told something; whether it was alive until then."""
+    deadline = time.monotonic() + (0 if rng.random() < 0.2 else STAGE_LIMIT_S)
+    while not output.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(rng.uniform(0, 0.5))
     os.kill(child, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
@@ -303,7 +309,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             tally = campaign(kind, share, arguments.seconds / len(kinds), rng)
             rows.append(tally.row(kind))
         print(*tally.notes, sep="\n")
-        print(f"killed while: {dict(tally.killed_while)}")
+        if tally.killed_while:
+            print(f"killed while: {dict(tally.killed_while)}")
         bad = (tally.lost, tally.twice, tally.wrong, tally.processes, tally.files, tally.tracebacks)
         is_well = is_well and not any(bad)
     print(HEADER, *rows, sep="\n")
