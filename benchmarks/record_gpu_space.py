@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -39,6 +40,9 @@ __all__ = ["main"]
 
 RECORDED = Path(__file__).parent / "recorded" / "gpu"
 
+# By the problem's name.
+Tables = dict[str, dict[Config, Measurement]]
+
 _REPEATS = 5
 _LIMIT_S = 10.0
 
@@ -52,29 +56,42 @@ class _Build:
 
 
 def main() -> int:
-    """Record the space at each shape."""
+    """Record the space at each shape; what was measured is written even if it is ended early."""
     arguments = _parse()
     board = GpuBoard(GpuName("cuda"))
-    target = target_of(board.info)
     spec = load_kernel(arguments.kernel)
     problems = [make_problem(spec, shape, arguments.dtype) for shape in arguments.shape]
-    configs = _drawn([p.space(board.info) for p in problems], arguments.configs)
-    tables: dict[str, dict[Config, Measurement]] = {problem.name: {} for problem in problems}
-    start_s = time.monotonic()
+    configs = _drawn(problems[0].space(board.info), arguments.configs)
+    tables: Tables = {problem.name: {} for problem in problems}
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("it was ended"))
     board.open()
-    with ProcessPoolExecutor(arguments.jobs, get_context("spawn")) as pool:
-        builds = [pool.submit(_built, problems[0], config, target) for config in configs]
+    try:
+        _measure_all(board, problems, configs, tables, arguments.jobs)
+    finally:
+        for problem in problems:
+            print(_written(problem, board.info.kind, tables[problem.name], arguments.out))
+        board.close()
+    return 0
+
+
+def _measure_all(
+    board: GpuBoard,
+    problems: Sequence[Problem],
+    configs: Sequence[Config],
+    tables: Tables,
+    jobs: int,
+) -> None:
+    """Fill the tables; builds run in processes of their own, and serve every shape."""
+    target, source = target_of(board.info), ProblemArguments.of(problems[0])
+    start_s = time.monotonic()
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        builds = [pool.submit(_built, source, config, target) for config in configs]
         for number, future in enumerate(as_completed(builds)):
             config, build = future.result()
             for problem in problems:
                 tables[problem.name][config] = _measured(board, problem, config, build, target)
-            if number % 50 == 0:
+            if number % 10 == 0:
                 print(f"{number} of {len(builds)}, {time.monotonic() - start_s:.0f} s", flush=True)
-    board.close()
-    for problem in problems:
-        print(_written(problem, board.info.kind, tables[problem.name], arguments.out))
-    print(f"{len(configs)} configurations, {time.monotonic() - start_s:.0f} s")
-    return 0
 
 
 def _parse() -> argparse.Namespace:
@@ -88,15 +105,18 @@ def _parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _drawn(spaces: Sequence[SearchSpace], count: int) -> list[Config]:
-    """Combinations that the first space has, at random, forbidden ones too."""
-    every = list(spaces[0].combinations())
+def _drawn(space: SearchSpace, count: int) -> list[Config]:
+    """Combinations of the space, at random, forbidden ones too."""
+    every = list(space.combinations())
     chosen = np.random.default_rng(0).permutation(len(every))[:count]
     return [every[place] for place in chosen]
 
 
-def _built(problem: Problem, config: Config, target: GpuTarget) -> tuple[Config, _Build | str]:
+def _built(
+    source: ProblemArguments, config: Config, target: GpuTarget
+) -> tuple[Config, _Build | str]:
     """The machine code, or why there is none; runs in a process of its own."""
+    problem = source.problem
     made_from = _made_from(problem, config, target)
     try:
         compiled = compile_kernel(problem.spec.kernel, made_from, target)
@@ -111,7 +131,7 @@ def _built(problem: Problem, config: Config, target: GpuTarget) -> tuple[Config,
         constants=made_from.constants,
         grid=(1, 1, 1),
         config=config,
-        source=ProblemArguments.of(problem),
+        source=source,
         sha256=str(hash(compiled.binary)),
         path=Path(),
     )

@@ -8,7 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from engine.arguments.problem import add_device_argument, add_problem_arguments
+from engine.arguments.problem import (
+    add_device_argument,
+    add_problem_arguments,
+    add_space_argument,
+)
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -53,6 +57,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add_problem_arguments(parser)
     add_device_argument(parser)
+    add_space_argument(parser)
     parser.add_argument(
         "--samples",
         metavar="N",
@@ -75,7 +80,12 @@ def _record(arguments: argparse.Namespace) -> dict[str, Any]:
     from engine.workers.devices import load_board
     from kernels.registry import load_kernel, make_problem
 
-    problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
+    problem = make_problem(
+        load_kernel(arguments.kernel),
+        arguments.shape,
+        arguments.dtype,
+        space_name=arguments.space,
+    )
     space = problem.space(load_board(arguments.device).info)
     census = take_census(space)
     return {

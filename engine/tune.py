@@ -18,7 +18,11 @@ from engine.arguments.options import (
     search_options,
     work_options,
 )
-from engine.arguments.problem import add_device_argument, add_problem_arguments
+from engine.arguments.problem import (
+    add_device_argument,
+    add_problem_arguments,
+    add_space_argument,
+)
 from engine.from_python import CallableModule
 from engine.run.request import StudyOptions, TuningRequest
 from engine.study.objectives import CODE_BYTES, TIME_S
@@ -122,6 +126,7 @@ def _request(arguments: argparse.Namespace) -> TuningRequest:
     return TuningRequest(
         kernel=arguments.kernel,
         dtype=arguments.dtype,
+        space=arguments.space,
         search=search_options(arguments),
         study=study,
         work=work_options(arguments),
@@ -241,6 +246,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add_problem_arguments(parser, kernel_optional=True, several_shapes=True)
     add_device_argument(parser, several=True)
+    add_space_argument(parser)
     parser.add_argument(
         "--missing",
         action="store_true",

@@ -29,6 +29,7 @@ from search_spaces.space import SearchSpace
 
 __all__ = [
     "FORMAT_VERSION",
+    "SPACE_NAME",
     "StudyIdentity",
     "open_study",
     "read_studies",
@@ -37,6 +38,9 @@ __all__ = [
 
 # The format of what is stored. Raise it if older code would misread a change.
 FORMAT_VERSION = 2
+
+# The attribute of a study whose search space is not its kernel's own: the space's name.
+SPACE_NAME = "space_name"
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ class StudyIdentity:
             short text that changes with it.
         more_shapes: the other shapes of a study that looks for one configuration for several.
         objectives: names of the objectives to minimise, the time first.
+        space_name: of the search space, if it is not the kernel's own.
     """
 
     kernel: str
@@ -64,6 +69,7 @@ class StudyIdentity:
     made_with: Mapping[str, str]
     more_shapes: tuple[Mapping[str, int], ...] = ()
     objectives: tuple[str, ...] = (TIME_S,)
+    space_name: str = ""
 
     @property
     def shapes(self) -> tuple[Mapping[str, int], ...]:
@@ -94,7 +100,9 @@ class StudyIdentity:
             digest = hashlib.sha256(shapes.encode()).hexdigest()[:8]
             sizes = [str(len(self.shapes)), "shapes", digest]
         several = self.objectives if len(self.objectives) > 1 else ()
-        return "-".join((self.kernel, *sizes, self.dtype, self.device, self.sampler, *several))
+        named = (self.space_name,) if self.space_name else ()
+        about = (self.kernel, *named, *sizes, self.dtype, self.device, self.sampler, *several)
+        return "-".join(about)
 
     def attributes(self) -> dict[str, object]:
         """What is stored with the study and has to be the same to resume it.
@@ -109,6 +117,7 @@ class StudyIdentity:
             "dtype": self.dtype,
             "device": self.device,
             "made_with": dict(self.made_with),
+            **({SPACE_NAME: self.space_name} if self.space_name else {}),
         }
 
 

@@ -32,7 +32,7 @@ _WARPGROUP_WARPS = 4
 # A GPU with fewer programs than a quarter of its multiprocessors is mostly idle.
 _FEWEST_PER_MULTIPROCESSOR = 1 / 4
 # Beyond this number, programs are so small that their set-up and their loads cost more than their
-# work. docs/spaces.md has the measurements for both.
+# work. Both numbers are guesses, so configurations beyond them are only tried later.
 _MOST_PER_MULTIPROCESSOR = 64
 
 
@@ -120,6 +120,7 @@ def enough_programs(gpu: GpuLimits, programs: Callable[[Config], int], most: int
         "enough-programs",
         f"fewer than {least} programs leave most of the {gpu.multiprocessors} multiprocessors idle",
         lambda config: programs(config) >= least,
+        soft=True,
     )
 
 
@@ -136,6 +137,7 @@ def few_enough_programs(gpu: GpuLimits, programs: Callable[[Config], int], fewes
         "few-enough-programs",
         f"more than {most} programs do too little work each",
         lambda config: programs(config) <= most,
+        soft=True,
     )
 
 
