@@ -125,7 +125,7 @@ def main() -> None:
                 print("with perf: not measured, since this machine has none")
                 return
             counting = dataclasses.replace(board_file, events=EVENTS)
-            counted = [["--repeats", "0"], ["--repeats", "1"]]
+            counted = [["--repeats", "0", "--warmup", runs] for runs in ("0", "1")]
             report("with perf", counting, same, [timed, *counted])
 
 

@@ -16,6 +16,7 @@ from foundation.command_line import (
     one_of,
     run_command,
 )
+from foundation.printing import say
 
 __all__ = ["main"]
 
@@ -32,6 +33,7 @@ def main(argv: Sequence[str] | None) -> int:
     """
     arguments = _parse(argv)
     # Optuna and pandas take seconds to import: --help does not wait for them.
+    from engine.study.location import file_stem
     from engine.study.storage import read_studies, study_named
     from foundation.errors import UserError
 
@@ -42,7 +44,7 @@ def main(argv: Sequence[str] | None) -> int:
     write = writer_of(arguments.format)
     written = 0
     for study in chosen:
-        folder = arguments.out / study.study_name.replace("/", "_")
+        folder = arguments.out / file_stem(study.study_name)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             line = write(study, folder)
@@ -51,7 +53,7 @@ def main(argv: Sequence[str] | None) -> int:
                 f"{folder} cannot be written ({error.strerror}): give another folder with --out"
             ) from error
         if line:
-            print(f"{folder}: {line}")
+            say(f"{folder}: {line}")
             written += 1
         elif not any(folder.iterdir()):
             folder.rmdir()

@@ -20,6 +20,7 @@ from foundation.command_line import (
     invocation,
     run_command,
 )
+from foundation.printing import say
 
 __all__ = ["main"]
 
@@ -37,7 +38,7 @@ def main(argv: Sequence[str] | None) -> int:
     """
     arguments = _parse(argv)
     record = _measure(arguments)
-    print(_text(record, as_json=arguments.json))
+    say(_text(record, as_json=arguments.json))
     return EXIT_FOUND if record["status"] == "correct" else EXIT_NOTHING_VALID
 
 
@@ -70,8 +71,9 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
     from kernels.registry import load_kernel, make_problem
 
     problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
-    config = complete_config(arguments.config, problem.default_config, problem.spec.name)
     info = load_board(arguments.device).info
+    default = problem.space(info).default or problem.default_config
+    config = complete_config(arguments.config, default, problem.spec.name)
     with workbench(
         problem,
         [arguments.device],

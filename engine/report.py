@@ -8,6 +8,7 @@ from pathlib import Path
 
 from engine.arguments.options import add_storage_argument
 from foundation.command_line import EXIT_FOUND, ArgumentParser, invocation, run_command
+from foundation.printing import say
 
 __all__ = ["main"]
 
@@ -39,7 +40,7 @@ def main(argv: Sequence[str] | None) -> int:
         write_report(studies, path)
     except OSError as error:
         raise UserError(f"{path} cannot be written ({error.strerror}): give --out FILE") from error
-    print(path)
+    say(str(path))
     return EXIT_FOUND
 
 

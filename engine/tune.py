@@ -18,7 +18,11 @@ from engine.arguments.options import (
     search_options,
     work_options,
 )
-from engine.arguments.problem import add_device_argument, add_problem_arguments
+from engine.arguments.problem import (
+    add_device_argument,
+    add_problem_arguments,
+    add_space_argument,
+)
 from engine.from_python import CallableModule
 from engine.run.request import StudyOptions, TuningRequest
 from engine.study.objectives import CODE_BYTES, TIME_S
@@ -31,6 +35,7 @@ from foundation.command_line import (
     run_command,
 )
 from foundation.errors import UserError
+from foundation.printing import say
 from foundation.shapes import Shape
 from rvv_runner.board import BoardError
 
@@ -121,6 +126,7 @@ def _request(arguments: argparse.Namespace) -> TuningRequest:
     return TuningRequest(
         kernel=arguments.kernel,
         dtype=arguments.dtype,
+        space=arguments.space,
         search=search_options(arguments),
         study=study,
         work=work_options(arguments),
@@ -158,7 +164,7 @@ def _tune(
             break
     if as_json and results:
         records = [study_record(result) for result in results]
-        print(json_text({"results": records} if as_list else records[0]))
+        say(json_text({"results": records} if as_list else records[0]))
     if failures:
         raise failures[0]
     return results
@@ -173,9 +179,9 @@ def _write_report(result: TuningResult, stream: TextIO) -> None:
     try:
         write_report([study_named(result.storage, result.study)], path)
     except OSError as error:
-        print(f"note: no report was written: {path}: {error.strerror}", file=sys.stderr)
+        say(f"note: no report was written: {path}: {error.strerror}", file=sys.stderr)
     else:
-        print(f"report: {path}" if stream.isatty() else f"report={path}", file=stream)
+        say(f"report: {path}" if stream.isatty() else f"report={path}", file=stream)
 
 
 def _shapes_of_studies(arguments: argparse.Namespace) -> list[tuple[Shape, ...]]:
@@ -240,6 +246,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add_problem_arguments(parser, kernel_optional=True, several_shapes=True)
     add_device_argument(parser, several=True)
+    add_space_argument(parser)
     parser.add_argument(
         "--missing",
         action="store_true",

@@ -16,7 +16,7 @@ from engine.arguments.options import (
     jobs_advice,
     request_for,
 )
-from engine.arguments.problem import add_device_argument
+from engine.arguments.problem import add_device_argument, add_space_argument
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -24,6 +24,7 @@ from foundation.command_line import (
     invocation,
     run_command,
 )
+from foundation.printing import say
 
 if TYPE_CHECKING:
     from engine.jobs.shape_list import ShapeGroup, ShapeList
@@ -67,6 +68,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="folder to write {device}-GEMM-{tag}.json to (default: %(default)s)",
     )
     add_device_argument(parser)
+    add_space_argument(parser)
     add_search_arguments(parser)
     add_storage_argument(parser)
     add_work_arguments(parser)
@@ -87,8 +89,8 @@ def _tune_list(arguments: argparse.Namespace) -> bool:
 
     job = read_shape_list(arguments.file)
     info = load_board(arguments.device).info
-    print(f"Architecture: {info.study_device} ({info.cpu}, vectors of {info.vlen_bits} bits)")
-    print(f"Total test configurations: {len(job.groups)}", flush=True)
+    say(f"Architecture: {info.study_device} ({info.cpu}, vectors of {info.vlen_bits} bits)")
+    say(f"Total test configurations: {len(job.groups)}", flush=True)
     files: list[Buckets] = []
     complete = True
     with ray_session(arguments.jobs, arguments.ray_address):
@@ -100,7 +102,7 @@ def _tune_list(arguments: argparse.Namespace) -> bool:
                 return False
     if files:
         default = write_gemm_json(arguments.out, info.study_device, job.tag, commonest(files))
-        print(f"default: {default}")
+        say(f"default: {default}")
     return complete
 
 
@@ -111,13 +113,13 @@ def _tune_group(
     from engine.jobs.shapes import tune_each
 
     tag = group.tag(job.tag)
-    print(f"\nRunning {tag}...", flush=True)
+    say(f"\nRunning {tag}...", flush=True)
     start_s = time.monotonic()
     results = []
     for result in tune_each([_request(arguments, job, problem) for problem in group.problems]):
-        print(_line(result), flush=True)
+        say(_line(result), flush=True)
         results.append(result)
-    print(f"Tuning for {tag} took {time.monotonic() - start_s:.2f} seconds", flush=True)
+    say(f"Tuning for {tag} took {time.monotonic() - start_s:.2f} seconds", flush=True)
     return results
 
 
@@ -153,7 +155,7 @@ def _write_group(
     found = buckets(configs)
     path = write_gemm_json(folder, info.study_device, tag, found)
     write_provenance(path, info, results)
-    print(f"results: {path}", flush=True)
+    say(f"results: {path}", flush=True)
     return [found]
 
 

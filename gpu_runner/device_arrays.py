@@ -72,6 +72,8 @@ class _Array:
         self.type = _TYPES[argument.element_type]
         self.is_float = self.type.is_floating_point
         self.atol, self.rtol = argument.atol, argument.rtol
+        slack = np.zeros(1, np.float32) if argument.slack is None else argument.slack.reshape(-1)
+        self.slack = torch.from_numpy(np.ascontiguousarray(slack)).to(device)
         self.start = _on_device(argument.value, self.type, device)
         self.expected = _on_device(argument.expected, self.type, device)
         known = self.start if self.expected is None else self.expected
@@ -144,7 +146,8 @@ class _Array:
             error = torch.where(same, 0.0, (got - wanted).abs())
         error = error.nan_to_num(nan=math.inf)
         # An infinite error is wrong even where an infinite reference makes the tolerance so.
-        right = same | (error.isfinite() & (error <= self.atol + self.rtol * wanted.abs()))
+        tolerance = self.atol + self.slack + self.rtol * wanted.abs()
+        right = same | (error.isfinite() & (error <= tolerance))
         largest = float(error.max()) if error.numel() else 0.0
         if not bool(right.all()):
             place = int((~right).to(torch.uint8).argmax())

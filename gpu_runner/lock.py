@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Iterator
 
-from rvv_runner.cache_folder import cache_folder
+from foundation.user_folders import cache_folder
 
 __all__ = ["measuring_on"]
 

@@ -66,10 +66,11 @@ def batched_matmul_kernel(
 def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
     batch, m, n, k = (problem.shape[name] for name in ("B", "M", "N", "K"))
     a, b, expected = factors_and_product(problem.dtype, (batch, m, k), (batch, k, n))
+    tolerance = tolerance_of_sum(_output_dtype(problem), k, problem.dtype)
     return (
         input_array("a_ptr", a),
         input_array("b_ptr", b),
-        output_array("c_ptr", expected, tolerance_of_sum(_output_dtype(problem), k)),
+        output_array("c_ptr", expected, tolerance),
         *sizes(M=m, N=n, K=k),
         *sizes(stride_ab=m * k, stride_am=k, stride_ak=1),
         *sizes(stride_bb=k * n, stride_bk=n, stride_bn=1),

@@ -72,10 +72,11 @@ def matmul_kernel(
 def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
     m, n, k = (problem.shape[name] for name in "MNK")
     a, b, expected = factors_and_product(problem.dtype, (m, k), (k, n), problem.outputs.dtype)
+    tolerance = tolerance_of_sum(_output_dtype(problem), k, problem.dtype)
     return (
         input_array("a_ptr", a),
         input_array("b_ptr", b),
-        output_array("c_ptr", expected, tolerance_of_sum(_output_dtype(problem), k)),
+        output_array("c_ptr", expected, tolerance),
         *sizes(M=m, N=n, K=k),
         *sizes(stride_am=k, stride_ak=1, stride_bk=n, stride_bn=1, stride_cm=n, stride_cn=1),
     )

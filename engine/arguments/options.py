@@ -126,7 +126,7 @@ def add_work_arguments(parser: ArgumentParser) -> None:
         "--ray-address",
         metavar="HOST:PORT",
         type=host_and_port,
-        help="build on this Ray cluster, whose nodes share the current folder",
+        help="build on this Ray cluster; its machines need not share a file system",
     )
 
 
@@ -160,6 +160,7 @@ def request_for(problem: Problem, arguments: argparse.Namespace) -> TuningReques
         shapes=(problem.shape,),
         dtype=problem.dtype,
         devices=(arguments.device,),
+        space=problem.space_name,
         search=search_options(arguments),
         study=StudyOptions(arguments.storage),
         work=work_options(arguments),

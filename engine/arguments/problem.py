@@ -15,11 +15,13 @@ from gpu_runner.names import TIMINGS
 from kernels.registry import is_kernel_file, kernel_names
 from rvv_runner.board import BoardError
 from rvv_runner.devices import DEFAULT_DEVICE
+from search_spaces.registry import space_names
 
 __all__ = [
     "add_device_argument",
     "add_kernel_arguments",
     "add_problem_arguments",
+    "add_space_argument",
     "complete_config",
     "config_type",
     "device_name",
@@ -100,6 +102,16 @@ def _apply_timing(arguments: argparse.Namespace) -> None:
         arguments.device = timed(given, arguments.timing)
     else:
         arguments.device = tuple(timed(name, arguments.timing) for name in given)
+
+
+def add_space_argument(parser: ArgumentParser) -> None:
+    """Add the argument for which of several search spaces to search."""
+    parser.add_argument(
+        "--space",
+        choices=space_names(),
+        default="",
+        help="on a GPU: search the space of another tuner, for its kernel (default: the kernel's)",
+    )
 
 
 def kernel_name(text: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import foundation.printing
 import launchers.output
 import rvv_runner.conditions
 import rvv_runner.cpu_time
@@ -35,6 +36,7 @@ _PARTS = (
     board_side,
     board_state,
     bounded_run,
+    foundation.printing,
     launchers.output,
     perf_table,
     recording,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engine.reports.content import study_content
 from engine.reports.page import report_html
-from engine.study.location import reports_dir
+from engine.study.location import file_stem, reports_dir
 from engine.study.trials import StoredTrials
 
 __all__ = ["report_path", "write_report"]
@@ -15,7 +15,7 @@ __all__ = ["report_path", "write_report"]
 
 def report_path(storage: str, names: Sequence[str]) -> Path:
     """Where the report of these studies stands, unless the user says where."""
-    stem = "_and_".join(name.replace("/", "_") for name in names)
+    stem = "_and_".join(map(file_stem, names))
     return reports_dir(storage) / f"{stem}.html"
 
 

@@ -39,6 +39,7 @@ def identity_of(
         made_with=made_with(problem.spec.source_digest, info, problem.outputs),
         more_shapes=tuple(other.shape for other in more_problems),
         objectives=objectives,
+        space_name=problem.space_name,
     )
 
 

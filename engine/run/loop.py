@@ -273,9 +273,10 @@ class TuningLoop:
         if is_deterministic or self._search.comparison is not None:
             return
         comparison = compare(
-            leaders(trials),
+            leaders(trials, self._search.space.default),
             lambda order: self._wait_for(lanes.submit(self._measure_round, order)),
             seed=len(trials),
+            default=self._search.space.default,
         )
         if comparison is not None:
             self._search.keep_comparison(comparison)

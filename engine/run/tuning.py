@@ -159,7 +159,8 @@ def _problems(request: TuningRequest) -> list[Problem]:
     """The kernel at each shape, sorted, so that the order of the request does not matter."""
     spec = load_kernel(request.kernel)
     problems = [
-        make_problem(spec, shape, request.dtype, request.outputs) for shape in request.shapes
+        make_problem(spec, shape, request.dtype, request.outputs, request.space)
+        for shape in request.shapes
     ]
     problems.sort(key=lambda problem: tuple(problem.shape.values()))
     for problem, following in itertools.pairwise(problems):

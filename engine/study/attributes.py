@@ -20,6 +20,7 @@ _LONG = frozenset(
         "counters",
         "elf_path",
         "elf_sha256",
+        "notes_mark",
         "owner",
         "reason",
         "run_command",

@@ -176,9 +176,12 @@ def _check_is_journal(path: Path) -> None:
 
 def _write(file: BinaryIO, lines: list[bytes]) -> None:
     """Append lines, and return when they are on the disk; the caller holds the lock."""
-    file.write(b"".join(lines))
-    file.flush()
-    os.fsync(file.fileno())
+    try:
+        file.write(b"".join(lines))
+        file.flush()
+        os.fsync(file.fileno())
+    except OSError as error:  # such as a full disk, of which Linux does not name the file
+        raise OSError(error.errno, error.strerror, str(file.name)) from error
 
 
 def _cut_torn_line(file: BinaryIO) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 __all__ = [
     "DEFAULT_STORAGE",
     "artifacts_dir",
+    "file_stem",
     "is_url",
     "reports_dir",
     "sqlite_file",
@@ -49,6 +51,12 @@ def sqlite_file(storage: str) -> Path | None:
 def is_url(storage: str) -> bool:
     """Whether a storage is named by an Optuna URL, and not by the path of a journal file."""
     return "://" in storage
+
+
+def file_stem(study: str) -> str:
+    """A study's name as that of a file; anybody who may write to the storage names studies."""
+    stem = re.sub(r"[/\x00-\x1f]", "_", study)
+    return stem if stem.strip(".") else "_"
 
 
 def _beside(storage: str) -> Path:

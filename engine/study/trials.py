@@ -26,6 +26,7 @@ from engine.study.heartbeat import Heartbeat
 from engine.study.journal import as_one_write
 from engine.study.objectives import CODE_BYTES, TIME_S, Values
 from engine.study.owner import Owner
+from engine.study.sampler_notes import notes_attributes, notes_from
 from foundation.config import Config
 from rvv_runner.measurement import OUTCOMES, Status
 from search_spaces.space import Rule, SearchSpace
@@ -91,8 +92,7 @@ class StoredTrial:
     @property
     def sampler_notes(self) -> Mapping[str, object]:
         """The notes of the sampler that proposed it."""
-        notes = self.attributes.get("sampler_notes")
-        return notes if isinstance(notes, Mapping) else {}
+        return notes_from(self.attributes)
 
     @property
     def has_outcome(self) -> bool:
@@ -201,10 +201,8 @@ class StoredTrials:
             space: its search space.
             notes: the sampler's notes; JSON values only.
         """
-        attributes: dict[str, object] = {"owner": self._owner.to_json()}
-        if notes:
-            attributes["sampler_notes"] = dict(notes)
         self.keep_alive()
+        attributes = {"owner": self._owner.to_json(), **notes_attributes(notes)}
         return self._add(config, space, TrialState.RUNNING, attributes)
 
     def finish(

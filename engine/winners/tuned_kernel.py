@@ -174,14 +174,16 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
         """Digest of the kernel's source, as in studies."""
         if self._winners.kernel is not None:
             return load_kernel(self._winners.kernel).source_digest
-        function = self.fn
+        function, heuristics = self.fn, {}
         while isinstance(function, Autotuner | Heuristics):
+            if isinstance(function, Heuristics):
+                heuristics.update(function.values)
             function = function.fn
         # Importing the file again, as engine.tune does, would run a script twice.
         path, kernel = split_path(self._kernel)
         module = sys.modules[function.__module__]
-        file = KernelFile(path, kernel, module, function, self, {})
-        return source_digest(function, file.launch_source())
+        file = KernelFile(path, kernel, module, function, self, heuristics)
+        return source_digest([function, *file.launch_functions()])
 
     def _choose(
         self, shape: Mapping[str, int], dtype: str, kwargs: dict[str, Any]

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,12 +96,25 @@ class ArtifactStore:
             with contextlib.suppress(OSError):  # another process finished the same build first
                 scratch.rename(final)
 
-    def data_file(self, kernel: str, arguments: Sequence[Argument]) -> Path:
-        """The data file with these arguments, written unless it exists."""
-        path = self.root / _DATA_FOLDER / f"{kernel}-{_contents_digest(arguments)}.data"
+    def data_file(
+        self,
+        kernel: str,
+        arguments: Sequence[Argument],
+        timed: Callable[[], Sequence[Argument]] | None = None,
+        source: str = "",
+    ) -> Path:
+        """The data file with these arguments, written unless it exists.
+
+        Args:
+            kernel: its name.
+            arguments: for the check before the timed runs.
+            timed: makes those for the timed runs if the file has to be written; None for the same.
+            source: digest of what makes the arguments; with it, the first set tells the second.
+        """
+        path = self.root / _DATA_FOLDER / f"{kernel}-{_contents_digest(arguments, source)}.data"
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_data_file(path, arguments)
+            write_data_file(path, arguments, timed() if timed else None)
         return path
 
     def _folder(self, kernel: str, label: str, key: str) -> Path:
@@ -113,12 +126,12 @@ def write_provenance(folder: Path, provenance: Mapping[str, object]) -> None:
     (folder / _PROVENANCE).write_text(json.dumps(provenance, indent=2) + "\n")
 
 
-def _contents_digest(arguments: Sequence[Argument]) -> str:
+def _contents_digest(arguments: Sequence[Argument], source: str) -> str:
     """A digest of the file format and the arguments, with their values and expected outputs."""
-    state = hashlib.sha256(f"format {FORMAT_VERSION}".encode())
+    state = hashlib.sha256(f"format {FORMAT_VERSION} {source}".encode())
     for argument in arguments:
         state.update(repr((argument.name, argument.type, argument.atol, argument.rtol)).encode())
-        for value in (argument.value, argument.expected):
+        for value in (argument.value, argument.expected, argument.slack):
             if isinstance(value, np.ndarray):
                 state.update(repr((value.dtype.str, value.shape)).encode())
                 state.update(np.ascontiguousarray(value).data)

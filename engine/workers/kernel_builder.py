@@ -80,6 +80,7 @@ class KernelBuilder:
         warm_up(request.target.backend)
         self._launcher = launcher_object(request.target)
         self._tools = toolchain_versions()
+        self._source = spec.source_digest
 
     def build(self, config: Config) -> ElfArtifact | BuildFailure:
         """The ELF of `config`: from the store, or built and stored there.
@@ -129,7 +130,12 @@ class KernelBuilder:
         return ElfArtifact(
             elf_path=elf,
             sha256=hashlib.sha256(elf.read_bytes()).hexdigest(),
-            data_path=self._store.data_file(spec.name, arguments),
+            data_path=self._store.data_file(
+                spec.name,
+                arguments,
+                timed=lambda: self._problem.timed_arguments(config),
+                source=self._source,
+            ),
             grid=spec.grid(self._problem, config),
             vlen_bits=self._target.vector_bits,
             provenance=provenance,

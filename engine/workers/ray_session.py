@@ -19,6 +19,7 @@ import ray
 from ray._private import ray_constants
 
 from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore
+from engine.workers.machine import check_can_work
 from engine.workers.ray_nodes import watching_head
 from engine.workers.session_guard import guarded
 from foundation.errors import UserError
@@ -27,11 +28,15 @@ from foundation.scratch import held_folder, remove_left_behind
 __all__ = ["ray_session"]
 
 _OBJECT_STORE_BYTES = 80 << 20  # near Ray's minimum; only paths and numbers travel
-_FOLDER_PREFIX = "rvv-ray-"  # short: paths of Unix sockets are limited to 107 bytes
+_FOLDER_PREFIX = "rvv-ray-"
 _RAYS_FOLDER = "r"
 _WORKERS_FOLDER = "t"  # where builders and boards have their temporary files
 _TOKEN = secrets.token_hex(32)  # of all sessions of this process, since Ray keeps it in memory
 _CONNECT_LIMIT_S = 5.0
+
+# Of the folder of temporary files: with Ray's names below it, it has to fit into the 107 bytes that
+# Linux has for the path of a socket (unix(7)).
+_LONGEST_PATH_BYTES = 24
 
 
 @contextlib.contextmanager
@@ -48,7 +53,7 @@ def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
         address: of a running cluster, as "host:port"; None starts Ray here.
 
     Raises:
-        UserError: if the cluster cannot be reached.
+        UserError: if the cluster cannot be reached, or this machine lacks what workers need.
     """
     if address is not None:
         _check_answers(address)
@@ -64,8 +69,10 @@ def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
             ray.shutdown()
         return
     temporary = Path(tempfile.gettempdir()).resolve()
-    remove_left_behind(_FOLDER_PREFIX, temporary)
     builds = ArtifactStore(ARTIFACT_FOLDER.resolve())
+    _check_length(temporary)
+    check_can_work(temporary, builds.root)
+    remove_left_behind(_FOLDER_PREFIX, temporary)
     folder, held = held_folder(_FOLDER_PREFIX, temporary)
     try:
         with guarded(folder, builds.work_folders), _private(folder):
@@ -106,6 +113,14 @@ def _private(folder: Path) -> Iterator[None]:
             os.environ.pop(name)
             if value is not None:
                 os.environ[name] = value
+
+
+def _check_length(temporary: Path) -> None:
+    if len(os.fsencode(temporary)) > _LONGEST_PATH_BYTES:
+        raise UserError(
+            f"the path {temporary} is too long for the sockets of Ray: set TMPDIR to a folder "
+            f"whose path has at most {_LONGEST_PATH_BYTES} characters"
+        )
 
 
 def _start(cpus: int, folder: Path) -> None:

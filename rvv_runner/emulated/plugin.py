@@ -10,8 +10,8 @@ import subprocess
 from pathlib import Path
 
 from foundation.scratch import UNFINISHED, scratch_folder
+from foundation.user_folders import cache_folder
 from rvv_runner.board import BoardError
-from rvv_runner.cache_folder import cache_folder
 
 __all__ = ["build_folder", "build_plugin", "find_qemu", "model_version", "write_once"]
 

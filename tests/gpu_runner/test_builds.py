@@ -61,8 +61,8 @@ def test_a_build_serves_every_shape_with_sizes_divisible_alike(tmp_path: Path) -
     assert built(builder(tmp_path, M=8192, N=512, K=512).build(CONFIG)).grid != first.grid
     for m in (1, 50):  # a constant, and a size that is no multiple of 16
         assert built(builder(tmp_path, M=m, N=512, K=512).build(CONFIG)).path != first.path
-    other = Config({**CONFIG, "num_warps": 8})
-    assert built(builder(tmp_path, M=64, N=512, K=512).build(other)).path != first.path
+    wider = Config({**CONFIG, "num_warps": 8})
+    assert built(builder(tmp_path, M=64, N=512, K=512).build(wider)).path != first.path
 
 
 def test_what_does_not_fit_or_is_unknown_is_the_configurations_failure(tmp_path: Path) -> None:
