@@ -15,7 +15,7 @@ from engine.workers.artifacts import ArtifactStore
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from foundation.config import Config
 from kernels.registry import load_kernel, make_problem
-from rvv_runner import Artifact
+from rvv_runner import ElfArtifact
 from rvv_runner.devices import load_board
 
 __all__ = ["build_times"]
@@ -44,7 +44,7 @@ def build_times(configs: Sequence[Config]) -> list[Build]:
             start_s = time.perf_counter()
             built = builder.build(config)
             time_s = time.perf_counter() - start_s
-            if not isinstance(built, Artifact):
+            if not isinstance(built, ElfArtifact):
                 raise SystemExit(f"{dict(config)} does not build: {built.reason}")
             stages_s = built.provenance["stages_s"]
             assert isinstance(stages_s, Mapping)

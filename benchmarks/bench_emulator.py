@@ -13,7 +13,7 @@ from c_matmul import build_c_matmul
 from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from foundation.config import Config
-from rvv_runner import Artifact
+from rvv_runner import ElfArtifact
 from rvv_runner.board_file import read_board_file
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.plugin import find_qemu
@@ -26,13 +26,13 @@ ROUNDS = 5
 TIMEOUT_S = 120.0
 
 
-def build_handwritten_matmul(folder: Path, shape: tuple[int, int, int]) -> Artifact:
+def build_handwritten_matmul(folder: Path, shape: tuple[int, int, int]) -> ElfArtifact:
     """The hand-written matmul of `matmul_rvv.c`, on random data of shape M, N, K."""
     m, n, _ = shape
     return build_c_matmul("matmul_rvv.c", ["-O2"], folder, shape, (n // 32, m // 4, 1))
 
 
-def build_triton_matmul(folder: Path, shape: tuple[int, int, int]) -> Artifact:
+def build_triton_matmul(folder: Path, shape: tuple[int, int, int]) -> ElfArtifact:
     """The Triton matmul with blocks of 16x32x16, at shape M, N, K."""
     sizes = dict(zip("MNK", shape, strict=True))
     store = ArtifactStore(folder.resolve() / "store")
@@ -44,7 +44,7 @@ def build_triton_matmul(folder: Path, shape: tuple[int, int, int]) -> Artifact:
     return built
 
 
-def measure_ratio(artifact: Artifact, rounds: int) -> tuple[float, float]:
+def measure_ratio(artifact: ElfArtifact, rounds: int) -> tuple[float, float]:
     """Median wall times of plain QEMU and the emulated board in seconds, measured in turns."""
     board_file = read_board_file("x60")
     board = EmulatedBoard(board_file)

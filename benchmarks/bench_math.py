@@ -22,7 +22,7 @@ import launchers
 from launchers import Argument
 from launchers.data_file import write_data_file
 from launchers.objects import launcher_object
-from rvv_runner import Artifact
+from rvv_runner import ElfArtifact
 from rvv_runner.board_file import read_board_file
 from rvv_runner.emulated.board import EmulatedBoard
 from triton_rvv import RVVTarget, compile_kernel
@@ -76,7 +76,7 @@ def cycles_per_element(board: EmulatedBoard, name: str, compiled: Path, folder: 
     values = [Argument("x", "*fp32", x), Argument("out", "*fp32", None, exact, 1e-6, 1e-6)]
     write_data_file(data, values)
     digest = hashlib.sha256(elf.read_bytes()).hexdigest()
-    artifact = Artifact(elf, digest, data, (1, 1, 1), RVVTarget().vlen_bits)
+    artifact = ElfArtifact(elf, digest, data, (1, 1, 1), RVVTarget().vlen_bits)
     measurement = board.measure(artifact, 1, TIMEOUT_S)
     if measurement.time_s is None:
         raise SystemExit(f"{name} is {measurement.status}: {measurement.reason}")

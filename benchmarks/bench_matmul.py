@@ -10,7 +10,7 @@ from pathlib import Path
 
 from c_matmul import build_c_matmul
 
-from rvv_runner import Artifact
+from rvv_runner import ElfArtifact
 from rvv_runner.board_file import read_board_file
 from rvv_runner.emulated.board import EmulatedBoard
 
@@ -44,7 +44,7 @@ def loop_nest_cycles(shape: tuple[int, int, int], folder: Path) -> float:
     return _cycles(artifact)
 
 
-def _cycles(artifact: Artifact) -> float:
+def _cycles(artifact: ElfArtifact) -> float:
     board = EmulatedBoard(read_board_file("x60"))
     board.open()
     measurement = board.measure(artifact, 1, LIMIT_S)

@@ -19,7 +19,7 @@ from engine.workers.artifacts import ArtifactStore
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.board_file import BoardFile, SshSettings, read_board_file
-from rvv_runner.measurement import Artifact
+from rvv_runner.measurement import ElfArtifact
 from rvv_runner.ssh.board import SshBoard
 from triton_rvv.target import RVVTarget
 
@@ -34,7 +34,7 @@ EVENTS = {"page_faults": "page-faults", "switches": "context-switches"}  # every
 
 
 def overheads_s(
-    board: SshBoard, artifacts: Sequence[Artifact], run_options: Sequence[Sequence[str]]
+    board: SshBoard, artifacts: Sequence[ElfArtifact], run_options: Sequence[Sequence[str]]
 ) -> list[float]:
     """Seconds that each measurement took beyond the same runs without a board, in turns."""
     overheads = []
@@ -75,16 +75,16 @@ def ssh_board(folder: Path) -> Iterator[BoardFile]:
         yield dataclasses.replace(read_board_file("x60"), name="loopback", events={}, ssh=settings)
 
 
-def build(folder: Path) -> Artifact:
+def build(folder: Path) -> ElfArtifact:
     problem = make_problem(load_kernel("vector_add"), {"N": 1024})
     store = ArtifactStore(folder)
     request = BuildRequest("vector_add", problem.shape, problem.dtype, RVVTarget(), store)
     built = KernelBuilder(request).build(problem.default_config)
-    assert isinstance(built, Artifact), built
+    assert isinstance(built, ElfArtifact), built
     return built
 
 
-def copies(artifact: Artifact, folder: Path) -> list[Artifact]:
+def copies(artifact: ElfArtifact, folder: Path) -> list[ElfArtifact]:
     """The same executable with other hashes, so that each must be sent to the board."""
     made = []
     for number in range(ROUNDS):
@@ -97,7 +97,7 @@ def copies(artifact: Artifact, folder: Path) -> list[Artifact]:
 
 
 def report(
-    what: str, board_file: BoardFile, artifacts: list[Artifact], runs: list[list[str]]
+    what: str, board_file: BoardFile, artifacts: list[ElfArtifact], runs: list[list[str]]
 ) -> None:
     board = SshBoard("loopback", board_file)
     board.open()
@@ -125,7 +125,7 @@ def main() -> None:
                 print("with perf: not measured, since this machine has none")
                 return
             counting = dataclasses.replace(board_file, events=EVENTS)
-            counted = [["--repeats", "0"], ["--repeats", "1"]]
+            counted = [["--repeats", "0", "--warmup", runs] for runs in ("0", "1")]
             report("with perf", counting, same, [timed, *counted])
 
 

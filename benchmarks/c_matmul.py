@@ -12,7 +12,7 @@ import launchers
 from launchers import Argument
 from launchers.data_file import write_data_file
 from launchers.objects import launcher_object
-from rvv_runner import Artifact
+from rvv_runner import ElfArtifact
 from triton_rvv.link import link_elf
 from triton_rvv.target import RVVTarget
 from triton_rvv.zig import run_zig_cc
@@ -28,7 +28,7 @@ def build_c_matmul(
     folder: Path,
     shape: tuple[int, int, int],
     grid: tuple[int, int, int],
-) -> Artifact:
+) -> ElfArtifact:
     """The artifact of a C kernel beside this file, with random float32 data of shape M, N, K.
 
     Args:
@@ -57,4 +57,4 @@ def build_c_matmul(
     ]
     write_data_file(folder / "data", values)
     digest = hashlib.sha256(elf.read_bytes()).hexdigest()
-    return Artifact(elf, digest, folder / "data", grid, RVVTarget().vlen_bits)
+    return ElfArtifact(elf, digest, folder / "data", grid, RVVTarget().vlen_bits)

@@ -16,7 +16,7 @@ from engine.workers.artifacts import ArtifactStore
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from foundation.config import Config
 from kernels.registry import load_kernel, make_problem
-from rvv_runner import Artifact, Board
+from rvv_runner import Board, ElfArtifact
 from search_spaces.blocks import elements_of, product_operands
 from search_spaces.flash_attention_fwd import working_set
 from triton_rvv.codegen import target_machine
@@ -80,7 +80,7 @@ class Laboratory:
         start_s = time.perf_counter()
         built = self._builder.build(config)
         build_s = time.perf_counter() - start_s
-        if not isinstance(built, Artifact):
+        if not isinstance(built, ElfArtifact):
             return None
         llir = built.elf_path.with_suffix(".llir").read_text()
         counts = counted(self._machine.emit_assembly(llvm.parse_assembly(llir)))
@@ -98,14 +98,14 @@ class Laboratory:
         every = (full, *proxies.values())
         return Trial(full, proxies) if all(one.value < math.inf for one in every) else None
 
-    def _smaller(self, built: Artifact, config: Config, part: int) -> Artifact:
+    def _smaller(self, built: ElfArtifact, config: Config, part: int) -> ElfArtifact:
         """The same executable on a smaller problem; it gets the sizes only when it runs."""
         sizes = {name: self.problem.shape[name] // part for name in self._case.dimensions}
         problem = make_problem(self.problem.spec, {**self.problem.shape, **sizes}, None)
         data = self._store.data_file(problem.spec.name, problem.arguments(config))
         return replace(built, data_path=data, grid=problem.spec.grid(problem, config))
 
-    def _measured(self, artifact: Artifact, build_s: float) -> Proxy:
+    def _measured(self, artifact: ElfArtifact, build_s: float) -> Proxy:
         start_s = time.perf_counter()
         time_s = self._board.measure(artifact, 1, LIMIT_S).time_s
         run_s = time.perf_counter() - start_s

@@ -27,6 +27,7 @@ from foundation.command_line import (
     run_command,
 )
 from foundation.completion import completes
+from foundation.printing import say
 from rvv_runner.devices import known_board, known_boards
 
 if TYPE_CHECKING:
@@ -115,11 +116,11 @@ def _build(arguments: argparse.Namespace) -> bool:
     tree = Tree(arguments.out, problem.spec.name, board)
     tree.begin()
     configs = _next(search, arguments.proposals)
-    print(f"building {len(configs)} of {search.size} valid configurations", flush=True)
+    say(f"building {len(configs)} of {search.size} valid configurations", flush=True)
     built = _fill(tree, configs, request, arguments.jobs)
     write_study_file(arguments.out, study_file)
-    print(f"built: {built}, in {arguments.out}")
-    print(f"next: python3 {arguments.out / 'transfer_to_remote.py'} USER@HOST:FOLDER")
+    say(f"built: {built}, in {arguments.out}")
+    say(f"next: python3 {arguments.out / 'transfer_to_remote.py'} USER@HOST:FOLDER")
     return built > 0
 
 
@@ -182,6 +183,7 @@ def _fill(tree: Tree, configs: Sequence[Config], request: BuildRequest, jobs: in
     from engine.workers.builders import BuilderPool
     from engine.workers.kernel_builder import KernelBuilder
     from engine.workers.ray_session import ray_session
+    from rvv_runner.measurement import ElfArtifact
 
     variants: list[dict[str, object]] = []
     with ray_session(jobs):
@@ -191,8 +193,9 @@ def _fill(tree: Tree, configs: Sequence[Config], request: BuildRequest, jobs: in
                 built = lanes.map(builders.build, configs)
                 for config, result in zip(configs, built, strict=True):
                     if isinstance(result, BuildFailure):
-                        print(f"not built: {config}: {result.reason}", flush=True)
+                        say(f"not built: {config}: {result.reason}", flush=True)
                     else:
+                        assert isinstance(result, ElfArtifact)
                         variants.append(tree.add(config, result))
         finally:
             builders.close()

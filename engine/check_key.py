@@ -24,6 +24,7 @@ from foundation.command_line import (
     run_command,
 )
 from foundation.errors import UserError
+from foundation.printing import say
 
 if TYPE_CHECKING:
     from engine.run.tuning import TuningResult
@@ -53,15 +54,15 @@ def main(argv: Sequence[str] | None) -> int:
     with jobs_advice(arguments):
         costs, complete = _check(arguments)
     for cost in costs:
-        print(cost)
+        say(cost)
     if not complete:
-        print("not every shape could be checked")
+        say("not every shape could be checked")
         return EXIT_NOTHING_VALID
     worst, limit = max(cost.cost for cost in costs), arguments.limit
     estimated = " (estimated)" if any(cost.estimated for cost in costs) else ""
     shown = "its winner fails" if math.isinf(worst) else f"worst {worst:.1%}{estimated}"
     verdict = "may be used" if worst <= limit else "costs too much"
-    print(f"{shown}, limit {limit:.1%}: the power-of-two key {verdict}")
+    say(f"{shown}, limit {limit:.1%}: the power-of-two key {verdict}")
     return EXIT_FOUND if worst <= limit else EXIT_NOTHING_VALID
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
-import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from engine.study.location import DEFAULT_STORAGE
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -18,12 +17,14 @@ from foundation.command_line import (
     run_command,
 )
 from foundation.errors import UserError
+from foundation.printing import say
 from rvv_runner.devices import known_board
 from rvv_runner.measurement import OUTCOMES
 
 if TYPE_CHECKING:
+    from engine.by_hand.checked_rows import CheckedRow
+    from engine.by_hand.study_file import StudyFile
     from engine.search import Search
-    from rvv_runner.measurement import Status
 
 __all__ = ["main"]
 
@@ -46,42 +47,28 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "folder", metavar="DIR", type=Path, help="the folder that engine.build created"
     )
+    foreign = "needed for a folder that another user built"
+    parser.add_argument("--kernel", metavar="FILE", help=f"the kernel's file; {foreign}")
+    parser.add_argument("--storage", metavar="PLACE", help=f"where the study is; {foreign}")
     return parser.parse(argv)
 
 
 def _collect(arguments: argparse.Namespace) -> bool:
     """Store the rows in the study; return whether there were any."""
-    from engine.by_hand.perf_table import read_rows
+    from engine.by_hand.checked_rows import checked_rows
     from engine.results.units import time_text
 
-    run = arguments.folder / "run"
-    search, board = _open_search(arguments.folder)
-    configs = json.loads((run / "configs.json").read_text(encoding="utf-8"))
-    variants = {
-        (Path(variant["elf_path"]).name, variant["sha256"]): variant
-        for variant in configs["variants"]
-    }
-    try:
-        rows = read_rows(run / configs["perf_files"]["stat"])
-    except ValueError as error:
-        raise UserError(f"{error}: copy the folder perf from the board again") from error
-    outcomes: Counter[str] = Counter()
-    for row in rows:
-        variant = variants.get((row["ELF Name"], row["ELF SHA256"]))
-        if variant is None:
-            outcomes["ignored: the executable is not in this folder"] += 1
-            continue
-        config = {name: variant[name] for name in configs["parameters"]}
-        outcomes[_take(search, config, row, board)] += 1
+    search, board = _open_search(arguments)
+    outcomes = Counter(_take(search, row, board) for row in checked_rows(arguments.folder / "run"))
     for outcome, count in outcomes.items():
-        print(f"{count} {outcome}")
+        say(f"{count} {outcome}")
     best = search.best()
     if best is not None:
-        print(f"best of the study: {time_text(best[1])}: {best[0]}")
+        say(f"best of the study: {time_text(best[1])}: {best[0]}")
     return bool(outcomes)
 
 
-def _open_search(folder: Path) -> tuple[Search, str]:
+def _open_search(arguments: argparse.Namespace) -> tuple[Search, str]:
     """The study that the folder was built for, and the name of the board."""
     # Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
     from engine.by_hand.study_file import read_study_file
@@ -90,8 +77,9 @@ def _open_search(folder: Path) -> tuple[Search, str]:
     from engine.study.storage import open_study
     from kernels.registry import load_kernel, make_problem
 
+    folder = arguments.folder
     kept = read_study_file(folder)
-    problem = make_problem(load_kernel(kept.kernel), kept.shape, kept.dtype)
+    problem = make_problem(load_kernel(_kernel(kept, arguments)), kept.shape, kept.dtype)
     info = known_board(kept.board).info(kept.board)
     identity = identity_of(problem, info, kept.sampler)
     if dict(identity.made_with) != dict(kept.made_with):
@@ -100,39 +88,72 @@ def _open_search(folder: Path) -> tuple[Search, str]:
             "model than today's, so their times cannot be compared: build the folder again"
         )
     space = problem.space(info)
-    stored = open_study(kept.storage, identity, space, kept.study)
-    return Search(space, kept.sampler, trials=stored), kept.board
+    stored = open_study(_storage(kept, arguments), identity, space, kept.study)
+    return Search(space, trials=stored), kept.board
 
 
-def _take(search: Search, config: Mapping[str, object], row: Mapping[str, str], board: str) -> str:
+def _kernel(kept: StudyFile, arguments: argparse.Namespace) -> str:
+    """The kernel to import; a kernel's file is code, which only this user may name.
+
+    Raises:
+        UserError: if another user's folder names a file.
+    """
+    from kernels.registry import is_kernel_file
+
+    if arguments.kernel is not None:
+        return str(arguments.kernel)
+    if kept.is_own or not is_kernel_file(kept.kernel):
+        return kept.kernel
+    raise UserError(
+        f"{arguments.folder} was built by another user or changed since, and names the kernel's "
+        f"file {kept.kernel}, whose code would run here: if you trust it, add --kernel "
+        f"{kept.kernel}"
+    )
+
+
+def _storage(kept: StudyFile, arguments: argparse.Namespace) -> str:
+    """Where the study is; only this user may name a place that is written to.
+
+    Raises:
+        UserError: if another user's folder names a place.
+    """
+    if arguments.storage is not None:
+        return str(arguments.storage)
+    if kept.is_own or kept.storage == DEFAULT_STORAGE:
+        return kept.storage
+    raise UserError(
+        f"{arguments.folder} was built by another user or changed since, and names the storage "
+        f"{kept.storage}: if the results are to go there, add --storage {kept.storage}"
+    )
+
+
+def _take(search: Search, row: CheckedRow, board: str) -> str:
     """Tell the study about a row; return what was done with it, in words."""
-    status = row["Status"]
-    times_s = [float(time_s) for time_s in row["Kernel Times (s)"].split()]
-    checked = row["Valid Output"] == "YES" and all(0 < time_s < math.inf for time_s in times_s)
-    if status not in OUTCOMES or (status == "correct" and not (times_s and checked)):
-        return f"ignored: the board was at fault or the output was not checked ({status})"
-    if not search.take(config):
+    if row.config is None:
+        return "ignored: the executable is not in this folder"
+    is_right = row.checked and row.time_s is not None
+    if row.status not in OUTCOMES or (row.status == "correct" and not is_right):
+        return f"ignored: the board was at fault or the output was not checked ({row.status})"
+    if not search.take(row.config):
         return "already in the study"
     search.tell(
-        config,
-        float(row["Kernel Time (s)"]) if status == "correct" else None,
-        status=cast("Status", status),
-        attributes=_attributes(row, times_s, board),
+        row.config,
+        row.time_s if row.status == "correct" else None,
+        status=row.status,
+        attributes=_attributes(row, board),
     )
-    return f"added: {status}"
+    return f"added: {row.status}"
 
 
-def _attributes(row: Mapping[str, str], times_s: Sequence[float], board: str) -> dict[str, object]:
+def _attributes(row: CheckedRow, board: str) -> dict[str, object]:
     """What is stored with a trial besides its time; an empty counter is absent."""
-    from engine.by_hand.perf_table import COUNTED, RECORDED
-
     attributes: dict[str, object] = {
         "board": f"{board} (by hand)",
-        "elf_sha256": row["ELF SHA256"],
-        "times_s": list(times_s),
-        "counters": {name: float(row[name]) for name in (*COUNTED, *RECORDED) if row[name]},
-        "reason": row["Reason"],
-        "max_abs_error": float(row["Max Abs Error"]) if row["Max Abs Error"] else None,
+        "elf_sha256": row.elf_sha256,
+        "times_s": list(row.times_s),
+        "counters": dict(row.counters),
+        "reason": row.reason,
+        "max_abs_error": row.max_abs_error,
     }
     return {name: value for name, value in attributes.items() if value not in ("", None, {}, [])}
 

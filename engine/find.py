@@ -16,6 +16,7 @@ from foundation.command_line import (
     percentage,
     run_command,
 )
+from foundation.printing import say
 
 if TYPE_CHECKING:
     from engine.winners.lookup import Found
@@ -48,9 +49,9 @@ def main(argv: Sequence[str] | None) -> int:
             **arguments.shape,
         )
     except NotTunedError as error:
-        print(json_text({"config": None, "reason": str(error)}) if arguments.json else error)
+        say(json_text({"config": None, "reason": str(error)}) if arguments.json else error)
         return EXIT_NOTHING_VALID
-    print(json_text(_record(found)) if arguments.json else _report(found))
+    say(json_text(_record(found)) if arguments.json else _report(found))
     return EXIT_FOUND
 
 

@@ -22,6 +22,7 @@ from engine.run.request import (
     WorkOptions,
 )
 from engine.study.location import DEFAULT_STORAGE
+from engine.workers.devices import boards_by_kind, timed
 from foundation.command_line import (
     host_and_port,
     integer,
@@ -31,8 +32,9 @@ from foundation.command_line import (
 )
 from foundation.errors import UserError
 from foundation.shapes import Shape
+from gpu_runner.names import TIMINGS, Timing
 from rvv_runner.board import BoardError
-from rvv_runner.devices import DEFAULT_DEVICE, boards_by_kind
+from rvv_runner.devices import DEFAULT_DEVICE
 
 if TYPE_CHECKING:
     from engine.results.shown import ShownResult
@@ -50,6 +52,7 @@ def tune(
     shapes: Sequence[Mapping[str, int]] | None = None,
     dtype: str | None = None,
     device: str = DEFAULT_DEVICE,
+    timing: Timing | None = None,
     sampler: str = "auto",
     trials: int | None = None,
     until: Literal["converged"] | None = None,
@@ -74,6 +77,7 @@ def tune(
             lowest geometric-mean time over all of them.
         dtype: element type; None for the kernel's first.
         device: the board, or several of one kind, separated by commas.
+        timing: how a GPU's kernels are timed: "cold", "warm" or "graph"; None for cold.
         sampler: how configurations are proposed.
         trials: configurations to try in the study, earlier runs included; None for 50, or with
             `until` for every valid one.
@@ -97,7 +101,7 @@ def tune(
         kernel=kernel_name(str(kernel)),
         shapes=_shapes(shape, shapes),
         dtype=dtype,
-        devices=_devices(device),
+        devices=_devices(device, timing),
         search=SearchOptions(
             sampler=sampler_name(sampler),
             trials=_trials(trials, until),
@@ -159,11 +163,14 @@ def _shape(sizes: Mapping[str, int]) -> Shape:
     return _checked("shape", shape_type, text) if text else {}
 
 
-def _devices(device: str) -> Sequence[str]:
+def _devices(device: str, timing: Timing | None) -> Sequence[str]:
     try:
         names = device_names(device)
     except BoardError as error:  # an unknown name
         raise UserError(str(error)) from None
+    if timing is not None:
+        one_of("way of timing", lambda: list(TIMINGS))(timing)
+        names = tuple(timed(name, timing) for name in names)
     kinds = boards_by_kind(names) if len(names) > 1 else {}
     if len(kinds) > 1:
         listed = "; ".join(f"{kind}: {', '.join(of_kind)}" for kind, of_kind in kinds.items())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from engine.arguments.options import (
     jobs_advice,
     request_for,
 )
-from engine.arguments.problem import add_device_argument, kernel_name
+from engine.arguments.problem import add_device_argument, add_space_argument, kernel_name
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -25,12 +26,15 @@ from foundation.command_line import (
 )
 from foundation.completion import completes
 from foundation.errors import UserError
+from foundation.printing import say
 from kernels.registry import kernel_names
 
 if TYPE_CHECKING:
     from engine.jobs.gemm_files import GemmEntry
     from engine.run.request import TuningRequest
     from engine.run.tuning import TuningResult
+    from foundation.config import Config
+    from kernels.spec import Problem
 
 __all__ = ["main"]
 
@@ -61,6 +65,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     _add_size_arguments(parser)
     _add_file_arguments(parser)
     add_device_argument(parser)
+    add_space_argument(parser)
     add_search_arguments(parser)
     add_storage_argument(parser)
     add_work_arguments(parser)
@@ -126,15 +131,15 @@ def _tune(arguments: argparse.Namespace) -> bool:
     for result in tune_each(requests):
         winner = result.summary.winner
         if winner is None:
-            print(_nothing_valid(result), flush=True)
+            say(_nothing_valid(result), flush=True)
             continue
         records.append(result_record(result, winner))
         write_results(arguments.tuning_results_file, records)
-        print(_line(records[-1], result), flush=True)
+        say(_line(records[-1], result), flush=True)
         if arguments.compare:
-            print(f"  checked: largest error {records[-1].get('max_abs_error')}", flush=True)
+            say(f"  checked: largest error {records[-1].get('max_abs_error')}", flush=True)
     if records:
-        print(f"results: {arguments.tuning_results_file}")
+        say(f"results: {arguments.tuning_results_file}")
     return len(records) == len(requests)
 
 
@@ -147,13 +152,20 @@ def _requests(arguments: argparse.Namespace) -> list[TuningRequest]:
         problems = [gemm_problem(arguments.kernel or "matmul", shape, arguments.dtype)]
     else:
         problems = [entry.problem for entry in _entries(arguments)]
-    return [request_for(problem, arguments) for problem in problems]
+    chosen = (replace(problem, space_name=arguments.space) for problem in problems)
+    return [request_for(problem, arguments) for problem in chosen]
 
 
 def _entries(arguments: argparse.Namespace) -> list[GemmEntry]:
     from engine.jobs.gemm_files import read_sizes
+    from engine.workers.devices import load_board
 
-    return read_sizes(arguments.gemm_size_file, arguments.kernel, arguments.dtype)
+    info = load_board(arguments.device).info
+
+    def default_of(problem: Problem) -> Config:
+        return problem.space(info).default or problem.default_config
+
+    return read_sizes(arguments.gemm_size_file, arguments.kernel, arguments.dtype, default_of)
 
 
 def _line(record: dict[str, object], result: TuningResult) -> str:
@@ -200,7 +212,7 @@ def _check_results(arguments: argparse.Namespace) -> bool:
             if (measurement.max_abs_error is not None)
             else measurement.reason
         )
-        print(f"{sizes}: {measurement.status}: {verdict}", flush=True)
+        say(f"{sizes}: {measurement.status}: {verdict}", flush=True)
         passed = passed and measurement.status == "correct"
     return passed
 

@@ -20,6 +20,7 @@ from foundation.command_line import (
     invocation,
     run_command,
 )
+from foundation.printing import say
 
 __all__ = ["main"]
 
@@ -37,7 +38,7 @@ def main(argv: Sequence[str] | None) -> int:
     """
     arguments = _parse(argv)
     record = _measure(arguments)
-    print(_text(record, as_json=arguments.json))
+    say(_text(record, as_json=arguments.json))
     return EXIT_FOUND if record["status"] == "correct" else EXIT_NOTHING_VALID
 
 
@@ -65,13 +66,14 @@ def _measure(arguments: argparse.Namespace) -> dict[str, object]:
 
 def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str, object]:
     # Ray and Triton take seconds to import: --help and mistyped names do not wait for them.
+    from engine.workers.devices import load_board
     from engine.workers.workbench import workbench
     from kernels.registry import load_kernel, make_problem
-    from rvv_runner.devices import load_board
 
     problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
-    config = complete_config(arguments.config, problem.default_config, problem.spec.name)
     info = load_board(arguments.device).info
+    default = problem.space(info).default or problem.default_config
+    config = complete_config(arguments.config, default, problem.spec.name)
     with workbench(
         problem,
         [arguments.device],
@@ -80,7 +82,7 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
         tell=lambda stage: tell(StageStarted(stage)),
     ) as bench:
         tell(StageStarted("building and measuring"))
-        measurement, elf = bench.measure(config, _LIMIT_S)
+        measurement, artifact = bench.measure(config, _LIMIT_S)
         for event in bench.boards.take_events():
             tell(event)
     return {
@@ -96,9 +98,8 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
         "counters": dict(measurement.counters),
         "max_abs_error": measurement.max_abs_error,
         "conditions": dict(measurement.conditions),
-        "elf_path": str(elf.elf_path) if elf else None,
-        "elf_sha256": elf.sha256 if elf else None,
-        "run_command": elf.command if elf else None,
+        **dict.fromkeys(("elf_path", "elf_sha256", "run_command")),
+        **(artifact.record if artifact else {}),
     }
 
 

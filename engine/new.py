@@ -10,6 +10,7 @@ from pathlib import Path
 
 from foundation.command_line import EXIT_FOUND, ArgumentParser, invocation, run_command
 from foundation.errors import UserError
+from foundation.printing import say
 from foundation.programs import python_command
 
 __all__ = ["main"]
@@ -49,8 +50,8 @@ def get_NAME_kernel_autotune_config():
 
 
 # The value of each parameter of the kernel, by its name. The sizes that this function takes are
-# what --shape gives, and its defaults are the default shape. Random numbers start from a fixed
-# seed. torch.empty is filled with NaN, so elements that the kernel does not write fail the check.
+# what --shape gives, and its defaults are the default shape. It is called twice, with other random
+# numbers and another filling of torch.empty: for the check, and for the timed runs.
 def arguments(M=256, N=1000, dtype=torch.float32):
     return {
         "a_ptr": torch.randn(M, N).to(dtype),
@@ -88,7 +89,7 @@ def main(argv: Sequence[str] | None) -> int:
         raise UserError(f"{path} already exists: give another name") from None
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}") from None
-    print(f"{path} is ready; tune it with: {python_command('engine.tune')} {path}")
+    say(f"{path} is ready; tune it with: {python_command('engine.tune')} {path}")
     return EXIT_FOUND
 
 

@@ -8,7 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from engine.arguments.problem import add_device_argument, add_problem_arguments
+from engine.arguments.problem import (
+    add_device_argument,
+    add_problem_arguments,
+    add_space_argument,
+)
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -19,6 +23,7 @@ from foundation.command_line import (
     run_command,
 )
 from foundation.config import Config
+from foundation.printing import say
 from search_spaces.enumeration import Census, broken, take_census
 from search_spaces.space import Rule, SearchSpace
 
@@ -42,9 +47,9 @@ def main(argv: Sequence[str] | None) -> int:
     if arguments.json:
         from engine.results.json import json_text
 
-        print(json_text(record))
+        say(json_text(record))
     else:
-        print("\n".join(_lines(record)))
+        say("\n".join(_lines(record)))
     return EXIT_FOUND if record["valid"] else EXIT_NOTHING_VALID
 
 
@@ -52,6 +57,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add_problem_arguments(parser)
     add_device_argument(parser)
+    add_space_argument(parser)
     parser.add_argument(
         "--samples",
         metavar="N",
@@ -71,10 +77,15 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _record(arguments: argparse.Namespace) -> dict[str, Any]:
     # Triton takes seconds to import: --help and mistyped names do not wait for it.
+    from engine.workers.devices import load_board
     from kernels.registry import load_kernel, make_problem
-    from rvv_runner.devices import load_board
 
-    problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
+    problem = make_problem(
+        load_kernel(arguments.kernel),
+        arguments.shape,
+        arguments.dtype,
+        space_name=arguments.space,
+    )
     space = problem.space(load_board(arguments.device).info)
     census = take_census(space)
     return {

@@ -7,7 +7,7 @@ import dataclasses
 import itertools
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from engine.arguments.options import (
     add_search_arguments,
@@ -18,10 +18,15 @@ from engine.arguments.options import (
     search_options,
     work_options,
 )
-from engine.arguments.problem import add_device_argument, add_problem_arguments
+from engine.arguments.problem import (
+    add_device_argument,
+    add_problem_arguments,
+    add_space_argument,
+)
 from engine.from_python import CallableModule
 from engine.run.request import StudyOptions, TuningRequest
 from engine.study.objectives import CODE_BYTES, TIME_S
+from engine.workers.devices import boards_by_kind
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -30,9 +35,9 @@ from foundation.command_line import (
     run_command,
 )
 from foundation.errors import UserError
+from foundation.printing import say
 from foundation.shapes import Shape
 from rvv_runner.board import BoardError
-from rvv_runner.devices import boards_by_kind
 
 if TYPE_CHECKING:
     from engine.run.tuning import TuningResult
@@ -65,7 +70,12 @@ def _tune_asked(arguments: argparse.Namespace) -> bool:
     if arguments.kernel is None:
         raise UserError(f"KERNEL is missing: see `{invocation(_PROG)} --help`")
     requests = _requests(arguments)
-    results = _tune(requests, as_json=arguments.json, as_list=len(requests) > 1 or arguments.mixed)
+    results = _tune(
+        requests,
+        as_json=arguments.json,
+        as_list=len(requests) > 1 or arguments.mixed,
+        with_report=arguments.with_report,
+    )
     return all(result.summary.winner is not None for result in results)
 
 
@@ -89,7 +99,9 @@ def _tune_missing(arguments: argparse.Namespace) -> bool:
             dtype=entry.dtype,
             devices=(entry.device,),
         )
-        (result,) = _tune([of_entry], as_json=arguments.json, as_list=False)
+        (result,) = _tune(
+            [of_entry], as_json=arguments.json, as_list=False, with_report=arguments.with_report
+        )
         if result.ended.reason == "interrupted":
             return None
         return result.summary.winner is not None
@@ -114,13 +126,16 @@ def _request(arguments: argparse.Namespace) -> TuningRequest:
     return TuningRequest(
         kernel=arguments.kernel,
         dtype=arguments.dtype,
+        space=arguments.space,
         search=search_options(arguments),
         study=study,
         work=work_options(arguments),
     )
 
 
-def _tune(requests: Sequence[TuningRequest], *, as_json: bool, as_list: bool) -> list[TuningResult]:
+def _tune(
+    requests: Sequence[TuningRequest], *, as_json: bool, as_list: bool, with_report: bool
+) -> list[TuningResult]:
     """Run each study and print its result; `as_list` wraps the JSON objects in one."""
     from engine.results.progress import LOADING, progress_on
 
@@ -143,14 +158,30 @@ def _tune(requests: Sequence[TuningRequest], *, as_json: bool, as_list: bool) ->
             continue
         if not as_json:
             print_result(results[-1], sys.stdout)
+        if with_report:
+            _write_report(results[-1], sys.stderr if as_json else sys.stdout)
         if results[-1].ended.reason == "interrupted":
             break
     if as_json and results:
         records = [study_record(result) for result in results]
-        print(json_text({"results": records} if as_list else records[0]))
+        say(json_text({"results": records} if as_list else records[0]))
     if failures:
         raise failures[0]
     return results
+
+
+def _write_report(result: TuningResult, stream: TextIO) -> None:
+    """Write the study's page and say where it is; without one, the result still stands."""
+    from engine.reports.written import report_path, write_report
+    from engine.study.storage import study_named
+
+    path = report_path(result.storage, [result.study])
+    try:
+        write_report([study_named(result.storage, result.study)], path)
+    except OSError as error:
+        say(f"note: no report was written: {path}: {error.strerror}", file=sys.stderr)
+    else:
+        say(f"report: {path}" if stream.isatty() else f"report={path}", file=stream)
 
 
 def _shapes_of_studies(arguments: argparse.Namespace) -> list[tuple[Shape, ...]]:
@@ -215,6 +246,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add_problem_arguments(parser, kernel_optional=True, several_shapes=True)
     add_device_argument(parser, several=True)
+    add_space_argument(parser)
     parser.add_argument(
         "--missing",
         action="store_true",
@@ -255,6 +287,12 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
         action="store_false",
         dest="use_history",
         help="do not warm-start a new study from the nearest earlier one of the kernel",
+    )
+    add(
+        "--no-report",
+        action="store_false",
+        dest="with_report",
+        help="do not write the page that shows the study, reports/STUDY.html beside the storage",
     )
 
 

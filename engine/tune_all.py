@@ -17,6 +17,7 @@ from foundation.command_line import (
     run_command,
 )
 from foundation.completion import completes
+from foundation.printing import say
 from kernels.registry import kernel_names
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def main(argv: Sequence[str] | None) -> int:
     """
     arguments = _parse(argv)
     results = _tune_each(arguments)
-    print(_table(results))
+    say(_table(results))
     complete = len(results) == len(arguments.kernels)
     found = complete and all(result.summary.winner is not None for result in results)
     return EXIT_FOUND if found else EXIT_NOTHING_VALID
@@ -80,7 +81,7 @@ def _tune_each(arguments: argparse.Namespace) -> list[TuningResult]:
 
     results = []
     for number, kernel in enumerate(arguments.kernels, start=1):
-        print(f"{number}/{len(arguments.kernels)} {kernel}", file=sys.stderr, flush=True)
+        say(f"{number}/{len(arguments.kernels)} {kernel}", file=sys.stderr, flush=True)
         with progress_on(sys.stderr) as progress:
             results.append(tune(_request(kernel, arguments), [progress]))
         if results[-1].ended.reason == "interrupted":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
+import io
 import os
 import re
 import sys
@@ -13,6 +15,7 @@ from typing import NoReturn
 
 from foundation.completion import complete
 from foundation.errors import CommandError, UserError, nearest
+from foundation.printing import say
 from foundation.programs import python_command
 
 __all__ = [
@@ -28,6 +31,7 @@ __all__ = [
     "percentage",
     "positive_integer",
     "positive_number",
+    "refusal",
     "run_command",
 ]
 
@@ -63,11 +67,19 @@ class ArgumentParser(argparse.ArgumentParser):
 
     def __init__(self, prog: str, description: str, epilog: str | None = None) -> None:
         super().__init__(prog=prog, description=description, epilog=epilog, allow_abbrev=False)
+        self._finish: list[Callable[[argparse.Namespace], None]] = []
+
+    def finish_with(self, step: Callable[[argparse.Namespace], None]) -> None:
+        """Call `step` with the arguments once they are parsed, where one depends on another."""
+        self._finish.append(step)
 
     def parse(self, argv: Sequence[str] | None) -> argparse.Namespace:
         """The arguments; if the shell asks for completions, it prints them and ends the process."""
         complete(self)
-        return self.parse_args(argv)
+        arguments = self.parse_args(argv)
+        for step in self._finish:
+            step(arguments)
+        return arguments
 
     def error(self, message: str) -> NoReturn:
         """Raise a UserError; argparse calls this for every mistake."""
@@ -90,21 +102,73 @@ class ArgumentParser(argparse.ArgumentParser):
 def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> NoReturn:
     """Run a command on the process's arguments, and end the process with its exit status.
 
-    A user's mistake prints one sentence on stderr and gives status 2; Ctrl-C prints one sentence
-    and gives status 1.
+    A user's mistake prints one sentence on stderr and gives status 2, and so does what this
+    machine refuses, such as a full disk. Ctrl-C, and output that nobody reads any more, print one
+    sentence and give status 1.
     """
+    _mend_streams()
     try:
         status = command(None)
+        sys.stdout.flush()
+    except BrokenPipeError:  # as with `| head`
+        status = _end(f"{prog}: stopped, since nothing reads its output", EXIT_NOTHING_VALID)
     except CommandError as error:
-        print(f"{prog}: {error}", file=sys.stderr)
-        status = EXIT_MISTAKE
-    except BrokenPipeError:  # the reader of the output has ended, as with `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = EXIT_NOTHING_VALID
+        status = _end(f"{prog}: {error}", EXIT_MISTAKE)
     except KeyboardInterrupt:
-        print(f"{prog}: stopped", file=sys.stderr)
-        status = EXIT_NOTHING_VALID
+        status = _end(f"{prog}: stopped", EXIT_NOTHING_VALID)
+    except OSError as error:
+        if error.errno not in _REFUSALS:
+            raise
+        status = _end(f"{prog}: {refusal(error)}", EXIT_MISTAKE)
     sys.exit(status)
+
+
+# What the system says where the machine, and not this program, is at fault.
+_REFUSALS = frozenset(
+    {
+        errno.EACCES,
+        errno.EDQUOT,
+        errno.EFBIG,
+        errno.EIO,
+        errno.EMFILE,
+        errno.ENAMETOOLONG,
+        errno.ENFILE,
+        errno.ENOMEM,
+        errno.ENOSPC,
+        errno.EPERM,
+        errno.EROFS,
+    }
+)
+
+
+def refusal(error: OSError) -> str:
+    """What this machine refuses, as a part of a sentence."""
+    what = "a file or the output" if error.filename is None else error.filename
+    return f"{what} cannot be used: {error.strerror}"
+
+
+def _mend_streams() -> None:
+    """Closed streams are as /dev/null; characters that a stream cannot show are escaped."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _end(sentence: str, status: int) -> int:
+    """Print the sentence where that is possible; nothing is printed after it."""
+    with contextlib.suppress(OSError):
+        say(sentence, file=sys.stderr, flush=True)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # what it still holds would be tried again at the very end
+            os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+    return status
 
 
 def host_and_port(text: str) -> str:

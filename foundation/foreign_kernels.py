@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from foundation.command_line import EXIT_MISTAKE
+from foundation.printing import say
 
 __all__ = ["check_kernels"]
 
@@ -28,7 +29,7 @@ def check_kernels(folder: Path) -> None:
     # While Python looks for what -m names, "-m" stands there.
     started = Path(sys.argv[0]).name if sys.argv else ""
     if started in ("-m", "rvv-tune"):
-        print(f"{_PROJECT}: {sentence}", file=sys.stderr)
+        say(f"{_PROJECT}: {sentence}", file=sys.stderr)
         sys.exit(EXIT_MISTAKE)
     raise ImportError(sentence)
 

@@ -54,7 +54,7 @@ def batched_matmul_kernel(
         inside = depth < K - first
         a = tl.load(a_ptrs, mask=(rows[:, None] < M) & inside[None, :], other=0.0)
         b = tl.load(b_ptrs, mask=inside[:, None] & (columns[None, :] < N), other=0.0)
-        total = tl.dot(a, b, total, out_dtype=total_type)
+        total = tl.dot(a, b, total, input_precision="ieee", out_dtype=total_type)
         a_ptrs += BLOCK_SIZE_K * stride_ak
         b_ptrs += BLOCK_SIZE_K * stride_bk
 
@@ -66,10 +66,11 @@ def batched_matmul_kernel(
 def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
     batch, m, n, k = (problem.shape[name] for name in ("B", "M", "N", "K"))
     a, b, expected = factors_and_product(problem.dtype, (batch, m, k), (batch, k, n))
+    tolerance = tolerance_of_sum(_output_dtype(problem), k, problem.dtype)
     return (
         input_array("a_ptr", a),
         input_array("b_ptr", b),
-        output_array("c_ptr", expected, tolerance_of_sum(_output_dtype(problem), k)),
+        output_array("c_ptr", expected, tolerance),
         *sizes(M=m, N=n, K=k),
         *sizes(stride_ab=m * k, stride_am=k, stride_ak=1),
         *sizes(stride_bb=k * n, stride_bk=n, stride_bn=1),

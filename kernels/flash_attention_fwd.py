@@ -71,7 +71,7 @@ def flash_attention_fwd_kernel(
         seen = first + keys
         mask = (seen[:, None] < n_keys) & (dims[None, :] < head_size)
         k = tl.load(k_ptr + first * head_size + k_at, mask=mask, other=0.0)
-        scores = tl.dot(q, tl.trans(k)) * scale
+        scores = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
         visible = seen[None, :] < n_keys
         if IS_CAUSAL:
             visible = visible & (seen[None, :] <= queries[:, None])
@@ -82,7 +82,8 @@ def flash_attention_fwd_kernel(
         correction = tl.exp(largest - new_largest)
         total = total * correction + tl.sum(weights, axis=1)
         v = tl.load(v_ptr + first * head_size + k_at, mask=mask, other=0.0)
-        out = tl.dot(weights.to(v.dtype), v, out * correction[:, None])
+        out = out * correction[:, None]
+        out = tl.dot(weights.to(v.dtype), v, out, input_precision="ieee")
         largest = new_largest
 
     out = out * (1 / total)[:, None]  # one division a row

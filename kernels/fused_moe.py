@@ -17,6 +17,7 @@ from kernels.references.moe_alignment import AlignedTokens, moe_align_block_size
 from kernels.spec import Grid, KernelSpec, Problem
 from kernels.values import (
     TORCH_TYPES,
+    data_set,
     input_array,
     output_array,
     seeded_normal,
@@ -80,7 +81,7 @@ def fused_moe_kernel(
         inside = depth < K - first
         a = tl.load(a_ptrs, mask=real[:, None] & inside[None, :], other=0.0)
         b = tl.load(b_ptrs, mask=inside[:, None] & (columns[None, :] < N), other=0.0)
-        total = tl.dot(a, b, total)
+        total = tl.dot(a, b, total, input_precision="ieee")
         a_ptrs += BLOCK_SIZE_K
         b_ptrs += BLOCK_SIZE_K * stride_bk
 
@@ -111,8 +112,12 @@ def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
 
 
 def _routing(tokens: int, experts: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The two distinct experts of each token, and their weights: both (tokens, TOP_K)."""
-    likelihoods = torch.softmax(seeded_normal((tokens, experts), seed=2), dim=1)
+    """The two distinct experts of each token, and their weights: both (tokens, TOP_K).
+
+    They are the same in both data sets, since the grid and the padding depend on them.
+    """
+    with data_set(0):
+        likelihoods = torch.softmax(seeded_normal((tokens, experts), seed=2), dim=1)
     weights, topk_ids = torch.topk(likelihoods, TOP_K, dim=1)
     return topk_ids, weights / weights.sum(dim=1, keepdim=True)
 

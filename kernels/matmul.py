@@ -58,7 +58,7 @@ def matmul_kernel(
     for k in range(tl.cdiv(K, BLOCK_SIZE_K)):
         a = tl.load(a_ptrs, mask=offs_k[None, :] < K - k * BLOCK_SIZE_K, other=0.0)
         b = tl.load(b_ptrs, mask=offs_k[:, None] < K - k * BLOCK_SIZE_K, other=0.0)
-        accumulator = tl.dot(a, b, accumulator, out_dtype=total_type)
+        accumulator = tl.dot(a, b, accumulator, input_precision="ieee", out_dtype=total_type)
         a_ptrs += BLOCK_SIZE_K * stride_ak
         b_ptrs += BLOCK_SIZE_K * stride_bk
 
@@ -72,10 +72,11 @@ def matmul_kernel(
 def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
     m, n, k = (problem.shape[name] for name in "MNK")
     a, b, expected = factors_and_product(problem.dtype, (m, k), (k, n), problem.outputs.dtype)
+    tolerance = tolerance_of_sum(_output_dtype(problem), k, problem.dtype)
     return (
         input_array("a_ptr", a),
         input_array("b_ptr", b),
-        output_array("c_ptr", expected, tolerance_of_sum(_output_dtype(problem), k)),
+        output_array("c_ptr", expected, tolerance),
         *sizes(M=m, N=n, K=k),
         *sizes(stride_am=k, stride_ak=1, stride_bk=n, stride_bn=1, stride_cm=n, stride_cn=1),
     )

@@ -15,7 +15,7 @@ from kernels.spec import OWN_OUTPUTS, KernelSpec, Outputs, Problem
 
 __all__ = ["is_kernel_file", "kernel_names", "load_kernel", "make_problem"]
 
-_NOT_KERNELS = {"__init__", "registry", "source_digest", "spec", "values"}
+_NOT_KERNELS = {"__init__", "on_device", "registry", "source_digest", "spec", "values"}
 _MAX_SIZE = 2**31 - 1
 _OTHER_NAMES = {
     "bfp16": "bf16",
@@ -61,8 +61,11 @@ def make_problem(
     shape: Mapping[str, int],
     dtype: str | None = None,
     outputs: Outputs = OWN_OUTPUTS,
+    space_name: str = "",
 ) -> Problem:
     """The kernel at `shape`; dimensions that are not given keep their default size.
+
+    `outputs` and `space_name` are as in `Problem`.
 
     Raises:
         UserError: for an unknown dimension or element type; an element type that the outputs cannot
@@ -74,7 +77,7 @@ def make_problem(
     if dtype not in spec.dtypes:
         raise UserError(f"{spec.name} does not take {asked}: {nearest(dtype, spec.dtypes)}")
     outputs = _known_outputs(spec, dtype, outputs)
-    problem = Problem(spec, {**spec.default_shape, **shape}, dtype, outputs)
+    problem = Problem(spec, {**spec.default_shape, **shape}, dtype, outputs, space_name)
     _check_fits_in_memory(problem)
     return problem
 

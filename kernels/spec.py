@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from foundation.config import Config, ParameterValue
+from foundation.errors import UserError
 from launchers.arguments import Argument
+from launchers.data_file import without_arrays
 from rvv_runner.board import BoardInfo
 from search_spaces.registry import registered_space
 from search_spaces.space import SearchSpace
@@ -40,9 +42,11 @@ class Outputs:
         """The argument, with these tolerances if it is a floating-point output."""
         if argument.expected is None or not _is_float(argument.element_type):
             return argument
+        if self.atol is None and self.rtol is None:
+            return argument
         atol = argument.atol if self.atol is None else self.atol
         rtol = argument.rtol if self.rtol is None else self.rtol
-        return replace(argument, atol=atol, rtol=rtol)
+        return replace(argument, atol=atol, rtol=rtol, slack=None)
 
 
 OWN_OUTPUTS = Outputs()
@@ -73,8 +77,8 @@ class KernelSpec:
             or the configuration.
         space: the search space, for a kernel without a file in `search_spaces`.
         file: path of the user's own file with the kernel, followed by ":KERNEL" if that was given.
-        launch_source: other source in that file that determines a run's time and its correct
-            outputs.
+        launch_functions: what determines a run's inputs and its correct outputs, if that is not
+            `arguments`, `grid` and `constants`.
         output_dtypes: for each element type, the types that the outputs may have.
     """
 
@@ -90,7 +94,7 @@ class KernelSpec:
     constants: Constants | Callable[[Problem, Config], Constants] = field(default_factory=dict)
     space: Callable[[Problem, BoardInfo], SearchSpace] | None = None
     file: str | None = None
-    launch_source: str = ""
+    launch_functions: tuple[Callable[..., Any], ...] = ()
     output_dtypes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -100,11 +104,13 @@ class KernelSpec:
 
     @property
     def source_digest(self) -> str:
-        """Changes with the kernel's source; times with another digest cannot be compared."""
+        """Changes with the code of the kernel, its inputs and its correct outputs; times with
+        another digest cannot be compared."""
         # Triton is slow to import; a process that has a kernel has already imported it.
         from kernels.source_digest import source_digest
 
-        return source_digest(self.kernel, self.launch_source)
+        own = (self.arguments, self.grid, *([self.constants] if callable(self.constants) else []))
+        return source_digest([self.kernel, *(self.launch_functions or own)])
 
 
 @dataclass(frozen=True)
@@ -116,12 +122,14 @@ class Problem:
         shape: a positive size for each name of `spec.default_shape`.
         dtype: one of `spec.dtypes`.
         outputs: the user's choices for the outputs.
+        space_name: of the search space, if the user chose one of several; "" for the kernel's.
     """
 
     spec: KernelSpec
     shape: Mapping[str, int]
     dtype: str
     outputs: Outputs = OWN_OUTPUTS
+    space_name: str = ""
 
     @property
     def default_config(self) -> Config:
@@ -133,19 +141,46 @@ class Problem:
         """The search space on a board: the kernel's own, or the registered one.
 
         Raises:
-            UserError: if the kernel has neither.
+            UserError: if the kernel has neither, or none of that name.
         """
         own = self.spec.space
-        return own(self, board) if own else registered_space(self.spec.name, self, board)
+        if own and self.space_name:
+            raise UserError(f"{self.spec.name} has one search space: leave out {self.space_name}")
+        if own:
+            return own(self, board)
+        return registered_space(self.spec.name, self, board, self.space_name)
 
     def constants(self, config: Config) -> dict[str, ParameterValue]:
         """The value of every constexpr argument in a configuration."""
         fixed = self.spec.constants
-        return {**(fixed(self, config) if callable(fixed) else fixed), **config}
+        values = {**(fixed(self, config) if callable(fixed) else fixed), **config}
+        options = self.launch_options(config)
+        return {name: value for name, value in values.items() if name not in options}
+
+    def launch_options(self, config: Config) -> dict[str, ParameterValue]:
+        """What a configuration asks of the compiler, such as num_warps: no argument's value."""
+        names = self.spec.kernel.arg_names
+        return {name: value for name, value in config.items() if name not in names}
 
     def arguments(self, config: Config) -> tuple[Argument, ...]:
         """Every argument in a configuration, as in `KernelSpec.arguments`."""
         return tuple(map(self.outputs.tolerated, self.spec.arguments(self, config)))
+
+    def timed_arguments(self, config: Config) -> tuple[Argument, ...]:
+        """The arguments for the timed runs: with contents from other seeds, so that what is right
+        for some inputs only is found.
+
+        They are those of the check again if sizes or scalars depend on the seed, since one
+        executable and one grid serve both.
+        """
+        # It needs torch, which is slow to import; whoever has arguments has imported it.
+        from kernels.values import data_set
+
+        checked = self.arguments(config)
+        with data_set(1):
+            timed = self.arguments(config)
+        same = list(map(without_arrays, timed)) == list(map(without_arrays, checked))
+        return timed if same else checked
 
     @property
     def name(self) -> str:

@@ -32,16 +32,26 @@ def split_k_matmul_kernel(
     BLOCK_SIZE_M: tl.constexpr,
     BLOCK_SIZE_N: tl.constexpr,
     BLOCK_SIZE_K: tl.constexpr,
+    GROUP_SIZE_M: tl.constexpr,
     SPLIT_K: tl.constexpr,
 ):
     """C += A @ B in fp32 or int32: tiles of C along x, SPLIT_K parts of the sums along y.
 
-    A part is a run of whole blocks of K, so that what it reads of A lies together.
+    GROUP_SIZE_M rows of tiles are walked column by column; 0 stands for all of them. A part is a
+    run of whole blocks of K, so that what it reads of A lies together.
     """
     tiles_m = tl.cdiv(M, BLOCK_SIZE_M)
     tile = tl.program_id(axis=0)
-    rows = (tile % tiles_m) * BLOCK_SIZE_M + tl.arange(0, BLOCK_SIZE_M)
-    columns = (tile // tiles_m) * BLOCK_SIZE_N + tl.arange(0, BLOCK_SIZE_N)
+    if GROUP_SIZE_M == 0:
+        tile_m, tile_n = tile % tiles_m, tile // tiles_m
+    else:
+        tiles_of_group = GROUP_SIZE_M * tl.cdiv(N, BLOCK_SIZE_N)
+        first_m = tile // tiles_of_group * GROUP_SIZE_M
+        group_rows = min(tiles_m - first_m, GROUP_SIZE_M)
+        tile_m = first_m + tile % tiles_of_group % group_rows
+        tile_n = tile % tiles_of_group // group_rows
+    rows = tile_m * BLOCK_SIZE_M + tl.arange(0, BLOCK_SIZE_M)
+    columns = tile_n * BLOCK_SIZE_N + tl.arange(0, BLOCK_SIZE_N)
     part = tl.cdiv(tl.cdiv(K, BLOCK_SIZE_K), SPLIT_K) * BLOCK_SIZE_K
     start = tl.program_id(axis=1) * part
     end = min(start + part, K)
@@ -54,7 +64,7 @@ def split_k_matmul_kernel(
         inside = depth < end - first
         a = tl.load(a_ptrs, mask=(rows[:, None] < M) & inside[None, :], other=0.0)
         b = tl.load(b_ptrs, mask=inside[:, None] & (columns[None, :] < N), other=0.0)
-        total = tl.dot(a, b, total, out_dtype=c_ptr.dtype.element_ty)
+        total = tl.dot(a, b, total, input_precision="ieee", out_dtype=c_ptr.dtype.element_ty)
         a_ptrs += BLOCK_SIZE_K * stride_ak
         b_ptrs += BLOCK_SIZE_K * stride_bk
 
@@ -68,7 +78,7 @@ def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
     a, b, product = factors_and_product(problem.dtype, (m, k), (k, n))
     if problem.dtype != "i8":
         product = torch.matmul(a.double(), b.double()).float()
-    tolerance = tolerance_of_sum(_output_dtype(problem), k)
+    tolerance = tolerance_of_sum(_output_dtype(problem), k, problem.dtype)
     return (
         input_array("a_ptr", a),
         input_array("b_ptr", b),
@@ -107,4 +117,5 @@ SPEC = KernelSpec(
     grid=_grid,
     flops=lambda problem: 2 * problem.shape["M"] * problem.shape["N"] * problem.shape["K"],
     traffic_bytes=_traffic_bytes,
+    constants={"GROUP_SIZE_M": 0},
 )

@@ -37,9 +37,10 @@ class Argument:
         name: the parameter's name.
         type: Triton's name: "*fp32" for a pointer, "i32" or "fp32" for a scalar.
         value: a scalar, or the array a pointer points to (bf16 and 8-bit floats as their bits);
-            None for a buffer that the kernel only writes, which is poisoned before every check.
+            None for a buffer that the kernel only writes, which is poisoned before every run.
         expected: what the array must hold after one run of the grid; None for an input.
-        atol, rtol: the output is right where |output - expected| <= atol + rtol * |expected|.
+        atol, rtol: right where |output - expected| <= atol + slack + rtol * |expected|.
+        slack: fp32, as many as elements: how far each may be off besides; None for 0.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Argument:
     expected: npt.NDArray[np.generic] | None = None
     atol: float = 0.0
     rtol: float = 0.0
+    slack: npt.NDArray[np.float32] | None = None
 
     @property
     def is_pointer(self) -> bool:

@@ -2,9 +2,12 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Expected contents are read in parts of this many elements, so that little of them is ever in
+ * memory, and none while the kernel runs. */
+#define PART_ELEMENTS 4096
 
 static bool is_integer(uint32_t type) { return type <= DATA_U64; }
 
@@ -39,7 +42,7 @@ static double fp8e4nv_value(uint8_t bits) {
     return bits & 0x80 ? -size : size;
 }
 
-static double load_float(uint32_t type, const void *array, uint64_t index) {
+__attribute__((always_inline)) static inline double load_float(uint32_t type, const void *array, uint64_t index) {
     switch (type) {
     case DATA_FP16:
         return (double)((const _Float16 *)array)[index];
@@ -64,45 +67,8 @@ static double load_float(uint32_t type, const void *array, uint64_t index) {
     }
 }
 
-/* Stores quiet NaN or, where that would pass, zero. */
-static void poison_float(uint32_t type, const void *expected, void *buffer, uint64_t index) {
-    bool zero = isnan(load_float(type, expected, index));
-    switch (type) {
-    case DATA_FP16:
-        ((uint16_t *)buffer)[index] = zero ? 0 : 0x7e00;
-        break;
-    case DATA_BF16:
-        ((uint16_t *)buffer)[index] = zero ? 0 : 0x7fc0;
-        break;
-    case DATA_FP32:
-        ((float *)buffer)[index] = zero ? 0 : NAN;
-        break;
-    case DATA_FP8E4NV:
-        ((uint8_t *)buffer)[index] = zero ? 0 : 0x7f;
-        break;
-    case DATA_FP8E5:
-        ((uint8_t *)buffer)[index] = zero ? 0 : 0x7e;
-        break;
-    default: /* DATA_FP64 */
-        ((double *)buffer)[index] = zero ? 0 : (double)NAN;
-        break;
-    }
-}
-
-void check_poison(const struct data_argument *argument, const void *expected, void *buffer) {
-    if (!is_integer(argument->type)) {
-        for (uint64_t i = 0; i < argument->element_count; i++)
-            poison_float(argument->type, expected, buffer, i);
-        return;
-    }
-    uint64_t element_bytes = data_type_size(argument->type);
-    memcpy(buffer, expected, argument->element_count * element_bytes);
-    for (uint64_t i = 0; i < argument->element_count; i++)
-        ((uint8_t *)buffer)[i * element_bytes + element_bytes - 1] ^= 0x80;
-}
-
 /* |got - expected|, infinite where the two are not both finite and differ. */
-static double float_error(double got, double expected) {
+static inline double float_error(double got, double expected) {
     if (isfinite(got) && isfinite(expected))
         return fabs(got - expected);
     bool same = got == expected || (isnan(got) && isnan(expected));
@@ -113,60 +79,130 @@ static double integer_error(__int128 got, __int128 expected) {
     return (double)(got > expected ? got - expected : expected - got);
 }
 
-static void check_output(const struct data_argument *argument, const void *got,
-                         const void *expected, struct check_result *result) {
-    uint32_t type = argument->type;
-    for (uint64_t i = 0; i < argument->element_count; i++) {
-        double error;
-        double reference;
-        if (is_integer(type)) {
-            __int128 exact = load_integer(type, expected, i);
-            error = integer_error(load_integer(type, got, i), exact);
-            reference = (double)exact;
-        } else {
-            reference = load_float(type, expected, i);
-            error = float_error(load_float(type, got, i), reference);
-        }
-        if (error > result->max_abs_error)
-            result->max_abs_error = error;
-        /* An infinite error is wrong even where an infinite reference makes the tolerance so. */
-        double tolerance = argument->atol + argument->rtol * fabs(reference);
-        bool right = error == 0.0 || (isfinite(error) && error <= tolerance);
-        if (!right && result->wrong == NULL) {
-            result->wrong = argument;
-            result->wrong_got = got;
-            result->wrong_expected = expected;
-            result->wrong_index = i;
-        }
+/* A run of elements of one output. */
+struct part {
+    const struct data_argument *argument;
+    const void *got;
+    const void *expected;
+    const float *slack; /* NULL for none */
+    uint64_t first;     /* the first element's number in the output */
+    uint64_t count;
+};
+
+static void format_number(char *text, uint32_t type, const void *array, uint64_t index) {
+    if (!is_integer(type))
+        snprintf(text, CHECK_NUMBER_BYTES, "%.9g", load_float(type, array, index));
+    else if (type == DATA_U64)
+        snprintf(text, CHECK_NUMBER_BYTES, "%" PRIu64, (uint64_t)load_integer(type, array, index));
+    else
+        snprintf(text, CHECK_NUMBER_BYTES, "%" PRId64, (int64_t)load_integer(type, array, index));
+}
+
+static void judge(const struct part *part, uint64_t i, double error, double reference,
+                  struct check_result *result) {
+    const struct data_argument *argument = part->argument;
+    if (error > result->max_abs_error)
+        result->max_abs_error = error;
+    /* An infinite error is wrong even where an infinite reference makes the tolerance so. */
+    double tolerance = argument->atol + argument->rtol * fabs(reference);
+    if (part->slack != NULL)
+        tolerance += (double)part->slack[i];
+    if (error == 0.0 || (isfinite(error) && error <= tolerance))
+        return;
+    if (result->wrong == NULL) {
+        result->wrong = argument;
+        result->wrong_index = part->first + i;
+        format_number(result->wrong_got, argument->type, part->got, i);
+        format_number(result->wrong_expected, argument->type, part->expected, i);
+    }
+    if (result->wrong == argument)
+        result->wrong_count++;
+}
+
+static void check_integers(const struct part *part, struct check_result *result) {
+    uint32_t type = part->argument->type;
+    for (uint64_t i = 0; i < part->count; i++) {
+        __int128 exact = load_integer(type, part->expected, i);
+        double error = integer_error(load_integer(type, part->got, i), exact);
+        judge(part, i, error, (double)exact, result);
     }
 }
 
-struct check_result check_outputs(const struct data *data) {
+/* Inlined for each type, since this is most of the time that a check takes. */
+__attribute__((always_inline)) static inline void
+check_floats(uint32_t type, const struct part *part, struct check_result *result) {
+    for (uint64_t i = 0; i < part->count; i++) {
+        double reference = load_float(type, part->expected, i);
+        double error = float_error(load_float(type, part->got, i), reference);
+        if (error != 0.0)
+            judge(part, i, error, reference, result);
+    }
+}
+
+static void check_part(const struct part *part, struct check_result *result) {
+    uint32_t type = part->argument->type;
+    if (memcmp(part->got, part->expected, part->count * data_type_size(type)) == 0)
+        return;
+    if (is_integer(type))
+        check_integers(part, result);
+    else if (type == DATA_FP32)
+        check_floats(DATA_FP32, part, result);
+    else if (type == DATA_FP64)
+        check_floats(DATA_FP64, part, result);
+    else
+        check_floats(type, part, result);
+}
+
+static uint64_t expected_part[PART_ELEMENTS];
+static float slack_part[PART_ELEMENTS];
+
+static void check_output(const struct data *data, const struct data_argument *argument,
+                         enum data_set set, const char *got, struct check_result *result) {
+    uint64_t element_bytes = data_type_size(argument->type);
+    const struct data_contents *contents = &argument->sets[set];
+    bool has_slack = contents->slack_offset != 0;
+    for (uint64_t first = 0; first < argument->element_count; first += PART_ELEMENTS) {
+        uint64_t left = argument->element_count - first;
+        uint64_t count = left < PART_ELEMENTS ? left : PART_ELEMENTS;
+        struct part part = {argument, got + first * element_bytes, expected_part,
+                            has_slack ? slack_part : NULL, first, count};
+        data_read(data, contents->expected_offset + first * element_bytes, expected_part,
+                  count * element_bytes);
+        if (has_slack)
+            data_read(data, contents->slack_offset + first * sizeof(float), slack_part,
+                      count * sizeof(float));
+        check_part(&part, result);
+    }
+    memset(expected_part, 0, sizeof expected_part);
+}
+
+struct check_result check_outputs(const struct data *data, enum data_set set,
+                                  const uint64_t *args) {
     struct check_result result = {0};
     for (uint32_t i = 0; i < data->argument_count; i++)
-        if (data->expected[i] != NULL)
-            check_output(&data->arguments[i], (const void *)(uintptr_t)data->slots[i],
-                         data->expected[i], &result);
+        if (data_is_output(&data->arguments[i]))
+            check_output(data, &data->arguments[i], set, (const char *)(uintptr_t)args[i], &result);
     return result;
 }
 
-static void print_element(const char *label, uint32_t type, const void *array, uint64_t index) {
-    if (!is_integer(type))
-        printf(" %s=%.9g", label, load_float(type, array, index));
-    else if (type == DATA_U64)
-        printf(" %s=%" PRIu64, label, (uint64_t)load_integer(type, array, index));
-    else
-        printf(" %s=%" PRId64, label, (int64_t)load_integer(type, array, index));
+/* FNV-1a, with words in place of bytes and a shift that carries high bits down. */
+static uint64_t add_to_digest(uint64_t digest, uint64_t word) {
+    digest = (digest ^ word) * 0x100000001b3u;
+    return digest ^ digest >> 29;
 }
 
-void check_print(const struct check_result *result) {
-    if (result->wrong == NULL) {
-        printf("out OK max_abs_error=%.6g\n", result->max_abs_error);
-        return;
+uint64_t check_digest(const struct data *data, const uint64_t *args) {
+    uint64_t digest = 0xcbf29ce484222325u;
+    for (uint32_t i = 0; i < data->argument_count; i++) {
+        if (!data_is_output(&data->arguments[i]))
+            continue;
+        const char *output = (const char *)(uintptr_t)args[i];
+        uint64_t size_bytes = data_array_bytes(&data->arguments[i]);
+        for (uint64_t at = 0; at < size_bytes; at += sizeof(uint64_t)) {
+            uint64_t word = 0, left = size_bytes - at;
+            memcpy(&word, output + at, left < sizeof word ? left : sizeof word);
+            digest = add_to_digest(digest, word);
+        }
     }
-    printf("out NOT OK max_abs_error=%.6g argument=%s index=%" PRIu64, result->max_abs_error,
-           result->wrong->name, result->wrong_index);
-    print_element("got", result->wrong->type, result->wrong_got, result->wrong_index);
-    print_element("expected", result->wrong->type, result->wrong_expected, result->wrong_index);
-    printf("\n");
+    return digest;
 }

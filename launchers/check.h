@@ -4,23 +4,22 @@
 
 #include "data_file.h"
 
+#define CHECK_NUMBER_BYTES 48
+
 /* How far the outputs are from what is expected, and the first element that is wrong. */
 struct check_result {
     double max_abs_error; /* infinite where an element is NaN or infinite and should not be */
     const struct data_argument *wrong; /* NULL where every output is right; else the argument, */
-    const void *wrong_got;             /* its array after the run, */
-    const void *wrong_expected;        /* what that should be, */
-    uint64_t wrong_index;              /* and the element, counted in the flattened array */
+    uint64_t wrong_index;              /* the element, counted in the flattened array, */
+    uint64_t wrong_count;              /* how many of the argument's are wrong, */
+    char wrong_got[CHECK_NUMBER_BYTES]; /* what it is: integers in decimal, others as %.9g, */
+    char wrong_expected[CHECK_NUMBER_BYTES]; /* and what it should be */
 };
 
-/* Fills `buffer`, an output that the kernel only writes, so that no element of it would pass:
- * floating point with NaN (zero where NaN is expected), integers with the highest bit inverted. */
-void check_poison(const struct data_argument *argument, const void *expected, void *buffer);
+/* Compares all outputs, whose addresses are in `args`, with what a set expects. */
+struct check_result check_outputs(const struct data *data, enum data_set set, const uint64_t *args);
 
-/* Compares all outputs. */
-struct check_result check_outputs(const struct data *data);
-
-/* Prints the line "out OK ..." or "out NOT OK ...", integers in decimal and others as %.9g. */
-void check_print(const struct check_result *result);
+/* A digest of the bits of all outputs. */
+uint64_t check_digest(const struct data *data, const uint64_t *args);
 
 #endif

@@ -5,14 +5,15 @@
  *   struct data_header
  *   struct data_argument, argument_count times, in the order of the kernel's parameters
  *   arrays, each at a multiple of 64 bytes from the start of the file, zeros between them
- * and every change to this layout raises DATA_VERSION. */
+ * and every change to this layout raises DATA_VERSION. Arrays with the same bytes may be one. */
 #ifndef TRITON_RVV_DATA_FILE_H
 #define TRITON_RVV_DATA_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define DATA_MAGIC "TRVVDATA" /* 8 bytes, without the NUL */
-#define DATA_VERSION 2u
+#define DATA_VERSION 3u
 #define DATA_ALIGNMENT 64u
 #define DATA_NAME_BYTES 56u
 
@@ -35,11 +36,22 @@ enum data_type {
     DATA_TYPE_COUNT = 15,
 };
 
+/* Two sets of contents: the first is for the check before the timed runs, the second for those.
+ * They differ in what outputs hold before a run and, as a rule, in the inputs. */
+enum data_set { DATA_CHECK, DATA_TIMED, DATA_SET_COUNT };
+
 struct data_header {
     char magic[8];           /* DATA_MAGIC */
     uint32_t version;        /* DATA_VERSION */
     uint32_t argument_count; /* number of struct data_argument that follow */
     uint64_t size_bytes;     /* of the whole file */
+};
+
+/* Offsets of arrays in the file. */
+struct data_contents {
+    uint64_t value_offset;    /* contents before a run */
+    uint64_t expected_offset; /* contents after one run; 0: an input */
+    uint64_t slack_offset;    /* fp32, what each element may be off besides; 0: nothing */
 };
 
 struct data_argument {
@@ -48,25 +60,35 @@ struct data_argument {
     uint32_t is_pointer;        /* 1 for an array, 0 for a scalar */
     uint64_t scalar;            /* a scalar's slot of triton_rvv_kernel's args; 0 for an array */
     uint64_t element_count;     /* elements of the array; 0 for a scalar */
-    uint64_t value_offset;      /* of the array's contents before a run; 0: it is only written */
-    uint64_t expected_offset;   /* of its contents after one run; 0: it is only read */
-    double atol;                /* right where |output - expected| <= atol + rtol * |expected| */
+    struct data_contents sets[DATA_SET_COUNT]; /* of the array; all 0 for a scalar */
+    double atol; /* right where |output - expected| <= atol + slack + rtol * |expected| */
     double rtol;
 };
 
-/* A data file in memory, with buffers for the kernel to work on. */
+/* An open data file. Its arrays are read where they are needed, so that what is expected does not
+ * lie in memory while a kernel runs. */
 struct data {
+    const char *path;
+    int descriptor;
     uint32_t argument_count;
     const struct data_argument *arguments;
-    const void **expected; /* for each argument: what is expected, or NULL */
-    const void **value;    /* for each argument: contents before a run, or NULL */
-    uint64_t *slots;       /* args of triton_rvv_kernel; arrays at multiples of 64 bytes */
 };
 
 /* Bytes of one element. */
 uint64_t data_type_size(uint32_t type);
 
-/* Reads the file at `path`. NULL, or a sentence without a full stop that says what is wrong. */
-const char *data_read(const char *path, struct data *data);
+/* Bytes of an argument's array. */
+uint64_t data_array_bytes(const struct data_argument *argument);
+
+/* Whether the kernel is to write this argument. */
+static inline bool data_is_output(const struct data_argument *argument) {
+    return argument->sets[DATA_CHECK].expected_offset != 0;
+}
+
+/* Opens the file at `path`. NULL, or a sentence without a full stop that says what is wrong. */
+const char *data_open(const char *path, struct data *data);
+
+/* Reads a part of an array; ends the program with status 2 and a sentence where it cannot. */
+void data_read(const struct data *data, uint64_t offset, void *buffer, uint64_t size_bytes);
 
 #endif

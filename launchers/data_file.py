@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from foundation.scratch import UNFINISHED, scratch_folder
 from launchers.arguments import STORAGE_TYPES, Argument
+from launchers.fills import fill
 
-__all__ = ["FORMAT_VERSION", "write_data_file"]
+__all__ = ["FORMAT_VERSION", "without_arrays", "write_data_file"]
 
 # The format is defined in data_file.h; these are its constants and its two structures.
 _MAGIC = b"TRVVDATA"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 _ALIGNMENT = 64
 _NAME_BYTES = 56
 _HEADER = struct.Struct("<8sIIQ")
-_ARGUMENT = struct.Struct(f"<{_NAME_BYTES}sIIQQQQdd")
+_ARGUMENT = struct.Struct(f"<{_NAME_BYTES}sIIQQ3Q3Qdd")
 _TYPE_CODES = {
     "i1": 0,
     "i8": 1,
@@ -42,31 +44,53 @@ _INTEGERS = {"i1", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"}
 _FLOAT_FORMATS = {"fp16": "<e", "bf16": "<f", "fp32": "<f", "fp64": "<d"}
 
 
-def write_data_file(path: Path, arguments: Sequence[Argument]) -> None:
-    """Writes `arguments`, in the kernel's order, in the format of data_file.h.
+def write_data_file(
+    path: Path, arguments: Sequence[Argument], timed: Sequence[Argument] | None = None
+) -> None:
+    """Writes arguments, in the kernel's order, in the format of data_file.h.
 
     The same arguments give the same bytes. `path` appears whole or not at all. A name is cut to 55
     bytes; it only serves messages.
 
+    Args:
+        path: of the file.
+        arguments: for the check before the timed runs.
+        timed: for the timed runs; None for the same. Only contents of arrays may differ.
+
     Raises:
         ValueError: for an argument whose type is unknown, whose value does not fit its type, whose
-            arrays differ in size, or whose tolerance is not a number from 0 up.
+            arrays differ in size, or whose tolerance is not a number from 0 up; if the two differ
+            in more than contents.
     """
-    for argument in arguments:
+    sets = (arguments, arguments if timed is None else timed)
+    for argument in (*sets[0], *sets[1]):
         _check(argument)
+    if list(map(without_arrays, sets[0])) != list(map(without_arrays, sets[1])):
+        raise ValueError("the arguments for the timed runs are not those for the check")
     arrays = _Arrays(_HEADER.size + _ARGUMENT.size * len(arguments))
-    value_offsets = [arrays.place(argument, argument.value) for argument in arguments]
-    expected_offsets = [arrays.place(argument, argument.expected) for argument in arguments]
-    with tempfile.TemporaryDirectory(prefix=".data-", dir=path.parent) as folder:
-        written = Path(folder) / "data"
+    offsets = [
+        [offset for number in (0, 1) for offset in arrays.place_all(sets[number][place], number)]
+        for place in range(len(arguments))
+    ]
+    with scratch_folder(UNFINISHED, path.parent) as folder:
+        written = folder / "data"
         with written.open("wb") as file:
             file.write(_HEADER.pack(_MAGIC, FORMAT_VERSION, len(arguments), arrays.end))
-            for entry in zip(arguments, value_offsets, expected_offsets, strict=True):
-                file.write(_argument_entry(*entry))
+            for argument, placed in zip(arguments, offsets, strict=True):
+                file.write(_argument_entry(argument, placed))
             for offset, array in arrays.placed:
                 file.write(bytes(offset - file.tell()))
                 file.write(array.data)
         written.replace(path)
+
+
+def without_arrays(argument: Argument) -> tuple[object, ...]:
+    """What two sets of arguments for one executable have in common."""
+    scalar = argument.value if not argument.is_pointer else None
+    is_output = argument.expected is not None
+    size = max(map(np.size, _arrays_of(argument)), default=0)
+    tolerance = (argument.atol, argument.rtol)
+    return (argument.name, argument.type, scalar, is_output, size, tolerance)
 
 
 class _Arrays:
@@ -75,19 +99,28 @@ class _Arrays:
     def __init__(self, start: int) -> None:
         self.placed: list[tuple[int, npt.NDArray[np.generic]]] = []
         self.end = start
+        self._offsets: dict[bytes, int] = {}
 
-    def place(self, argument: Argument, contents: object) -> int:
-        """The offset of `contents`, or 0 where there is no array to place."""
-        if contents is None or not argument.is_pointer:
+    def place_all(self, argument: Argument, data_set: int) -> tuple[int, int, int]:
+        """Offsets of value, expected output and slack; 0 where there is no array to place."""
+        if not argument.is_pointer:
+            return 0, 0, 0
+        value = fill(argument, data_set) if argument.value is None else argument.value
+        return self._place(value), self._place(argument.expected), self._place(argument.slack)
+
+    def _place(self, contents: npt.NDArray[np.generic] | int | float | None) -> int:
+        if contents is None:
             return 0
         array = np.ascontiguousarray(contents).reshape(-1)
-        offset = -(-self.end // _ALIGNMENT) * _ALIGNMENT
-        self.placed.append((offset, array))
-        self.end = offset + array.nbytes
-        return offset
+        digest = hashlib.sha256(array.data).digest()
+        if digest not in self._offsets:
+            self._offsets[digest] = -(-self.end // _ALIGNMENT) * _ALIGNMENT
+            self.placed.append((self._offsets[digest], array))
+            self.end = self._offsets[digest] + array.nbytes
+        return self._offsets[digest]
 
 
-def _argument_entry(argument: Argument, value_offset: int, expected_offset: int) -> bytes:
+def _argument_entry(argument: Argument, offsets: Sequence[int]) -> bytes:
     scalar, count = 0, 0
     if argument.is_pointer:
         count = max(np.size(array) for array in _arrays_of(argument))
@@ -99,8 +132,7 @@ def _argument_entry(argument: Argument, value_offset: int, expected_offset: int)
         argument.is_pointer,
         scalar,
         count,
-        value_offset,
-        expected_offset,
+        *offsets,
         argument.atol,
         argument.rtol,
     )
@@ -162,3 +194,14 @@ def _check(argument: Argument) -> None:
             raise ValueError(f"argument {name}: *{kind} takes an array of {stored}, not {found}")
     if len({np.size(array) for array in arrays}) > 1:
         raise ValueError(f"argument {name}: its value and expected output differ in size")
+    if argument.slack is not None:
+        _check_slack(argument)
+
+
+def _check_slack(argument: Argument) -> None:
+    slack = argument.slack
+    assert slack is not None
+    if slack.dtype != np.float32 or argument.expected is None:
+        raise ValueError(f"argument {argument.name}: slack is fp32, and for an output")
+    if slack.size != np.size(argument.expected) or not bool(np.all(slack >= 0)):
+        raise ValueError(f"argument {argument.name}: slack is a number from 0 up for each element")

@@ -2,29 +2,23 @@
  *
  *   kernel.elf DATA_FILE --grid X,Y,Z [--repeats N] [--warmup N]
  *
- * docs/launcher.md describes the output; the exit statuses are these: */
-enum exit_status {
-    EXIT_OK = 0,
-    EXIT_WRONG_OUTPUT = 1,
-    EXIT_USAGE = 2,         /* a mistake in the command or a data file that cannot be read */
-    EXIT_WRONG_MACHINE = 3, /* no vector unit, or one of another length */
-    EXIT_ASSERTION = 4,     /* a tl.device_assert did not hold */
-    EXIT_MEMORY = 5,        /* too little of it for the kernel's blocks */
-};
-
+ * docs/launcher.md describes what it does, prints and returns. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "arena.h"
 #include "check.h"
 #include "data_file.h"
 #include "kernel_abi.h"
 #include "region.h"
+#include "report.h"
 #include "vector_unit.h"
 
 struct options {
@@ -106,11 +100,14 @@ void triton_rvv_assertion_failed(const char *message, uint32_t pid_x, uint32_t p
     exit(EXIT_ASSERTION);
 }
 
+static void *scratch;
+static uint64_t scratch_bytes;
+
 /* One program runs at a time, and each needs as much as the one before. */
 void *triton_rvv_scratch(uint64_t size_bytes) {
-    static void *scratch;
     if (scratch == NULL)
         scratch = aligned_alloc(64, (size_bytes + 63) / 64 * 64);
+    scratch_bytes = size_bytes;
     if (scratch != NULL)
         return scratch;
     fprintf(stderr, "the kernel's blocks need %" PRIu64 " MiB of memory, more than is free\n",
@@ -119,26 +116,12 @@ void *triton_rvv_scratch(uint64_t size_bytes) {
 }
 
 /* Out of line, so that the check, the warm-up and the timed runs execute the same instructions. */
-__attribute__((noinline)) static void run_grid(const uint64_t *slots, const uint32_t grid[3]) {
+__attribute__((noinline)) static void run_grid(const uint64_t *args, const uint32_t grid[3]) {
     uint32_t num_x = grid[0], num_y = grid[1], num_z = grid[2];
     for (uint32_t z = 0; z < num_z; z++)
         for (uint32_t y = 0; y < num_y; y++)
             for (uint32_t x = 0; x < num_x; x++)
-                triton_rvv_kernel(slots, x, y, z, num_x, num_y, num_z);
-}
-
-static void poison_outputs(const struct data *data) {
-    for (uint32_t i = 0; i < data->argument_count; i++)
-        if (data->expected[i] != NULL && data->value[i] == NULL)
-            check_poison(&data->arguments[i], data->expected[i], (void *)(uintptr_t)data->slots[i]);
-}
-
-/* Gives the outputs that are inputs too their first contents back. */
-static void restore_in_outs(const struct data *data) {
-    for (uint32_t i = 0; i < data->argument_count; i++)
-        if (data->expected[i] != NULL && data->value[i] != NULL)
-            memcpy((void *)(uintptr_t)data->slots[i], data->value[i],
-                   data->arguments[i].element_count * data_type_size(data->arguments[i].type));
+                triton_rvv_kernel(args, x, y, z, num_x, num_y, num_z);
 }
 
 static uint64_t now_ns(void) {
@@ -147,34 +130,79 @@ static uint64_t now_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t time_grid_ns(const struct data *data, const uint32_t grid[3]) {
-    restore_in_outs(data);
+/* Out of line too, so that the marks stand once. */
+__attribute__((noinline)) static uint64_t time_grid_ns(const uint64_t *args, const uint32_t grid[3]) {
     uint64_t start_ns = now_ns();
     TRITON_RVV_REGION_START();
-    run_grid(data->slots, grid);
+    run_grid(args, grid);
     TRITON_RVV_REGION_STOP();
     return now_ns() - start_ns;
 }
 
-/* Prints the times only when all are known, so that no output falls between two runs. */
-static int time_kernel(const struct data *data, const struct options *options) {
+static void load(enum data_set set) {
+    arena_load(set);
+    if (scratch != NULL)
+        memset(scratch, arena_filler(set), scratch_bytes);
+}
+
+/* Ends the program where the run before wrote outside an array. */
+static void require_bounds(void) {
+    struct arena_violation violation = arena_check();
+    if (violation.argument == NULL)
+        return;
+    report_out_of_bounds(&violation, "write");
+    exit(EXIT_WRONG_OUTPUT);
+}
+
+/* The largest error of the run before; ends the program where an output is wrong. */
+static double require_right(const struct data *data, enum data_set set) {
+    require_bounds();
+    struct check_result result = check_outputs(data, set, arena_args());
+    if (result.wrong == NULL)
+        return result.max_abs_error;
+    report_check(&result, set);
+    exit(EXIT_WRONG_OUTPUT);
+}
+
+static double check(const struct data *data, const struct options *options) {
+    load(DATA_CHECK);
+    run_grid(arena_args(), options->grid);
+    return require_right(data, DATA_CHECK);
+}
+
+/* Runs the grid on the second set, and fills in the times. Each run but the warm-up is checked: in
+ * full, or by having the same bits as one that was. Returns the largest error. */
+static double time_runs(const struct data *data, const struct options *options,
+                        uint64_t *times_ns) {
+    double max_abs_error = 0;
+    uint64_t checked_digest = 0;
+    load(DATA_TIMED);
+    for (uint32_t i = 0; i < options->warmup; i++) {
+        run_grid(arena_args(), options->grid);
+        arena_restore();
+    }
+    for (uint32_t i = 0; i == 0 || i < options->repeats; i++) {
+        if (i > 0)
+            arena_restore();
+        times_ns[i] = time_grid_ns(arena_args(), options->grid);
+        uint64_t digest = options->repeats > 1 ? check_digest(data, arena_args()) : 0;
+        if (i == 0 || digest != checked_digest)
+            max_abs_error = fmax(max_abs_error, require_right(data, DATA_TIMED));
+        checked_digest = digest;
+    }
+    require_bounds();
+    return max_abs_error;
+}
+
+/* Prints only when all is known, so that no output falls between two runs. */
+static int check_and_time(const struct data *data, const struct options *options) {
     uint64_t *times_ns = calloc((size_t)options->repeats + 1, sizeof *times_ns);
     if (times_ns == NULL)
         return fail_usage("--repeats is more than memory can hold");
-    for (uint32_t i = 0; i < options->warmup; i++) {
-        restore_in_outs(data);
-        run_grid(data->slots, options->grid);
-    }
-    for (uint32_t i = 0; i < options->repeats; i++)
-        times_ns[i] = time_grid_ns(data, options->grid);
-    double sum_s = 0;
-    for (uint32_t i = 0; i < options->repeats; i++) {
-        printf("kernel_time_s: %" PRIu64 ".%09" PRIu64 "\n", times_ns[i] / 1000000000,
-               times_ns[i] % 1000000000);
-        sum_s += (double)times_ns[i] * 1e-9;
-    }
-    if (options->repeats > 0)
-        fprintf(stderr, "Running Triton Kernel Time: %.9f s\n", sum_s / options->repeats);
+    struct check_result right = {.max_abs_error = check(data, options)};
+    right.max_abs_error = fmax(right.max_abs_error, time_runs(data, options, times_ns));
+    report_check(&right, DATA_TIMED);
+    report_times(times_ns, options->repeats);
     return EXIT_OK;
 }
 
@@ -186,18 +214,15 @@ int main(int argc, char **argv) {
     if (status != EXIT_OK)
         return status;
     struct data data;
-    const char *error = data_read(options.data_path, &data);
+    const char *error = data_open(options.data_path, &data);
+    if (error == NULL)
+        error = arena_create(&data);
+    if (error == NULL && !report_open())
+        error = "no file descriptor is left for the report";
     if (error != NULL) {
         fprintf(stderr, "%s\n", error);
         return EXIT_USAGE;
     }
-    printf("kernel: %s\nvlen_bits: %" PRIu32 "\n", triton_rvv_kernel_name, triton_rvv_vlen_bits);
-    fflush(stdout); /* known even where the kernel crashes */
-    poison_outputs(&data);
-    restore_in_outs(&data);
-    run_grid(data.slots, options.grid);
-    struct check_result result = check_outputs(&data);
-    check_print(&result);
-    fflush(stdout);
-    return result.wrong == NULL ? time_kernel(&data, &options) : EXIT_WRONG_OUTPUT;
+    report_start();
+    return check_and_time(&data, &options);
 }

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from pathlib import Path
 
+from foundation.scratch import UNFINISHED, scratch_folder
+from foundation.user_folders import cache_folder
 from triton_rvv.target import Backend, Target
 from triton_rvv.zig import run_zig_cc, zig_target_flags, zig_version
 
-__all__ = ["launcher_object"]
+__all__ = ["SOURCES", "launcher_object"]
 
 COMPILE_TIMEOUT_S = 120.0
 
 _SOURCE_FOLDER = Path(__file__).parent
-_SOURCES = ("launcher.c", "check.c", "data_file.c", "vector_unit.c")
+SOURCES = ("launcher.c", "arena.c", "check.c", "data_file.c", "report.c", "vector_unit.c")
 _FLAGS = ("-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-Werror", "-r")
 
 
@@ -29,15 +29,15 @@ def launcher_object(target: Target) -> Path:
     Raises:
         ZigError: where it does not compile, as with a full disk.
     """
-    folder = _cache_folder()
+    folder = cache_folder() / "launchers"
     cached = folder / f"{_key(target.backend)}.o"
     if cached.exists():
         return cached
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".compile-", dir=folder) as temporary:
-        compiled = Path(temporary) / "launcher.o"
+    with scratch_folder(UNFINISHED, folder) as temporary:
+        compiled = temporary / "launcher.o"
         run_zig_cc(
-            [*_FLAGS, *_SOURCES, "-o", str(compiled)],
+            [*_FLAGS, *SOURCES, "-o", str(compiled)],
             timeout_s=COMPILE_TIMEOUT_S,
             folder=_SOURCE_FOLDER,
             backend=target.backend,
@@ -46,16 +46,10 @@ def launcher_object(target: Target) -> Path:
     return cached
 
 
-def _cache_folder() -> Path:
-    """Where the XDG base directory specification puts a user's caches."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "triton-rvv-tuner" / "launchers"
-
-
 def _key(backend: Backend) -> str:
     """A hash of the sources, the compiler's version and the flags."""
     digest = hashlib.sha256()
     digest.update("\0".join([zig_version(), *zig_target_flags(backend), *_FLAGS]).encode())
-    for name in sorted([*_SOURCES, *(path.name for path in _SOURCE_FOLDER.glob("*.h"))]):
+    for name in sorted([*SOURCES, *(path.name for path in _SOURCE_FOLDER.glob("*.h"))]):
         digest.update(f"\0{name}\0".encode() + (_SOURCE_FOLDER / name).read_bytes())
     return digest.hexdigest()[:32]

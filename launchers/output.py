@@ -18,6 +18,7 @@ class ExitStatus(IntEnum):
     WRONG_MACHINE = 3
     ASSERTION = 4
     MEMORY = 5
+    OUT_OF_BOUNDS = 6
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,11 @@ class LauncherReport:
         output_ok: whether every output was right.
         max_abs_error: largest difference from what was expected, over all outputs; infinite where
             an element is NaN or infinite and should not be.
-        mismatch: the first wrong element as "c[17] is 3 and should be 4", or "".
+        mismatch: the first wrong element as "c[17] is 3 and should be 4", how many there are, and
+            whether a timed run had them; or "".
         times_s: kernel time of each timed run of the grid, in seconds.
+        out_of_bounds: an access before or behind an array as "it touched c[20], and c has 20
+            elements: out of bounds", or "".
     """
 
     kernel: str | None = None
@@ -40,6 +44,7 @@ class LauncherReport:
     max_abs_error: float | None = None
     mismatch: str = ""
     times_s: tuple[float, ...] = ()
+    out_of_bounds: str = ""
 
 
 # Each pattern takes whole lines only, so that a line cut off by a crash is not half believed.
@@ -47,24 +52,48 @@ _KERNEL = re.compile(r"^kernel: (.+)\n", re.MULTILINE)
 _VLEN_BITS = re.compile(r"^vlen_bits: (\d+)\n", re.MULTILINE)
 _OK = re.compile(r"^out OK max_abs_error=(\S+)\n", re.MULTILINE)
 _NOT_OK = re.compile(
-    r"^out NOT OK max_abs_error=(\S+) argument=(.*) index=(\d+) got=(\S+) expected=(\S+)\n",
+    r"^out NOT OK max_abs_error=(?P<error>\S+) argument=(?P<argument>.*) index=(?P<index>\d+) "
+    r"got=(?P<got>\S+) expected=(?P<expected>\S+) off=(?P<off>\d+)/(?P<count>\d+) "
+    r"run=(?P<run>check|timed)\n",
+    re.MULTILINE,
+)
+_OUT_OF_BOUNDS = re.compile(
+    r"^out of bounds argument=(?P<argument>.*) index=(?P<index>-?\d+) elements=(?P<count>\d+) "
+    r"found=(?P<found>fault|write)\n",
     re.MULTILINE,
 )
 _TIME = re.compile(r"^kernel_time_s: (\d+\.\d{9})\n", re.MULTILINE)
 
 
 def parse_launcher_output(stdout: str) -> LauncherReport:
-    """Reads the launcher's standard output; lines that a kernel printed itself are passed over."""
+    """Reads the launcher's standard output."""
     kernel = _KERNEL.search(stdout)
     vlen_bits = _VLEN_BITS.search(stdout)
     right = _OK.search(stdout)
     wrong = _NOT_OK.search(stdout)
-    verdict = wrong or right
+    outside = _OUT_OF_BOUNDS.search(stdout)
+    error = wrong["error"] if wrong else right[1] if right else None
     return LauncherReport(
         kernel=kernel[1] if kernel else None,
         vlen_bits=int(vlen_bits[1]) if vlen_bits else None,
-        output_ok=wrong is None if verdict else None,
-        max_abs_error=float(verdict[1]) if verdict else None,
-        mismatch=f"{wrong[2]}[{wrong[3]}] is {wrong[4]} and should be {wrong[5]}" if wrong else "",
+        output_ok=False if wrong or outside else True if right else None,
+        max_abs_error=None if error is None else float(error),
+        mismatch=_mismatch(wrong) if wrong else "",
+        out_of_bounds=_outside(outside) if outside else "",
         times_s=tuple(float(seconds) for seconds in _TIME.findall(stdout)),
+    )
+
+
+def _mismatch(wrong: re.Match[str]) -> str:
+    element = "{argument}[{index}] is {got} and should be {expected}".format(**wrong.groupdict())
+    share = "" if wrong["off"] == "1" else f"; {wrong['off']} of {wrong['count']} are wrong"
+    where = ", in a timed run, which has other inputs" if wrong["run"] == "timed" else ""
+    return element + share + where
+
+
+def _outside(outside: re.Match[str]) -> str:
+    did = "touched" if outside["found"] == "fault" else "wrote"
+    return (
+        f"it {did} {outside['argument']}[{outside['index']}], and {outside['argument']} has "
+        f"{outside['count']} elements: out of bounds"
     )

@@ -13,6 +13,7 @@ from foundation.command_line import (
     invocation,
     run_command,
 )
+from foundation.printing import say
 
 __all__ = ["main"]
 
@@ -35,7 +36,7 @@ def main(argv: Sequence[str] | None) -> int:
         return EXIT_FOUND if trust(arguments.host, sys.stdin, sys.stdout) else EXIT_NOTHING_VALID
     from rvv_runner.check import check
 
-    return EXIT_FOUND if check(arguments.device, arguments.write, print) else EXIT_NOTHING_VALID
+    return EXIT_FOUND if check(arguments.device, arguments.write, say) else EXIT_NOTHING_VALID
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:

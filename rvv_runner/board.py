@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from foundation.errors import CommandError
+from foundation.gpu_limits import GpuLimits
 from rvv_runner.measurement import Artifact, Measurement
 from triton_rvv.target import Backend, RVVTarget, Target
 
@@ -24,13 +25,14 @@ class BoardInfo:
         name: as the user gives it, such as "emulated:x60".
         kind: boards of one kind may share a study; their times can be compared.
         cpu: the core's name, as `RVVTarget.named` takes it.
-        vlen_bits: bits in a vector register.
-        cores: number of cores; jobs are pinned to one.
+        vlen_bits: bits in a vector register; of a GPU, 32 bits for each thread of a warp.
+        cores: number of cores, of which jobs are pinned to one; a GPU's multiprocessors.
         frequency_hz: clock that converts cycles to seconds.
         l1d_bytes, l2_bytes: sizes of the data caches, None if not known.
         deterministic: true if a second run gives a bit-identical time.
         estimated: true if times come from a model and not from a clock.
         backend: the kind of code that it runs.
+        gpu: the limits of a GPU; None for a processor.
     """
 
     name: str
@@ -43,11 +45,13 @@ class BoardInfo:
     l2_bytes: int | None = None
     deterministic: bool = False
     estimated: bool = False
-    backend: Backend = "rvv"
+    backend: Backend | Literal["cuda", "hip"] = "rvv"
+    gpu: GpuLimits | None = None
 
     @property
     def target(self) -> Target:
-        """What code is generated for."""
+        """What code is generated for; only a processor has such a target."""
+        assert self.gpu is None
         if self.backend == "rvv":
             return RVVTarget.named(self.cpu, self.vlen_bits)
         from triton_rvv.host_target import host_target

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from foundation.programs import python_command
+from foundation.user_folders import config_folder
 from rvv_runner.board import BoardError, BoardInfo
 
 __all__ = [
@@ -156,9 +156,8 @@ class BoardFile:
 
 
 def user_board_folder() -> Path:
-    """The folder of the user's own board files, by the XDG base directory specification."""
-    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(base) / "triton-rvv-tuner" / "boards"
+    """The folder of the user's own board files."""
+    return config_folder() / "boards"
 
 
 def board_file_names(folder: Path = _FOLDER) -> list[str]:

@@ -23,7 +23,6 @@ __all__ = [
     "SSH_PREFIX",
     "board_file_of",
     "board_names",
-    "boards_by_kind",
     "check_device_name",
     "known_board",
     "known_boards",
@@ -52,8 +51,12 @@ def board_names() -> list[str]:
     return [DEFAULT_DEVICE, *emulated, HOST_DEVICE, *board_file_names(user_board_folder())]
 
 
-def check_device_name(name: str) -> None:
+def check_device_name(name: str, more: Sequence[str] = ()) -> None:
     """Check a device's name, without contacting the board.
+
+    Args:
+        name: the device's.
+        more: names of devices of other kinds, for the message.
 
     Raises:
         BoardError: for an unknown name.
@@ -62,7 +65,7 @@ def check_device_name(name: str) -> None:
         return
     names = board_names()
     if name not in names:
-        raise BoardError(_unknown_device(name, names))
+        raise BoardError(_unknown_device(name, [*names, *more]))
 
 
 def _unknown_device(name: str, names: Sequence[str]) -> str:
@@ -104,29 +107,6 @@ def load_board(name: str) -> Board:
         return SshBoard(name, identify(name))
     board_file = board_file_of(name)
     return SshBoard(board_file.name, board_file)
-
-
-def boards_by_kind(names: Sequence[str]) -> dict[str, list[str]]:
-    """The names of boards by their kind, as studies name it, in the given order.
-
-    Raises:
-        BoardError: if `load_board` rejects a board, if a board is named twice, or if boards claim
-            to be of one kind but need different code.
-    """
-    kinds: dict[str, list[str]] = {}
-    made_for: dict[str, tuple[str, int]] = {}
-    for name in names:
-        if names.count(name) > 1:
-            raise BoardError(f"the board {name} is named twice: name each board once")
-        info = load_board(name).info
-        kind = info.study_device
-        kinds.setdefault(kind, []).append(name)
-        if made_for.setdefault(kind, (info.cpu, info.vlen_bits)) != (info.cpu, info.vlen_bits):
-            raise BoardError(
-                f"{name} and {kinds[kind][0]} are both of the kind {kind}, and their board files "
-                "differ in cpu or vlen_bits: give one of them another kind"
-            )
-    return kinds
 
 
 def board_file_of(name: str) -> BoardFile:

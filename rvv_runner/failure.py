@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rvv_runner.board import BoardInfo
-from rvv_runner.measurement import Artifact, Measurement, Status
+from rvv_runner.measurement import Artifact, ElfArtifact, Measurement, Status
 from rvv_runner.verdict import Verdict
 
-__all__ = ["failed", "failed_run", "refused_length"]
+__all__ = ["failed", "failed_run", "taken_elf"]
 
 
 def failed(
@@ -22,10 +22,12 @@ def failed(
     )
 
 
-def refused_length(artifact: Artifact, info: BoardInfo) -> Measurement | None:
-    """The measurement of an artifact built for another vector length; None for the board's own."""
+def taken_elf(artifact: Artifact, info: BoardInfo) -> ElfArtifact | Measurement:
+    """The artifact, if the board can run it; otherwise the measurement that says why not."""
+    if not isinstance(artifact, ElfArtifact):
+        return failed("board", info, f"{info.name} runs ELFs, and this needs {artifact.needs}")
     if artifact.vlen_bits == info.vlen_bits:
-        return None
+        return artifact
     return failed(
         "board",
         info,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 import time
 from pathlib import Path
 
+from foundation.scratch import scratch_folder
 from rvv_runner.board import BoardError, BoardInfo
-from rvv_runner.failure import failed, failed_run, refused_length
+from rvv_runner.failure import failed, failed_run, taken_elf
 from rvv_runner.host_conditions import HostWatch
 from rvv_runner.host_lock import measuring
-from rvv_runner.measurement import Artifact, Measurement
+from rvv_runner.measurement import Artifact, ElfArtifact, Measurement
 from rvv_runner.process import run_bounded
 from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, Ending, judge
 from triton_rvv.host_caches import cache_bytes
@@ -80,14 +80,14 @@ class HostBoard:
         """
         if not self._is_open:
             raise RuntimeError("measure() was called on a board that is not open")
-        refused = refused_length(artifact, self._info)
-        if refused is not None:
-            return refused
+        elf = taken_elf(artifact, self._info)
+        if isinstance(elf, Measurement):
+            return elf
         deadline = time.monotonic() + timeout_s
         disturbed: list[Measurement] = []
         while True:
             before_s = time.monotonic()
-            measurement = self._attempt(artifact, repeats, timeout_s)
+            measurement = self._attempt(elf, repeats, timeout_s)
             took_s = time.monotonic() - before_s
             if _DISTURBED not in measurement.conditions:
                 return measurement
@@ -101,7 +101,7 @@ class HostBoard:
         """Release the board; it can be opened again."""
         self._is_open = False
 
-    def _attempt(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
+    def _attempt(self, artifact: ElfArtifact, repeats: int, timeout_s: float) -> Measurement:
         try:
             with measuring():
                 watch = HostWatch(self._core)
@@ -119,13 +119,13 @@ class HostBoard:
             conditions={**watch.conditions, **doubt},
         )
 
-    def _run(self, artifact: Artifact, repeats: int, timeout_s: float) -> Ending:
+    def _run(self, artifact: ElfArtifact, repeats: int, timeout_s: float) -> Ending:
         grid = ",".join(map(str, artifact.grid))
         runs = ["--repeats", str(repeats), "--warmup", str(repeats)]
-        with tempfile.TemporaryDirectory(prefix="host-") as folder:
+        with scratch_folder("host-") as folder:
             return run_bounded(
                 [str(artifact.elf_path), str(artifact.data_path), "--grid", grid, *runs],
-                folder=Path(folder),
+                folder=folder,
                 timeout_s=timeout_s,
                 output_limit_bytes=OUTPUT_LIMIT_BYTES,
                 core=self._core,

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from rvv_runner.cache_folder import cache_folder
+from foundation.user_folders import cache_folder
 
 __all__ = ["building", "measuring"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args
 
-__all__ = ["OUTCOMES", "Artifact", "Measurement", "Status"]
+__all__ = ["OUTCOMES", "WAITED_FOR_OTHERS", "Artifact", "ElfArtifact", "Measurement", "Status"]
 
 # All but "board" are the configuration's. "board" is the board's fault: run again, never scored.
 Status = Literal["correct", "constraint", "compile", "runtime", "timeout", "wrong", "board"]
@@ -19,9 +19,41 @@ Status = Literal["correct", "constraint", "compile", "runtime", "timeout", "wron
 OUTCOMES: frozenset[str] = frozenset(get_args(Status)) - {"constraint", "board"}
 
 
+# Among a measurement's conditions: seconds for which somebody else held the board.
+WAITED_FOR_OTHERS = "waited_for_others_s"
+
+
+class Artifact(Protocol):
+    """What a board needs to run a configuration: one class for each kind of board; picklable."""
+
+    @property
+    def needs(self) -> str:
+        """What a board must be to run it: "a processor with vectors of 256 bits"."""
+        ...
+
+    @property
+    def sha256(self) -> str:
+        """Of the binary."""
+        ...
+
+    @property
+    def provenance(self) -> Mapping[str, object]:
+        """Tool versions, key, code size and times of the build; JSON values only."""
+        ...
+
+    @property
+    def record(self) -> Mapping[str, object]:
+        """What is stored with a trial of it, by name; JSON values only."""
+        ...
+
+    def texts(self) -> Sequence[Path]:
+        """Files of the build that people read, such as its assembly; some are made on demand."""
+        ...
+
+
 @dataclass(frozen=True)
-class Artifact:
-    """A static ELF that a board can run, with everything that the run needs.
+class ElfArtifact:
+    """A static ELF that a processor can run, with everything that the run needs.
 
     Args:
         elf_path: the executable.
@@ -38,6 +70,27 @@ class Artifact:
     grid: tuple[int, int, int]
     vlen_bits: int
     provenance: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def needs(self) -> str:
+        """The vector length that it was built for."""
+        return f"a processor with vectors of {self.vlen_bits} bits"
+
+    @property
+    def record(self) -> Mapping[str, object]:
+        """The ELF, and how to run it."""
+        return {
+            "elf_sha256": self.sha256,
+            "elf_path": str(self.elf_path),
+            "run_command": self.command,
+        }
+
+    def texts(self) -> list[Path]:
+        """Assembly and LLVM IR."""
+        from rvv_runner.assembly import assembly_file
+
+        paths = (assembly_file(self.elf_path), self.elf_path.with_suffix(".llir"))
+        return [path for path in paths if path is not None and path.is_file()]
 
     @property
     def command(self) -> str:

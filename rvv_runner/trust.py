@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from foundation.printing import say
 from rvv_runner.board import BoardError
 from rvv_runner.ssh.connect import offered_host_key
 from rvv_runner.ssh.known_hosts import add_host_key, fingerprint, known_host_keys
@@ -28,18 +29,18 @@ def trust(host: str, answers: TextIO, output: TextIO) -> bool:
     key = offered_host_key(route)
     known = known_host_keys(board)
     if key in known:
-        print(f"{board.known_as} is trusted already: {fingerprint(key)}", file=output)
+        say(f"{board.known_as} is trusted already: {fingerprint(key)}", file=output)
         return True
     if known:
         raise BoardError(
             f"{board.known_as} shows the key {fingerprint(key)} but is known by another: if the "
             f"board was reinstalled, run `ssh-keygen -R '{board.known_as}'` first"
         )
-    print(f"{board.known_as} shows the key {key.get_name()} {fingerprint(key)}.", file=output)
-    print("To print it on the board: ssh-keygen -l -f /etc/ssh/ssh_host_*.pub", file=output)
-    print("Is it the board's? [y/N] ", end="", file=output, flush=True)
+    say(f"{board.known_as} shows the key {key.get_name()} {fingerprint(key)}.", file=output)
+    say("To print it on the board: ssh-keygen -l -f /etc/ssh/ssh_host_*.pub", file=output)
+    say("Is it the board's? [y/N] ", end="", file=output, flush=True)
     if answers.readline().strip().lower() not in ("y", "yes"):
-        print("Not trusted; nothing was written.", file=output)
+        say("Not trusted; nothing was written.", file=output)
         return False
-    print(f"Trusted: written to {add_host_key(board, key)}.", file=output)
+    say(f"Trusted: written to {add_host_key(board, key)}.", file=output)
     return True

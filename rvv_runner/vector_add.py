@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import triton
 import triton.language as tl
 
+from foundation.scratch import scratch_folder
 from launchers.arguments import Argument
 from launchers.data_file import write_data_file
 from launchers.objects import launcher_object
 from rvv_runner.board import Board
-from rvv_runner.measurement import Artifact, Measurement
+from rvv_runner.measurement import ElfArtifact, Measurement
 from triton_rvv.errors import CompileError
 from triton_rvv.link import LinkError, link_elf
 from triton_rvv.pipeline import compile_kernel
@@ -40,15 +40,15 @@ def try_vector_add(board: Board) -> Measurement:
 
     The first build on a machine waits a minute for the linker to build its libc.
     """
-    with tempfile.TemporaryDirectory(prefix="check-") as folder:
+    with scratch_folder("check-") as folder:
         try:
-            artifact = _build(Path(folder), board.info.target)
+            artifact = _build(folder, board.info.target)
         except (CompileError, LinkError) as error:
             return Measurement(status="compile", reason=str(error), board=board.info.name)
         return board.measure(artifact, _REPEATS, _LIMIT_S)
 
 
-def _build(folder: Path, target: Target) -> Artifact:
+def _build(folder: Path, target: Target) -> ElfArtifact:
     arguments = _arguments()
     signature = {argument.name: argument.type for argument in arguments}
     blocks = {"BLOCK_SIZE": _BLOCK_SIZE}
@@ -57,7 +57,7 @@ def _build(folder: Path, target: Target) -> Artifact:
     compiled.write_bytes(kernel.object)
     link_elf([compiled, launcher_object(target)], elf, target.backend)
     write_data_file(data, arguments)
-    return Artifact(
+    return ElfArtifact(
         elf_path=elf,
         sha256=hashlib.sha256(elf.read_bytes()).hexdigest(),
         data_path=data,

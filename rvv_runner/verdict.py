@@ -121,7 +121,9 @@ def _ended(run: Ending, launcher: LauncherReport, repeats: int, runner: str) -> 
     if launcher.kernel is None or run.returncode in (ExitStatus.USAGE, ExitStatus.WRONG_MACHINE):
         return "board", _last_line(run, runner)
     if run.returncode == ExitStatus.WRONG_OUTPUT and launcher.output_ok is False:
-        return "wrong", launcher.mismatch
+        return "wrong", launcher.out_of_bounds or launcher.mismatch
+    if run.returncode == ExitStatus.OUT_OF_BOUNDS and launcher.out_of_bounds:
+        return "runtime", launcher.out_of_bounds
     if run.returncode in (ExitStatus.ASSERTION, ExitStatus.MEMORY):
         return "runtime", _last_line(run, runner)
     if run.returncode != ExitStatus.OK or not launcher.output_ok:

@@ -1,7 +1,7 @@
 """Pruning rules of GPU GEMM tuners, for kernels with the same parameters.
 
-They come from tune_gemm v2 (ROCm's Triton, scripts/amd/gemm), one function per rule. A vector
-board requires none of them; a search space uses those that apply to its kernel.
+They come from tune_gemm v2 (ROCm's Triton, scripts/amd/gemm), one function per rule. The spaces of
+`search_spaces/gpu/tune_gemm` have them all; any other space uses those that apply to its kernel.
 """
 
 from __future__ import annotations

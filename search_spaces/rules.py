@@ -16,6 +16,7 @@ __all__ = [
     "block_within_problem",
     "element_bytes",
     "enough_work",
+    "every_part_has_work",
     "group_has_effect",
     "lanes_in_register",
     "next_power_of_two",
@@ -141,6 +142,20 @@ def enough_work(parameters: Sequence[str], dimensions: Sequence[int], lanes: int
         "enough-work",
         f"a step of fewer than {least} elements does less work than its set-up (estimated)",
         lambda config: math.prod(_size(config, name) for name in parameters) >= least,
+    )
+
+
+def every_part_has_work(split: str, block: str, k: int) -> Rule:
+    """Sums over K are split into no more parts than there are blocks of K.
+
+    Args:
+        split, block: the parameters of the number of parts and of the block size.
+        k: the reduction dimension's size.
+    """
+    return Rule(
+        "every-part-has-work",
+        f"{split} parts of whole blocks of {block} are more than K = {k} has",
+        lambda config: _size(config, split) <= -(-k // _size(config, block)),
     )
 
 

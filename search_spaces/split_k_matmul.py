@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from rvv_runner.board import BoardInfo
 from search_spaces import gemm_rules, rules
-from search_spaces.blocks import parameters, product_operands, product_rules, pruned, size_of
+from search_spaces.blocks import parameters, product_operands, product_rules, pruned
 from search_spaces.problem import Problem
-from search_spaces.space import Rule, SearchSpace
+from search_spaces.space import SearchSpace
 
 __all__ = ["space"]
 
@@ -25,11 +25,7 @@ def space(problem: Problem, board: BoardInfo) -> SearchSpace:
         BLOCK_SIZE_K=rules.powers_of_two(1, 512),
         SPLIT_K=(1, 2, 4, 8, 16),
     )
-    every_part_has_work = Rule(
-        "every-part-has-work",
-        f"SPLIT_K parts of whole blocks of BLOCK_SIZE_K are more than K = {k} has",
-        lambda config: size_of(config, "SPLIT_K") <= -(-k // size_of(config, "BLOCK_SIZE_K")),
-    )
     pruning = product_rules(problem, board, product_operands)
+    every_part = rules.every_part_has_work("SPLIT_K", "BLOCK_SIZE_K", k)
     seldom = replace(gemm_rules.split_k_only_where_needed(m, n, k), soft=True)
-    return pruned(problem, tuned, [*pruning, every_part_has_work, seldom])
+    return pruned(problem, tuned, [*pruning, every_part, seldom])

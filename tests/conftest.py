@@ -16,6 +16,16 @@ from pathlib import Path
 import pytest
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs a GPU where there is none."""
+    if item.get_closest_marker("gpu") is None:
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU that torch can use: run `make gpu` on a machine with one")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(RunningTests(config), "running-tests")
 

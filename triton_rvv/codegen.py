@@ -11,6 +11,7 @@ import llvmlite.binding as llvm
 
 from triton_rvv.cores import CORES
 from triton_rvv.errors import CompileError
+from triton_rvv.matrix_instruction import assemble_object, spacemit_assembly
 from triton_rvv.target import Target
 
 __all__ = ["MachineCode", "assemble", "code_bytes", "generate", "target_machine"]
@@ -34,6 +35,7 @@ def generate(llir: str, target: Target) -> MachineCode:
 
     Raises:
         CompileError: where LLVM does not accept the module; that is a bug of the lowering.
+        LinkError: where a matrix unit needs an assembler and there is none that works.
     """
     machine = target_machine(target)
     try:
@@ -42,6 +44,9 @@ def generate(llir: str, target: Target) -> MachineCode:
     except RuntimeError as error:
         raise CompileError(f"LLVM does not accept the generated code: {error}") from error
     _clean_up(module, machine)
+    if target.has_matrix_unit:
+        text = spacemit_assembly(machine.emit_assembly(module))
+        return MachineCode(str(module), assemble_object(text))
     return MachineCode(str(module), machine.emit_object(module))
 
 
@@ -61,7 +66,7 @@ def assemble(llir: str) -> str:
     cpu, features = (_ATTRIBUTE.format(name) for name in ("cpu", "features"))
     found = [re.search(pattern, llir) for pattern in (cpu, features)]
     chosen = [match[1] if match else "" for match in found]
-    return str(_machine(str(module.triple), *chosen).emit_assembly(module))
+    return spacemit_assembly(_machine(str(module.triple), *chosen).emit_assembly(module))
 
 
 # How a function in LLVM's IR says what it was compiled for.

@@ -109,9 +109,11 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         Imported here for the reason that `get_module_map` gives.
         """
         from triton_rvv.custom_floats import convert_custom_float
+        from triton_rvv.endless_loops import keep_endless_loops
         from triton_rvv.unsigned_loops import mark_unsigned_loops
 
         mark_unsigned_loops()
+        keep_endless_loops(RVVOptions)
         return {
             "min_dot_size": lambda lhs, rhs: (1, 1, 1),
             "convert_custom_types": convert_custom_float,

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["CORES", "DEFAULT_EXTENSIONS", "Core"]
+__all__ = [
+    "CORES",
+    "DEFAULT_EXTENSIONS",
+    "MATRIX_EXTENSION",
+    "MATRIX_STAND_IN",
+    "MATRIX_VLEN_BITS",
+    "Core",
+]
 
 # What every core with vectors that is sold has, beyond rv64gcv: RVA22's bit manipulation, cache
 # hints, and arithmetic with 16-bit floats. "-" takes away what LLVM's own model of a core adds:
@@ -17,6 +24,10 @@ DEFAULT_EXTENSIONS = ("+zba", "+zbb", "+zbs", "+zfh", "+zvfh", "+zicbop", "-zico
 # floats these are conversions only.
 _RVA23 = ("+zba", "+zbb", "+zbs", "+zfhmin", "+zvfhmin", "+zicbop", "+zicond", "+zfa", "+zvbb")
 _BF16 = ("+zfbfmin", "+zvfbfmin", "+zvfbfwma")
+
+# LLVM's name of SpacemiT's matrix instructions, on vectors of one length only, and of SiFive's, for
+# which code is generated first (`triton_rvv.matrix_instruction`).
+MATRIX_EXTENSION, MATRIX_STAND_IN, MATRIX_VLEN_BITS = "+xsmtvdot", "+xsfvqmaccqoq", 256
 
 
 @dataclass(frozen=True)
@@ -37,6 +48,8 @@ class Core:
 CORES: Mapping[str, Core] = {
     # SpacemiT K1: datasheet, and LLVM 22's model of the core.
     "x60": Core("spacemit-x60", 256),
+    # The same with its matrix unit, which four of the K1's eight cores have and no emulator knows.
+    "x60-ime": Core("spacemit-x60", 256, (*DEFAULT_EXTENSIONS, MATRIX_EXTENSION)),
     # T-Head C908, as in the Kendryte K230: Linux, k230.dtsi.
     "c908": Core("generic-rv64", 128),
     # SpacemiT K3: Linux, k3.dtsi, for the X100; LLVM 23's model of the core for the A100.

@@ -77,14 +77,17 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
         """
         return GPUTarget("cpu", self._name, 32)
 
-    def get_current_device(self) -> int:
-        """A number that no GPU has, of its own for each target: Triton keeps kernels by it."""
-        return -self._target.vector_bits if self._target.backend == "rvv" else -1
+    def get_current_device(self) -> str:
+        """The key by which Triton keeps compiled kernels: one for each target.
 
-    def set_current_device(self, device: int) -> None:
+        Programs look them up by `torch.cpu.current_device()` too, which is "cpu".
+        """
+        return self._name if isinstance(self._target, RVVTarget) else "cpu"
+
+    def set_current_device(self, device: str) -> None:
         """Nothing to choose from."""
 
-    def get_current_stream(self, device: int) -> int:
+    def get_current_stream(self, device: str) -> int:
         """Kernels run one after another, as they are called."""
         return 0
 

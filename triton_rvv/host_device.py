@@ -20,7 +20,7 @@ class HostUtils:
     """What Triton's runtime asks of a device."""
 
     def load_binary(
-        self, name: str, kernel: bytes, shared_bytes: int, device: int
+        self, name: str, kernel: bytes, shared_bytes: int, device: str
     ) -> tuple[Any, Any, int, None, int]:
         """Load an object file.
 
@@ -31,7 +31,7 @@ class HostUtils:
         loaded = load_object(kernel)
         return loaded, loaded, host_target().vector_registers, None, NO_LIMIT
 
-    def get_device_properties(self, device: int) -> dict[str, Any]:
+    def get_device_properties(self, device: str) -> dict[str, Any]:
         """The properties that kernels' callers derive grids from, under their names for GPUs."""
         return _Properties(
             multiprocessor_count=num_threads(),

@@ -11,6 +11,7 @@ __all__ = ["generic_text", "optimise"]
 
 def optimise(module: Any) -> None:
     """Run Triton's target-independent passes."""
+    _keep_mapped_functions_apart(module)
     manager = ir.pass_manager(module.context)
     passes.common.add_inliner(manager)
     if hasattr(passes.ttir, "add_rewrite_tensor_pointer"):  # 3.9 has no block pointers
@@ -24,6 +25,28 @@ def optimise(module: Any) -> None:
     passes.common.add_symbol_dce(manager)
     passes.ttir.add_loop_unroll(manager)
     manager.run(module, "make_ttir")
+
+
+def _keep_mapped_functions_apart(module: Any) -> None:
+    """Have the functions of `tl.map_elementwise` called, not inlined.
+
+    MLIR ends the program where a map holds an assertion or a store itself. Checks of overflow are
+    assertions; of the rest the lowering says what is wrong.
+    """
+    maps, calls = set(), []
+
+    def note(operation: Any) -> None:
+        if operation.get_name() == "tt.map_elementwise":
+            maps.add(operation.get_region(0).id())
+        elif operation.get_name() == "tt.call":
+            around = operation.get_block().get_parent().id()
+            calls.append((around, operation.get_flat_symbol_ref_attr("callee")))
+
+    module.walk(note)
+    never = ir.builder(module.context).get_bool_attr(True)
+    for around, name in calls:
+        if around in maps:
+            module.get_function(name).set_attr("noinline", never)
 
 
 def generic_text(module: Any) -> str:

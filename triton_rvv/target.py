@@ -6,7 +6,13 @@ import hashlib
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from triton_rvv.cores import CORES, DEFAULT_EXTENSIONS
+from triton_rvv.cores import (
+    CORES,
+    DEFAULT_EXTENSIONS,
+    MATRIX_EXTENSION,
+    MATRIX_STAND_IN,
+    MATRIX_VLEN_BITS,
+)
 
 __all__ = ["SUPPORTED_VLEN_BITS", "Backend", "HostTarget", "RVVTarget", "Target"]
 
@@ -64,6 +70,11 @@ class Target(Protocol):
         """Whether there are instructions between bf16 and fp32."""
         ...
 
+    @property
+    def has_matrix_unit(self) -> bool:
+        """Whether SpacemiT's instruction multiplies small matrices of 8-bit integers."""
+        ...
+
     def lanes(self, element_bits: int) -> int:
         """Elements of `element_bits` in one vector register."""
         ...
@@ -82,7 +93,8 @@ class RVVTarget:
         extensions: what code may use beyond rv64gcv, by LLVM's names (see `triton_rvv.cores`).
 
     Raises:
-        ValueError: for a vector length that is not one of SUPPORTED_VLEN_BITS.
+        ValueError: for a vector length that is not one of SUPPORTED_VLEN_BITS, or not the one that
+            a matrix unit has.
     """
 
     vlen_bits: int = 256
@@ -112,6 +124,11 @@ class RVVTarget:
                 f"a vector length of {self.vlen_bits} bits is not supported: "
                 f"choose one of {', '.join(map(str, SUPPORTED_VLEN_BITS))}"
             )
+        if self.has_matrix_unit and self.vlen_bits != MATRIX_VLEN_BITS:
+            raise ValueError(
+                f"the matrix unit of x60-ime works on vectors of {MATRIX_VLEN_BITS} bits, not of "
+                f"{self.vlen_bits}: leave out the vector length"
+            )
 
     @property
     def backend(self) -> Literal["rvv"]:
@@ -124,7 +141,12 @@ class RVVTarget:
     @property
     def features(self) -> str:
         """LLVM's feature string: rv64gcv, the vector length and the extensions."""
-        return ",".join((f"+m,+a,+f,+d,+c,+v,+zvl{self.vlen_bits}b", *self.extensions))
+        matrix = (MATRIX_STAND_IN,) if self.has_matrix_unit else ()
+        return ",".join((f"+m,+a,+f,+d,+c,+v,+zvl{self.vlen_bits}b", *self.extensions, *matrix))
+
+    @property
+    def has_matrix_unit(self) -> bool:
+        return MATRIX_EXTENSION in self.extensions
 
     @property
     def converts_bf16(self) -> bool:
@@ -193,6 +215,10 @@ class HostTarget:
     def tile_rows(self) -> int:
         """As many accumulators of one run as leave half of the registers to the operands."""
         return self.vector_registers // (2 * self.run_registers)
+
+    @property
+    def has_matrix_unit(self) -> bool:
+        return False
 
     @property
     def converts_bf16(self) -> bool:

@@ -160,6 +160,7 @@ def request_for(problem: Problem, arguments: argparse.Namespace) -> TuningReques
         shapes=(problem.shape,),
         dtype=problem.dtype,
         devices=(arguments.device,),
+        space=problem.space_name,
         search=search_options(arguments),
         study=StudyOptions(arguments.storage),
         work=work_options(arguments),

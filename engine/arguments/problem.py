@@ -6,17 +6,22 @@ import argparse
 import re
 from collections.abc import Mapping
 
+from engine.workers.devices import board_names, check_device_name, every_device, timed
 from foundation.command_line import ArgumentParser, one_of
 from foundation.completion import completes
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError, nearest
+from gpu_runner.names import TIMINGS
 from kernels.registry import is_kernel_file, kernel_names
-from rvv_runner.devices import DEFAULT_DEVICE, board_names, check_device_name
+from rvv_runner.board import BoardError
+from rvv_runner.devices import DEFAULT_DEVICE
+from search_spaces.registry import space_names
 
 __all__ = [
     "add_device_argument",
     "add_kernel_arguments",
     "add_problem_arguments",
+    "add_space_argument",
     "complete_config",
     "config_type",
     "device_name",
@@ -79,6 +84,34 @@ def add_device_argument(parser: ArgumentParser, *, several: bool = False) -> Non
         f"{'; several are separated by commas' if several else ''} (default: %(default)s)",
     )
     completes(device, board_names)
+    parser.add_argument(
+        "--timing",
+        choices=TIMINGS,
+        help="how a GPU's kernels are timed: with its L2 cache flushed before each run, without, "
+        "or in a CUDA graph, without the cost of launches (default: cold)",
+    )
+    parser.finish_with(_apply_timing)
+
+
+def _apply_timing(arguments: argparse.Namespace) -> None:
+    """Let the device's name say how kernels are timed."""
+    if arguments.timing is None:
+        return
+    given = arguments.device
+    if isinstance(given, str):
+        arguments.device = timed(given, arguments.timing)
+    else:
+        arguments.device = tuple(timed(name, arguments.timing) for name in given)
+
+
+def add_space_argument(parser: ArgumentParser) -> None:
+    """Add the argument for which of several search spaces to search."""
+    parser.add_argument(
+        "--space",
+        choices=space_names(),
+        default="",
+        help="on a GPU: search the space of another tuner, for its kernel (default: the kernel's)",
+    )
 
 
 def kernel_name(text: str) -> str:
@@ -135,7 +168,10 @@ def device_name(text: str) -> str:
         BoardError: for an unknown name.
     """
     check_device_name(text)
-    return text
+    names = every_device(text)
+    if len(names) > 1:
+        raise BoardError(f"{text} stands for {len(names)} boards: name one, such as {names[0]}")
+    return names[0]
 
 
 def device_names(text: str) -> tuple[str, ...]:
@@ -144,7 +180,10 @@ def device_names(text: str) -> tuple[str, ...]:
     Raises:
         BoardError: for an unknown name.
     """
-    return tuple(device_name(name.strip()) for name in text.split(","))
+    given = [name.strip() for name in text.split(",")]
+    for name in given:
+        check_device_name(name)
+    return tuple(each for name in given for each in every_device(name))
 
 
 def _pairs(text: str, example: str) -> list[tuple[str, str]]:

@@ -18,6 +18,7 @@ from engine.by_hand.board_state import watched
 from engine.by_hand.bounded_run import Outcome, board_lock, run_alone
 from engine.by_hand.perf_table import COUNTED, RECORDED, append_row, read_rows
 from engine.by_hand.recording import record_events
+from foundation.printing import say
 from rvv_runner.perf import counts_of_one_run, event_argument, parse_stat_csv
 from rvv_runner.perf_groups import Counting, find_groups
 from rvv_runner.verdict import Ending, judge
@@ -49,18 +50,18 @@ def run_all(root: Path) -> int:
     for variant in variants:
         problem = _problem(root, variant)
         if problem:
-            print(f"run_perf.py: {problem}: copy the folder again")
+            say(f"run_perf.py: {problem}: copy the folder again")
             return _EXIT_MISTAKE
     if not variants:
-        print(f"every executable has its row: remove {table.relative_to(root)} to measure again")
+        say(f"every executable has its row: remove {table.relative_to(root)} to measure again")
         return 0
     bench = _Bench(root, configs, _count_what_can_be(configs["events"]))
     for number, variant in enumerate(variants, start=1):
         row = bench.measure(variant)
         append_row(table, configs["parameters"], row)
         said = row.get("Kernel Time (s)") or row["Reason"]
-        print(f"{number}/{len(variants)} {row['ELF Name']}: {row['Status']} {said}", flush=True)
-    print(f"written: {table.relative_to(root)}")
+        say(f"{number}/{len(variants)} {row['ELF Name']}: {row['Status']} {said}", flush=True)
+    say(f"written: {table.relative_to(root)}")
     return 0
 
 
@@ -94,9 +95,9 @@ def _count_what_can_be(events: Mapping[str, Any]) -> Counting:
 
     counting = find_groups(count, events) if events else Counting()
     if counting.problem:
-        print(f"times only, no counters: {counting.problem}", flush=True)
+        say(f"times only, no counters: {counting.problem}", flush=True)
     elif counting.refused:
-        print(f"this board cannot count {', '.join(counting.refused)}", flush=True)
+        say(f"this board cannot count {', '.join(counting.refused)}", flush=True)
     return counting
 
 
@@ -164,14 +165,15 @@ class _Bench:
         """Events of one run of the grid: counted, or for the second-level cache sampled."""
         events: dict[str, float] = {}
         for group in self.counting.groups:
-            counts = [self._counted(variant, group, repeats) for repeats in ("0", "1")]
+            counts = [self._counted(variant, group, runs) for runs in ("0", "1")]
             of_one_run = counts_of_one_run(*map(parse_stat_csv, counts))
             events.update({self.counting.names[event]: n for event, n in of_one_run.items()})
         counted = {name: events[name] for name in COUNTED if name in events}
         return {**counted, **self._recorded(variant)}
 
-    def _counted(self, variant: Mapping[str, Any], group: Sequence[str], repeats: str) -> str:
-        command = self._command(variant, "--repeats", repeats)
+    def _counted(self, variant: Mapping[str, Any], group: Sequence[str], warm_up: str) -> str:
+        # What a run of the grid more makes, and nothing else.
+        command = self._command(variant, "--repeats", "0", "--warmup", warm_up)
         perf = ["perf", "stat", "-x", ";", "-e", ",".join(group), "--", *command]
         ending = run_alone(perf, self.configs["limit_s"], self._core).ending
         return ending.stderr if ending.returncode == 0 else ""

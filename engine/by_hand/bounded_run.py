@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from foundation.printing import say
 from rvv_runner.cpu_time import children_cpu_s
 from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, Ending
 
@@ -51,7 +52,7 @@ def board_lock(path: str) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print(f"waiting for the tuner that holds {path}", flush=True)
+            say(f"waiting for the tuner that holds {path}", flush=True)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:

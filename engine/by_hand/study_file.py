@@ -8,11 +8,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from foundation.errors import UserError
+from foundation.own_key import is_own, mark_of
 from foundation.programs import python_command
+from foundation.shapes import as_shape
 
 __all__ = ["StudyFile", "read_study_file", "write_study_file"]
 
 _NAME = "study.json"
+_MARK = "mark"  # by which its writer knows it again
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,7 @@ class StudyFile:
         sampler: of the study.
         storage, study: where the trials are.
         made_with: compiler, board model and kernel source of the executables.
+        is_own: whether a program of this user wrote the file.
     """
 
     kernel: str
@@ -35,11 +39,15 @@ class StudyFile:
     storage: str
     study: str
     made_with: Mapping[str, str]
+    is_own: bool = True
 
 
 def write_study_file(folder: Path, study: StudyFile) -> None:
     """Write the study file into the folder."""
-    (folder / _NAME).write_text(json.dumps(asdict(study), indent=2) + "\n", encoding="utf-8")
+    fields = asdict(study)
+    del fields["is_own"]
+    text = json.dumps({**fields, _MARK: mark_of(fields)}, indent=2)
+    (folder / _NAME).write_text(text + "\n", encoding="utf-8")
 
 
 def read_study_file(folder: Path) -> StudyFile:
@@ -49,9 +57,22 @@ def read_study_file(folder: Path) -> StudyFile:
         UserError: if the folder has no such file.
     """
     try:
-        return StudyFile(**json.loads((folder / _NAME).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
+        fields = json.loads((folder / _NAME).read_text(encoding="utf-8"))
+        mark = fields.pop(_MARK, None)
+        _check(fields)
+        return StudyFile(**fields, is_own=is_own(fields, mark))
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         raise UserError(
             f"{folder} is not a folder that `{python_command('engine.build')}` made ({error}): "
             "name one"
         ) from error
+
+
+def _check(fields: Mapping[str, object]) -> None:
+    """Raise a ValueError for what no study file holds."""
+    if as_shape(fields.get("shape")) is None:
+        raise ValueError("its shape is none")
+    made_with = fields.get("made_with")
+    texts = [value for name, value in fields.items() if name not in ("shape", "made_with")]
+    if not isinstance(made_with, dict) or not all(isinstance(t, str) for t in texts):
+        raise ValueError("it holds something else than texts")

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import foundation.printing
 import launchers.output
 import rvv_runner.conditions
 import rvv_runner.cpu_time
@@ -16,11 +17,11 @@ import rvv_runner.perf
 import rvv_runner.perf_groups
 import rvv_runner.verdict
 from engine.by_hand import board_side, board_state, bounded_run, perf_table, recording
-from engine.workers.assembly import assembly_file
 from foundation.config import Config
 from foundation.errors import UserError
+from rvv_runner.assembly import assembly_file
 from rvv_runner.board_file import BoardFile, SshSettings
-from rvv_runner.measurement import Artifact
+from rvv_runner.measurement import ElfArtifact
 
 __all__ = ["Tree"]
 
@@ -35,6 +36,7 @@ _PARTS = (
     board_side,
     board_state,
     bounded_run,
+    foundation.printing,
     launchers.output,
     perf_table,
     recording,
@@ -82,7 +84,7 @@ class Tree:
         for part in _PARTS:
             self._copy_part(part.__name__, Path(str(part.__file__)))
 
-    def add(self, config: Config, artifact: Artifact) -> dict[str, object]:
+    def add(self, config: Config, artifact: ElfArtifact) -> dict[str, object]:
         """Add a build; return its entry for the variants of configs.json."""
         values = "_".join(str(value) for value in config.values())
         stem = f"VL{artifact.vlen_bits}_{self.kernel}_{values}"
@@ -142,7 +144,7 @@ class Tree:
         for package in target.relative_to(parts).parents[:-1]:
             (parts / package / "__init__.py").touch()
 
-    def _add_constants(self, config: Config, name: str, artifact: Artifact) -> None:
+    def _add_constants(self, config: Config, name: str, artifact: ElfArtifact) -> None:
         """Write the tuned values for the user's own programs, beside the IR."""
         folder = self.folder / self.kernel / name
         folder.mkdir(parents=True)

@@ -8,12 +8,12 @@ from engine.run.identity import identity_of
 from engine.run.outcome import Outcome
 from engine.run.tuning import TuningResult
 from engine.study.storage import open_study
+from engine.workers.devices import load_board
 from engine.workers.ray_session import ray_session
 from engine.workers.workbench import workbench
 from foundation.config import Config
 from foundation.errors import UserError
 from kernels.spec import Problem
-from rvv_runner.devices import load_board
 from rvv_runner.measurement import Measurement
 
 __all__ = ["add_to_study", "check_configs"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TextIO
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -25,6 +24,8 @@ from engine.run.events import (
     TrialFinished,
 )
 from engine.workers.board_events import BoardEvent
+from foundation.console import EscapingConsole
+from foundation.printing import say
 
 __all__ = ["ShapeProgress"]
 
@@ -47,7 +48,7 @@ class ShapeProgress:
                 TimeElapsedColumn(),
                 TimeRemainingColumn(compact=True),
                 TextColumn("{task.fields[best]}"),
-                console=Console(file=stream),
+                console=EscapingConsole(file=stream),
             )
 
     def __enter__(self) -> ShapeProgress:
@@ -67,7 +68,7 @@ class ShapeProgress:
     def begin(self, name: str) -> Listener:
         """Start a shape; return the listener for its run."""
         if self._bars is None:
-            print(f"shape={name}", file=self._stream, flush=True)
+            say(f"shape={name}", file=self._stream, flush=True)
             return LineProgress(self._stream)
         self._bar = _Bar(self._bars, name)
         return self._bar

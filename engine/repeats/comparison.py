@@ -72,21 +72,34 @@ class Comparison:
         noise: standard deviation of the logarithm of one run on this board, as the rounds show it;
             0.02 is two percent.
         confidence: of the intervals.
+        default: the default configuration, if it is among them.
     """
 
     contenders: tuple[Contender, ...]
     noise: float
     confidence: float = CONFIDENCE
+    default: Config | None = None
 
     @property
     def winner(self) -> Contender:
-        """The fastest leader."""
+        """The fastest leader; the default, if none is significantly faster."""
         return self.contenders[0]
+
+    @property
+    def default_stands(self) -> bool:
+        """Whether no configuration is significantly faster than the default."""
+        return self.winner.config == self.default
 
     def to_json(self) -> dict[str, object]:
         """JSON values only."""
         contenders = [{**asdict(c), "config": dict(c.config)} for c in self.contenders]
-        return {"contenders": contenders, "noise": self.noise, "confidence": self.confidence}
+        default = None if self.default is None else dict(self.default)
+        return {
+            "contenders": contenders,
+            "noise": self.noise,
+            "confidence": self.confidence,
+            "default": default,
+        }
 
     @classmethod
     def from_json(cls, value: Mapping[str, object]) -> Comparison:
@@ -99,7 +112,13 @@ class Comparison:
         if not isinstance(rows, list):
             raise TypeError("the contenders are no list")
         contenders = tuple(Contender(**{**row, "config": Config(row["config"])}) for row in rows)
-        return cls(contenders, float(str(value["noise"])), float(str(value["confidence"])))
+        default = value.get("default")
+        return cls(
+            contenders,
+            float(str(value["noise"])),
+            float(str(value["confidence"])),
+            Config(default) if isinstance(default, Mapping) else None,
+        )
 
 
 # Measures configurations one after another on one board, in the order given: a time in seconds for
@@ -107,14 +126,16 @@ class Comparison:
 Round = Callable[[Sequence[Config]], Sequence[float] | None]
 
 
-def leaders(trials: Sequence[StoredTrial]) -> list[Config]:
-    """The configurations that may be the fastest of a study.
+def leaders(trials: Sequence[StoredTrial], default: Config | None = None) -> list[Config]:
+    """The configurations that may be the fastest of a study, and the default, if it was timed.
 
     No threshold on the time applies: a search measures each in a job or two, and times may differ
     more between jobs than within one.
     """
     timed = [(trial.time_s, trial.number, trial.config) for trial in trials if trial.time_s]
-    return [config for _, _, config in sorted(timed)[:_MOST_LEADERS]]
+    ordered = [config for _, _, config in sorted(timed, key=lambda one: one[:2])]
+    rest = [config for config in ordered[_MOST_LEADERS:] if config == default]
+    return ordered[:_MOST_LEADERS] + rest
 
 
 def kept_comparison(attribute: object, trials: Sequence[StoredTrial]) -> Comparison | None:
@@ -133,11 +154,15 @@ def kept_comparison(attribute: object, trials: Sequence[StoredTrial]) -> Compari
         comparison = Comparison.from_json(attribute)
     except (KeyError, TypeError, ValueError):
         return None  # no program of ours wrote it
-    still_lead = {c.config for c in comparison.contenders} == set(leaders(trials))
+    still_lead = {c.config for c in comparison.contenders} == set(
+        leaders(trials, comparison.default)
+    )
     return comparison if still_lead else None
 
 
-def compare(configs: Sequence[Config], measure: Round, seed: int) -> Comparison | None:
+def compare(
+    configs: Sequence[Config], measure: Round, seed: int, default: Config | None = None
+) -> Comparison | None:
     """Measure configurations in turns until one is significantly faster, or for the most rounds.
 
     Each round measures every remaining one once, in a new order, so that drift of the board affects
@@ -147,6 +172,7 @@ def compare(configs: Sequence[Config], measure: Round, seed: int) -> Comparison 
         configs: at least one.
         measure: measures one round.
         seed: of the random orders.
+        default: the default configuration; it wins unless another is significantly faster.
 
     Returns:
         The comparison, or None if too few rounds could be measured.
@@ -167,7 +193,7 @@ def compare(configs: Sequence[Config], measure: Round, seed: int) -> Comparison 
                 break
     if min(map(len, times.values())) < fewest_values(CONFIDENCE):
         return None
-    return _judged(times)
+    return _judged(times, default if default in times else None)
 
 
 def _not_slower(left: Sequence[Config], times: Mapping[Config, Sequence[float]]) -> list[Config]:
@@ -184,15 +210,17 @@ def _gap(times: Sequence[float], best: Sequence[float], confidence: float) -> In
     return centre([a - b for a, b in zip(times, best, strict=False)], confidence)
 
 
-def _judged(times: Mapping[Config, Sequence[float]]) -> Comparison:
+def _judged(times: Mapping[Config, Sequence[float]], default: Config | None) -> Comparison:
     # A dropped one has fewer rounds, and is slower than one that remains.
     most = max(map(len, times.values()))
     whole = [config for config in times if len(times[config]) == most]
     winner = min(whole, key=lambda config: centre(times[config], CONFIDENCE).centre)
+    if default in whole and _gap(times[default], times[winner], CONFIDENCE).low <= 0:
+        winner = default
     contenders = [_contender(config, times[config], times[winner]) for config in times]
     contenders.sort(key=lambda c: (c.config != winner, c.slower))
     noise = noise_of([math.exp(value) for value in series] for series in times.values())
-    return Comparison(tuple(contenders), noise)
+    return Comparison(tuple(contenders), noise, default=default)
 
 
 def _contender(config: Config, times: Sequence[float], winner: Sequence[float]) -> Contender:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from engine.results.atomic_file import write_json_file
 from foundation.config import Config
 from foundation.document import Entry, read_document
 from foundation.errors import UserError
@@ -25,7 +25,8 @@ __all__ = [
 ]
 
 # The bounds of M that have a key in AITER's `gemm_config_utils.py`.
-_BOUNDS = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
+_BOUNDS = (1, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
+_INDENT = 4
 _ANY = "any"
 _OLD_BUCKETS = ("small", "medium_M32", "medium_M64", "medium_M128", "large", "xlarge")
 
@@ -101,12 +102,7 @@ def write_gemm_json(folder: Path, device: str, tag: str, found: Buckets) -> Path
     """
     path = folder / gemm_json_name(device, tag)
     values = {name: dict(config) for name, config in found.items()}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(values, indent=4) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror}") from error
-    return path
+    return write_json_file(path, values, _INDENT)
 
 
 def read_gemm_json(path: Path) -> dict[str, Config]:

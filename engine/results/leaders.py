@@ -11,7 +11,9 @@ from engine.repeats.comparison import Comparison, Contender
 from engine.results.units import time_text
 from foundation.config import Config
 
-__all__ = ["leader_lines", "leaders_table", "noise_sentence"]
+__all__ = ["comparison_sentences", "leader_lines", "leaders_table"]
+
+_STANDS = "no configuration is significantly faster than the default: keep the default"
 
 
 def leaders_table(comparison: Comparison, config_text: Callable[[Config], str]) -> Table:
@@ -35,13 +37,16 @@ def leaders_table(comparison: Comparison, config_text: Callable[[Config], str]) 
     return table
 
 
-def noise_sentence(comparison: Comparison) -> str:
-    """The relative noise of one run on this board."""
-    return f"noise of one run on this board: {comparison.noise:.1%}"
+def comparison_sentences(comparison: Comparison) -> list[str]:
+    """Whether the default stands, and the relative noise of one run on this board."""
+    noise = f"noise of one run on this board: {comparison.noise:.1%}"
+    return [_STANDS, noise] if comparison.default_stands else [noise]
 
 
 def leader_lines(comparison: Comparison) -> list[str]:
-    """One line per leader, key=value fields separated by tabs; then one line with the noise."""
+    """One line per leader, key=value fields separated by tabs; then whether the default stands, and
+    the noise.
+    """
     lines = [
         "\t".join(
             (
@@ -58,7 +63,8 @@ def leader_lines(comparison: Comparison) -> list[str]:
         )
         for place, c in enumerate(comparison.contenders, start=1)
     ]
-    return [*lines, f"noise={comparison.noise:.4f}"]
+    stands = "yes" if comparison.default_stands else "no"
+    return [*lines, f"default_stands={stands}", f"noise={comparison.noise:.4f}"]
 
 
 def _verdict(contender: Contender) -> str:

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from typing import TextIO
 
-from rich.console import Console
 from rich.live import Live
 from rich.progress import (
     BarColumn,
@@ -33,6 +32,8 @@ from engine.run.events import (
     TrialFinished,
 )
 from engine.workers.board_events import BoardBack, BoardEvent, BoardNote, BoardTakenOut
+from foundation.console import EscapingConsole
+from foundation.printing import printable, say
 
 __all__ = [
     "LOADING",
@@ -89,7 +90,7 @@ class LineProgress:
                 fields = _board_fields(event)
             case _:
                 return
-        print("\t".join(fields), file=stream, flush=True)
+        say("\t".join(map(printable, fields)), file=stream, flush=True)
 
 
 def _study_fields(event: StudyOpened) -> list[str]:
@@ -142,7 +143,7 @@ class LiveProgress:
     """A line that is redrawn: the stage; then trials done and left, time left, and best so far."""
 
     def __init__(self, stream: TextIO) -> None:
-        self._console = Console(file=stream)
+        self._console = EscapingConsole(file=stream)
         self._stage = Live(console=self._console, transient=True)
         self._progress = Progress(*_columns(self._console.width), console=self._console,
                                   transient=True, expand=True)  # fmt: skip

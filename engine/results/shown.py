@@ -6,12 +6,11 @@ import dataclasses
 import io
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 from engine.results.table import print_tables
 from engine.results.units import short_config, speedup_text, time_text
 from engine.run.tuning import TuningResult
 from engine.study.storage import read_studies
+from foundation.console import EscapingConsole
 from foundation.errors import UserError
 
 if TYPE_CHECKING:
@@ -57,8 +56,9 @@ class ShownResult(TuningResult):
                 return trials_table(list(stored.changes()))
         raise UserError(f"{self.storage} has no study {self.study}: is this the folder it ran in?")
 
-    def _printed(self) -> Console:
-        console = Console(file=io.StringIO(), width=_WIDTH, record=True, force_jupyter=False)
+    def _printed(self) -> EscapingConsole:
+        file = io.StringIO()
+        console = EscapingConsole(file=file, width=_WIDTH, record=True, force_jupyter=False)
         print_tables(self, console)
         return console
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
 from rich.box import SIMPLE
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from engine.results.busy import busy_line, busy_sentence
 from engine.results.front import front_lines, front_table
 from engine.results.joint_table import shape_lines, shapes_table
-from engine.results.leaders import leader_lines, leaders_table, noise_sentence
+from engine.results.leaders import comparison_sentences, leader_lines, leaders_table
 from engine.results.paste import measure_command, triton_config
 from engine.results.units import (
     count_text,
@@ -29,6 +29,8 @@ from engine.run.tuning import TuningResult
 from engine.study.location import artifacts_dir
 from engine.workers.board_events import BoardRecord
 from foundation.config import Config
+from foundation.console import EscapingConsole
+from foundation.printing import say
 from foundation.programs import program
 
 __all__ = ["print_result", "print_tables"]
@@ -52,10 +54,10 @@ _LABELS = {
 def print_result(result: TuningResult, stream: TextIO) -> None:
     """Print tables on a terminal, otherwise lines of key=value fields separated by tabs."""
     if stream.isatty():
-        print_tables(result, Console(file=stream))
+        print_tables(result, EscapingConsole(file=stream))
     else:
         for line in _lines(result):
-            print(line, file=stream)
+            say(line, file=stream)
 
 
 def _places(result: TuningResult) -> dict[str, str]:
@@ -69,8 +71,9 @@ def _places(result: TuningResult) -> dict[str, str]:
         "builds": str(result.builds / result.problem.spec.name),
         "dashboard": _dashboard_command(result.storage),
     }
-    if result.summary.winner is not None:
-        places["winner"] = str(result.summary.winner.attributes.get("run_command", "-"))
+    winner = result.summary.winner
+    if winner is not None and "run_command" in winner.attributes:
+        places["winner"] = str(winner.attributes["run_command"])
     return places
 
 
@@ -87,7 +90,7 @@ def _other_studies(result: TuningResult) -> dict[str, str]:
     return {"studies_with_other_toolchain": ", ".join(result.other_studies)}
 
 
-def print_tables(result: TuningResult, console: Console) -> None:
+def print_tables(result: TuningResult, console: EscapingConsole) -> None:
     """Print the tables, and where everything was written."""
     summary = result.summary
     if summary.winner is not None:
@@ -110,7 +113,8 @@ def print_tables(result: TuningResult, console: Console) -> None:
         _print_fitting(
             console, lambda text: leaders_table(comparison, text), comparison.winner.config
         )
-        console.print(noise_sentence(comparison), highlight=False)
+        for sentence in comparison_sentences(comparison):
+            console.print(sentence, highlight=False)
     if summary.changes:
         console.print(_changes_table(summary))
     if len(result.ended.boards) > 1 or any(record.faults for record in result.ended.boards):
@@ -118,10 +122,13 @@ def print_tables(result: TuningResult, console: Console) -> None:
     _print_lines(result, console)
 
 
-def _print_lines(result: TuningResult, console: Console) -> None:
+def _print_lines(result: TuningResult, console: EscapingConsole) -> None:
     """Print what follows the tables: counts, notes, and where everything was written."""
     summary = result.summary
     console.print(f"tried: {_counts(summary.statuses)}{_end_text(result)}", highlight=False)
+    busy = busy_sentence(result.ended)
+    if busy is not None:
+        console.print(busy, highlight=False)
     for status, reason in summary.first_reasons.items():
         console.print(f"first {status}: {escape(reason)}", soft_wrap=True, highlight=False)
     if result.pruned:
@@ -151,7 +158,9 @@ def _pastes(result: TuningResult, winner: Config) -> dict[str, str]:
 
 
 def _print_fitting(
-    console: Console, table_with: Callable[[Callable[[Config], str]], Table], example: Config
+    console: EscapingConsole,
+    table_with: Callable[[Callable[[Config], str]], Table],
+    example: Config,
 ) -> None:
     """Print a table with the parameters' names, shortened if the terminal is too narrow.
 
@@ -248,6 +257,7 @@ def _lines(result: TuningResult) -> list[str]:
         f"\tbusy_s={record.busy_s:.3f}"
         for record in result.ended.boards
     ]
+    lines += busy_line(result.ended)
     lines += [f"status={status}\tcount={count}" for status, count in summary.statuses.items()]
     lines += [
         f"first_reason={status}\treason={' '.join(reason.split())}"

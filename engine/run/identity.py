@@ -39,6 +39,7 @@ def identity_of(
         made_with=made_with(problem.spec.source_digest, info, problem.outputs),
         more_shapes=tuple(other.shape for other in more_problems),
         objectives=objectives,
+        space_name=problem.space_name,
     )
 
 
@@ -53,7 +54,7 @@ def made_with(source: str, info: BoardInfo, outputs: Outputs) -> dict[str, str]:
     asked = str(outputs)
     return {
         "board model": info.kind,
-        "compiler": digest(sorted(toolchain_versions().items())),
+        "compiler": digest(sorted(toolchain_versions(info.backend).items())),
         "kernel source": source,
         **({"choice of outputs": asked} if asked else {}),
     }

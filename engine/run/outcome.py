@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.workers.artifacts import BuildFailure
-from engine.workers.assembly import assembly_file
 from engine.workers.joint import JointArtifact, JointMeasurement
+from engine.workers.spans import Span
 from rvv_runner.measurement import Artifact, Measurement
 
 __all__ = ["Outcome", "failed_build"]
@@ -22,21 +23,17 @@ class Outcome:
         artifact: None if the build failed.
         wall_s: of the default configuration, the seconds that its measurement took, which set the
             time limit of all others; None for any other.
+        spans: when and where it was built and measured.
     """
 
     measurement: Measurement
     artifact: Artifact | None = None
     wall_s: float | None = None
+    spans: tuple[Span, ...] = ()
 
     def texts(self) -> list[Path]:
         """Assembly and IR, which optuna-dashboard shows with the trials that led the study."""
-        if self.artifact is None:
-            return []
-        built = self.artifact
-        every = built.parts.values() if isinstance(built, JointArtifact) else [built]
-        elf_paths = [artifact.elf_path for artifact in every]
-        paths = [path for elf in elf_paths for path in (assembly_file(elf), _llvm_ir(elf))]
-        return [path for path in paths if path is not None and path.is_file()]
+        return [] if self.artifact is None else list(self.artifact.texts())
 
     def note(self) -> str:
         """Markdown for optuna-dashboard: what happened, how to run it again, and the counters."""
@@ -46,8 +43,9 @@ class Outcome:
             estimated = " (estimated)" if measurement.estimated else ""
             parts.append(f"{measurement.time_s:.6g} s{estimated} on {measurement.board}")
         parts += [f"{time_s:.6g} s at {shape}" for shape, time_s in self._times_s().items()]
-        if self.artifact is not None:
-            parts.append(f"```sh\n{self.artifact.command}\n```")
+        command = self.artifact.record.get("run_command") if self.artifact else None
+        if command:
+            parts.append(f"```sh\n{command}\n```")
         if measurement.counters:
             rows = [f"| {name} | {value:g} |" for name, value in measurement.counters.items()]
             parts.append("\n".join(["| event | count |", "|---|---|", *rows]))
@@ -65,17 +63,18 @@ class Outcome:
             "max_abs_error": measurement.max_abs_error,
             "conditions": dict(measurement.conditions),
             "wall_s": self.wall_s,
+            "spans": [list(span) for span in self.spans],
         }
+        if artifact is not None:
+            attributes.update(artifact.record)
         if isinstance(artifact, JointArtifact):
-            attributes["run_command"] = artifact.command
             attributes["shapes"] = self._at_each_shape(artifact)
         elif artifact is not None:
-            attributes["elf_sha256"] = artifact.sha256
-            attributes["elf_path"] = str(artifact.elf_path)
-            attributes["run_command"] = artifact.command
             attributes["build_stages_s"] = artifact.provenance.get("stages_s")
             attributes["code_bytes"] = artifact.provenance.get("code_bytes")
-        return {name: value for name, value in attributes.items() if value not in ("", None, {})}
+        return {
+            name: value for name, value in attributes.items() if value not in ("", None, {}, [])
+        }
 
     def _at_each_shape(self, artifact: JointArtifact) -> dict[str, object]:
         """What is stored for each shape that was measured."""
@@ -95,10 +94,6 @@ class Outcome:
         return {shape: part.time_s for shape, part in parts.items() if part.time_s is not None}
 
 
-def _llvm_ir(elf_path: Path) -> Path:
-    return elf_path.with_suffix(".llir")
-
-
-def failed_build(failure: BuildFailure) -> Outcome:
+def failed_build(failure: BuildFailure, spans: Sequence[Span] = ()) -> Outcome:
     """The outcome of a configuration that could not be built."""
-    return Outcome(failure.measurement)
+    return Outcome(failure.measurement, spans=tuple(spans))

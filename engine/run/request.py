@@ -85,6 +85,7 @@ class TuningRequest:
         dtype: element type; None for the kernel's first.
         devices: names of boards of one kind.
         outputs: the type and tolerances required of the kernel's outputs.
+        space: name of the search space, if it is not the kernel's own.
         repeats: timed runs of a measurement on a board whose times vary; None for ten.
         search, study, work: the options of each.
     """
@@ -94,6 +95,7 @@ class TuningRequest:
     dtype: str | None = None
     devices: Sequence[str] = (DEFAULT_DEVICE,)
     outputs: Outputs = OWN_OUTPUTS
+    space: str = ""
     repeats: int | None = None
     search: SearchOptions = field(default_factory=SearchOptions)
     study: StudyOptions = field(default_factory=StudyOptions)

@@ -22,13 +22,13 @@ from engine.search import Search
 from engine.study.history import history_of
 from engine.study.storage import open_study
 from engine.workers.artifacts import ARTIFACT_FOLDER
+from engine.workers.devices import load_board
 from engine.workers.workbench import boards_at_once, workbench
 from foundation.errors import UserError
 from foundation.shapes import shape_text
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 from rvv_runner.board import BoardInfo
-from rvv_runner.devices import load_board
 from rvv_runner.event_costs import event_costs
 from search_spaces.joint import joint_space
 from search_spaces.space import SearchSpace
@@ -159,7 +159,8 @@ def _problems(request: TuningRequest) -> list[Problem]:
     """The kernel at each shape, sorted, so that the order of the request does not matter."""
     spec = load_kernel(request.kernel)
     problems = [
-        make_problem(spec, shape, request.dtype, request.outputs) for shape in request.shapes
+        make_problem(spec, shape, request.dtype, request.outputs, request.space)
+        for shape in request.shapes
     ]
     problems.sort(key=lambda problem: tuple(problem.shape.values()))
     for problem, following in itertools.pairwise(problems):

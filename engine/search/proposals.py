@@ -1,21 +1,21 @@
-"""A sampler, its training set and its next proposal: an Optuna study in memory."""
+"""A sampler, its training set and its next proposal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import optuna
-from optuna.trial import TrialState, create_trial
+from optuna.samplers import BaseSampler
+from optuna.trial import TrialState
 
 from engine.search.model.candidates import Candidates
 from engine.search.model.search_state import SearchState
 from engine.search.model.transfer_model import TransferModel
+from engine.search.sampler_study import SamplerStudy
 from engine.search.samplers.encoding import Encoding
-from engine.search.samplers.sampler import Sampler
+from engine.search.samplers.sampler import Chooser, Sampler
 from engine.study.objectives import Values
 from foundation.config import Config, ParameterValue
 from search_spaces.space import Rule
@@ -83,12 +83,10 @@ class Proposals:
     ) -> None:
         self._candidates = candidates
         self._sampler = sampler
-        self._encoding = Encoding(candidates.space, ranks=sampler.uses_ranks)
-        self._distributions = self._encoding.distributions
+        self._study = SamplerStudy(Encoding(candidates.space, ranks=sampler.uses_ranks))
         self._seed = seed
         self._transfer = transfer
         self._free = np.ones(len(candidates), dtype=bool)
-        self._study = optuna.create_study(storage=None)
         # The trial of each candidate that was taken, in the order of taking.
         self._trial_numbers: dict[int, int] = {}
         self._times_s: dict[int, float | None] = {}
@@ -122,9 +120,9 @@ class Proposals:
         At least one candidate must be free. The candidate stays free until `take`.
         """
         violations: list[Violation] = []
-        self._study.sampler = self._sampler.make(self.state())
+        sampler = self._sampler.make(self.state())
         for _ in range(_MAX_ATTEMPTS):
-            wanted, notes = self._ask()
+            wanted, notes = self._ask(sampler)
             number = self._candidates.number(wanted)
             if number is None:
                 violations += self._forbid(wanted)
@@ -133,13 +131,11 @@ class Proposals:
         distances = np.where(self._free, self._candidates.distances(wanted), np.inf)
         return Proposal(int(distances.argmin()), notes, tuple(violations))
 
-    def _ask(self) -> tuple[Config, Mapping[str, object]]:
+    def _ask(self, sampler: BaseSampler | Chooser) -> tuple[Config, Mapping[str, object]]:
         """The sampler's answer, valid or not, and its notes."""
-        trial = self._study.ask(self._distributions)
-        notes = self._study.get_trials(deepcopy=False)[trial.number].system_attrs
-        with suppress(RuntimeError):  # A sampler that has seen everything may stop its study.
-            self._study.tell(trial, state=TrialState.FAIL)
-        return self._encoding.decode(trial.params), notes
+        if isinstance(sampler, BaseSampler):
+            return self._study.ask(sampler)
+        return Config(sampler()), {}
 
     def _forbid(self, config: Config) -> list[Violation]:
         """Teach a violation, up to `_MAX_VIOLATIONS`."""
@@ -154,14 +150,14 @@ class Proposals:
         if not self._candidates.is_combination(config):
             return
         self._violations += 1
-        self._add(config, TrialState.PRUNED)
+        self._study.add(config, TrialState.PRUNED)
 
     def take(self, number: int, notes: Mapping[str, object]) -> None:
         """Mark a candidate as being tried; with the notes of its proposal."""
         self._free[number] = False
         self._takings += 1
         config = self._candidates.config(number)
-        self._trial_numbers[number] = self._add(config, TrialState.RUNNING, notes)
+        self._trial_numbers[number] = self._study.add(config, TrialState.RUNNING, notes)
 
     def finish(self, number: int, values: Values | None) -> None:
         """Take the objectives of a candidate that was tried, None if it failed.
@@ -170,30 +166,14 @@ class Proposals:
         """
         trial_number = self._trial_numbers[number]
         if values is None:
-            self._study.tell(trial_number, state=TrialState.PRUNED)
+            self._study.finish(trial_number, TrialState.PRUNED)
             self._times_s[number] = None
         else:
-            self._study.tell(trial_number, values[0])
+            self._study.finish(trial_number, TrialState.COMPLETE, values[0])
             self._times_s[number], *further = values
             self._further[number] = tuple(further)
 
     def release(self, number: int) -> None:
         """Free a candidate that was taken and not tried after all."""
         self._free[number] = True
-        self._study.tell(self._trial_numbers.pop(number), state=TrialState.FAIL)
-
-    def _add(
-        self,
-        config: Mapping[str, ParameterValue],
-        state: TrialState,
-        notes: Mapping[str, object] | None = None,
-    ) -> int:
-        """Add a trial to the sampler's study; its number there."""
-        trial = create_trial(
-            state=state,
-            params=self._encoding.encode(config),
-            distributions=self._distributions,
-            system_attrs=dict(notes or {}),
-        )
-        self._study.add_trial(trial)
-        return len(self._study.get_trials(deepcopy=False)) - 1
+        self._study.finish(self._trial_numbers.pop(number), TrialState.FAIL)

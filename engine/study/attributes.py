@@ -20,11 +20,13 @@ _LONG = frozenset(
         "counters",
         "elf_path",
         "elf_sha256",
+        "notes_mark",
         "owner",
         "reason",
         "run_command",
         "sampler_notes",
         "shapes",
+        "spans",
         "times_s",
     }
 )

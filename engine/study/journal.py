@@ -6,15 +6,28 @@ import fcntl
 import json
 import os
 import time
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from optuna.storages import BaseStorage, JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
-__all__ = ["CrashSafeJournal", "NotAJournalError"]
+from engine.study.folding import folded
+
+__all__ = ["CrashSafeJournal", "CrashSafeStorage", "NotAJournalError", "as_one_write"]
 
 # How every line of a journal begins; a file that begins otherwise is somebody else's.
 _LINE_START = b'{"op_code":'
+
+# optuna-dashboard keeps each trial's note with the study. Nothing here reads them, and Optuna
+# copies all attributes of a study for each one that is set.
+_NOTE = b'"system_attr":{"dashboard:'
+
+# Parsed together, lines share the names of attributes in memory, and take less time.
+_LINES_AT_ONCE = 1000
 
 # An unfinished last line that has not grown for so long belongs to a dead writer. Only a writer
 # that does not know this lock, such as optuna-dashboard, could still be in the middle of one.
@@ -35,7 +48,7 @@ class CrashSafeJournal(JournalFileBackend):
     line without an end. Such a line was never acknowledged, so nothing finished is lost.
 
     It gets along with readers and writers that use Optuna's backend on the same file, since both
-    append whole lines.
+    append whole lines. One storage reads it, in one thread.
 
     Raises:
         NotAJournalError: if the file holds something else.
@@ -48,16 +61,110 @@ class CrashSafeJournal(JournalFileBackend):
             _check_is_journal(path)
         super().__init__(str(path))
         self._path = path
+        self._read_bytes = 0  # of the file
+        self._held_back: list[bytes] | None = None  # lines of `as_one_write`
+
+    def read_logs(self, log_number_from: int) -> Generator[dict[str, Any], None, None]:
+        """The operations since the last call, or all if `log_number_from` is 0.
+
+        Raises:
+            ValueError: if a line before the last one is damaged.
+        """
+        if log_number_from:
+            yield from self._new_logs()
+        else:
+            self._read_bytes = 0
+            yield from folded(self._new_logs())
 
     def append_logs(self, logs: list[dict[str, Any]]) -> None:
         """Append the operations, one a line, and return when they are on the disk."""
-        lines = "".join(json.dumps(log, separators=(",", ":")) + "\n" for log in logs)
+        lines = [json.dumps(log, separators=(",", ":")).encode() + b"\n" for log in logs]
+        if self._held_back is not None:
+            self._held_back += lines
+            return
+        with self._locked() as file:
+            _write(file, lines)
+
+    @contextmanager
+    def as_one_write(self) -> Iterator[None]:
+        """Within the block, operations are held back; at its end, all are on the disk.
+
+        Other writers wait for the end of the block.
+        """
+        with self._locked() as file:
+            self._held_back = []
+            try:
+                yield
+            finally:
+                lines, self._held_back = self._held_back, None
+                _write(file, lines)
+
+    @contextmanager
+    def _locked(self) -> Iterator[BinaryIO]:
         with self._path.open("a+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             _cut_torn_line(file)
-            file.write(lines.encode())
-            file.flush()
-            os.fsync(file.fileno())
+            yield file
+
+    def _new_logs(self) -> Iterator[dict[str, Any]]:
+        lines = self._new_lines()
+        while some := list(islice(lines, _LINES_AT_ONCE)):
+            logs = self._parsed([line for line in some if _NOTE not in line])
+            for line in some:
+                self._read_bytes += len(line)
+                if _NOTE not in line:
+                    yield next(logs)
+
+    def _parsed(self, lines: list[bytes]) -> Iterator[dict[str, Any]]:
+        try:
+            return iter(json.loads(b"[" + b",".join(lines) + b"]"))
+        except ValueError:
+            return self._parsed_singly(lines)
+
+    def _parsed_singly(self, lines: list[bytes]) -> Iterator[dict[str, Any]]:
+        """The operations of lines of which one is damaged."""
+        for line in lines:
+            try:
+                yield json.loads(line)
+            except ValueError:
+                with self._path.open("rb") as file:
+                    number = file.read(self._read_bytes).count(b"\n")
+                raise ValueError(f"its line {number} is damaged") from None
+
+    def _new_lines(self) -> Iterator[bytes]:
+        """The lines behind what was read, and those held back, which will follow them."""
+        with self._path.open("rb") as file:
+            size_bytes = os.fstat(file.fileno()).st_size
+            file.seek(min(self._read_bytes, size_bytes))
+            end_bytes = file.tell()
+            for line in file:
+                end_bytes += len(line)
+                # What is written meanwhile is for the next call.
+                if end_bytes > size_bytes or not line.endswith(b"\n"):
+                    return
+                yield line
+        for line in self._held_back or ():
+            size_bytes += len(line)
+            if size_bytes > self._read_bytes:
+                yield line
+
+
+class CrashSafeStorage(JournalStorage):
+    """Optuna's storage in a journal file."""
+
+    def __init__(self, journal: CrashSafeJournal) -> None:
+        super().__init__(journal)
+        self.journal = journal
+
+
+def as_one_write(storage: BaseStorage) -> AbstractContextManager[None]:
+    """A block whose operations a journal file gets at once, at its end; others get each as it is.
+
+    To wait for the disk once, and not for every attribute, is what makes a trial cheap to store.
+    """
+    if isinstance(storage, CrashSafeStorage):
+        return storage.journal.as_one_write()
+    return nullcontext()
 
 
 def _check_is_journal(path: Path) -> None:
@@ -65,6 +172,16 @@ def _check_is_journal(path: Path) -> None:
         start = file.read(len(_LINE_START))
     if not _LINE_START.startswith(start):
         raise NotAJournalError(f"{path} is not a journal file")
+
+
+def _write(file: BinaryIO, lines: list[bytes]) -> None:
+    """Append lines, and return when they are on the disk; the caller holds the lock."""
+    try:
+        file.write(b"".join(lines))
+        file.flush()
+        os.fsync(file.fileno())
+    except OSError as error:  # such as a full disk, of which Linux does not name the file
+        raise OSError(error.errno, error.strerror, str(file.name)) from error
 
 
 def _cut_torn_line(file: BinaryIO) -> None:

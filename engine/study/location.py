@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-__all__ = ["DEFAULT_STORAGE", "artifacts_dir", "is_url", "sqlite_file", "storage_file"]
+__all__ = [
+    "DEFAULT_STORAGE",
+    "artifacts_dir",
+    "file_stem",
+    "is_url",
+    "reports_dir",
+    "sqlite_file",
+    "storage_file",
+]
 
 # One file for all studies, so that one optuna-dashboard shows them side by side.
 DEFAULT_STORAGE = "studies/tuner.journal"
 
 _ARTIFACTS_DIR = "artifacts"
+_REPORTS_DIR = "reports"
 
 
 def storage_file(storage: str) -> Path | None:
@@ -19,8 +29,12 @@ def storage_file(storage: str) -> Path | None:
 
 def artifacts_dir(storage: str) -> Path:
     """Next to the storage's file; next to the default storage for a database on a server."""
-    path = storage_file(storage)
-    return (path or Path(DEFAULT_STORAGE)).parent / _ARTIFACTS_DIR
+    return _beside(storage) / _ARTIFACTS_DIR
+
+
+def reports_dir(storage: str) -> Path:
+    """The folder of the reports on a storage's studies, in the same place as the artifacts'."""
+    return _beside(storage) / _REPORTS_DIR
 
 
 def sqlite_file(storage: str) -> Path | None:
@@ -37,3 +51,13 @@ def sqlite_file(storage: str) -> Path | None:
 def is_url(storage: str) -> bool:
     """Whether a storage is named by an Optuna URL, and not by the path of a journal file."""
     return "://" in storage
+
+
+def file_stem(study: str) -> str:
+    """A study's name as that of a file; anybody who may write to the storage names studies."""
+    stem = re.sub(r"[/\x00-\x1f]", "_", study)
+    return stem if stem.strip(".") else "_"
+
+
+def _beside(storage: str) -> Path:
+    return (storage_file(storage) or Path(DEFAULT_STORAGE)).parent

@@ -8,33 +8,39 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import optuna
 from optuna.exceptions import ExperimentalWarning
 from optuna.storages import BaseStorage, JournalStorage, get_storage
-from optuna.storages.journal import JournalRedisBackend
+from optuna.storages.journal import BaseJournalBackend, JournalRedisBackend
 
-from engine.study.journal import CrashSafeJournal
+from engine.study.journal import CrashSafeJournal, CrashSafeStorage
 from engine.study.location import artifacts_dir, is_url, sqlite_file, storage_file
 from engine.study.objectives import TIME_S
 from engine.study.trials import StoredTrials, make_study
-from foundation.errors import UserError
+from foundation.errors import UserError, nearest
 from foundation.shapes import shape_text
 from search_spaces.space import SearchSpace
 
 __all__ = [
     "FORMAT_VERSION",
+    "SPACE_NAME",
     "StudyIdentity",
     "open_study",
     "read_studies",
+    "study_named",
 ]
 
 # The format of what is stored. Raise it if older code would misread a change.
 FORMAT_VERSION = 2
+
+# The attribute of a study whose search space is not its kernel's own: the space's name.
+SPACE_NAME = "space_name"
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,7 @@ class StudyIdentity:
             short text that changes with it.
         more_shapes: the other shapes of a study that looks for one configuration for several.
         objectives: names of the objectives to minimise, the time first.
+        space_name: of the search space, if it is not the kernel's own.
     """
 
     kernel: str
@@ -62,6 +69,7 @@ class StudyIdentity:
     made_with: Mapping[str, str]
     more_shapes: tuple[Mapping[str, int], ...] = ()
     objectives: tuple[str, ...] = (TIME_S,)
+    space_name: str = ""
 
     @property
     def shapes(self) -> tuple[Mapping[str, int], ...]:
@@ -92,7 +100,9 @@ class StudyIdentity:
             digest = hashlib.sha256(shapes.encode()).hexdigest()[:8]
             sizes = [str(len(self.shapes)), "shapes", digest]
         several = self.objectives if len(self.objectives) > 1 else ()
-        return "-".join((self.kernel, *sizes, self.dtype, self.device, self.sampler, *several))
+        named = (self.space_name,) if self.space_name else ()
+        about = (self.kernel, *named, *sizes, self.dtype, self.device, self.sampler, *several)
+        return "-".join(about)
 
     def attributes(self) -> dict[str, object]:
         """What is stored with the study and has to be the same to resume it.
@@ -107,6 +117,7 @@ class StudyIdentity:
             "dtype": self.dtype,
             "device": self.device,
             "made_with": dict(self.made_with),
+            **({SPACE_NAME: self.space_name} if self.space_name else {}),
         }
 
 
@@ -164,14 +175,41 @@ def read_studies(storage: str) -> list[StoredTrials]:
         ]
 
 
+def study_named(storage: str, name: str) -> StoredTrials:
+    """One study of a storage, for reading.
+
+    Raises:
+        UserError: if the storage cannot be opened or has no study of that name.
+    """
+    studies = {stored.study_name: stored for stored in read_studies(storage)}
+    if not studies:
+        raise UserError("the storage holds no study: tune something first, or give --storage")
+    if name not in studies:
+        raise UserError(f"there is no study {name}: {nearest(name, studies)}")
+    return studies[name]
+
+
 def _open_storage(storage: str) -> BaseStorage:
     if storage.startswith("redis"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ExperimentalWarning)
-            return JournalStorage(JournalRedisBackend(storage))
+            return JournalStorage(_WithoutSnapshots(JournalRedisBackend(storage)))
     if is_url(storage):
         return get_storage(storage)
-    return JournalStorage(CrashSafeJournal(Path(storage)))
+    return CrashSafeStorage(CrashSafeJournal(Path(storage)))
+
+
+class _WithoutSnapshots(BaseJournalBackend):
+    """A journal that is read as lines of JSON only; Optuna would unpickle its snapshots."""
+
+    def __init__(self, journal: BaseJournalBackend) -> None:
+        self._journal = journal
+
+    def read_logs(self, log_number_from: int) -> Iterable[dict[str, Any]]:
+        return self._journal.read_logs(log_number_from)
+
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        self._journal.append_logs(logs)
 
 
 @contextmanager

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import cast, get_args
 
@@ -23,8 +22,11 @@ from optuna_dashboard import save_note
 
 from engine.study.attributes import all_attributes, set_attribute, split_attributes
 from engine.study.distributions import distributions_for
+from engine.study.heartbeat import Heartbeat
+from engine.study.journal import as_one_write
 from engine.study.objectives import CODE_BYTES, TIME_S, Values
 from engine.study.owner import Owner
+from engine.study.sampler_notes import notes_attributes, notes_from
 from foundation.config import Config
 from rvv_runner.measurement import OUTCOMES, Status
 from search_spaces.space import Rule, SearchSpace
@@ -72,10 +74,25 @@ class StoredTrial:
         return tuple(map(float, stored)) if is_whole else ()
 
     @property
+    def spans(self) -> tuple[tuple[str, str, float, float], ...]:
+        """When it was built and measured: "build" or "measure", where, start, end.
+
+        Start and end are seconds since the epoch; empty if none are stored.
+        """
+        stored = self.attributes.get("spans")
+        rows = stored if isinstance(stored, list | tuple) else ()
+        return tuple(
+            (str(row[0]), str(row[1]), float(row[2]), float(row[3]))
+            for row in rows
+            if isinstance(row, list | tuple)
+            and len(row) == 4
+            and all(isinstance(at, int | float) for at in row[2:])
+        )
+
+    @property
     def sampler_notes(self) -> Mapping[str, object]:
         """The notes of the sampler that proposed it."""
-        notes = self.attributes.get("sampler_notes")
-        return notes if isinstance(notes, Mapping) else {}
+        return notes_from(self.attributes)
 
     @property
     def has_outcome(self) -> bool:
@@ -110,6 +127,7 @@ class StoredTrials:
         self._owner = Owner.this_process()
         self._unfinished: set[int] = set()
         self._seen = 0
+        self._heartbeat = Heartbeat(storage, self._study_id, self._owner)
         self._stored_axes: tuple[SearchSpace, dict[str, BaseDistribution]] | None = None
 
     @classmethod
@@ -183,9 +201,8 @@ class StoredTrials:
             space: its search space.
             notes: the sampler's notes; JSON values only.
         """
-        attributes: dict[str, object] = {"owner": self._owner.to_json()}
-        if notes:
-            attributes["sampler_notes"] = dict(notes)
+        attributes = {"owner": self._owner.to_json(), **notes_attributes(notes)}
+        self.keep_alive()
         return self._add(config, space, TrialState.RUNNING, attributes)
 
     def finish(
@@ -212,28 +229,33 @@ class StoredTrials:
                 without a time, its status and reason.
             files: copied to the artifacts, where optuna-dashboard offers them.
         """
-        trial_id = self._running(number)
-        for key, value in {**attributes, "status": status}.items():
-            set_attribute(self._storage, trial_id, key, value)
-        if not note and time_s is None:
-            note = _note(status, str(attributes.get("reason", "")))
-        self._save_note(trial_id, note)
-        for file in files:
-            self._keep(file, trial_id)
         values = None
         if time_s is not None:
             values = [time_s, *(cast(float, attributes[name]) for name in self._objectives[1:])]
-        self._storage.set_trial_state_values(trial_id, _STATES[status], values)
-        return self._storage.get_trial_number_from_id(trial_id)
+        if not note and time_s is None:
+            note = _note(status, str(attributes.get("reason", "")))
+        with as_one_write(self._storage):
+            trial_id = self._running(number)
+            for key, value in {**attributes, "status": status}.items():
+                set_attribute(self._storage, trial_id, key, value)
+            self._save_note(trial_id, note)
+            for file in files:
+                self._keep(file, trial_id)
+            self._storage.set_trial_state_values(trial_id, _STATES[status], values)
+            return self._storage.get_trial_number_from_id(trial_id)
+
+    def keep_alive(self) -> None:
+        """Once a minute, tell others that this process lives, and give back what dead ones left.
+
+        Call it often while trials are open.
+        """
+        if self._heartbeat.beat():
+            self.sweep()
 
     def sweep(self) -> int:
         """Give back the trials of dead processes; how many there were."""
-        dead = [
-            trial
-            for trial in self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-            if (owner := Owner.from_json(all_attributes(trial).get("owner"))) is not None
-            and owner.is_dead(datetime.now() - (trial.datetime_start or datetime.min))
-        ]
+        running = self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+        dead = [trial for trial in running if self._heartbeat.has_stopped_for(trial)]
         for trial in dead:
             trial_id = self._trial_id(trial.number)
             reason = "its process died"

@@ -18,6 +18,7 @@ from engine.winners.stored import (
     key_of,
     stored_studies,
 )
+from engine.workers.devices import load_board
 from foundation.config import Config
 from foundation.errors import UserError
 from foundation.programs import python_command
@@ -25,7 +26,7 @@ from foundation.shapes import Shape, distance, shape_text
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import KernelSpec, Problem
 from rvv_runner.board import BoardInfo
-from rvv_runner.devices import DEFAULT_DEVICE, load_board
+from rvv_runner.devices import DEFAULT_DEVICE
 from search_spaces.space import SearchSpace
 
 __all__ = [
@@ -44,7 +45,8 @@ __all__ = [
 MAX_KEY_COST = 0.05
 
 
-SpaceAt = Callable[[Shape], SearchSpace]
+# From a shape, and the name of a search space or "", to the space.
+SpaceAt = Callable[[Shape, str], SearchSpace]
 
 
 class NotTunedError(UserError):
@@ -60,8 +62,8 @@ class Wanted:
         load_name: the kernel as `python -m engine.tune` takes it: its name, or its file.
         shape: a size for each dimension.
         made_with: today's compiler, board model and kernel source: `engine.run.identity.made_with`.
-        space_at: today's search space at a shape, which must hold a winner; None if only the
-            kernel's file knows it and must not be imported.
+        space_at: today's search space of a name at a shape, which must hold a winner; None if only
+            the kernel's file knows it and must not be imported.
     """
 
     kernel: str
@@ -187,8 +189,8 @@ def wanted(kernel: str, shape: Mapping[str, int], dtype: str | None, device: str
 
 
 def spaces_of(spec: KernelSpec, dtype: str, info: BoardInfo) -> SpaceAt:
-    """A kernel's search space on a board at any shape."""
-    return lambda shape: Problem(spec, shape, dtype).space(info)
+    """A kernel's search spaces on a board at any shape."""
+    return lambda shape, name: Problem(spec, shape, dtype, space_name=name).space(info)
 
 
 def find(
@@ -236,7 +238,9 @@ def winners_for(wanted: Wanted, storage: str) -> list[Winner]:
 
 def _winners(studies: Iterable[StoredStudy], wanted: Wanted) -> list[Winner]:
     spaces = wanted.space_at
-    found = (study.winner(spaces(study.shape) if spaces else None) for study in studies)
+    found = (
+        study.winner(spaces(study.shape, study.space_name) if spaces else None) for study in studies
+    )
     return [winner for winner in found if winner is not None]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from foundation.document import Entry, read_list
 from foundation.errors import CommandError
+from foundation.printing import say
 from foundation.shapes import shape_text
 
 __all__ = ["MISSING_FILE", "Missing", "note_missing", "read_missing", "tune_missing"]
@@ -86,11 +87,11 @@ def tune_missing(tune: Callable[[Missing], bool | None], path: Path = MISSING_FI
         UserError: if the file is not such a list.
     """
     for entry in read_missing(path):
-        print(f"missing: {entry}", file=sys.stderr, flush=True)
+        say(f"missing: {entry}", file=sys.stderr, flush=True)
         try:
             is_found = tune(entry)
         except CommandError as error:  # the other entries may do better
-            print(f"left on the list: {error}", file=sys.stderr, flush=True)
+            say(f"left on the list: {error}", file=sys.stderr, flush=True)
             continue
         if is_found is None:
             break

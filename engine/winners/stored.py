@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from engine.repeats.comparison import COMPARISON, kept_comparison
 from engine.run.summary import summarise
 from engine.study.location import DEFAULT_STORAGE
-from engine.study.storage import read_studies
+from engine.study.storage import SPACE_NAME, read_studies
 from engine.study.trials import StoredTrial, StoredTrials
 from foundation.config import Config
 from foundation.shapes import Shape, as_shape, shape_text
@@ -65,6 +65,7 @@ class StoredStudy:
     Args:
         name: its name.
         kernel, dtype, device, shape, made_with: as in `Winner`.
+        space_name: of its search space, if that is not the kernel's own.
         outcomes: its trials with an outcome.
         comparison: its attribute `COMPARISON`.
     """
@@ -75,6 +76,7 @@ class StoredStudy:
     device: str
     shape: Shape
     made_with: Mapping[str, str]
+    space_name: str
     outcomes: tuple[StoredTrial, ...]
     comparison: object
 
@@ -201,6 +203,7 @@ def _study(stored: StoredTrials) -> StoredStudy | None:
         device=str(stored.attribute("device")),
         shape=shape,
         made_with=dict(made_with),
+        space_name=str(stored.attribute(SPACE_NAME) or ""),
         outcomes=tuple(trial for trial in stored.changes() if trial.has_outcome),
         comparison=stored.attribute(COMPARISON),
     )

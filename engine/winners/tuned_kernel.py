@@ -21,6 +21,7 @@ from engine.run.identity import made_with
 from engine.study.location import DEFAULT_STORAGE
 from engine.winners.lookup import MAX_KEY_COST, Found, NotTunedError, Wanted, find, spaces_of
 from engine.winners.missing import Missing, note_missing
+from engine.workers.devices import load_board
 from foundation.errors import UserError
 from foundation.shapes import shape_text
 from kernels.own.choice import chosen_kernel, python_function, split_path
@@ -29,7 +30,7 @@ from kernels.registry import is_kernel_file, load_kernel
 from kernels.source_digest import source_digest
 from kernels.spec import OWN_OUTPUTS
 from kernels.values import TORCH_TYPES
-from rvv_runner.devices import HOST_DEVICE, load_board
+from rvv_runner.devices import HOST_DEVICE
 
 __all__ = ["TUNE_VARIABLE", "TunedKernel", "Winners", "tuned"]
 
@@ -173,14 +174,16 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
         """Digest of the kernel's source, as in studies."""
         if self._winners.kernel is not None:
             return load_kernel(self._winners.kernel).source_digest
-        function = self.fn
+        function, heuristics = self.fn, {}
         while isinstance(function, Autotuner | Heuristics):
+            if isinstance(function, Heuristics):
+                heuristics.update(function.values)
             function = function.fn
         # Importing the file again, as engine.tune does, would run a script twice.
         path, kernel = split_path(self._kernel)
         module = sys.modules[function.__module__]
-        file = KernelFile(path, kernel, module, function, self, {})
-        return source_digest(function, file.launch_source())
+        file = KernelFile(path, kernel, module, function, self, heuristics)
+        return source_digest([function, *file.launch_functions()])
 
     def _choose(
         self, shape: Mapping[str, int], dtype: str, kwargs: dict[str, Any]

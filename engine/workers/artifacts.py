@@ -6,13 +6,13 @@ import contextlib
 import hashlib
 import json
 import shutil
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from foundation.scratch import UNFINISHED, scratch_folder
 from launchers.arguments import Argument
 from launchers.data_file import FORMAT_VERSION, write_data_file
 from rvv_runner.measurement import Measurement, Status
@@ -23,6 +23,7 @@ __all__ = ["ARTIFACT_FOLDER", "ArtifactStore", "BuildFailure", "digest", "write_
 ARTIFACT_FOLDER = Path("studies", "builds")
 
 _PROVENANCE = "build.json"
+_DATA_FOLDER = "data"
 
 
 @dataclass(frozen=True)
@@ -56,46 +57,64 @@ class ArtifactStore:
     A build's folder appears complete, by a rename, or not at all:
 
         root/<kernel>/<values>-<key>/<kernel>_kernel.{ttir,llir,o,elf}, build.json
+        root/<kernel>/<values>-<key>/<kernel>_kernel.{ttir,ttgir,llir,ptx,cubin}, build.json
         root/data/<kernel>-<digest>.data
 
     Args:
         root: absolute path of the folder; created with the first build.
+        suffix: of the binaries.
     """
 
     root: Path
+    suffix: str = ".elf"
+
+    @property
+    def work_folders(self) -> tuple[Path, ...]:
+        """Where builds and data are made before they are renamed to their place."""
+        return self.root, self.root / _DATA_FOLDER
 
     def find(self, kernel: str, label: str, key: str) -> tuple[Path, Mapping[str, object]] | None:
-        """The ELF that was built under `key` and its provenance, or None."""
+        """The binary that was built under `key` and its provenance, or None."""
         folder = self._folder(kernel, label, key)
-        elf = folder / f"{kernel}_kernel.elf"
+        binary = folder / f"{kernel}_kernel{self.suffix}"
         try:
             provenance = json.loads((folder / _PROVENANCE).read_text())
         except (OSError, ValueError):
             return None
-        return (elf, provenance) if elf.is_file() else None
+        return (binary, provenance) if binary.is_file() else None
 
     @contextlib.contextmanager
     def new_folder(self, kernel: str, label: str, key: str) -> Iterator[Path]:
         """A folder to build in; if the block succeeds, it becomes the folder of `key`."""
         final = self._folder(kernel, label, key)
         final.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=".new-", dir=final.parent))
-        try:
+        with scratch_folder(UNFINISHED, self.root) as scratch:
             yield scratch
             scratch.chmod(0o755)
             if final.exists() and self.find(kernel, label, key) is None:
                 shutil.rmtree(final, ignore_errors=True)  # files were removed from it
             with contextlib.suppress(OSError):  # another process finished the same build first
                 scratch.rename(final)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
 
-    def data_file(self, kernel: str, arguments: Sequence[Argument]) -> Path:
-        """The data file with these arguments, written unless it exists."""
-        path = self.root / "data" / f"{kernel}-{_contents_digest(arguments)}.data"
+    def data_file(
+        self,
+        kernel: str,
+        arguments: Sequence[Argument],
+        timed: Callable[[], Sequence[Argument]] | None = None,
+        source: str = "",
+    ) -> Path:
+        """The data file with these arguments, written unless it exists.
+
+        Args:
+            kernel: its name.
+            arguments: for the check before the timed runs.
+            timed: makes those for the timed runs if the file has to be written; None for the same.
+            source: digest of what makes the arguments; with it, the first set tells the second.
+        """
+        path = self.root / _DATA_FOLDER / f"{kernel}-{_contents_digest(arguments, source)}.data"
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_data_file(path, arguments)
+            write_data_file(path, arguments, timed() if timed else None)
         return path
 
     def _folder(self, kernel: str, label: str, key: str) -> Path:
@@ -107,12 +126,12 @@ def write_provenance(folder: Path, provenance: Mapping[str, object]) -> None:
     (folder / _PROVENANCE).write_text(json.dumps(provenance, indent=2) + "\n")
 
 
-def _contents_digest(arguments: Sequence[Argument]) -> str:
+def _contents_digest(arguments: Sequence[Argument], source: str) -> str:
     """A digest of the file format and the arguments, with their values and expected outputs."""
-    state = hashlib.sha256(f"format {FORMAT_VERSION}".encode())
+    state = hashlib.sha256(f"format {FORMAT_VERSION} {source}".encode())
     for argument in arguments:
         state.update(repr((argument.name, argument.type, argument.atol, argument.rtol)).encode())
-        for value in (argument.value, argument.expected):
+        for value in (argument.value, argument.expected, argument.slack):
             if isinstance(value, np.ndarray):
                 state.update(repr((value.dtype.str, value.shape)).encode())
                 state.update(np.ascontiguousarray(value).data)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from statistics import geometric_mean
 
-from engine.workers.artifacts import BuildFailure
+from engine.workers.artifacts import BuildFailure, digest
 from engine.workers.builders import Builder
 from foundation.config import Config
 from rvv_runner.board import Board, BoardInfo
@@ -19,19 +20,43 @@ _LEAST_LIMIT_S = 1.0  # the rest of a limit may be 0, which boards do not accept
 
 
 @dataclass(frozen=True)
-class JointArtifact(Artifact):
-    """The ELFs of one configuration; the fields of `Artifact` are those of the first shape.
+class JointArtifact:
+    """The artifacts of one configuration for several shapes.
 
     Args:
         parts: the artifact for each shape, by the shape as users write it ("M=64,N=128").
     """
 
-    parts: Mapping[str, Artifact] = field(default_factory=dict)
+    parts: Mapping[str, Artifact]
 
     @property
-    def command(self) -> str:
-        """How to run all of them by hand, one after another."""
-        return " && ".join(part.command for part in self.parts.values())
+    def needs(self) -> str:
+        """What the first needs: all are built for one board."""
+        return self._first.needs
+
+    @property
+    def sha256(self) -> str:
+        """A digest of all of them."""
+        return digest([part.sha256 for part in self.parts.values()])
+
+    @property
+    def provenance(self) -> Mapping[str, object]:
+        """The first's."""
+        return self._first.provenance
+
+    @property
+    def record(self) -> Mapping[str, object]:
+        """How to run all of them by hand, one after another, if they can be."""
+        commands = [part.record.get("run_command") for part in self.parts.values()]
+        return {"run_command": " && ".join(map(str, commands))} if all(commands) else {}
+
+    def texts(self) -> list[Path]:
+        """The files of all of them."""
+        return [path for part in self.parts.values() for path in part.texts()]
+
+    @property
+    def _first(self) -> Artifact:
+        return next(iter(self.parts.values()))
 
 
 @dataclass(frozen=True)
@@ -105,7 +130,7 @@ class JointBuilder:
         self._builders = {shape: make() for shape, make in make_builders.items()}
 
     def build(self, config: Config) -> Artifact | BuildFailure:
-        """The ELFs of `config`, or why the first shape without one has none.
+        """The artifacts of `config`, or why the first shape without one has none.
 
         Raises:
             UserError: like the builders.
@@ -116,12 +141,11 @@ class JointBuilder:
             if isinstance(built, BuildFailure):
                 return replace(built, reason=f"at {shape}: {built.reason}")
             parts[shape] = built
-        first = next(iter(parts.values()))
-        return JointArtifact(**vars(first), parts=parts)
+        return JointArtifact(parts)
 
 
 class JointBoard:
-    """A board that measures the ELFs of several shapes as one artifact."""
+    """A board that measures what was built for several shapes as one artifact."""
 
     def __init__(self, board: Board) -> None:
         self._board = board

@@ -21,7 +21,7 @@ from kernels.spec import OWN_OUTPUTS, Outputs
 from launchers.arguments import Argument
 from launchers.objects import launcher_object
 from rvv_runner.host_lock import building
-from rvv_runner.measurement import Artifact
+from rvv_runner.measurement import ElfArtifact
 from triton_rvv.codegen import code_bytes
 from triton_rvv.errors import CompileError
 from triton_rvv.link import LinkError, link_elf, warm_up
@@ -80,8 +80,9 @@ class KernelBuilder:
         warm_up(request.target.backend)
         self._launcher = launcher_object(request.target)
         self._tools = toolchain_versions()
+        self._source = spec.source_digest
 
-    def build(self, config: Config) -> Artifact | BuildFailure:
+    def build(self, config: Config) -> ElfArtifact | BuildFailure:
         """The ELF of `config`: from the store, or built and stored there.
 
         Raises:
@@ -109,7 +110,7 @@ class KernelBuilder:
         folders = (self._store.root, Path(tempfile.gettempdir()), Path.home())
         return refusal_to_write(folders)
 
-    def _build(self, config: Config) -> Artifact | BuildFailure:
+    def _build(self, config: Config) -> ElfArtifact | BuildFailure:
         spec = self._problem.spec
         arguments = self._problem.arguments(config)
         job = _Job(
@@ -126,10 +127,15 @@ class KernelBuilder:
             if found is None:
                 return BuildFailure(f"the build is no longer in {self._store.root}")
         elf, provenance = found
-        return Artifact(
+        return ElfArtifact(
             elf_path=elf,
             sha256=hashlib.sha256(elf.read_bytes()).hexdigest(),
-            data_path=self._store.data_file(spec.name, arguments),
+            data_path=self._store.data_file(
+                spec.name,
+                arguments,
+                timed=lambda: self._problem.timed_arguments(config),
+                source=self._source,
+            ),
             grid=spec.grid(self._problem, config),
             vlen_bits=self._target.vector_bits,
             provenance=provenance,

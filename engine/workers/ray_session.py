@@ -7,7 +7,6 @@ address only, asks for a token of its own, and keeps its files where no other us
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import secrets
 import shutil
@@ -19,15 +18,25 @@ from pathlib import Path
 import ray
 from ray._private import ray_constants
 
+from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore
+from engine.workers.machine import check_can_work
+from engine.workers.ray_nodes import watching_head
+from engine.workers.session_guard import guarded
 from foundation.errors import UserError
+from foundation.scratch import held_folder, remove_left_behind
 
 __all__ = ["ray_session"]
 
 _OBJECT_STORE_BYTES = 80 << 20  # near Ray's minimum; only paths and numbers travel
-_FOLDER_PREFIX = "rvv-ray-"  # short: paths of Unix sockets are limited to 107 bytes
-_INNER_FOLDER = "r"
+_FOLDER_PREFIX = "rvv-ray-"
+_RAYS_FOLDER = "r"
+_WORKERS_FOLDER = "t"  # where builders and boards have their temporary files
 _TOKEN = secrets.token_hex(32)  # of all sessions of this process, since Ray keeps it in memory
 _CONNECT_LIMIT_S = 5.0
+
+# Of the folder of temporary files: with Ray's names below it, it has to fit into the 107 bytes that
+# Linux has for the path of a socket (unix(7)).
+_LONGEST_PATH_BYTES = 24
 
 
 @contextlib.contextmanager
@@ -36,15 +45,15 @@ def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
 
     A block within another one uses the outer one's Ray.
 
-    Starting takes about two seconds. If this process is killed, its workers end in a few seconds
-    and the last of Ray's own processes within a minute.
+    Starting takes about two seconds. If this process is killed, a guard ends its workers and Ray,
+    and removes their files.
 
     Args:
         cpus: how many builds may run at once on this machine; a cluster knows its own size.
         address: of a running cluster, as "host:port"; None starts Ray here.
 
     Raises:
-        UserError: if the cluster cannot be reached.
+        UserError: if the cluster cannot be reached, or this machine lacks what workers need.
     """
     if address is not None:
         _check_answers(address)
@@ -54,31 +63,41 @@ def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
     if address is not None:
         _join(address)
         try:
-            yield
+            with watching_head(address):
+                yield
         finally:
             ray.shutdown()
         return
-    _remove_left_behind()
-    folder, held = _new_folder()
+    temporary = Path(tempfile.gettempdir()).resolve()
+    builds = ArtifactStore(ARTIFACT_FOLDER.resolve())
+    _check_length(temporary)
+    check_can_work(temporary, builds.root)
+    remove_left_behind(_FOLDER_PREFIX, temporary)
+    folder, held = held_folder(_FOLDER_PREFIX, temporary)
     try:
-        with _private():
-            _start(cpus, folder)
-            yield
+        with guarded(folder, builds.work_folders), _private(folder):
+            try:
+                _start(cpus, folder)
+                yield
+            finally:
+                ray.shutdown()
     finally:
-        ray.shutdown()
         shutil.rmtree(folder, ignore_errors=True)
         os.close(held)
 
 
 @contextlib.contextmanager
-def _private() -> Iterator[None]:
+def _private(folder: Path) -> Iterator[None]:
     """Ray that starts in the block is for this user's processes on this machine alone.
 
     The switch keeps Ray on the loopback address. Ray has it for Windows and macOS, where firewalls
     would ask; it is off elsewhere, and `_node_ip_address` cannot take its place, since Ray replaces
     a loopback address by that of a network. Ray reads it from the environment as it is imported.
     """
+    workers = folder / _WORKERS_FOLDER
+    workers.mkdir()
     variables = {
+        "TMPDIR": str(workers),
         ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR: "0",
         "RAY_AUTH_TOKEN": _TOKEN,
     }
@@ -96,6 +115,14 @@ def _private() -> Iterator[None]:
                 os.environ[name] = value
 
 
+def _check_length(temporary: Path) -> None:
+    if len(os.fsencode(temporary)) > _LONGEST_PATH_BYTES:
+        raise UserError(
+            f"the path {temporary} is too long for the sockets of Ray: set TMPDIR to a folder "
+            f"whose path has at most {_LONGEST_PATH_BYTES} characters"
+        )
+
+
 def _start(cpus: int, folder: Path) -> None:
     ray.init(
         address="local",
@@ -104,7 +131,7 @@ def _start(cpus: int, folder: Path) -> None:
         include_dashboard=False,
         log_to_driver=False,
         logging_level="ERROR",
-        _temp_dir=str(folder / _INNER_FOLDER),  # Ray opens this one to all users
+        _temp_dir=str(folder / _RAYS_FOLDER),  # Ray opens this one to all users
     )
 
 
@@ -128,45 +155,3 @@ def _join(address: str) -> None:
             f"the Ray cluster at {address} does not accept this program: "
             "run the same version of Ray on both, with the same RAY_AUTH_MODE"
         ) from error
-
-
-def _new_folder() -> tuple[Path, int]:
-    """A folder for Ray that this process holds, and its lock.
-
-    Until it is locked, another program that starts may take it for one that was left behind.
-    """
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX))
-        with contextlib.suppress(FileNotFoundError, BlockingIOError):
-            held = _hold(folder)
-            if folder.exists():
-                return folder, held
-            os.close(held)
-
-
-def _hold(folder: Path) -> int:
-    """Lock `folder` for as long as this process lives, or until the descriptor is closed.
-
-    Raises:
-        FileNotFoundError: if it was removed.
-        BlockingIOError: if another process holds it.
-        OSError: if it is no folder; any user may put something in its place.
-    """
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def _remove_left_behind() -> None:
-    """Remove this user's folders of killed sessions, whose locks are gone."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
-        with contextlib.suppress(OSError):
-            if folder.lstat().st_uid != os.geteuid():
-                continue
-            descriptor = _hold(folder)
-            shutil.rmtree(folder, ignore_errors=True)
-            os.close(descriptor)

@@ -9,28 +9,33 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from foundation.errors import UserError
+from foundation.scratch import scratch_folder
 from kernels.own.kernel_file import read_kernel_file
 from kernels.own.launch import Launch
 
-__all__ = ["interpreted_outputs"]
+__all__ = ["interpreted"]
 
 _TIMEOUT_S = 120
 
 
-def interpreted_outputs(launch: Launch) -> dict[str, torch.Tensor]:
-    """The tensors that the kernel changes, with their contents after the run.
+def interpreted(launch: Launch, runs: Sequence[dict[str, Any]]) -> list[dict[str, torch.Tensor]]:
+    """The tensors after each of several runs of the kernel.
+
+    Args:
+        launch: the kernel, at one shape and configuration.
+        runs: the values of the arguments in each run.
 
     Raises:
-        UserError: if the interpreter fails or takes too long, or if the kernel changes nothing.
+        UserError: if the interpreter fails or takes too long.
     """
-    path, values = launch.file.path, launch.values()
+    path, values = launch.file.path, runs[0]
     for name, value in values.items():
         if isinstance(value, torch.Tensor) and value.dtype == torch.bfloat16:
             raise UserError(
@@ -40,20 +45,16 @@ def interpreted_outputs(launch: Launch) -> dict[str, torch.Tensor]:
     job = {
         "path": str(path),
         "kernel": launch.file.kernel,
-        "values": values,
+        "runs": list(runs),
         "constants": {**launch.constants(values), **launch.config},
         "grid": launch.grid(values),
     }
-    after = _run(job, path)
-    changed = {n: tensor for n, tensor in after.items() if not _same_bits(values[n], tensor)}
-    if not changed:
-        raise UserError(f"{path}: in Triton's interpreter the kernel changes none of its arguments")
-    return changed
+    return _run(job, path)
 
 
-def _run(job: dict[str, Any], path: Path) -> dict[str, torch.Tensor]:
-    with tempfile.TemporaryDirectory(prefix="interpreter-") as folder:
-        given, found = Path(folder, "given"), Path(folder, "found")
+def _run(job: dict[str, Any], path: Path) -> list[dict[str, torch.Tensor]]:
+    with scratch_folder("interpreter-") as folder:
+        given, found = folder / "given", folder / "found"
         torch.save(job, given)
         try:
             done = subprocess.run(
@@ -72,25 +73,24 @@ def _run(job: dict[str, Any], path: Path) -> dict[str, torch.Tensor]:
         if done.returncode != 0:
             last = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
             raise UserError(f"{path}: Triton's interpreter cannot run the kernel: {last[0]}")
-        return dict(torch.load(found, weights_only=False))
+        return list(torch.load(found, weights_only=False))
 
 
 def _interpret(given: Path, found: Path) -> None:
-    """In the separate process: run the job in `given`, and write its tensors to `found`."""
+    """In the separate process: do the runs in `given`, and write their tensors to `found`."""
     job = torch.load(given, weights_only=False)
     kernel = read_kernel_file(Path(job["path"]), job["kernel"]).function
-    kernel[job["grid"]](**job["values"], **_not_in(job["constants"], job["values"]))
-    tensors = {n: v for n, v in job["values"].items() if isinstance(v, torch.Tensor)}
-    torch.save(tensors, found)
+    for values in job["runs"]:
+        kernel[job["grid"]](**values, **_not_in(job["constants"], values))
+    torch.save([_tensors(values) for values in job["runs"]], found)
+
+
+def _tensors(values: dict[str, Any]) -> dict[str, torch.Tensor]:
+    return {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
 
 
 def _not_in(constants: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in constants.items() if name not in values}
-
-
-def _same_bits(before: torch.Tensor, after: torch.Tensor) -> bool:
-    """Whether the two have the same bits; NaN is equal to itself."""
-    return torch.equal(before.flatten().view(torch.uint8), after.flatten().view(torch.uint8))
 
 
 if __name__ == "__main__":

@@ -79,13 +79,13 @@ class KernelFile:
         has_its_own = hasattr(self.module, f"{self.name}_arguments")
         return f"{self.name}_{name}" if has_its_own and name in _OF_A_KERNEL else name
 
-    def launch_source(self) -> str:
-        """The source of the functions that determine what runs and which outputs are correct.
+    def launch_functions(self) -> tuple[Callable[..., Any], ...]:
+        """The functions that determine what runs and which outputs are correct.
 
         The list of configurations is not included, since it may grow.
         """
         functions = map(self.optional, ("arguments", "grid", "reference"))
-        return "".join(inspect.getsource(function) for function in functions if function)
+        return (*(function for function in functions if function), *self.heuristics.values())
 
 
 def read_kernel_file(path: Path, kernel: str | None = None) -> KernelFile:

@@ -12,12 +12,11 @@ from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
 from kernels.own.kernel_file import KernelFile
 from kernels.own.module import call_by_name, mistakes_of
+from kernels.own.uninitialised import filled_uninitialised
 from kernels.spec import Grid
-from kernels.values import TORCH_TYPES
+from kernels.values import TORCH_TYPES, current_data_set
 
 __all__ = ["Launch"]
-
-_SEED = 0
 
 
 @dataclass(frozen=True)
@@ -36,23 +35,23 @@ class Launch:
     dtype: str
     config: Config
 
-    def values(self) -> dict[str, Any]:
+    def values(self, fill: int | None = None) -> dict[str, Any]:
         """Tensors and numbers by parameter, in the kernel's order; the same in every process.
 
-        The random seed is fixed. Uninitialised memory holds NaN, or a large number.
+        The random seed is that of the data set.
+
+        Args:
+            fill: what uninitialised memory holds, as in `filled_uninitialised`; None for the data
+                set's own.
 
         Raises:
             UserError: for a parameter without a value, or a tensor that is not contiguous.
         """
         make = self.file.required("arguments", "which gives the value of each parameter")
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(_SEED)
-            before = torch.are_deterministic_algorithms_enabled()
-            torch.use_deterministic_algorithms(True, warn_only=True)
-            try:
+            torch.manual_seed(current_data_set())
+            with filled_uninitialised(current_data_set() if fill is None else fill):
                 given = call_by_name(self.file.path, make, self._known())
-            finally:
-                torch.use_deterministic_algorithms(before)
         self._check(given)
         names = self.file.function.arg_names
         return {name: given[name] for name in names if name in given}
@@ -99,7 +98,8 @@ class Launch:
         return (x, y, z)
 
     def reference(self, values: Mapping[str, Any]) -> dict[str, torch.Tensor] | None:
-        """Expected contents of the outputs, or None if the file has no reference.
+        """Expected contents of the outputs as the file's reference gives them, in any type; None
+        if there is no reference.
 
         Raises:
             UserError: if it does not return a tensor of the right shape for each output it names.
@@ -123,11 +123,11 @@ class Launch:
                     f"{self.file.path}: reference gives {name} the shape {tuple(tensor.shape)}, "
                     f"but arguments {tuple(output.shape)}"
                 )
-        return {name: tensor.to(values[name].dtype) for name, tensor in expected.items()}
+        return dict(expected)
 
     def _known(self) -> dict[str, Any]:
         """The values that the file's functions may take, by name."""
-        return {**self.shape, "dtype": TORCH_TYPES[self.dtype], "config": dict(self.config)}
+        return {**self.shape, "dtype": TORCH_TYPES[self.dtype], "config": self.config}
 
     def _check(self, given: object) -> None:
         path, function = self.file.path, self.file.function

@@ -13,11 +13,12 @@ import torch
 from foundation.config import Config
 from foundation.errors import UserError
 from kernels.own.configurations import Listed, listed_configs
-from kernels.own.interpreter import interpreted_outputs
+from kernels.own.expected import ExpectedOutput, expected_outputs
 from kernels.own.kernel_file import KernelFile, read_kernel_file
 from kernels.own.launch import Launch
+from kernels.own.tolerance import tolerance
 from kernels.spec import Constants, Grid, KernelSpec, Problem
-from kernels.values import TORCH_TYPES, Tolerance, input_array, output_array
+from kernels.values import TORCH_TYPES, current_data_set, input_array, output_array
 from launchers.arguments import Argument
 from rvv_runner.board import BoardInfo
 from search_spaces.space import SearchSpace
@@ -26,9 +27,6 @@ __all__ = ["load_own_kernel"]
 
 _SMALLEST_I64 = 2**31
 _NO_CONFIG = Config({})
-# How far an output may be from the reference, relative to its size; other element types are exact.
-# Wide, since the number of rounding errors in an output is unknown.
-_RELATIVE = {"fp64": 1e-9, "fp32": 1e-4, "fp16": 1e-2, "bf16": 2e-2, "fp8e4nv": 0.1, "fp8e5": 0.2}
 
 
 def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
@@ -60,7 +58,7 @@ def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
         constants=own.constants,
         space=own.space,
         file=file.load_name,
-        launch_source=file.launch_source(),
+        launch_functions=file.launch_functions(),
     )
 
 
@@ -75,8 +73,8 @@ class _OwnKernel:
             for name, parameter in inspect.signature(make).parameters.items()
             if name != "config"
         }
-        # The interpreter's outputs are correct for all configurations, and take long to compute.
-        self._interpreted: dict[object, dict[str, torch.Tensor]] = {}
+        # What is expected is the same for all configurations, and takes long to compute.
+        self._expected: dict[object, dict[str, ExpectedOutput]] = {}
 
     def default_shape(self) -> dict[str, int]:
         """The parameters of `arguments` with their defaults, or 0."""
@@ -108,13 +106,14 @@ class _OwnKernel:
 
     def space(self, problem: Problem, board: BoardInfo) -> SearchSpace:
         """The space that consists of the file's configurations."""
-        listed = self._listed(problem)
+        listed = self._listed(problem, for_gpu=board.gpu is not None)
         space = SearchSpace.from_configs(listed.configs)
         return replace(space, default=listed.configs[0], notes=listed.notes)
 
-    def _listed(self, problem: Problem) -> Listed:
+    def _listed(self, problem: Problem, *, for_gpu: bool = False) -> Listed:
         launch = self._launch(problem, _NO_CONFIG)
-        return listed_configs(self._file, {**problem.shape, **launch.values()})
+        known = {**problem.shape, **launch.values()}
+        return listed_configs(self._file, known, for_gpu=for_gpu)
 
     def _launch(self, problem: Problem, config: Config) -> Launch:
         return Launch(self._file, problem.shape, problem.dtype, config)
@@ -123,9 +122,7 @@ class _OwnKernel:
         """The kernel's arguments; the outputs are from `reference` or the interpreter."""
         launch = self._launch(problem, config)
         values = launch.values()
-        expected = launch.reference(values)
-        if expected is None:
-            expected = self._from_interpreter(self._reference_launch(problem, config))
+        expected = self._expected_outputs(problem, config)
         constants = {p.name for p in self._file.function.params if p.is_constexpr}
         return tuple(
             self._argument(name, value, expected.get(name))
@@ -133,23 +130,29 @@ class _OwnKernel:
             if name not in constants
         )
 
-    def _reference_launch(self, problem: Problem, config: Config) -> Launch:
-        """The launch for the interpreter: with this configuration if the arguments depend on it."""
-        make = self._file.required("arguments", "")
-        follows = "config" in inspect.signature(make).parameters
-        return self._launch(problem, config if follows else self.default_config(problem))
+    def _expected_outputs(self, problem: Problem, config: Config) -> dict[str, ExpectedOutput]:
+        """Of the launch with this configuration if what is expected may depend on it."""
+        launch = self._launch(problem, config if self._follows else self.default_config(problem))
+        if self._follows:
+            return expected_outputs(launch)
+        key = (*launch.shape.items(), launch.dtype, current_data_set(), torch.get_default_device())
+        if key not in self._expected:
+            self._expected[key] = expected_outputs(launch)
+        return self._expected[key]
 
-    def _from_interpreter(self, launch: Launch) -> dict[str, torch.Tensor]:
-        key = (*launch.shape.items(), launch.dtype, launch.config)
-        if key not in self._interpreted:
-            self._interpreted[key] = interpreted_outputs(launch)
-        return self._interpreted[key]
+    @property
+    def _follows(self) -> bool:
+        """Whether `arguments` or `reference` takes the configuration."""
+        functions = map(self._file.optional, ("arguments", "reference"))
+        return any("config" in inspect.signature(f).parameters for f in functions if f)
 
-    def _argument(self, name: str, value: Any, expected: torch.Tensor | None) -> Argument:
+    def _argument(self, name: str, value: Any, expected: ExpectedOutput | None) -> Argument:
         if isinstance(value, torch.Tensor):
             if expected is None:
                 return input_array(name, value)
-            return output_array(name, expected, _tolerance(expected), start=value)
+            output = output_array(name, expected.tensor, tolerance(value.dtype), start=value)
+            slack = None if expected.slack is None else expected.slack.contiguous().cpu().numpy()
+            return replace(output, slack=slack)
         if isinstance(value, bool):
             return Argument(name, "i1", int(value))
         if isinstance(value, int):
@@ -181,13 +184,3 @@ class _OwnKernel:
         return lambda problem: float(
             function(**{name: size for name, size in problem.shape.items() if name in parameters})
         )
-
-
-def _tolerance(expected: torch.Tensor) -> Tolerance:
-    if not expected.is_floating_point():
-        return Tolerance()
-    names = {torch_type: name for name, torch_type in TORCH_TYPES.items()}
-    relative = _RELATIVE[names[expected.dtype]]
-    finite = expected.double()[expected.double().isfinite()]
-    size = float(finite.square().mean().sqrt()) if finite.numel() else 0.0
-    return Tolerance(atol=relative * size, rtol=relative)

@@ -7,8 +7,7 @@
 
 static pthread_mutex_t variants_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void *allocate(size_t count, size_t size)
-{
+static void *allocate(size_t count, size_t size) {
     void *memory = calloc(count, size);
     if (memory == NULL) {
         fputs("board plug-in: out of memory\n", stderr);
@@ -17,8 +16,7 @@ static void *allocate(size_t count, size_t size)
     return memory;
 }
 
-struct block *block_new(uint64_t pc, uint32_t length)
-{
+struct block *block_new(uint64_t pc, uint32_t length) {
     struct block *block = allocate(1, sizeof *block);
     block->pc = pc;
     block->end_pc = pc;
@@ -28,8 +26,7 @@ struct block *block_new(uint64_t pc, uint32_t length)
     return block;
 }
 
-struct site *block_append(struct block *block, uint32_t word, uint8_t size)
-{
+struct site *block_append(struct block *block, uint32_t word, uint8_t size) {
     block->words[block->length] = word;
     block->sizes[block->length] = size;
     block->length++;
@@ -57,8 +54,7 @@ struct site *block_append(struct block *block, uint32_t word, uint8_t size)
     return site;
 }
 
-static void count(const struct instruction *decoded, bool type_known, uint32_t *counts)
-{
+static void count(const struct instruction *decoded, bool type_known, uint32_t *counts) {
     counts[COUNT_instructions]++;
     if (!decoded->is_vector) {
         counts[COUNT_scalar_loads] += decoded->is_load;
@@ -76,8 +72,7 @@ static void count(const struct instruction *decoded, bool type_known, uint32_t *
 }
 
 static struct schedule_variant *make_variant(const struct block *block, struct vector_type type,
-                                             const struct costs *costs)
-{
+                                             const struct costs *costs) {
     struct schedule_variant *variant =
         allocate(1, sizeof *variant + block->length * sizeof variant->items[0]);
     int site = 0;
@@ -94,14 +89,12 @@ static struct schedule_variant *make_variant(const struct block *block, struct v
     return variant;
 }
 
-static bool same_type(struct vector_type a, struct vector_type b)
-{
+static bool same_type(struct vector_type a, struct vector_type b) {
     return a.sew_index == b.sew_index && a.lmul_index == b.lmul_index && a.known == b.known;
 }
 
 static struct schedule_variant *find_variant(struct schedule_variant *variant,
-                                             struct vector_type type)
-{
+                                             struct vector_type type) {
     while (variant != NULL && !same_type(variant->before, type)) {
         variant = variant->next;
     }
@@ -109,8 +102,7 @@ static struct schedule_variant *find_variant(struct schedule_variant *variant,
 }
 
 const struct schedule_variant *block_schedule(struct block *block, struct vector_type type,
-                                              const struct costs *costs)
-{
+                                              const struct costs *costs) {
     struct schedule_variant *found = find_variant(block->variants, type);
     if (found != NULL) {
         return found;

@@ -10,12 +10,11 @@ from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.board_file import BoardFile
 from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.plugin import build_plugin, find_qemu, model_version, write_once
-from rvv_runner.emulated.run import SCRATCH, Emulator, run_in_qemu
+from rvv_runner.emulated.run import Emulator, run_in_qemu
 from rvv_runner.emulated.self_test import SELF_TEST_VLEN_BITS, check_qemu
 from rvv_runner.emulated.verdict import measurement_of
-from rvv_runner.failure import failed, refused_length
+from rvv_runner.failure import failed, taken_elf
 from rvv_runner.measurement import Artifact, Measurement
-from rvv_runner.scratch import remove_left_behind
 
 __all__ = ["EmulatedBoard"]
 
@@ -81,7 +80,6 @@ class EmulatedBoard:
         Raises:
             BoardError: if something is missing, or QEMU has another plug-in interface.
         """
-        remove_left_behind(SCRATCH)
         emulator = Emulator(
             qemu=find_qemu(),
             cpu=self._cpu(self._info.vlen_bits),
@@ -90,6 +88,17 @@ class EmulatedBoard:
         )
         check_qemu(dataclasses.replace(emulator, cpu=self._cpu(SELF_TEST_VLEN_BITS)))
         self._emulator = emulator
+
+    @property
+    def emulator(self) -> Emulator:
+        """What runs programs on this board, for those that are not a launcher's.
+
+        Raises:
+            RuntimeError: if the board is not open.
+        """
+        if self._emulator is None:
+            raise RuntimeError("emulator was asked of a board that is not open")
+        return self._emulator
 
     def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
         """Check the output once and estimate the time of one run of the grid.
@@ -101,13 +110,13 @@ class EmulatedBoard:
         """
         if self._emulator is None:
             raise RuntimeError("measure() was called on a board that is not open")
-        refused = refused_length(artifact, self._info)
-        if refused is not None:
-            return refused
-        grid = ",".join(str(size) for size in artifact.grid)
-        arguments = (artifact.data_path, "--grid", grid, "--repeats", "1")
+        elf = taken_elf(artifact, self._info)
+        if isinstance(elf, Measurement):
+            return elf
+        grid = ",".join(str(size) for size in elf.grid)
+        arguments = (elf.data_path, "--grid", grid, "--repeats", "1")
         try:
-            run = run_in_qemu(self._emulator, artifact.elf_path, arguments, timeout_s)
+            run = run_in_qemu(self._emulator, elf.elf_path, arguments, timeout_s)
         except OSError as error:
             return failed("board", self._info, f"QEMU could not be run: {error}")
         return measurement_of(run, self._info, timeout_s)

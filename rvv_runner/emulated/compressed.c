@@ -4,42 +4,39 @@
 
 enum { ZERO = 0, RA = 1, SP = 2 };
 
-static uint32_t encode_i(uint32_t opcode, uint32_t funct3, uint32_t rd, uint32_t rs1, int32_t imm)
-{
+static uint32_t encode_i(uint32_t opcode, uint32_t funct3, uint32_t rd, uint32_t rs1, int32_t imm) {
     return opcode | rd << 7 | funct3 << 12 | rs1 << 15 | (uint32_t)imm << 20;
 }
 
-static uint32_t encode_s(uint32_t opcode, uint32_t funct3, uint32_t rs1, uint32_t rs2, uint32_t imm)
-{
+static uint32_t encode_s(uint32_t opcode, uint32_t funct3, uint32_t rs1, uint32_t rs2,
+                         uint32_t imm) {
     return opcode | (imm & 0x1f) << 7 | funct3 << 12 | rs1 << 15 | rs2 << 20 | (imm >> 5) << 25;
 }
 
 static uint32_t encode_r(uint32_t opcode, uint32_t funct3, uint32_t funct7, uint32_t rd,
-                         uint32_t rs1, uint32_t rs2)
-{
+                         uint32_t rs1, uint32_t rs2) {
     return opcode | rd << 7 | funct3 << 12 | rs1 << 15 | rs2 << 20 | funct7 << 25;
 }
 
-static int32_t sign_extend(uint32_t value, int width)
-{
+static int32_t sign_extend(uint32_t value, int width) {
     return (int32_t)(value << (32 - width)) >> (32 - width);
 }
 
-static int32_t immediate_6(uint32_t c) { return sign_extend(bits(c, 12, 12) << 5 | bits(c, 6, 2), 6); }
+static int32_t immediate_6(uint32_t c) {
+    return sign_extend(bits(c, 12, 12) << 5 | bits(c, 6, 2), 6);
+}
 
-static uint32_t offset_word(uint32_t c)
-{
+static uint32_t offset_word(uint32_t c) {
     return bits(c, 12, 10) << 3 | bits(c, 6, 6) << 2 | bits(c, 5, 5) << 6;
 }
 
 static uint32_t offset_double(uint32_t c) { return bits(c, 12, 10) << 3 | bits(c, 6, 5) << 6; }
 
-static uint32_t quadrant_0(uint32_t c)
-{
+static uint32_t quadrant_0(uint32_t c) {
     uint32_t narrow_rd = 8 + bits(c, 4, 2);
     uint32_t narrow_rs1 = 8 + bits(c, 9, 7);
-    uint32_t wide = bits(c, 10, 7) << 6 | bits(c, 12, 11) << 4 | bits(c, 5, 5) << 3 |
-                    bits(c, 6, 6) << 2;
+    uint32_t wide =
+        bits(c, 10, 7) << 6 | bits(c, 12, 11) << 4 | bits(c, 5, 5) << 3 | bits(c, 6, 6) << 2;
     switch (bits(c, 15, 13)) {
     case 0: /* c.addi4spn */
         return wide == 0 ? 0 : encode_i(OPCODE_IMMEDIATE, 0, narrow_rd, SP, (int32_t)wide);
@@ -60,8 +57,7 @@ static uint32_t quadrant_0(uint32_t c)
     }
 }
 
-static uint32_t narrow_arithmetic(uint32_t c)
-{
+static uint32_t narrow_arithmetic(uint32_t c) {
     uint32_t rd = 8 + bits(c, 9, 7);
     uint32_t rs2 = 8 + bits(c, 4, 2);
     uint32_t shift = bits(c, 12, 12) << 5 | bits(c, 6, 2);
@@ -83,11 +79,11 @@ static uint32_t narrow_arithmetic(uint32_t c)
     }
 }
 
-static uint32_t quadrant_1(uint32_t c)
-{
+static uint32_t quadrant_1(uint32_t c) {
     uint32_t rd = bits(c, 11, 7);
     int32_t stack = sign_extend(bits(c, 12, 12) << 9 | bits(c, 4, 3) << 7 | bits(c, 5, 5) << 6 |
-                                    bits(c, 2, 2) << 5 | bits(c, 6, 6) << 4, 10);
+                                    bits(c, 2, 2) << 5 | bits(c, 6, 6) << 4,
+                                10);
     switch (bits(c, 15, 13)) {
     case 0: /* c.addi, c.nop */
         return encode_i(OPCODE_IMMEDIATE, 0, rd, rd, immediate_6(c));
@@ -107,8 +103,7 @@ static uint32_t quadrant_1(uint32_t c)
     }
 }
 
-static uint32_t quadrant_2(uint32_t c)
-{
+static uint32_t quadrant_2(uint32_t c) {
     uint32_t rd = bits(c, 11, 7);
     uint32_t rs2 = bits(c, 6, 2);
     uint32_t load_word = bits(c, 12, 12) << 5 | bits(c, 6, 4) << 2 | bits(c, 3, 2) << 6;
@@ -139,8 +134,7 @@ static uint32_t quadrant_2(uint32_t c)
     }
 }
 
-uint32_t expand_compressed(uint16_t half)
-{
+uint32_t expand_compressed(uint16_t half) {
     switch (half & 3) {
     case 0:
         return quadrant_0(half);

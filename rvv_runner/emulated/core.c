@@ -7,8 +7,7 @@
 /* What an unknown vector type is taken for until a vset* is seen. */
 static const struct vector_type UNKNOWN_TYPE = {.sew_index = 2, .lmul_index = LMUL_1};
 
-struct core *core_new(const struct costs *costs)
-{
+struct core *core_new(const struct costs *costs) {
     struct core *core = calloc(1, sizeof *core);
     if (core == NULL) {
         return NULL;
@@ -23,12 +22,10 @@ struct core *core_new(const struct costs *costs)
     return core;
 }
 
-void core_start_region(struct core *core)
-{
+void core_start_region(struct core *core) {
     scoreboard_reset(&core->board);
     memset(&core->memory.counts, 0, sizeof core->memory.counts);
     memset(core->counts, 0, sizeof core->counts);
-    memset(core->predictor, 0, core->costs->predictor_entries * sizeof *core->predictor);
     tracker_reset(&core->tracker, core->costs->vlen_bits / 8);
     core->pending = NULL;
     core->branch_misses = 0;
@@ -36,21 +33,18 @@ void core_start_region(struct core *core)
 }
 
 /* Follow the integer registers through the block and carry out its prefetches. */
-static void replay(struct core *core, const struct block *block)
-{
+static void replay(struct core *core, const struct block *block) {
     uint64_t pc = block->pc;
     uint32_t site = 0;
     for (uint32_t i = 0; i < block->length; i++) {
         uint32_t word = block->words[i];
         if (is_prefetch(word)) {
             if (tracker_knows(&core->tracker, rs1_of(word))) {
-                int64_t offset = immediate_i(word & 0xfe0fffff); /* the low five bits are its kind */
+                int64_t offset =
+                    immediate_i(word & 0xfe0fffff); /* the low five bits are its kind */
                 uint64_t address = core->tracker.value[rs1_of(word)] + (uint64_t)offset;
-                ticks_t transfer = memory_prefetch(&core->memory, address);
-                if (core->board.fill_free < core->board.last_issue) {
-                    core->board.fill_free = core->board.last_issue; /* no transfer was under way */
-                }
-                core->board.fill_free += transfer;
+                struct misses moved = memory_prefetch(&core->memory, address);
+                scoreboard_prefetch(&core->board, &moved, core->costs);
             } else {
                 core->memory.counts.software_prefetch_unresolved++;
             }
@@ -66,8 +60,7 @@ static void replay(struct core *core, const struct block *block)
 }
 
 /* A two-bit counter for each branch; a mispredicted one costs a restart of the pipeline. */
-static void predict(struct core *core, const struct block *block, uint64_t next_pc)
-{
+static void predict(struct core *core, const struct block *block, uint64_t next_pc) {
     uint64_t branch_pc = block->end_pc - block->sizes[block->length - 1];
     uint8_t *counter = &core->predictor[branch_pc >> 1 & (core->costs->predictor_entries - 1)];
     bool taken = next_pc != block->end_pc;
@@ -82,8 +75,7 @@ static void predict(struct core *core, const struct block *block, uint64_t next_
     }
 }
 
-void core_finish_block(struct core *core, uint64_t next_pc, bool tracking)
-{
+void core_finish_block(struct core *core, uint64_t next_pc, bool tracking) {
     struct block *block = core->pending;
     const struct schedule_variant *variant = block_schedule(block, core->type, core->costs);
     core->type = variant->after;
@@ -92,7 +84,9 @@ void core_finish_block(struct core *core, uint64_t next_pc, bool tracking)
     }
     for (uint32_t i = 0; i < block->length; i++) {
         const struct scheduled *item = &variant->items[i];
-        scoreboard_issue(&core->board, item, item->site < 0 ? 0 : core->penalties[item->site]);
+        const struct misses *misses = item->site < 0 ? NULL : &core->misses[item->site];
+        scoreboard_issue(&core->board, item, misses != NULL && misses->any ? misses : NULL,
+                         core->costs);
     }
     for (int i = 0; i < STATIC_COUNT_COUNT; i++) {
         core->counts[i] += variant->counts[i];
@@ -103,7 +97,6 @@ void core_finish_block(struct core *core, uint64_t next_pc, bool tracking)
     core->pending = NULL;
 }
 
-ticks_t core_elapsed(const struct core *core)
-{
-    return core->board.last_issue; /* the first instruction issues in cycle 1 */
+ticks_t core_elapsed(const struct core *core) {
+    return scoreboard_end(&core->board); /* the first instruction issues in cycle 1 */
 }

@@ -23,7 +23,7 @@ struct core {
     uint64_t counts[STATIC_COUNT_COUNT];
     uint64_t branch_misses;
     uint64_t vector_memory_callbacks;
-    ticks_t penalties[MAX_SITES];
+    struct misses misses[MAX_SITES];
     struct observed observed[MAX_SITES];
 };
 
@@ -41,14 +41,13 @@ void core_finish_block(struct core *core, uint64_t next_pc, bool tracking);
 ticks_t core_elapsed(const struct core *core);
 
 /* Enter a block in a measured region. */
-static inline void core_enter_block(struct core *core, struct block *block, bool tracking)
-{
+static inline void core_enter_block(struct core *core, struct block *block, bool tracking) {
     if (core->pending != NULL) {
         core_finish_block(core, block->pc, tracking);
     }
     core->pending = block;
     for (uint32_t i = 0; i < block->site_count; i++) {
-        core->penalties[i] = 0;
+        core->misses[i] = (struct misses){0};
         core->observed[i].any = false;
     }
 }

@@ -1,5 +1,6 @@
-/* Reads the cost table: lines "param NAME VALUE" and "cost NAME UNIT MASKED_PERCENT" followed by
- * seven latencies and seven occupancies (mf8 to m8) for each of e8, e16, e32 and e64. */
+/* Reads the cost table: lines "param NAME VALUE" and "cost NAME UNIT CHAINED MASKED_PERCENT
+ * MASKED_EXTRA" (CHAINED 0 or 1) followed by seven latencies and seven occupancies (mf8 to m8) for
+ * each of e8, e16, e32 and e64. */
 #include "costs.h"
 
 #include <inttypes.h>
@@ -11,16 +12,16 @@ static const char *const class_names[CLASS_COUNT] = {
     COST_CLASSES(X)
 #undef X
 };
-static const char *const unit_names[UNIT_COUNT] = {"ieu", "ls", "fp", "vls", "vieu", "vfp"};
+static const char *const unit_names[UNIT_COUNT] = {"ieu", "ls", "fp", "vieu", "vfp"};
 
-enum { PARAMETER_COUNT = 0
-#define X(name) + 1
+enum {
+    PARAMETER_COUNT = 0
+#define X(name) +1
     COST_PARAMETERS(X)
 #undef X
 };
 
-static int index_of(const char *const *names, int count, const char *name)
-{
+static int index_of(const char *const *names, int count, const char *name) {
     for (int i = 0; i < count; i++) {
         if (strcmp(names[i], name) == 0) {
             return i;
@@ -29,8 +30,7 @@ static int index_of(const char *const *names, int count, const char *name)
     return -1;
 }
 
-static bool read_list(FILE *file, uint32_t list[LMUL_COUNT])
-{
+static bool read_list(FILE *file, uint32_t list[LMUL_COUNT]) {
     for (int i = 0; i < LMUL_COUNT; i++) {
         if (fscanf(file, "%" SCNu32, &list[i]) != 1) {
             return false;
@@ -39,12 +39,12 @@ static bool read_list(FILE *file, uint32_t list[LMUL_COUNT])
     return true;
 }
 
-static bool read_class(FILE *file, const char *name, struct costs *costs, unsigned *seen)
-{
+static bool read_class(FILE *file, const char *name, struct costs *costs, unsigned *seen) {
     char unit[16];
-    uint32_t masked;
+    uint32_t chained, masked, extra;
     int index = index_of(class_names, CLASS_COUNT, name);
-    if (index < 0 || fscanf(file, "%15s %" SCNu32, unit, &masked) != 2) {
+    if (index < 0 || fscanf(file, "%15s %" SCNu32 " %" SCNu32 " %" SCNu32, unit, &chained, &masked,
+                            &extra) != 4) {
         return false;
     }
     int unit_index = index_of(unit_names, UNIT_COUNT, unit);
@@ -53,7 +53,9 @@ static bool read_class(FILE *file, const char *name, struct costs *costs, unsign
     }
     struct class_cost *cost = &costs->classes[index];
     cost->unit = (enum unit)unit_index;
+    cost->is_chained = chained != 0;
     cost->masked_percent = masked;
+    cost->masked_extra = extra;
     for (int sew = 0; sew < SEW_COUNT; sew++) {
         if (!read_list(file, cost->latency[sew]) || !read_list(file, cost->occupancy[sew])) {
             return false;
@@ -63,8 +65,7 @@ static bool read_class(FILE *file, const char *name, struct costs *costs, unsign
     return true;
 }
 
-static bool read_parameter(FILE *file, const char *name, struct costs *costs, unsigned *seen)
-{
+static bool read_parameter(FILE *file, const char *name, struct costs *costs, unsigned *seen) {
     uint32_t value;
     if (fscanf(file, "%" SCNu32, &value) != 1) {
         return false;
@@ -80,8 +81,7 @@ static bool read_parameter(FILE *file, const char *name, struct costs *costs, un
     return false;
 }
 
-bool costs_read(const char *path, struct costs *costs)
-{
+bool costs_read(const char *path, struct costs *costs) {
     FILE *file = fopen(path, "r");
     if (file == NULL) {
         fprintf(stderr, "board plug-in: cannot open the cost table %s\n", path);

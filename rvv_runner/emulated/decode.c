@@ -5,8 +5,7 @@
 
 static bool is_vector_width(uint32_t funct3) { return funct3 == 0 || funct3 >= 5; }
 
-bool accesses_memory(uint32_t word)
-{
+bool accesses_memory(uint32_t word) {
     switch (opcode_of(word)) {
     case OPCODE_LOAD:
     case OPCODE_LOAD_FP:
@@ -19,14 +18,12 @@ bool accesses_memory(uint32_t word)
     }
 }
 
-bool is_prefetch(uint32_t word)
-{
+bool is_prefetch(uint32_t word) {
     return opcode_of(word) == OPCODE_IMMEDIATE && funct3_of(word) == 6 && rd_of(word) == 0 &&
            (rs2_of(word) == 1 || rs2_of(word) == 3);
 }
 
-struct vector_type vector_type_from_bits(uint64_t vtype)
-{
+struct vector_type vector_type_from_bits(uint64_t vtype) {
     static const uint8_t lmul_index[8] = {3, 4, 5, 6, 0, 0, 1, 2};
     bool legal = (vtype >> 8) == 0 && (vtype & 7) != 4 && ((vtype >> 3) & 7) < SEW_COUNT;
     return (struct vector_type){
@@ -36,8 +33,7 @@ struct vector_type vector_type_from_bits(uint64_t vtype)
     };
 }
 
-bool decode_vset(uint32_t word, struct vector_type *type)
-{
+bool decode_vset(uint32_t word, struct vector_type *type) {
     if (opcode_of(word) != OPCODE_VECTOR || funct3_of(word) != OPCFG) {
         return false;
     }
@@ -51,8 +47,7 @@ bool decode_vset(uint32_t word, struct vector_type *type)
     return true;
 }
 
-static void decode_load(uint32_t word, struct instruction *out)
-{
+static void decode_load(uint32_t word, struct instruction *out) {
     out->cost_class = CLASS_load;
     out->is_load = true;
     add_source(out, X_BASE + rs1_of(word), 1);
@@ -60,8 +55,7 @@ static void decode_load(uint32_t word, struct instruction *out)
     set_destination(out, base + rd_of(word), 1);
 }
 
-static void decode_store(uint32_t word, struct instruction *out)
-{
+static void decode_store(uint32_t word, struct instruction *out) {
     out->cost_class = CLASS_store;
     out->is_store = true;
     add_source(out, X_BASE + rs1_of(word), 1);
@@ -69,8 +63,7 @@ static void decode_store(uint32_t word, struct instruction *out)
     add_source(out, base + rs2_of(word), 1);
 }
 
-static void decode_atomic(uint32_t word, struct instruction *out)
-{
+static void decode_atomic(uint32_t word, struct instruction *out) {
     enum { LR = 2, SC = 3 };
     out->cost_class = CLASS_atomic;
     out->is_load = bits(word, 31, 27) != SC;
@@ -80,8 +73,7 @@ static void decode_atomic(uint32_t word, struct instruction *out)
     set_destination(out, X_BASE + rd_of(word), 1);
 }
 
-static uint8_t register_class(uint32_t word)
-{
+static uint8_t register_class(uint32_t word) {
     bool word_form = opcode_of(word) == OPCODE_REGISTER_32;
     uint32_t funct7 = bits(word, 31, 25);
     if (funct7 == 1) { /* M */
@@ -95,8 +87,7 @@ static uint8_t register_class(uint32_t word)
     return shift_add ? CLASS_alu_slow : CLASS_alu;
 }
 
-static uint8_t fp_class(uint32_t word)
-{
+static uint8_t fp_class(uint32_t word) {
     bool is_double = bits(word, 26, 25) == 1;
     switch (bits(word, 31, 27)) {
     case 0x00: /* fadd */
@@ -120,8 +111,7 @@ static uint8_t fp_class(uint32_t word)
     }
 }
 
-static void decode_fp(uint32_t word, struct instruction *out)
-{
+static void decode_fp(uint32_t word, struct instruction *out) {
     uint32_t funct5 = bits(word, 31, 27);
     bool from_integer = funct5 == 0x1a || funct5 == 0x1e;
     bool to_integer = funct5 == 0x14 || funct5 == 0x18 || funct5 == 0x1c;
@@ -134,8 +124,7 @@ static void decode_fp(uint32_t word, struct instruction *out)
     set_destination(out, (to_integer ? X_BASE : F_BASE) + rd_of(word), 1);
 }
 
-static void decode_fma(uint32_t word, struct instruction *out)
-{
+static void decode_fma(uint32_t word, struct instruction *out) {
     out->cost_class = bits(word, 26, 25) == 1 ? CLASS_fp_fma_double : CLASS_fp_fma;
     add_source(out, F_BASE + rs1_of(word), 1);
     add_source(out, F_BASE + rs2_of(word), 1);
@@ -143,20 +132,22 @@ static void decode_fma(uint32_t word, struct instruction *out)
     set_destination(out, F_BASE + rd_of(word), 1);
 }
 
-static void decode_vset_registers(uint32_t word, struct instruction *out)
-{
-    out->cost_class = CLASS_vset;
-    if (bits(word, 31, 30) != 3) { /* vsetivli has its length in the word */
+static void decode_vset_registers(uint32_t word, struct instruction *out) {
+    bool length_in_word = bits(word, 31, 30) == 3; /* vsetivli */
+    out->sets_length = true;
+    bool keeps_length = rs1_of(word) == 0 && rd_of(word) == 0;
+    out->cost_class = length_in_word || keeps_length ? CLASS_vset_constant : CLASS_vset;
+    if (!length_in_word) {
         add_source(out, X_BASE + rs1_of(word), 1);
     }
     if (bits(word, 31, 30) == 2) {
+        out->cost_class = CLASS_vset;
         add_source(out, X_BASE + rs2_of(word), 1);
     }
     set_destination(out, X_BASE + rd_of(word), 1);
 }
 
-static void decode_integer(uint32_t word, struct instruction *out)
-{
+static void decode_integer(uint32_t word, struct instruction *out) {
     uint32_t opcode = opcode_of(word);
     out->cost_class = CLASS_alu;
     switch (opcode) {
@@ -182,16 +173,14 @@ static void decode_integer(uint32_t word, struct instruction *out)
     set_destination(out, X_BASE + rd_of(word), 1);
 }
 
-static void decode_branch(uint32_t word, struct instruction *out)
-{
+static void decode_branch(uint32_t word, struct instruction *out) {
     out->cost_class = CLASS_branch;
     out->is_branch = true;
     add_source(out, X_BASE + rs1_of(word), 1);
     add_source(out, X_BASE + rs2_of(word), 1);
 }
 
-void decode_instruction(uint32_t word, struct vector_type type, struct instruction *out)
-{
+void decode_instruction(uint32_t word, struct vector_type type, struct instruction *out) {
     memset(out, 0, sizeof *out);
     out->lmul_index = LMUL_1;
     out->fields = 1;

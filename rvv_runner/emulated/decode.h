@@ -24,19 +24,20 @@ struct vector_type {
 
 struct instruction {
     struct register_range sources[MAX_SOURCES]; /* of a store, the data last */
-    struct register_range destination; /* count 0 where there is none */
+    struct register_range destination;          /* count 0 where there is none */
     uint8_t source_count;
     uint8_t cost_class;
     uint8_t sew_index;  /* row of the cost table */
     uint8_t lmul_index; /* column of the cost table, and the LMUL it is counted under */
-    uint8_t fields;     /* of a segment access, else 1 */
+    uint8_t fields;     /* of a segment access that goes by fields, else 1 */
     uint8_t registers;  /* vector registers worked through, 0 for a scalar instruction */
     bool is_vector;
     bool is_load;
     bool is_store;
     bool is_whole_register; /* whole-register load or store: a spill or a fill */
     bool is_masked;
-    bool is_branch; /* conditional */
+    bool is_branch;   /* conditional */
+    bool sets_length; /* vset* */
 };
 
 /* A compressed instruction as the 32-bit one it stands for; 0 where it is not a valid one. */
@@ -59,8 +60,7 @@ bool accesses_memory(uint32_t word);
 /* Whether the word is one of the Zicbop hints prefetch.r and prefetch.w. */
 bool is_prefetch(uint32_t word);
 
-static inline uint32_t bits(uint32_t word, int high, int low)
-{
+static inline uint32_t bits(uint32_t word, int high, int low) {
     return (word >> low) & ((1u << (high - low + 1)) - 1);
 }
 
@@ -70,32 +70,26 @@ static inline uint32_t rs1_of(uint32_t word) { return bits(word, 19, 15); }
 static inline uint32_t rs2_of(uint32_t word) { return bits(word, 24, 20); }
 static inline uint32_t funct3_of(uint32_t word) { return bits(word, 14, 12); }
 static inline int64_t immediate_i(uint32_t word) { return (int32_t)word >> 20; }
-static inline int64_t immediate_s(uint32_t word)
-{
+static inline int64_t immediate_s(uint32_t word) {
     return ((int32_t)(word & 0xfe000000) >> 20) | (int32_t)rd_of(word);
 }
 
-static inline void add_source(struct instruction *out, uint32_t first, uint32_t count)
-{
-    out->sources[out->source_count++] =
-        (struct register_range){(uint8_t)first, (uint8_t)count};
+static inline void add_source(struct instruction *out, uint32_t first, uint32_t count) {
+    out->sources[out->source_count++] = (struct register_range){(uint8_t)first, (uint8_t)count};
 }
 
-static inline void set_destination(struct instruction *out, uint32_t first, uint32_t count)
-{
+static inline void set_destination(struct instruction *out, uint32_t first, uint32_t count) {
     if (first != X_BASE) { /* x0 is never written */
         out->destination = (struct register_range){(uint8_t)first, (uint8_t)count};
     }
 }
 
 /* Registers of a group: a fraction of one counts as one. */
-static inline uint32_t group_registers(int lmul_index)
-{
+static inline uint32_t group_registers(int lmul_index) {
     return lmul_index <= LMUL_1 ? 1 : 1u << (lmul_index - LMUL_1);
 }
 
-static inline int clamp_lmul(int index)
-{
+static inline int clamp_lmul(int index) {
     return index < 0 ? 0 : index >= LMUL_COUNT ? LMUL_COUNT - 1 : index;
 }
 

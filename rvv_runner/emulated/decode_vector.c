@@ -4,18 +4,18 @@
 
 /* How the element widths of operands differ from SEW. */
 enum shape {
-    SAME,           /* all of them SEW */
-    WIDEN,          /* destination twice SEW */
-    WIDEN_WIDE,     /* destination and vs2 twice SEW */
-    NARROW,         /* vs2 twice SEW */
-    TO_MASK,        /* destination is a mask: one register */
-    MASKS,          /* only masks: one register each */
-    REDUCE,         /* vs1 and destination are one register */
-    REDUCE_WIDEN,   /* the same, with twice the width */
-    EXTEND,         /* vs2 a half, a quarter or an eighth of SEW */
-    SCALAR_RESULT,  /* destination is an x or f register, vs2 one vector register */
-    SCALAR_TO_V,    /* only one register written, from a scalar */
-    NO_VECTOR_IN,   /* vs2 is not read: vmv.v, vid */
+    SAME,          /* all of them SEW */
+    WIDEN,         /* destination twice SEW */
+    WIDEN_WIDE,    /* destination and vs2 twice SEW */
+    NARROW,        /* vs2 twice SEW */
+    TO_MASK,       /* destination is a mask: one register */
+    MASKS,         /* only masks: one register each */
+    REDUCE,        /* vs1 and destination are one register */
+    REDUCE_WIDEN,  /* the same, with twice the width */
+    EXTEND,        /* vs2 a half, a quarter or an eighth of SEW */
+    SCALAR_RESULT, /* destination is an x or f register, vs2 one vector register */
+    SCALAR_TO_V,   /* only one register written, from a scalar */
+    NO_VECTOR_IN,  /* vs2 is not read: vmv.v, vid */
 };
 
 struct encoding {
@@ -24,7 +24,7 @@ struct encoding {
     bool accumulates; /* reads its destination */
 };
 
-#define RANGE(low, high, ...) [low ... high] = __VA_ARGS__
+#define RANGE(low, high, ...) [low... high] = __VA_ARGS__
 
 static const struct encoding integer_ops[64] = {
     RANGE(0x00, 0x07, {CLASS_v_int, SAME, false}),
@@ -49,10 +49,11 @@ static const struct encoding integer_ops[64] = {
 static const struct encoding multiply_ops[64] = {
     RANGE(0x00, 0x07, {CLASS_v_reduce, REDUCE, false}),
     RANGE(0x08, 0x0b, {CLASS_v_int, SAME, false}),
-    RANGE(0x0e, 0x0f, {CLASS_v_slide_down, SAME, false}),
+    [0x0e] = {CLASS_v_logic, SAME, false},
+    [0x0f] = {CLASS_v_slide_down, SAME, false},
     [0x10] = {CLASS_v_to_scalar, SCALAR_RESULT, false},
     [0x12] = {CLASS_v_logic, EXTEND, false},
-    [0x14] = {CLASS_v_mask, MASKS, false},
+    [0x14] = {CLASS_v_mask_set, MASKS, false},
     [0x17] = {CLASS_v_compress, SAME, false},
     RANGE(0x18, 0x1f, {CLASS_v_mask, MASKS, false}),
     RANGE(0x20, 0x23, {CLASS_v_divide, SAME, false}),
@@ -77,7 +78,8 @@ static const struct encoding float_ops[64] = {
     [0x06] = {CLASS_v_fp, SAME, false},
     [0x07] = {CLASS_v_fp_reduce, REDUCE, false},
     RANGE(0x08, 0x0a, {CLASS_v_fp_slow, SAME, false}),
-    RANGE(0x0e, 0x0f, {CLASS_v_slide_down, SAME, false}),
+    [0x0e] = {CLASS_v_fp_slow, SAME, false},
+    [0x0f] = {CLASS_v_slide_down, SAME, false},
     [0x10] = {CLASS_v_scalar_move, SCALAR_RESULT, false},
     [0x12] = {CLASS_v_fp_slow, SAME, false},
     [0x13] = {CLASS_v_fp_slow, SAME, false},
@@ -99,8 +101,7 @@ static const struct encoding float_ops[64] = {
 };
 
 /* Encodings that share a funct6 and are told apart by the operand fields. */
-static struct encoding refine(uint32_t word, struct encoding entry)
-{
+static struct encoding refine(uint32_t word, struct encoding entry) {
     uint32_t funct3 = funct3_of(word);
     uint32_t funct6 = bits(word, 31, 26);
     uint32_t vs1 = rs1_of(word);
@@ -133,12 +134,11 @@ static struct encoding refine(uint32_t word, struct encoding entry)
     return entry;
 }
 
-static struct encoding lookup(uint32_t word)
-{
+static struct encoding lookup(uint32_t word) {
     static const struct encoding *const tables[8] = {
-        [OPIVV] = integer_ops, [OPIVI] = integer_ops, [OPIVX] = integer_ops,
-        [OPMVV] = multiply_ops, [OPMVX] = multiply_ops,
-        [OPFVV] = float_ops, [OPFVF] = float_ops,
+        [OPIVV] = integer_ops,  [OPIVI] = integer_ops,  [OPIVX] = integer_ops,
+        [OPMVV] = multiply_ops, [OPMVX] = multiply_ops, [OPFVV] = float_ops,
+        [OPFVF] = float_ops,
     };
     struct encoding entry = tables[funct3_of(word)][bits(word, 31, 26)];
     if (entry.cost_class == 0) {
@@ -147,26 +147,22 @@ static struct encoding lookup(uint32_t word)
     return refine(word, entry);
 }
 
-static void add_group(struct instruction *out, uint32_t first, uint32_t count)
-{
+static void add_group(struct instruction *out, uint32_t first, uint32_t count) {
     add_source(out, V_BASE + first, first + count > 32 ? 32 - first : count);
 }
 
-static void set_group(struct instruction *out, uint32_t first, uint32_t count)
-{
+static void set_group(struct instruction *out, uint32_t first, uint32_t count) {
     set_destination(out, V_BASE + first, first + count > 32 ? 32 - first : count);
 }
 
-static int half_of_extension(uint32_t word)
-{
+static int half_of_extension(uint32_t word) {
     uint32_t vs1 = rs1_of(word); /* 2, 3: eighth; 4, 5: quarter; 6, 7: half */
     return vs1 <= 3 ? 3 : vs1 <= 5 ? 2 : 1;
 }
 
 /* vs1, rs1 or fs1: the operand that the form names. */
 static void add_first_operand(uint32_t word, struct encoding entry, uint32_t count,
-                              struct instruction *out)
-{
+                              struct instruction *out) {
     uint32_t funct3 = funct3_of(word);
     bool unary = (funct3 == OPFVV && (bits(word, 31, 26) == 0x12 || bits(word, 31, 26) == 0x13)) ||
                  (funct3 == OPMVV && (bits(word, 31, 26) == 0x12 || bits(word, 31, 26) == 0x14));
@@ -182,8 +178,7 @@ static void add_first_operand(uint32_t word, struct encoding entry, uint32_t cou
     }
 }
 
-static void whole_register_move(uint32_t word, struct instruction *out)
-{
+static void whole_register_move(uint32_t word, struct instruction *out) {
     uint32_t count = rs1_of(word) + 1; /* vmv1r 0, vmv2r 1, vmv4r 3, vmv8r 7 */
     out->lmul_index = (uint8_t)(count >= 8 ? 6 : count >= 4 ? 5 : count >= 2 ? 4 : LMUL_1);
     out->registers = (uint8_t)count;
@@ -191,8 +186,7 @@ static void whole_register_move(uint32_t word, struct instruction *out)
     set_group(out, rd_of(word), count);
 }
 
-void decode_vector_arithmetic(uint32_t word, struct vector_type type, struct instruction *out)
-{
+void decode_vector_arithmetic(uint32_t word, struct vector_type type, struct instruction *out) {
     struct encoding entry = lookup(word);
     int wide_index = clamp_lmul(type.lmul_index + 1);
     uint32_t same = group_registers(type.lmul_index);
@@ -208,17 +202,23 @@ void decode_vector_arithmetic(uint32_t word, struct vector_type type, struct ins
     }
     out->lmul_index = (uint8_t)(uses_wide ? wide_index : type.lmul_index);
     out->registers = (uint8_t)group_registers(out->lmul_index);
+    bool gathers_by_16 = entry.cost_class == CLASS_v_gather && bits(word, 31, 26) == 0x0e;
+    if (gathers_by_16 && type.sew_index == 0) {
+        out->cost_class = CLASS_v_gather_wide_index; /* indices take twice the registers of data */
+    }
     /* vadc and vmerge take v0 as an operand, and are no slower for it */
     bool carry_or_merge = bits(word, 31, 26) >= 0x10 && bits(word, 31, 26) <= 0x17;
     bool reads_mask = bits(word, 25, 25) == 0;
     out->is_masked = reads_mask && !carry_or_merge;
 
-    static const struct { uint8_t vs1, vs2, vd; } groups[] = {
+    static const struct {
+        uint8_t vs1, vs2, vd;
+    } groups[] = {
         /* 0 one register, 1 a group of SEW, 2 a group of twice SEW */
-        [SAME] = {1, 1, 1}, [WIDEN] = {1, 1, 2}, [WIDEN_WIDE] = {1, 2, 2}, [NARROW] = {1, 2, 1},
-        [TO_MASK] = {1, 1, 0}, [MASKS] = {0, 0, 0}, [REDUCE] = {0, 1, 0},
-        [REDUCE_WIDEN] = {0, 1, 0}, [EXTEND] = {0, 1, 1}, [SCALAR_RESULT] = {0, 0, 0},
-        [SCALAR_TO_V] = {0, 0, 0}, [NO_VECTOR_IN] = {1, 0, 1},
+        [SAME] = {1, 1, 1},          [WIDEN] = {1, 1, 2},        [WIDEN_WIDE] = {1, 2, 2},
+        [NARROW] = {1, 2, 1},        [TO_MASK] = {1, 1, 0},      [MASKS] = {0, 0, 0},
+        [REDUCE] = {0, 1, 0},        [REDUCE_WIDEN] = {0, 1, 0}, [EXTEND] = {0, 1, 1},
+        [SCALAR_RESULT] = {0, 0, 0}, [SCALAR_TO_V] = {0, 0, 0},  [NO_VECTOR_IN] = {1, 0, 1},
     };
     const uint32_t sizes[] = {1, same, wide};
     add_first_operand(word, entry, sizes[groups[entry.shape].vs1], out);
@@ -244,24 +244,38 @@ void decode_vector_arithmetic(uint32_t word, struct vector_type type, struct ins
 
 enum { UNIT_STRIDE = 0, INDEXED_UNORDERED = 1, STRIDED = 2, INDEXED_ORDERED = 3 };
 enum { WHOLE_REGISTER = 0x08, MASK = 0x0b, FIRST_FAULT = 0x10 };
+enum { MAX_FIELDS = 8 };
 
-static uint8_t memory_class(uint32_t word, bool load)
-{
+/* Up to four fields have classes of their own; more go element by element. */
+static uint8_t segment_class(bool load, bool strided, uint32_t fields) {
+    if (fields > 4) {
+        return load ? CLASS_v_load_segment_many : CLASS_v_store_segment_many;
+    }
+    uint32_t first = strided
+                         ? (load ? CLASS_v_load_strided_segment2 : CLASS_v_store_strided_segment2)
+                         : (load ? CLASS_v_load_segment2 : CLASS_v_store_segment2);
+    return (uint8_t)(first + fields - 2);
+}
+
+static uint8_t memory_class(uint32_t word, bool load) {
     uint32_t mode = bits(word, 27, 26);
     uint32_t kind = rs2_of(word);
+    uint32_t fields = bits(word, 31, 29) + 1;
     if (mode == UNIT_STRIDE && kind == WHOLE_REGISTER) {
         return load ? CLASS_v_load_whole : CLASS_v_store_whole;
     }
     if (mode == UNIT_STRIDE && kind == MASK) {
         return load ? CLASS_v_load_mask : CLASS_v_store_mask;
     }
-    if (bits(word, 31, 29) != 0) {
-        return load ? CLASS_v_load_segment : CLASS_v_store_segment;
+    if (fields > 1) {
+        bool indexed = mode == INDEXED_UNORDERED || mode == INDEXED_ORDERED;
+        return segment_class(load, mode == STRIDED, indexed ? MAX_FIELDS : fields);
     }
     switch (mode) {
     case UNIT_STRIDE:
-        return !load ? CLASS_v_store : kind == FIRST_FAULT ? CLASS_v_load_first_fault
-                                                           : CLASS_v_load;
+        return !load                 ? CLASS_v_store
+               : kind == FIRST_FAULT ? CLASS_v_load_first_fault
+                                     : CLASS_v_load;
     case STRIDED:
         return load ? CLASS_v_load_strided : CLASS_v_store_strided;
     default:
@@ -269,8 +283,7 @@ static uint8_t memory_class(uint32_t word, bool load)
     }
 }
 
-void decode_vector_memory(uint32_t word, struct vector_type type, struct instruction *out)
-{
+void decode_vector_memory(uint32_t word, struct vector_type type, struct instruction *out) {
     static const uint8_t width_index[8] = {0, 0, 0, 0, 0, 1, 2, 3};
     bool load = opcode_of(word) == OPCODE_LOAD_FP;
     uint32_t mode = bits(word, 27, 26);
@@ -295,7 +308,8 @@ void decode_vector_memory(uint32_t word, struct vector_type type, struct instruc
     } else if (cost_class == CLASS_v_load_mask || cost_class == CLASS_v_store_mask) {
         out->lmul_index = LMUL_1;
         registers = 1;
-    } else {
+    } else if (cost_class == CLASS_v_load_segment_many ||
+               cost_class == CLASS_v_store_segment_many) {
         out->fields = (uint8_t)fields;
     }
     out->registers = (uint8_t)registers;

@@ -32,8 +32,7 @@ static ptrdiff_t guest_base; /* host address minus guest address */
 
 /* QEMU's own code leaves the upper halves of AVX registers dirty, which slows its SSE arithmetic
  * (fmaf above all) several times over until they are cleared. */
-static inline void clear_upper_halves(void)
-{
+static inline void clear_upper_halves(void) {
 #if defined(__x86_64__)
     static int has_avx = -1;
     if (__builtin_expect(has_avx < 0, 0)) {
@@ -45,14 +44,12 @@ static inline void clear_upper_halves(void)
 #endif
 }
 
-static void fail(const char *message)
-{
+static void fail(const char *message) {
     fprintf(stderr, "board plug-in: %s\n", message);
     exit(EXIT_FAILURE);
 }
 
-static struct core *core_of(unsigned vcpu)
-{
+static struct core *core_of(unsigned vcpu) {
     if (__builtin_expect(vcpu >= MAX_THREADS, 0)) {
         fail("the program has more than 1024 threads");
     }
@@ -67,8 +64,7 @@ static struct core *core_of(unsigned vcpu)
     return core;
 }
 
-static void on_block(unsigned vcpu, void *data)
-{
+static void on_block(unsigned vcpu, void *data) {
     clear_upper_halves();
     struct core *core = core_of(vcpu);
     core->last_site = NULL;
@@ -80,8 +76,7 @@ static void on_block(unsigned vcpu, void *data)
     }
 }
 
-static void observe(struct core *core, const struct site *site, uint64_t address)
-{
+static void observe(struct core *core, const struct site *site, uint64_t address) {
     struct observed *observed = &core->observed[site->index];
     if (!observed->any) {
         observed->any = true;
@@ -93,8 +88,7 @@ static void observe(struct core *core, const struct site *site, uint64_t address
     }
 }
 
-static void on_memory(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
-{
+static void on_memory(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *data) {
     (void)info;
     const struct site *site = data;
     struct core *core = cores[vcpu];
@@ -109,24 +103,21 @@ static void on_memory(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
     if (measured && atomic_load_explicit(&tracking, memory_order_relaxed)) {
         observe(core, site, address);
     }
-    ticks_t penalty = 0;
+    struct misses unmeasured = {0};
+    struct misses *misses = measured ? &core->misses[site->index] : &unmeasured;
     if (site != core->last_site || line != core->last_line) {
-        penalty = memory_access(&core->memory, line, site->is_store);
+        memory_access(&core->memory, line, site->is_store, misses);
         memory_count_access(&core->memory, site->is_store);
     }
     if (last_line != line) { /* a misaligned element reaches into the next line */
-        penalty += memory_access(&core->memory, last_line, site->is_store);
+        memory_access(&core->memory, last_line, site->is_store, misses);
         memory_count_access(&core->memory, site->is_store);
     }
     core->last_site = site;
     core->last_line = last_line;
-    if (measured) {
-        core->penalties[site->index] += penalty;
-    }
 }
 
-static void on_region_start(unsigned vcpu, void *data)
-{
+static void on_region_start(unsigned vcpu, void *data) {
     (void)data;
     core_of(vcpu);
     for (unsigned i = 0; i < MAX_THREADS; i++) {
@@ -137,8 +128,7 @@ static void on_region_start(unsigned vcpu, void *data)
     measuring = true;
 }
 
-static void on_region_stop(unsigned vcpu, void *data)
-{
+static void on_region_stop(unsigned vcpu, void *data) {
     (void)vcpu;
     if (!measuring) {
         return;
@@ -152,8 +142,7 @@ static void on_region_stop(unsigned vcpu, void *data)
     report_add_region(&report, cores, MAX_THREADS);
 }
 
-static uint32_t instruction_word(const struct qemu_plugin_insn *insn)
-{
+static uint32_t instruction_word(const struct qemu_plugin_insn *insn) {
     uint16_t half;
     uint32_t word;
     if (qemu_plugin_insn_size(insn) == 2) {
@@ -164,8 +153,7 @@ static uint32_t instruction_word(const struct qemu_plugin_insn *insn)
     return word;
 }
 
-static bool instrument_marker(struct qemu_plugin_insn *insn, uint32_t word)
-{
+static bool instrument_marker(struct qemu_plugin_insn *insn, uint32_t word) {
     if (word != REGION_START && word != REGION_STOP) {
         return false;
     }
@@ -175,14 +163,12 @@ static bool instrument_marker(struct qemu_plugin_insn *insn, uint32_t word)
     return true;
 }
 
-static bool needs_registers(uint32_t word)
-{
+static bool needs_registers(uint32_t word) {
     struct vector_type type;
     return is_prefetch(word) || (decode_vset(word, &type) && bits(word, 31, 30) == 2);
 }
 
-static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
-{
+static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
     (void)id;
     struct block *block = NULL;
     size_t count = qemu_plugin_tb_n_insns(tb);
@@ -210,8 +196,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     }
 }
 
-static void on_end(qemu_plugin_id_t id, void *data)
-{
+static void on_end(qemu_plugin_id_t id, void *data) {
     (void)id;
     (void)data;
     if (!report_write(report, report_path)) {
@@ -219,8 +204,7 @@ static void on_end(qemu_plugin_id_t id, void *data)
     }
 }
 
-static const char *argument(int argc, char **argv, const char *name)
-{
+static const char *argument(int argc, char **argv, const char *name) {
     size_t length = strlen(name);
     for (int i = 0; i < argc; i++) {
         if (strncmp(argv[i], name, length) == 0 && argv[i][length] == '=') {
@@ -230,8 +214,7 @@ static const char *argument(int argc, char **argv, const char *name)
     return NULL;
 }
 
-int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
-{
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv) {
     (void)info;
     const char *costs_path = argument(argc, argv, "costs");
     report_path = argument(argc, argv, "report");

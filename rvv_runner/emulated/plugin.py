@@ -7,11 +7,11 @@ import os
 import platform
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
+from foundation.scratch import UNFINISHED, scratch_folder
+from foundation.user_folders import cache_folder
 from rvv_runner.board import BoardError
-from rvv_runner.cache_folder import cache_folder
 
 __all__ = ["build_folder", "build_plugin", "find_qemu", "model_version", "write_once"]
 
@@ -26,6 +26,7 @@ _SOURCES = (
     "costs.c",
     "decode.c",
     "decode_vector.c",
+    "pages.c",
     "plugin.c",
     "report.c",
     "scoreboard.c",
@@ -76,8 +77,8 @@ def build_plugin() -> Path:
         raise BoardError(
             "there is no C compiler for the emulated board: run sudo apt-get install gcc libc6-dev"
         )
-    with tempfile.TemporaryDirectory(prefix=".compile-", dir=folder) as temporary:
-        compiled = Path(temporary) / "plugin.so"
+    with scratch_folder(UNFINISHED, folder) as temporary:
+        compiled = temporary / "plugin.so"
         command = [compiler, *_FLAGS, "-o", str(compiled)]
         _compile([*command, *(str(_SOURCE_FOLDER / name) for name in _SOURCES)])
         compiled.replace(built)
@@ -88,9 +89,10 @@ def write_once(name: str, text: str) -> Path:
     """Store `text` in the build folder as `name`, which must identify its contents."""
     path = build_folder() / name
     if not path.exists():
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
-            file.write(text)
-        Path(file.name).replace(path)
+        with scratch_folder(UNFINISHED, path.parent) as folder:
+            written = folder / name
+            written.write_text(text, encoding="utf-8")
+            written.replace(path)
     return path
 
 

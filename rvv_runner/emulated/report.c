@@ -7,9 +7,15 @@
 
 /* Counted while running; names as in the JSON. */
 #define MEMORY_COUNTS(X)                                                                           \
-    X(l1d_load_access) X(l1d_load_miss) X(l1d_store_access) X(l1d_store_miss)                      \
-    X(l1d_dirty_eviction) X(l2_load_access) X(l2_load_miss) X(l2_store_access) X(l2_store_miss)    \
-    X(tlb_miss) X(software_prefetch) X(software_prefetch_unresolved)
+    X(l1d_load_access)                                                                             \
+    X(l1d_load_miss)                                                                               \
+    X(l1d_store_access)                                                                            \
+    X(l1d_store_miss)                                                                              \
+    X(l1d_dirty_eviction)                                                                          \
+    X(l2_load_access)                                                                              \
+    X(l2_load_miss)                                                                                \
+    X(l2_store_access)                                                                             \
+    X(l2_store_miss) X(tlb_miss) X(software_prefetch) X(software_prefetch_unresolved)
 
 struct region {
     ticks_t elapsed, vector_busy, vector_fp_waited;
@@ -24,8 +30,7 @@ struct report {
     struct region regions[];
 };
 
-static void add_core(struct region *region, const struct core *core)
-{
+static void add_core(struct region *region, const struct core *core) {
     ticks_t elapsed = core_elapsed(core);
     region->elapsed = elapsed > region->elapsed ? elapsed : region->elapsed;
     region->threads += elapsed > 0;
@@ -41,8 +46,7 @@ static void add_core(struct region *region, const struct core *core)
 #undef X
 }
 
-void report_add_region(struct report **report, struct core *const *cores, unsigned core_count)
-{
+void report_add_region(struct report **report, struct core *const *cores, unsigned core_count) {
     if (*report == NULL || (*report)->count == (*report)->capacity) {
         size_t count = *report == NULL ? 0 : (*report)->count;
         size_t capacity = count == 0 ? 16 : count * 2;
@@ -63,19 +67,16 @@ void report_add_region(struct report **report, struct core *const *cores, unsign
     }
 }
 
-static void write_ticks(FILE *file, const char *name, ticks_t ticks)
-{
+static void write_ticks(FILE *file, const char *name, ticks_t ticks) {
     fprintf(file, "\"%s\": %" PRIu64 ".%02u, ", name, ticks / TICKS_PER_CYCLE,
             (unsigned)(ticks % TICKS_PER_CYCLE));
 }
 
-static void write_count(FILE *file, const char *name, uint64_t value)
-{
+static void write_count(FILE *file, const char *name, uint64_t value) {
     fprintf(file, "\"%s\": %" PRIu64 ", ", name, value);
 }
 
-static void write_region(FILE *file, const struct region *region)
-{
+static void write_region(FILE *file, const struct region *region) {
     static const char *const names[STATIC_COUNT_COUNT] = {
 #define X(name) #name,
         STATIC_COUNTS(X)
@@ -96,8 +97,7 @@ static void write_region(FILE *file, const struct region *region)
     fprintf(file, "\"threads\": %u}", region->threads);
 }
 
-bool report_write(const struct report *report, const char *path)
-{
+bool report_write(const struct report *report, const char *path) {
     FILE *file = fopen(path, "w");
     if (file == NULL) {
         fprintf(stderr, "board plug-in: cannot write %s\n", path);

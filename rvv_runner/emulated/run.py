@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from foundation.scratch import scratch_folder
 from rvv_runner.process import run_bounded
-from rvv_runner.scratch import scratch_folder
 from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, Ending
 
-__all__ = ["SCRATCH", "Emulator", "QemuRun", "run_in_qemu"]
+__all__ = ["Emulator", "QemuRun", "run_in_qemu"]
 
-SCRATCH = "emulated"  # prefix of the folders in which programs run
+_SCRATCH = "emulated-"  # prefix of the folders in which programs run
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def run_in_qemu(
     Raises:
         OSError: if QEMU cannot be started or a file cannot be linked.
     """
-    with scratch_folder(SCRATCH) as folder:
+    with scratch_folder(_SCRATCH) as folder:
         _link(emulator.plugin, folder / "plugin.so")
         _link(emulator.costs, folder / "costs.txt")
         _link(elf, folder / "kernel.elf")

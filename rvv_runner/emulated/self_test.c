@@ -8,8 +8,7 @@
 
 static char buffer[4096] __attribute__((aligned(64)));
 
-static void exit_with(long status)
-{
+static void exit_with(long status) {
     register long a0 __asm__("a0") = status;
     register long a7 __asm__("a7") = 94; /* exit_group */
     __asm__ volatile("ecall" ::"r"(a0), "r"(a7));
@@ -19,10 +18,8 @@ static void exit_with(long status)
 static void empty_region(void) { __asm__ volatile(REGION_START REGION_STOP); }
 
 /* 1 + 10 x 4 instructions, 10 of them loads and 10 stores. */
-static void scalar_region(void)
-{
-    __asm__ volatile(".option push\n.option norvc\n" REGION_START
-                     "li t0, 10\n"
+static void scalar_region(void) {
+    __asm__ volatile(".option push\n.option norvc\n" REGION_START "li t0, 10\n"
                      "1:\n"
                      "lw t1, 0(%0)\n"
                      "sw t1, 64(%0)\n"
@@ -33,13 +30,11 @@ static void scalar_region(void)
 
 /* 8 instructions, 4 of them of vectors: a load of m1, a masked one with 4 active elements, a
  * multiply-add and a store of m2. */
-static void vector_region(void)
-{
+static void vector_region(void) {
     __asm__ volatile(".option push\n.option arch, +v\n.option norvc\n"
                      "vsetvli t0, zero, e8, m1, ta, ma\n"
                      "li t1, 0x55\n"
-                     "vmv.v.x v0, t1\n" REGION_START
-                     "li t1, 8\n"
+                     "vmv.v.x v0, t1\n" REGION_START "li t1, 8\n"
                      "vsetvli t0, t1, e32, m1, ta, ma\n"
                      "vle32.v v8, (%0)\n"
                      "vle32.v v9, (%0), v0.t\n"
@@ -50,16 +45,14 @@ static void vector_region(void)
                      : "t0", "t1", "memory", "v0", "v8", "v9", "v10");
 }
 
-static void whole_register_region(void)
-{
+static void whole_register_region(void) {
     __asm__ volatile(".option push\n.option arch, +v\n.option norvc\n" REGION_START
                      "vs1r.v v8, (%0)\n"
                      "vl1re32.v v8, (%0)\n" REGION_STOP ".option pop\n" ::"r"(buffer)
                      : "memory", "v8");
 }
 
-__attribute__((used)) void start_in_c(void)
-{
+__attribute__((used)) void start_in_c(void) {
     empty_region();
     scalar_region();
     vector_region();

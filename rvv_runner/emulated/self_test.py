@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from foundation.scratch import UNFINISHED, scratch_folder
 from rvv_runner.board import BoardError
 from rvv_runner.emulated.counters import parse_report
 from rvv_runner.emulated.plugin import build_folder, write_once
@@ -113,8 +113,8 @@ def _self_test_elf() -> Path:
     built = folder / f"self-test-{hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:16]}.elf"
     if built.exists():
         return built
-    with tempfile.TemporaryDirectory(prefix=".compile-", dir=folder) as temporary:
-        compiled = Path(temporary) / "self-test.elf"
+    with scratch_folder(UNFINISHED, folder) as temporary:
+        compiled = temporary / "self-test.elf"
         flags = ["-static", "-nostdlib", "-ffreestanding", "-O1", "-g0", "-fno-sanitize=all"]
         try:
             run_zig_cc([*flags, str(_SOURCE), "-o", str(compiled)], timeout_s=_BUILD_TIMEOUT_S)

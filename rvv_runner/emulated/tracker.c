@@ -5,16 +5,14 @@
 
 #include "decode.h"
 
-static void set(struct tracker *tracker, uint32_t reg, uint64_t value)
-{
+static void set(struct tracker *tracker, uint32_t reg, uint64_t value) {
     if (reg != 0) {
         tracker->value[reg] = value;
         tracker->known |= 1u << reg;
     }
 }
 
-static void forget(struct tracker *tracker, uint32_t reg)
-{
+static void forget(struct tracker *tracker, uint32_t reg) {
     if (reg != 0) {
         tracker->known &= ~(1u << reg);
     }
@@ -22,29 +20,43 @@ static void forget(struct tracker *tracker, uint32_t reg)
 
 static int64_t as_word(uint64_t value) { return (int32_t)(uint32_t)value; }
 
-static bool immediate_operation(uint32_t word, uint64_t a, uint64_t *result)
-{
+static bool immediate_operation(uint32_t word, uint64_t a, uint64_t *result) {
     uint64_t imm = (uint64_t)immediate_i(word);
     uint32_t shift = bits(word, 25, 20);
     switch (funct3_of(word)) {
-    case 0: *result = a + imm; return true;
-    case 1: *result = a << shift; return bits(word, 31, 26) == 0;
-    case 2: *result = (int64_t)a < (int64_t)imm; return true;
-    case 3: *result = a < imm; return true;
-    case 4: *result = a ^ imm; return true;
+    case 0:
+        *result = a + imm;
+        return true;
+    case 1:
+        *result = a << shift;
+        return bits(word, 31, 26) == 0;
+    case 2:
+        *result = (int64_t)a < (int64_t)imm;
+        return true;
+    case 3:
+        *result = a < imm;
+        return true;
+    case 4:
+        *result = a ^ imm;
+        return true;
     case 5:
         *result = bits(word, 30, 30) ? (uint64_t)((int64_t)a >> shift) : a >> shift;
         return (bits(word, 31, 26) & ~0x10u) == 0;
-    case 6: *result = a | imm; return true;
-    default: *result = a & imm; return true;
+    case 6:
+        *result = a | imm;
+        return true;
+    default:
+        *result = a & imm;
+        return true;
     }
 }
 
-static bool immediate_operation_32(uint32_t word, uint64_t a, uint64_t *result)
-{
+static bool immediate_operation_32(uint32_t word, uint64_t a, uint64_t *result) {
     uint32_t shift = rs2_of(word);
     switch (funct3_of(word)) {
-    case 0: *result = (uint64_t)as_word(a + (uint64_t)immediate_i(word)); return true;
+    case 0:
+        *result = (uint64_t)as_word(a + (uint64_t)immediate_i(word));
+        return true;
     case 1:
         if (bits(word, 31, 26) == 2) { /* slli.uw */
             *result = (uint64_t)(uint32_t)a << bits(word, 25, 20);
@@ -53,59 +65,155 @@ static bool immediate_operation_32(uint32_t word, uint64_t a, uint64_t *result)
         *result = (uint64_t)as_word(a << shift);
         return bits(word, 31, 25) == 0;
     case 5:
-        *result = (uint64_t)(bits(word, 30, 30) ? as_word(a) >> shift
-                                                : as_word((uint32_t)a >> shift));
+        *result =
+            (uint64_t)(bits(word, 30, 30) ? as_word(a) >> shift : as_word((uint32_t)a >> shift));
         return (bits(word, 31, 25) & ~0x20u) == 0;
-    default: return false;
+    default:
+        return false;
     }
 }
 
-static bool register_operation(uint32_t word, uint64_t a, uint64_t b, uint64_t *result)
-{
+/* What the M extension defines: dividing by zero gives all ones and leaves the dividend; the one
+ * quotient that does not fit is the dividend. */
+static uint64_t divide(uint32_t funct3, uint64_t a, uint64_t b) {
+    bool is_signed = (funct3 & 1) == 0;
+    bool remainder = (funct3 & 2) != 0;
+    if (b == 0) {
+        return remainder ? a : UINT64_MAX;
+    }
+    if (is_signed && b == UINT64_MAX) {
+        return remainder ? 0 : -a; /* never overflows in unsigned arithmetic */
+    }
+    if (is_signed) {
+        int64_t quotient = (int64_t)a / (int64_t)b;
+        return remainder ? a - (uint64_t)quotient * b : (uint64_t)quotient;
+    }
+    return remainder ? a % b : a / b;
+}
+
+/* The same for words: extended operands, and a result that is extended from its low half. */
+static uint64_t divide_word(uint32_t funct3, uint64_t a, uint64_t b) {
+    bool is_signed = (funct3 & 1) == 0;
+    uint64_t wide_a = is_signed ? (uint64_t)as_word(a) : (uint32_t)a;
+    uint64_t wide_b = is_signed ? (uint64_t)as_word(b) : (uint32_t)b;
+    return (uint64_t)as_word(divide(funct3, wide_a, wide_b));
+}
+
+static bool register_operation(uint32_t word, uint64_t a, uint64_t b, uint64_t *result) {
     switch (bits(word, 31, 25) << 3 | funct3_of(word)) {
-    case 0x00 << 3 | 0: *result = a + b; return true;
-    case 0x20 << 3 | 0: *result = a - b; return true;
-    case 0x00 << 3 | 1: *result = a << (b & 63); return true;
-    case 0x00 << 3 | 2: *result = (int64_t)a < (int64_t)b; return true;
-    case 0x00 << 3 | 3: *result = a < b; return true;
-    case 0x00 << 3 | 4: *result = a ^ b; return true;
-    case 0x00 << 3 | 5: *result = a >> (b & 63); return true;
-    case 0x20 << 3 | 5: *result = (uint64_t)((int64_t)a >> (b & 63)); return true;
-    case 0x00 << 3 | 6: *result = a | b; return true;
-    case 0x00 << 3 | 7: *result = a & b; return true;
-    case 0x20 << 3 | 7: *result = a & ~b; return true;
-    case 0x01 << 3 | 0: *result = a * b; return true;
-    case 0x10 << 3 | 2: *result = (a << 1) + b; return true; /* sh1add to sh3add */
-    case 0x10 << 3 | 4: *result = (a << 2) + b; return true;
-    case 0x10 << 3 | 6: *result = (a << 3) + b; return true;
-    case 0x05 << 3 | 4: *result = (int64_t)a < (int64_t)b ? a : b; return true; /* min to maxu */
-    case 0x05 << 3 | 5: *result = a < b ? a : b; return true;
-    case 0x05 << 3 | 6: *result = (int64_t)a > (int64_t)b ? a : b; return true;
-    case 0x05 << 3 | 7: *result = a > b ? a : b; return true;
-    default: return false;
+    case 0x00 << 3 | 0:
+        *result = a + b;
+        return true;
+    case 0x20 << 3 | 0:
+        *result = a - b;
+        return true;
+    case 0x00 << 3 | 1:
+        *result = a << (b & 63);
+        return true;
+    case 0x00 << 3 | 2:
+        *result = (int64_t)a < (int64_t)b;
+        return true;
+    case 0x00 << 3 | 3:
+        *result = a < b;
+        return true;
+    case 0x00 << 3 | 4:
+        *result = a ^ b;
+        return true;
+    case 0x00 << 3 | 5:
+        *result = a >> (b & 63);
+        return true;
+    case 0x20 << 3 | 5:
+        *result = (uint64_t)((int64_t)a >> (b & 63));
+        return true;
+    case 0x00 << 3 | 6:
+        *result = a | b;
+        return true;
+    case 0x00 << 3 | 7:
+        *result = a & b;
+        return true;
+    case 0x20 << 3 | 7:
+        *result = a & ~b;
+        return true;
+    case 0x01 << 3 | 0:
+        *result = a * b;
+        return true;
+    case 0x01 << 3 | 4:
+    case 0x01 << 3 | 5:
+    case 0x01 << 3 | 6:
+    case 0x01 << 3 | 7:
+        *result = divide(funct3_of(word), a, b);
+        return true;
+    case 0x10 << 3 | 2:
+        *result = (a << 1) + b;
+        return true; /* sh1add to sh3add */
+    case 0x10 << 3 | 4:
+        *result = (a << 2) + b;
+        return true;
+    case 0x10 << 3 | 6:
+        *result = (a << 3) + b;
+        return true;
+    case 0x05 << 3 | 4:
+        *result = (int64_t)a < (int64_t)b ? a : b;
+        return true; /* min to maxu */
+    case 0x05 << 3 | 5:
+        *result = a < b ? a : b;
+        return true;
+    case 0x05 << 3 | 6:
+        *result = (int64_t)a > (int64_t)b ? a : b;
+        return true;
+    case 0x05 << 3 | 7:
+        *result = a > b ? a : b;
+        return true;
+    default:
+        return false;
     }
 }
 
-static bool register_operation_32(uint32_t word, uint64_t a, uint64_t b, uint64_t *result)
-{
+static bool register_operation_32(uint32_t word, uint64_t a, uint64_t b, uint64_t *result) {
     uint64_t unsigned_a = (uint32_t)a;
     switch (bits(word, 31, 25) << 3 | funct3_of(word)) {
-    case 0x00 << 3 | 0: *result = (uint64_t)as_word(a + b); return true;
-    case 0x20 << 3 | 0: *result = (uint64_t)as_word(a - b); return true;
-    case 0x00 << 3 | 1: *result = (uint64_t)as_word(a << (b & 31)); return true;
-    case 0x00 << 3 | 5: *result = (uint64_t)as_word((uint32_t)a >> (b & 31)); return true;
-    case 0x20 << 3 | 5: *result = (uint64_t)(as_word(a) >> (b & 31)); return true;
-    case 0x01 << 3 | 0: *result = (uint64_t)as_word(a * b); return true;
-    case 0x04 << 3 | 0: *result = unsigned_a + b; return true; /* add.uw, sh1add.uw to sh3add.uw */
-    case 0x10 << 3 | 2: *result = (unsigned_a << 1) + b; return true;
-    case 0x10 << 3 | 4: *result = (unsigned_a << 2) + b; return true;
-    case 0x10 << 3 | 6: *result = (unsigned_a << 3) + b; return true;
-    default: return false;
+    case 0x00 << 3 | 0:
+        *result = (uint64_t)as_word(a + b);
+        return true;
+    case 0x20 << 3 | 0:
+        *result = (uint64_t)as_word(a - b);
+        return true;
+    case 0x00 << 3 | 1:
+        *result = (uint64_t)as_word(a << (b & 31));
+        return true;
+    case 0x00 << 3 | 5:
+        *result = (uint64_t)as_word((uint32_t)a >> (b & 31));
+        return true;
+    case 0x20 << 3 | 5:
+        *result = (uint64_t)(as_word(a) >> (b & 31));
+        return true;
+    case 0x01 << 3 | 0:
+        *result = (uint64_t)as_word(a * b);
+        return true;
+    case 0x01 << 3 | 4:
+    case 0x01 << 3 | 5:
+    case 0x01 << 3 | 6:
+    case 0x01 << 3 | 7:
+        *result = divide_word(funct3_of(word), a, b);
+        return true;
+    case 0x04 << 3 | 0:
+        *result = unsigned_a + b;
+        return true; /* add.uw, sh1add.uw to sh3add.uw */
+    case 0x10 << 3 | 2:
+        *result = (unsigned_a << 1) + b;
+        return true;
+    case 0x10 << 3 | 4:
+        *result = (unsigned_a << 2) + b;
+        return true;
+    case 0x10 << 3 | 6:
+        *result = (unsigned_a << 3) + b;
+        return true;
+    default:
+        return false;
     }
 }
 
-static void step_arithmetic(struct tracker *tracker, uint32_t word)
-{
+static void step_arithmetic(struct tracker *tracker, uint32_t word) {
     uint32_t opcode = opcode_of(word);
     bool two_registers = opcode == OPCODE_REGISTER || opcode == OPCODE_REGISTER_32;
     uint64_t result = 0;
@@ -115,10 +223,18 @@ static void step_arithmetic(struct tracker *tracker, uint32_t word)
         uint64_t a = tracker->value[rs1_of(word)];
         uint64_t b = tracker->value[rs2_of(word)];
         switch (opcode) {
-        case OPCODE_IMMEDIATE: known = immediate_operation(word, a, &result); break;
-        case OPCODE_IMMEDIATE_32: known = immediate_operation_32(word, a, &result); break;
-        case OPCODE_REGISTER: known = register_operation(word, a, b, &result); break;
-        default: known = register_operation_32(word, a, b, &result); break;
+        case OPCODE_IMMEDIATE:
+            known = immediate_operation(word, a, &result);
+            break;
+        case OPCODE_IMMEDIATE_32:
+            known = immediate_operation_32(word, a, &result);
+            break;
+        case OPCODE_REGISTER:
+            known = register_operation(word, a, b, &result);
+            break;
+        default:
+            known = register_operation_32(word, a, b, &result);
+            break;
         }
     }
     if (known) {
@@ -129,8 +245,7 @@ static void step_arithmetic(struct tracker *tracker, uint32_t word)
 }
 
 /* Only scalar and unit-stride accesses reveal their base: the first address is base plus offset. */
-static void step_memory(struct tracker *tracker, uint32_t word, const struct observed *observed)
-{
+static void step_memory(struct tracker *tracker, uint32_t word, const struct observed *observed) {
     uint32_t opcode = opcode_of(word);
     bool fp_or_vector = opcode == OPCODE_LOAD_FP || opcode == OPCODE_STORE_FP;
     bool vector = fp_or_vector && (funct3_of(word) == 0 || funct3_of(word) >= 5);
@@ -150,8 +265,7 @@ static void step_memory(struct tracker *tracker, uint32_t word, const struct obs
 }
 
 /* vsetvli and vsetivli: the vector length they return, as QEMU and the X60 choose it. */
-static void step_vset(struct tracker *tracker, uint32_t word)
-{
+static void step_vset(struct tracker *tracker, uint32_t word) {
     struct vector_type type = {0};
     decode_vset(word, &type);
     bool immediate_length = bits(word, 31, 30) == 3;
@@ -168,8 +282,7 @@ static void step_vset(struct tracker *tracker, uint32_t word)
     set(tracker, rd_of(word), wanted < vlmax ? wanted : vlmax);
 }
 
-static void step_system(struct tracker *tracker, uint32_t word)
-{
+static void step_system(struct tracker *tracker, uint32_t word) {
     enum { CSR_VLENB = 0xc22, A0 = 10 };
     if (funct3_of(word) == 0) {
         forget(tracker, A0); /* an ecall returns there */
@@ -181,8 +294,7 @@ static void step_system(struct tracker *tracker, uint32_t word)
 }
 
 void tracker_step(struct tracker *tracker, uint32_t word, uint64_t pc, uint32_t length,
-                  const struct observed *observed)
-{
+                  const struct observed *observed) {
     switch (opcode_of(word)) {
     case OPCODE_LOAD:
     case OPCODE_LOAD_FP:
@@ -235,19 +347,32 @@ void tracker_step(struct tracker *tracker, uint32_t word, uint64_t pc, uint32_t 
     }
 }
 
-uint64_t tracker_loaded_value(uint32_t word, const void *host)
-{
+uint64_t tracker_loaded_value(uint32_t word, const void *host) {
     int8_t byte;
     int16_t half;
     int32_t full;
     uint64_t whole;
     switch (funct3_of(word)) {
-    case 0: memcpy(&byte, host, 1); return (uint64_t)(int64_t)byte;
-    case 1: memcpy(&half, host, 2); return (uint64_t)(int64_t)half;
-    case 2: memcpy(&full, host, 4); return (uint64_t)(int64_t)full;
-    case 4: memcpy(&byte, host, 1); return (uint8_t)byte;
-    case 5: memcpy(&half, host, 2); return (uint16_t)half;
-    case 6: memcpy(&full, host, 4); return (uint32_t)full;
-    default: memcpy(&whole, host, 8); return whole;
+    case 0:
+        memcpy(&byte, host, 1);
+        return (uint64_t)(int64_t)byte;
+    case 1:
+        memcpy(&half, host, 2);
+        return (uint64_t)(int64_t)half;
+    case 2:
+        memcpy(&full, host, 4);
+        return (uint64_t)(int64_t)full;
+    case 4:
+        memcpy(&byte, host, 1);
+        return (uint8_t)byte;
+    case 5:
+        memcpy(&half, host, 2);
+        return (uint16_t)half;
+    case 6:
+        memcpy(&full, host, 4);
+        return (uint32_t)full;
+    default:
+        memcpy(&whole, host, 8);
+        return whole;
     }
 }

@@ -24,13 +24,11 @@ struct observed {
     uint64_t loaded; /* sign- or zero-extended as the instruction does */
 };
 
-static inline void tracker_reset(struct tracker *tracker, uint64_t vlen_bytes)
-{
+static inline void tracker_reset(struct tracker *tracker, uint64_t vlen_bytes) {
     *tracker = (struct tracker){.vlen_bytes = vlen_bytes, .known = 1};
 }
 
-static inline bool tracker_knows(const struct tracker *tracker, uint32_t reg)
-{
+static inline bool tracker_knows(const struct tracker *tracker, uint32_t reg) {
     return tracker->known >> reg & 1;
 }
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.board_file import BoardFile
 from rvv_runner.conditions import doubt
-from rvv_runner.failure import failed, refused_length
-from rvv_runner.measurement import Artifact, Measurement
+from rvv_runner.failure import failed, taken_elf
+from rvv_runner.measurement import Artifact, ElfArtifact, Measurement
 from rvv_runner.perf_groups import Counting
 from rvv_runner.ssh.cache import CannotShip, RemoteCache, RemotePlace
 from rvv_runner.ssh.counting import count_events, find_countable
@@ -134,15 +134,15 @@ class SshBoard:
         """
         if self._link is None or self._ready is None:
             raise RuntimeError("measure() was called on a board that is not open")
-        refused = refused_length(artifact, self._info)
-        if refused is not None:
-            return refused
+        elf = taken_elf(artifact, self._info)
+        if isinstance(elf, Measurement):
+            return elf
         start_s = time.monotonic()
         deadline = start_s + timeout_s + _GRACE_S
         why = ""
         for attempt in range(1, _ATTEMPTS + 1):
             before_s = time.monotonic()
-            measurement, why = self._attempt(artifact, repeats, timeout_s, deadline)
+            measurement, why = self._attempt(elf, repeats, timeout_s, deadline)
             took_s = time.monotonic() - before_s
             if not why or time.monotonic() + _PAUSE_S + took_s > deadline:
                 break
@@ -198,7 +198,7 @@ class SshBoard:
             )
 
     def _attempt(
-        self, artifact: Artifact, repeats: int, timeout_s: float, deadline: float
+        self, artifact: ElfArtifact, repeats: int, timeout_s: float, deadline: float
     ) -> tuple[Measurement, str]:
         """One measurement, and why it cannot be trusted, or ""."""
         assert self._ready is not None
@@ -215,7 +215,7 @@ class SshBoard:
         return measurement, doubt(report.conditions, self._settings.busy_cores)
 
     def _run(
-        self, artifact: Artifact, repeats: int, timeout_s: float, deadline: float
+        self, artifact: ElfArtifact, repeats: int, timeout_s: float, deadline: float
     ) -> JobReport:
         """Run one job to its end, over as many connections as needed."""
         assert self._link is not None
@@ -245,7 +245,7 @@ class SshBoard:
             raise JobFailed(self._cache.full_disk(session, _REPORT_BYTES) or str(error)) from error
 
     def _plan(
-        self, session: Session, artifact: Artifact, repeats: int, timeout_s: float
+        self, session: Session, artifact: ElfArtifact, repeats: int, timeout_s: float
     ) -> JobPlan:
         assert self._ready is not None
         shipped = self._cache.ship(session, artifact.elf_path, artifact.data_path)

@@ -121,8 +121,8 @@ measure() {
     fi
 }
 
-# For each group one run without timed repetitions and one with a single one: what they differ by
-# is one run of the grid. Counting is given up where there is not time enough.
+# For each group one run without warm-up and one with a single one, both without timed repetitions:
+# what they differ by is one run of the grid. Counting is given up where there is not time enough.
 count() {
     timed=$took
     for events in $groups; do
@@ -130,8 +130,8 @@ count() {
             seconds_left
             [ $((left * 100)) -gt $((timed + 100)) ] || return 0
             part "counts-$runs"
-            bounded "$left" perf stat -x ';' --log-fd 4 -e "$events" -- "$@" --repeats "$runs" \
-                4>&1 >/dev/null
+            bounded "$left" perf stat -x ';' --log-fd 4 -e "$events" -- \
+                "$@" --repeats 0 --warmup "$runs" 4>&1 >/dev/null
             [ "$status" = 0 ] || return 0
             part counted
         done

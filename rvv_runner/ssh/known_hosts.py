@@ -8,6 +8,7 @@ from pathlib import Path
 
 import paramiko
 
+from foundation.user_folders import home
 from rvv_runner.board import BoardError
 from rvv_runner.ssh.route import Hop
 
@@ -57,4 +58,4 @@ def fingerprint(key: paramiko.PKey) -> str:
 
 
 def _user_file() -> Path:
-    return Path.home() / ".ssh" / "known_hosts"
+    return home() / ".ssh" / "known_hosts"

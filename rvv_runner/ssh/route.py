@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import paramiko
 
+from foundation.user_folders import home
 from rvv_runner.board import BoardError
 
 __all__ = ["Address", "Hop", "find_route", "parse_address"]
@@ -83,7 +84,7 @@ def find_route(address: Address) -> list[Hop]:
     Raises:
         BoardError: if the file cannot be read.
     """
-    path = Path.home() / ".ssh" / "config"
+    path = home() / ".ssh" / "config"
     try:
         config = paramiko.SSHConfig.from_path(str(path)) if path.exists() else paramiko.SSHConfig()
         return _route(address, config, jumps_left=_MOST_JUMPS)

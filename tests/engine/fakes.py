@@ -14,7 +14,7 @@ import numpy as np
 from engine.workers.artifacts import BuildFailure
 from foundation.config import Config
 from rvv_runner.board import BoardError, BoardInfo
-from rvv_runner.measurement import Artifact, Measurement, Status
+from rvv_runner.measurement import Artifact, ElfArtifact, Measurement, Status
 
 INFO = BoardInfo(
     name="fake",
@@ -35,7 +35,7 @@ class FakeBuilder:
     log: Path | None = None
     elf: Path = Path("kernel.elf")
 
-    def build(self, config: Config) -> Artifact | BuildFailure:
+    def build(self, config: Config) -> ElfArtifact | BuildFailure:
         note(self.log, f"build {config}")
         match config.get("build"):
             case "fail":
@@ -50,7 +50,7 @@ class FakeBuilder:
             case "die-once":
                 if self.log is not None and self.log.read_text().count(f"build {config}") == 1:
                     os._exit(11)
-        return Artifact(self.elf, "0" * 64, Path("data"), (1, 1, 1), 256, dict(config))
+        return ElfArtifact(self.elf, "0" * 64, Path("data"), (1, 1, 1), 256, dict(config))
 
 
 @dataclass

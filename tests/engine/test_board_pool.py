@@ -18,16 +18,16 @@ from engine.run.events import Event
 from engine.workers.board_events import BoardBack, BoardEvent, BoardNote, BoardTakenOut
 from engine.workers.board_pool import BoardPool, BoardSource
 from rvv_runner.board import BoardError
-from rvv_runner.measurement import Artifact
+from rvv_runner.measurement import ElfArtifact
 
 pytestmark = [pytest.mark.usefixtures("ray_for_tests"), pytest.mark.timeout(60)]
 
 OUT_OF_ORDER = "the fake board is out of order: mend it"
 
 
-def artifact(time_ms: int) -> Artifact:
+def artifact(time_ms: int) -> ElfArtifact:
     values = {"time_ms": time_ms}
-    return Artifact(Path("kernel.elf"), "0" * 64, Path("data"), (1, 1, 1), 256, values)
+    return ElfArtifact(Path("kernel.elf"), "0" * 64, Path("data"), (1, 1, 1), 256, values)
 
 
 @contextmanager

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
+from pathlib import Path
+
 import pandas
 import pytest
+import triton
 
 from engine.export import main
+from engine.results.exports import format_names
 from engine.results.trials_table import correlations
 from engine.search import Search
 from engine.study.storage import StudyIdentity, open_study
 from foundation.errors import UserError
 from search_spaces.space import Parameter, SearchSpace
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 SPACE = SearchSpace((Parameter("BLOCK", (1, 2, 4, 8, 16, 32)),))
 IDENTITY = StudyIdentity("k", {"N": 8}, "fp32", "board", "tpe", {"compiler": "c"})
 
@@ -58,7 +65,74 @@ def test_few_trials_say_nothing():
 
 def test_a_study_that_is_not_there(storage, tmp_path):
     with pytest.raises(UserError, match="there is no study nothing"):
-        main(["--storage", storage, "--study", "nothing", "--out", str(tmp_path)])
+        main(["nothing", "--storage", storage, "--out", str(tmp_path)])
     with pytest.raises(UserError, match="holds no study"):
-        main(["--storage", str(tmp_path / "none.journal"), "--study", "x"])
+        main(["x", "--storage", str(tmp_path / "none.journal")])
     assert main(["--storage", str(tmp_path / "none.journal"), "--out", str(tmp_path)]) == 1
+
+
+def exported(storage, tmp_path, name, file):
+    """The path of a file that a format wrote for the only study."""
+    assert main(["--format", name, "--storage", storage, "--out", str(tmp_path / name)]) == 0
+    (folder,) = (tmp_path / name).iterdir()
+    return folder / file
+
+
+def test_the_fastest_can_be_pasted_under_autotune(storage, tmp_path):
+    path = exported(storage, tmp_path, "triton", "triton_configs.py")
+    spec = importlib.util.spec_from_file_location("triton_configs", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert all(isinstance(config, triton.Config) for config in module.CONFIGS)
+    assert [config.kwargs["BLOCK"] for config in module.CONFIGS] == [1, 2, 4, 8, 16]
+
+
+def test_kernel_tuners_cache(storage, tmp_path):
+    path = exported(storage, tmp_path, "kernel-tuner", "kernel_tuner_cache.json")
+    cache = json.loads(path.read_text())
+    assert cache["cache"]["4"] == {"BLOCK": 4, "time": pytest.approx(4.0)}
+    assert cache["cache"]["32"] == {"BLOCK": 32, "__error__": "RuntimeFailedConfig"}
+    assert cache["tune_params"] == {"BLOCK": [1, 2, 4, 8, 16, 32]}
+    assert cache["problem_size"] == [8]
+
+
+def test_kernel_tuner_simulates_from_its_cache(storage, tmp_path):
+    kernel_tuner = pytest.importorskip("kernel_tuner", reason="kernel_tuner is not installed")
+    path = exported(storage, tmp_path, "kernel-tuner", "kernel_tuner_cache.json")
+    values = {"BLOCK": [1, 2, 4, 8, 16, 32]}
+    results, _ = kernel_tuner.tune_kernel(
+        *("k", "", 8, [], values), cache=str(path), simulation_mode=True, verbose=False, lang="C"
+    )
+    timed = {row["BLOCK"]: row["time"] for row in results if "__error__" not in row}
+    assert timed == pytest.approx({block: float(block) for block in (1, 2, 4, 8, 16)})
+
+
+def test_t4(storage, tmp_path):
+    results = json.loads(exported(storage, tmp_path, "t4", "t4.json").read_text())["results"]
+    by_block = {row["configuration"]["BLOCK"]: row for row in results}
+    assert by_block[8]["measurements"][0] == {
+        "name": "time",
+        "value": pytest.approx(8.0),
+        "unit": "ms",
+    }
+    assert by_block[8]["invalidity"] == "correct"
+    assert by_block[32]["invalidity"] == "correctness"
+    assert by_block[32]["correctness"] == 0
+
+
+def test_t4_is_as_its_schema_says(storage, tmp_path):
+    files = pytest.importorskip("kernel_tuner.file_utils", reason="kernel_tuner is not installed")
+    jsonschema = pytest.importorskip("jsonschema")
+    document = json.loads(exported(storage, tmp_path, "t4", "t4.json").read_text())
+    _, schema = files.output_file_schema("results")
+    jsonschema.validate(document, schema)
+
+
+def test_a_format_that_is_not_there(storage):
+    with pytest.raises(UserError, match="there is no format named cvs: did you mean csv"):
+        main(["--format", "cvs", "--storage", storage])
+
+
+def test_each_format_is_in_the_documents():
+    page = (REPOSITORY / "docs" / "exports.md").read_text()
+    assert [name for name in format_names() if f"`{name}`" not in page] == []

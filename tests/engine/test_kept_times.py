@@ -66,7 +66,7 @@ def digest_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
 
     def digest(kernel: str, helpers: str = HELPERS) -> str:
         imported("kept_times_helpers", helpers)
-        return source_digest(imported("kept_times_kernel", kernel).twofold_kernel)
+        return source_digest([imported("kept_times_kernel", kernel).twofold_kernel])
 
     return digest
 

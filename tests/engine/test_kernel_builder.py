@@ -15,13 +15,13 @@ from engine import new
 from engine.workers import artifacts as artifacts_module
 from engine.workers import kernel_builder as build_module
 from engine.workers.artifacts import ArtifactStore, BuildFailure
-from engine.workers.assembly import assembly_file
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from engine.workers.toolchain import toolchain_versions
 from foundation.config import Config
 from foundation.errors import UserError
 from launchers.arguments import Argument
-from rvv_runner.measurement import Artifact
+from rvv_runner.assembly import assembly_file
+from rvv_runner.measurement import ElfArtifact
 from triton_rvv import version as version_module
 from triton_rvv.codegen import code_bytes, generate
 from triton_rvv.compiler import RVVBackend
@@ -38,8 +38,8 @@ def builder(folder: Path, size: int = 1000) -> KernelBuilder:
     return KernelBuilder(BuildRequest("vector_add", {"N": size}, "fp32", RVVTarget(), store))
 
 
-def built(result: Artifact | BuildFailure) -> Artifact:
-    assert isinstance(result, Artifact), result
+def built(result: ElfArtifact | BuildFailure) -> ElfArtifact:
+    assert isinstance(result, ElfArtifact), result
     return result
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from fakes import FakeBoard, FakeBuilder
 from search_helpers import IDENTITY
 
-from engine.results.leaders import leader_lines
+from engine.repeats.comparison import Comparison, compare
+from engine.results.leaders import comparison_sentences, leader_lines
 from engine.run.loop import Budget, TuningLoop
 from engine.run.summary import summarise
 from engine.search import Search
@@ -26,8 +29,8 @@ SPACE = SearchSpace(
 )
 
 
-def run(storage: Path, board: FakeBoard, trials: int = 7) -> Search:
-    search = Search(SPACE, "random", 0, open_study(str(storage), IDENTITY, SPACE))
+def run(storage: Path, board: FakeBoard, trials: int = 7, space: SearchSpace = SPACE) -> Search:
+    search = Search(space, "random", 0, open_study(str(storage), IDENTITY, space))
     loop = TuningLoop(
         search,
         BuilderPool(functools.partial(FakeBuilder), jobs=1, limit_s=5),
@@ -76,3 +79,33 @@ def test_on_a_deterministic_board_the_leaders_are_not_compared(tmp_path: Path) -
     assert search.comparison is None
     runs = {trial.config["time_ms"]: len(trial.times_s) for trial in search.trials()}
     assert runs == dict.fromkeys((10, 11, 20, 30, 40, 50, 60), 2)
+
+
+@pytest.mark.parametrize(("gain", "stands"), [(0.001, True), (0.05, False)])
+def test_the_default_wins_unless_another_is_faster_beyond_the_noise(
+    gain: float, stands: bool
+) -> None:
+    fast, default = Config({"time_ms": 1}), Config({"time_ms": 2})
+    rng = np.random.default_rng(0)
+
+    def measure(order: Sequence[Config]) -> list[float]:
+        noise = np.exp(0.01 * rng.normal(size=len(order)))
+        return [
+            (1 - gain if config == fast else 1.0) * n
+            for config, n in zip(order, noise, strict=True)
+        ]
+
+    comparison = compare([fast, default], measure, 0, default)
+    assert comparison is not None
+    assert comparison.default_stands == stands
+    assert comparison.winner.config == (default if stands else fast)
+    assert Comparison.from_json(comparison.to_json()) == comparison
+    assert (comparison_sentences(comparison)[0].endswith("keep the default")) == stands
+
+
+def test_a_default_that_was_timed_is_always_among_the_leaders(tmp_path: Path) -> None:
+    space = SearchSpace(SPACE.parameters, default=Config({"time_ms": 60}))
+    search = run(tmp_path / "j.journal", FakeBoard(noise=0.005), space=space)
+    assert search.comparison is not None
+    compared = {contender.config["time_ms"] for contender in search.comparison.contenders}
+    assert compared == {10, 11, 20, 30, 40, 60}

@@ -23,13 +23,13 @@ from engine.workers.worker_pool import PoolClosed
 from foundation.config import Config
 from foundation.errors import UserError
 from rvv_runner.board import BoardError
-from rvv_runner.measurement import Artifact
+from rvv_runner.measurement import ElfArtifact
 
 pytestmark = [pytest.mark.usefixtures("ray_for_tests"), pytest.mark.timeout(60)]
 
 
-def artifact(**values: object) -> Artifact:
-    return Artifact(Path("kernel.elf"), "0" * 64, Path("data"), (1, 1, 1), 256, values)
+def artifact(**values: object) -> ElfArtifact:
+    return ElfArtifact(Path("kernel.elf"), "0" * 64, Path("data"), (1, 1, 1), 256, values)
 
 
 def test_a_build_that_fails_hangs_or_dies_is_a_reason_and_the_pool_goes_on(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_build_that_fails_hangs_or_dies_is_a_reason_and_the_pool_goes_on(tmp_p
             how: pool.build(Config({"build": how}))
             for how in ("fail", "hang", "starve", "die", "die-once")
         }
-        assert isinstance(pool.build(Config({"build": "well"})), Artifact)
+        assert isinstance(pool.build(Config({"build": "well"})), ElfArtifact)
     finally:
         pool.close()
     assert outcomes["fail"] == BuildFailure("it does not compile")
@@ -49,7 +49,7 @@ def test_a_build_that_fails_hangs_or_dies_is_a_reason_and_the_pool_goes_on(tmp_p
         "in 2 s, the build got a processor for 0.0 s only", "board"
     )
     assert outcomes["die"] == BuildFailure("the build ended its process 2 times")
-    assert isinstance(outcomes["die-once"], Artifact)
+    assert isinstance(outcomes["die-once"], ElfArtifact)
 
 
 def test_a_board_at_fault_is_opened_again_before_it_measures_again(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_busy_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_pool, "_WAITS_WHILE_BUSY", 100)
     pool = BuilderPool(functools.partial(slow_builder, 2.0), jobs=1)
     try:
-        assert isinstance(pool.build(Config({"build": "well"})), Artifact)
+        assert isinstance(pool.build(Config({"build": "well"})), ElfArtifact)
     finally:
         pool.close()
 
@@ -160,7 +160,7 @@ def test_a_build_that_memory_ran_out_in_is_not_the_configurations(
     pool = BuilderPool(FakeBuilder, jobs=2)
     try:
         failure = pool.build(Config({"build": "die"}))
-        assert isinstance(pool.build(Config({"build": "well"})), Artifact)
+        assert isinstance(pool.build(Config({"build": "well"})), ElfArtifact)
     finally:
         pool.close()
     assert failure == BuildFailure(
@@ -183,7 +183,7 @@ def test_a_builder_that_ray_ends_for_its_memory_is_not_replaced(
         with monkeypatch.context() as patch:
             patch.setattr(ray, "get", get_until_memory_is_out)
             failure = pool.build(Config({"build": "well"}))
-        assert isinstance(pool.build(Config({"build": "well"})), Artifact)
+        assert isinstance(pool.build(Config({"build": "well"})), ElfArtifact)
     finally:
         pool.close()
     assert failure == BuildFailure(

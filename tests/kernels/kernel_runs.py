@@ -16,7 +16,7 @@ from kernels.spec import Problem
 from kernels.values import TORCH_TYPES
 from launchers.arguments import Argument
 from launchers.output import parse_launcher_output
-from rvv_runner.measurement import Artifact
+from rvv_runner.measurement import ElfArtifact
 from triton_rvv.host_target import host_target
 from triton_rvv.target import RVVTarget, Target
 
@@ -42,7 +42,7 @@ def run_kernel(
         problem.spec.load_name, problem.shape, problem.dtype, target, ArtifactStore(folder)
     )
     built = KernelBuilder(request).build(config)
-    assert isinstance(built, Artifact), built.reason
+    assert isinstance(built, ElfArtifact), built.reason
     grid = ",".join(map(str, built.grid))
     command = [str(built.elf_path), str(built.data_path), "--grid", grid, "--repeats", "0"]
     done = subprocess.run(

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import linecache
+import sys
+from types import ModuleType
+
+import numpy as np
 import pytest
 from kernel_runs import run_kernel
 
@@ -245,14 +250,98 @@ def test_a_file_may_import_its_neighbours(problem_of, tmp_path):
     assert x.value.shape == (48,)
 
 
-def test_memory_that_nobody_filled_holds_nan(problem_of):
+# What a reference reaches, in its own file and beside it.
+HELPED = (
+    TWICE
+    + """
+import helpers_of_mine
+from helpers_of_mine import half
+
+FACTOR = 2
+SHIFTS = {"none": [0.0]}
+
+class Scale:
+    def of(self, x):
+        return FACTOR * x
+
+def unused(x):
+    return 7 * x
+
+def scaled(x):
+    return Scale().of(x) + SHIFTS["none"][0]
+
+def reference(x_ptr):
+    # A comment.
+    return {"out_ptr": helpers_of_mine.double(half(scaled(x_ptr)))}
+"""
+)
+HELPERS = """
+WEIGHT = 2
+
+def double(x):
+    return WEIGHT * x
+
+def half(x):
+    return x / 2
+
+def other(x):
+    return x / 3
+"""
+
+
+@pytest.fixture
+def digest_of(problem_of, tmp_path, monkeypatch):
+    """The digest of a file and of the one beside it."""
+
+    def digest(text: str, helpers: str = HELPERS) -> str:
+        linecache.clearcache()
+        path = tmp_path / "helpers_of_mine.py"
+        path.write_text(helpers)
+        module = ModuleType("helpers_of_mine")
+        module.__file__ = str(path)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        exec(compile(helpers, str(path), "exec"), vars(module))
+        return problem_of(text).spec.source_digest
+
+    return digest
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("FACTOR = 2", "FACTOR = 3"), ("FACTOR * x", "FACTOR + x"), ("[0.0]", "[1.0]")],
+)
+def test_what_a_reference_reaches_makes_earlier_outcomes_worthless(digest_of, before, after):
+    assert digest_of(HELPED.replace(before, after)) != digest_of(HELPED)
+
+
+@pytest.mark.parametrize(("before", "after"), [("WEIGHT = 2", "WEIGHT = 4"), ("x / 2", "x / 4")])
+def test_so_does_a_change_in_a_file_that_it_imports(digest_of, before, after):
+    assert digest_of(HELPED, HELPERS.replace(before, after)) != digest_of(HELPED)
+
+
+def test_nothing_else_in_the_files_does(digest_of):
+    before = digest_of(HELPED)
+    moved = HELPED.replace("# A comment.", '"""Says more."""').replace("7 * x", "8 * x")
+    assert digest_of("# Further down.\n" + moved, HELPERS.replace("x / 3", "x / 5")) == before
+
+
+def test_a_mended_reference_of_a_kernel_with_a_spec_counts_too(problem_of):
+    digest = problem_of(WITH_SPEC, "twofold").spec.source_digest
+    mended = WITH_SPEC.replace('output_array("out_ptr", 2 * x)', 'output_array("out_ptr", 3 * x)')
+    assert problem_of(mended, "twofold").spec.source_digest != digest
+
+
+def test_memory_that_nobody_filled_differs_in_the_two_data_sets(problem_of):
     problem = problem_of(PRODUCT, "product", {"M": 4, "N": 4, "K": 4})
-    (output,) = [
-        argument
-        for argument in problem.spec.arguments(problem, problem.default_config)
-        if argument.expected is not None
-    ]
-    assert (output.value != output.value).all()
+    config = problem.default_config
+    (a, _, first), (other_a, _, second) = (
+        [argument for argument in arguments if argument.is_pointer]
+        for arguments in (problem.arguments(config), problem.timed_arguments(config))
+    )
+    assert (first.value == np.inf).all()
+    assert (second.value == -np.inf).all()
+    assert (a.value != other_a.value).any()
+    assert (first.expected != second.expected).any()
 
 
 @pytest.mark.parametrize(

@@ -50,3 +50,19 @@ def test_fused_moe_follows_its_block_of_rows(block_rows, tmp_path):
 def test_split_k_with_parts_that_are_empty(parts, tmp_path):
     problem = make_problem(load_kernel("split_k_matmul"), RAGGED["split_k_matmul"])
     run_kernel(problem, {"SPLIT_K": parts, "BLOCK_SIZE_K": 32}, tmp_path, BOARD)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"NUM_KSPLIT": 3, "B_COLUMN_MAJOR": True, "BLOCK_SIZE_K": 128, "cache_modifier": ".cg"},
+        {"NUM_KSPLIT": 2, "BLOCK_SIZE_K": 128},
+        {"NUM_KSPLIT": 4, "B_COLUMN_MAJOR": True},  # more parts than scales: some are empty
+    ],
+    ids=lambda asked: ",".join(f"{name}={value}" for name, value in asked.items()),
+)
+@pytest.mark.parametrize("target", [BOARD, HOST], ids=["board", "host"])
+def test_scaled_product_in_parts(asked, target, tmp_path):
+    shape = {"M": 17, "N": 150, "K": 300}
+    problem = make_problem(load_kernel("gemm_a8w8_blockscale"), shape, "fp8e4nv")
+    run_kernel(problem, asked, tmp_path, target)

@@ -9,7 +9,8 @@ from small_shapes import RAGGED
 
 from kernels.registry import kernel_names, load_kernel, make_problem
 
-MOE_LISTS = {"sorted_token_ids_ptr", "expert_ids_ptr"}
+# Their length depends on the configuration.
+NOT_COUNTED = {"sorted_token_ids_ptr", "expert_ids_ptr", "partials_ptr", "arrivals_ptr"}
 
 TYPES = [(name, dtype) for name in kernel_names() for dtype in load_kernel(name).dtypes]
 
@@ -44,8 +45,10 @@ def test_contents_are_reproducible(problem):
 
 def test_some_output_is_checked(problem):
     outputs = [argument for argument in arguments(problem) if argument.expected is not None]
-    assert outputs
-    for output in outputs:
+    # Some must only end as they began, such as counters that a kernel sets back.
+    written = [out for out in outputs if not np.array_equal(out.value, out.expected)]
+    assert written
+    for output in written:
         expected = values_of(output.expected, output)
         assert expected.isfinite().all()
         assert expected.std() > 10 * output.atol  # a constant would not pass
@@ -59,7 +62,7 @@ def test_grid_is_three_positive_sizes(problem):
 
 def test_work_is_counted(problem):
     # The lists of fused MoE depend on the configuration, and traffic is the problem's.
-    counted = [a for a in arguments(problem) if a.name not in MOE_LISTS]
+    counted = [a for a in arguments(problem) if a.name not in NOT_COUNTED]
     outputs = sum(a.expected.nbytes for a in counted if a.expected is not None)
     inputs = sum(a.value.nbytes for a in counted if isinstance(a.value, np.ndarray))
     assert problem.spec.traffic_bytes(problem) == inputs + outputs

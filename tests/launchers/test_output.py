@@ -22,11 +22,23 @@ def test_run_with_right_output():
 
 
 def test_run_with_wrong_output():
-    stdout = HEAD + "out NOT OK max_abs_error=inf argument=c index=960 got=nan expected=0.733\n"
+    stdout = HEAD + "out NOT OK max_abs_error=inf argument=c index=960 got=nan expected=0.733"
+    stdout += " off=12/1000 run=timed\n"
     report = parse_launcher_output(stdout)
     assert report.output_ok is False
     assert report.max_abs_error == math.inf
-    assert report.mismatch == "c[960] is nan and should be 0.733"
+    assert report.mismatch == (
+        "c[960] is nan and should be 0.733; 12 of 1000 are wrong, in a timed run, which has other "
+        "inputs"
+    )
+
+
+@pytest.mark.parametrize(("found", "did"), [("fault", "touched"), ("write", "wrote")])
+def test_run_out_of_bounds(found, did):
+    stdout = HEAD + f"out of bounds argument=c index=-3 elements=20 found={found}\n"
+    report = parse_launcher_output(stdout)
+    assert report.output_ok is False
+    assert report.out_of_bounds == f"it {did} c[-3], and c has 20 elements: out of bounds"
 
 
 @pytest.mark.parametrize("stdout", ["", "kernel: add_k", "Segmentation fault\n"])

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import launchers
-from launchers import STORAGE_TYPES, Argument
+from launchers import STORAGE_TYPES, Argument, objects
 from launchers.data_file import write_data_file
 from launchers.output import ExitStatus
 
 FOLDER = Path(launchers.__file__).parent
-SOURCES = [str(FOLDER / name) for name in ("launcher.c", "check.c", "data_file.c", "vector_unit.c")]
+SOURCES = [str(FOLDER / name) for name in objects.SOURCES]
 FLAGS = ["-std=gnu11", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 KERNEL = """

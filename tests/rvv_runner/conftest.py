@@ -13,7 +13,7 @@ import launchers
 from launchers import Argument
 from launchers.data_file import write_data_file
 from launchers.objects import launcher_object
-from rvv_runner import Artifact
+from rvv_runner import ElfArtifact
 from rvv_runner.board_file import BoardFile, read_board_file
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.costs import read_cost_table
@@ -28,7 +28,7 @@ RUN_TIMEOUT_S = 30.0
 BUILD_TIMEOUT_S = 120.0
 
 RunRegions = Callable[..., tuple[Region, ...]]
-BuildKernel = Callable[..., Artifact]
+BuildKernel = Callable[..., ElfArtifact]
 
 # Each test program keeps the address of `buffer` in a0 and no libc touches memory before it.
 PROGRAM = """
@@ -110,7 +110,7 @@ def build_kernel(tmp_path: Path) -> BuildKernel:
         grid: tuple[int, int, int] = (1, 1, 1),
         vlen_bits: int = 256,
         target: Target | None = None,
-    ) -> Artifact:
+    ) -> ElfArtifact:
         target = target or RVVTarget(vlen_bits=vlen_bits)
         source = KERNEL.format(body=body, vlen_bits=target.vector_bits)
         (tmp_path / "kernel.c").write_text(source)
@@ -125,7 +125,7 @@ def build_kernel(tmp_path: Path) -> BuildKernel:
         link_elf([tmp_path / "kernel.o", launcher_object(target)], elf, target.backend)
         write_data_file(tmp_path / "data", arguments)
         digest = hashlib.sha256(elf.read_bytes()).hexdigest()
-        return Artifact(elf, digest, tmp_path / "data", grid, target.vector_bits)
+        return ElfArtifact(elf, digest, tmp_path / "data", grid, target.vector_bits)
 
     return build
 

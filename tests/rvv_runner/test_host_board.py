@@ -23,7 +23,7 @@ from rvv_runner.devices import board_names, load_board
 from rvv_runner.host import HostBoard
 from rvv_runner.host_conditions import HostWatch
 from rvv_runner.host_lock import building, measuring
-from rvv_runner.measurement import Artifact
+from rvv_runner.measurement import ElfArtifact
 from triton_rvv.host_target import host_target
 
 pytestmark = pytest.mark.timeout(180)
@@ -140,7 +140,7 @@ def test_a_triton_kernel_goes_all_the_way(host_board, tmp_path):
     store = ArtifactStore(tmp_path)
     request = BuildRequest("vector_add", problem.shape, problem.dtype, host_target(), store)
     artifact = KernelBuilder(request).build(problem.default_config)
-    assert isinstance(artifact, Artifact), artifact
+    assert isinstance(artifact, ElfArtifact), artifact
     measurement = host_board.measure(artifact, 5, TIMEOUT_S)
     assert (measurement.status, measurement.reason) == ("correct", "")
     assert 0 < min(measurement.times_s) < 0.1

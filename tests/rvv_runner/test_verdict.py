@@ -17,7 +17,10 @@ LIMIT_S = 2.0
 STARTED = "kernel: scale\nvlen_bits: 256\n"
 RIGHT = STARTED + "out OK max_abs_error=0\n"
 TIME = "kernel_time_s: 0.000001000\n"
-WRONG = STARTED + "out NOT OK max_abs_error=1 argument=v index=1 got=3 expected=2\n"
+WRONG = (
+    STARTED + "out NOT OK max_abs_error=1 argument=v index=1 got=3 expected=2 off=1/9 run=check\n"
+)
+OUTSIDE = STARTED + "out of bounds argument=v index=9 elements=9 found={}\n"
 KILLED = -signal.SIGKILL
 
 
@@ -53,6 +56,17 @@ KILLED = -signal.SIGKILL
         ),
         (Ending(0, STARTED + TIME, ""), "runtime", "it ended with status 0"),
         (Ending(1, WRONG, ""), "wrong", "v[1] is 3 and should be 2"),
+        (
+            Ending(1, OUTSIDE.format("write"), ""),
+            "wrong",
+            "it wrote v[9], and v has 9 elements: out of bounds",
+        ),
+        (
+            Ending(6, OUTSIDE.format("fault"), ""),
+            "runtime",
+            "it touched v[9], and v has 9 elements: out of bounds",
+        ),
+        (Ending(6, STARTED, ""), "runtime", "it ended with status 6"),
         # A kernel may end the program with any status; what was printed must agree with it.
         (Ending(0, WRONG + TIME, ""), "runtime", "it ended with status 0"),
         (Ending(1, RIGHT + TIME, ""), "runtime", "it ended with status 1"),

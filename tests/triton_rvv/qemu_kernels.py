@@ -23,7 +23,7 @@ from triton_rvv.link import link_elf
 from triton_rvv.pipeline import compile_kernel
 from triton_rvv.target import RVVTarget
 
-__all__ = ["Expected", "KernelRunner"]
+__all__ = ["Expected", "KernelRunner", "as_argument"]
 
 RUN_TIMEOUT_S = 60
 
@@ -96,7 +96,7 @@ class KernelRunner:
             for parameter in kernel.params
             if parameter.is_constexpr
         }
-        arguments = [_argument(n, values[n]) for n in kernel.arg_names if n not in constants]
+        arguments = [as_argument(n, values[n]) for n in kernel.arg_names if n not in constants]
         if all(argument.expected is None for argument in arguments):
             raise ValueError(f"{kernel.__name__} would be checked for nothing: give it Expected")
         specialised = {n: values[n] for n in known}
@@ -177,7 +177,8 @@ class KernelRunner:
         return paths[1]
 
 
-def _argument(name: str, value: Any) -> Argument:
+def as_argument(name: str, value: Any) -> Argument:
+    """How a value of a test reaches the launcher."""
     if isinstance(value, Expected):
         kind, expected = _pointer(value.array)
         start = None if value.start is None else _pointer(value.start)[1]

@@ -141,6 +141,56 @@ def test_debug_mode_leaves_reductions_and_scans_alone(run):
 
 
 @triton.jit
+def _scaled(x, factor):
+    tl.device_assert(factor != 7, "not by 7")
+    if x > 100:
+        return x - factor, x
+    return x * factor, x
+
+
+@triton.jit(debug=True)
+def map_kernel(x_ptr, factors_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    y, _ = tl.map_elementwise(_scaled, tl.load(x_ptr + at), tl.load(factors_ptr + at))
+    tl.store(out_ptr + at, y)
+
+
+@pytest.mark.parametrize("vlen_bits", [128, 256])
+def test_assertions_in_a_map_hold_for_the_elements_that_come_there(run, vlen_bits):
+    x, factors = np.arange(64, dtype=np.int32), np.full(64, 3, np.int32)
+    x[5] = 2**31 - 1  # times 3 it overflows, but is not multiplied
+    expected = Expected(np.where(x > 100, x - 3, x * np.int64(3)).astype(np.int32))
+    usual = {"out_ptr": expected, "N": 64, "vlen_bits": vlen_bits}
+    run(map_kernel, x_ptr=x, factors_ptr=factors, **usual)
+    place = f"{__file__}:\\d+: device-side assertion failed: "
+    factors[63] = 7
+    with pytest.raises(AssertionError, match=place + "not by 7"):
+        run(map_kernel, x_ptr=x, factors_ptr=factors, **usual)
+    factors[63], x[40], factors[40] = 3, 100, 2**30
+    with pytest.raises(AssertionError, match=place + "int32 overflow detected for operation mul"):
+        run(map_kernel, x_ptr=x, factors_ptr=factors, **usual)
+
+
+@triton.jit
+def _printed(x):
+    tl.device_print("x", x)
+    return x
+
+
+@triton.jit
+def map_that_prints_kernel(x_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(x_ptr + at, tl.map_elementwise(_printed, at))
+
+
+def test_a_map_that_prints_is_refused_with_a_sentence():
+    with pytest.raises(CompileError, match=r"tt\.print is not supported inside tt\.map_element"):
+        compile_kernel(
+            map_that_prints_kernel, {"x_ptr": "*i32"}, {"N": 16}, target=RVVTarget(vlen_bits=256)
+        )
+
+
+@triton.jit
 def static_kernel(x_ptr, N: tl.constexpr):
     tl.static_assert(N > 8, "N is too small")
     tl.store(x_ptr + tl.arange(0, N), 1.0)

@@ -75,6 +75,12 @@ def test_torch_cpu_has_what_torch_cuda_has():
     assert device.current_device() == "cpu"  # torch's own
 
 
+def test_a_kernel_s_cache_is_found_by_torch_s_name_of_the_device():
+    kernel = triton.jit(scale_kernel.fn)
+    kernel[(1,)](torch.zeros(1), None, 1, 2.0, 1, 1, 3, torch.zeros(1))
+    assert set(kernel.device_caches) == {DEVICE.current_device()}
+
+
 def test_properties_that_there_are_not_are_named():
     driver = triton.runtime.driver.active
     properties = driver.utils.get_device_properties(driver.get_current_device())

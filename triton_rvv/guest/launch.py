@@ -50,7 +50,7 @@ class GuestUtils(HostUtils):
         self._target = target
 
     def load_binary(
-        self, name: str, kernel: bytes, shared_bytes: int, device: int
+        self, name: str, kernel: bytes, shared_bytes: int, device: str
     ) -> tuple[Any, Any, int, None, int]:
         loaded = GuestKernel(linked_program(kernel), self._target.vlen_bits)
         return loaded, loaded, self._target.vector_registers, None, NO_LIMIT

@@ -10,6 +10,7 @@ from triton_rvv.errors import CompileError
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.commutative import is_known_to_commute
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.debug import leave_unless
 from triton_rvv.lowering.tensors import Point, Splat, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Block, Operation, Value
@@ -39,11 +40,14 @@ class Combination:
     Args:
         context: where constants from outside the region are known.
         operation: the operands of its region's terminator are the results.
+        checks: whether assertions inside have to hold. They need not where lanes without an element
+            hold anything.
     """
 
-    def __init__(self, context: Context, operation: Operation) -> None:
+    def __init__(self, context: Context, operation: Operation, checks: bool = False) -> None:
         self._context = context
         self._operation = operation
+        self._checks = checks
         self._blocks = operation.regions[0].blocks
 
     @property
@@ -63,6 +67,16 @@ class Combination:
         """Whether the region is known to give the same for its two operands in either order."""
         return is_known_to_commute(self._blocks)
 
+    @functools.cached_property
+    def asserts(self) -> bool:
+        """Whether there are assertions in the region, or in functions that it calls."""
+        return any(map(self._asserts, self._operation.walk()))
+
+    def _asserts(self, operation: Operation) -> bool:
+        if operation.name == "tt.call":
+            return any(map(self._asserts, self._context.callee(operation).walk()))
+        return operation.name == "tt.assert"
+
     def emit(self, *groups: Sequence[Val]) -> list[Val]:
         """Write the region's operations on scalars or on vectors of one width, without a branch.
 
@@ -74,7 +88,7 @@ class Combination:
             CompileError: for an operation that works on more than one lane, or on memory.
         """
         values = [value for group in groups for value in group]
-        copy = _Copy(self._context, self._operation, values[0].width)
+        copy = _Copy(self._context, self._operation, values[0].width, self._checks)
         return copy.blocks(self._blocks, values, _TRUE)
 
 
@@ -84,8 +98,9 @@ class _Copy:
     What only some lanes do is written for all of them, with `active` saying which ones.
     """
 
-    def __init__(self, context: Context, operation: Operation, width: int) -> None:
+    def __init__(self, context: Context, operation: Operation, width: int, checks: bool) -> None:
         self._context = context
+        self._checks = checks
         self._builder = context.builder
         self._outer = operation
         self._width = width
@@ -141,7 +156,8 @@ class _Copy:
             for result, value in zip(operation.results, results, strict=True):
                 self._bind(result, value)
         elif operation.name == "tt.assert":
-            pass  # lanes without an element hold anything, for which it need not hold
+            if self._checks:
+                self._assert(operation, active)
         elif operation.regions or not operation.results or operation.name in _MEMORY:
             raise CompileError(
                 f"{operation.name} is not supported inside {self._outer.name}: "
@@ -161,6 +177,14 @@ class _Copy:
         ]
         for result, *values in zip(operation.results, *sides, strict=True):
             self._bind(result, self._builder.select(condition, *values))
+
+    def _assert(self, operation: Operation, active: Val) -> None:
+        """Leave the kernel where the condition does not hold in an active lane."""
+        others = self._spread(self._negated(active))
+        holds = self._builder.binary("or", others, self._value(operation.operands[0]))
+        if self._width > 1:
+            holds = self._builder.call("i1", f"llvm.vector.reduce.and.v{self._width}i1", [holds])
+        leave_unless(self._context, holds, operation)
 
     def _lane_by_lane(self, operation: Operation) -> None:
         attributes = operation.attributes

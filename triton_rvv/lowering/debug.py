@@ -15,7 +15,7 @@ from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import PointerType, ScalarType, TensorType, element_type
 
-__all__ = ["ASSERTION_FAILED", "HANDLERS", "PRINT_DESCRIPTOR"]
+__all__ = ["ASSERTION_FAILED", "HANDLERS", "PRINT_DESCRIPTOR", "leave_unless"]
 
 # What the program around the kernel does about an assertion (launchers/kernel_abi.h).
 ASSERTION_FAILED = "triton_rvv_assertion_failed"
@@ -111,10 +111,16 @@ def _assert(context: Context, operation: Operation) -> None:
         for _, element in _elements(context, condition):
             holds.write(builder.conjunction(holds.read(), _as_truth(builder, element)))
         condition = holds.read()
+    leave_unless(context, _as_truth(builder, condition), operation)
+
+
+def leave_unless(context: Context, holds: Val, operation: Operation) -> None:
+    """Leave the kernel, with the message of a `tt.assert`, where `holds` is false."""
+    builder = context.builder
     place, text = operation.line or "the kernel", operation.attributes["message"]
     message = f"{place}: device-side assertion failed: {text}"
     goes_on, fails = builder.fresh_label("holds"), builder.fresh_label("fails")
-    builder.branch_if(_as_truth(builder, condition), goes_on, fails)
+    builder.branch_if(holds, goes_on, fails)
     builder.label(fails)
     builder.call_void(ASSERTION_FAILED, [builder.text(message), *context.program_ids])
     builder.do("ret void")

@@ -17,6 +17,7 @@ from triton_rvv.lowering.builder import Variable
 from triton_rvv.lowering.casts import conversion
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.math.lanes import Emit
+from triton_rvv.lowering.matrix_dot import fits_matrix_unit, multiply_int8
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.tensors import Buffer, Elementwise, Point, Tensor
@@ -73,6 +74,10 @@ def multiply(
     """
     sum_type = _sum_type(operation, start.element)
     result = _destination(context, operation, start)
+    if fits_matrix_unit(context.target, left, right, sum_type):
+        multiply_int8(context, left, right, start, result)
+        context.bind(operation.result, result)
+        return
     left, right, start = (converted(tensor, sum_type) for tensor in (left, right, start))
     in_place = _is_matrix_in_memory(context, left)
     sinks.prepare(context, [left, right, start])

@@ -42,10 +42,10 @@ class _Mapped(Tensor):
 
 def _map(context: Context, operation: Operation) -> None:
     operands = [context.tensor(value) for value in operation.operands]
-    function = Combination(context, operation)
+    function = Combination(context, operation, checks=True)
     pack = operation.integer("pack")
-    if pack > 1:
-        _map_packed(context, operation, function, operands, pack)
+    if pack > 1 or function.asserts:  # assertions hold for all elements, used or not
+        _map_groups(context, operation, function, operands, pack)
         return
     for operand in operands:
         operand.uses += len(operation.results) - 1  # each result is made from it on its own
@@ -54,7 +54,7 @@ def _map(context: Context, operation: Operation) -> None:
         context.bind(value, _Mapped(value.type, function, operands, number))
 
 
-def _map_packed(
+def _map_groups(
     context: Context,
     operation: Operation,
     function: Combination,

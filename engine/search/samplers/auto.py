@@ -8,7 +8,7 @@ from optuna.samplers import BaseSampler
 
 from engine.search.model.search_state import SearchState
 from engine.search.samplers.bayesian import BayesianSearch
-from engine.search.samplers.sampler import SamplerFactory, choosing
+from engine.search.samplers.sampler import Chooser, SamplerFactory, choosing
 
 __all__ = ["auto"]
 
@@ -27,7 +27,7 @@ def auto() -> SamplerFactory:
     level, bowl = choosing(BayesianSearch()), choosing(BayesianSearch(bowl=True))
     cold = choosing(BayesianSearch())
 
-    def make(state: SearchState) -> BaseSampler:
+    def make(state: SearchState) -> BaseSampler | Chooser:
         tried = len(state.taken)
         doubts = tried in _COLD_TURNS and tried % _EACH_COLD_TURN == _EACH_COLD_TURN - 1
         if state.transfer is not None and doubts:

@@ -1,0 +1,62 @@
+"""Show a study, or compare two, as one HTML page: python -m engine.report STUDY [STUDY2]"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.arguments.options import add_storage_argument
+from foundation.command_line import EXIT_FOUND, ArgumentParser, invocation, run_command
+from foundation.printing import say
+
+__all__ = ["main"]
+
+_PROG = "engine.report"
+_DESCRIPTION = (
+    "Writes one HTML page that needs no network: the winner against the default, convergence, "
+    "which parameters matter, the leaders, failures, and every trial. With two studies, also what "
+    "it costs to exchange their winners."
+)
+_EPILOG = "Exit status: 0 if the page was written, 2 for a mistake in the command."
+
+
+def main(argv: Sequence[str] | None) -> int:
+    """Run the command and return the exit status.
+
+    Raises:
+        UserError: for a mistake in the arguments, an unreadable storage or an unwritable file.
+    """
+    arguments = _parse(argv)
+    # Optuna takes seconds to import: --help does not wait for it.
+    from engine.reports.written import report_path, write_report
+    from engine.study.storage import study_named
+    from foundation.errors import UserError
+
+    names = [name for name in (arguments.study, arguments.other) if name is not None]
+    studies = [study_named(arguments.storage, name) for name in names]
+    path = arguments.out or report_path(arguments.storage, names)
+    try:
+        write_report(studies, path)
+    except OSError as error:
+        raise UserError(f"{path} cannot be written ({error.strerror}): give --out FILE") from error
+    say(str(path))
+    return EXIT_FOUND
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
+    parser.add_argument("study", metavar="STUDY", help="name of a study")
+    parser.add_argument("other", metavar="STUDY2", nargs="?", help="a study to compare it with")
+    add_storage_argument(parser)
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        type=Path,
+        help="the page (default: reports/STUDY.html beside the storage)",
+    )
+    return parser.parse(argv)
+
+
+if __name__ == "__main__":
+    run_command(main, _PROG)

@@ -1,0 +1,139 @@
+"""What a report shows of a study, read from its storage."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.repeats.comparison import COMPARISON, kept_comparison
+from engine.reports.importance import importances
+from engine.reports.inner_loop import innermost_loop
+from engine.run.counters import CYCLES, counters_of
+from engine.run.summary import Summary, summarise
+from engine.study.trials import StoredTrial, StoredTrials
+from foundation.config import Config
+from foundation.shapes import shape_text
+from rvv_runner.assembly import assembly_file
+from rvv_runner.event_costs import event_costs
+
+__all__ = ["Exchange", "StudyContent", "exchanges", "study_content"]
+
+
+@dataclass(frozen=True)
+class StudyContent:
+    """One study.
+
+    Args:
+        name: of the study.
+        about: what it is about and what its times were made with, label by label.
+        objectives: names of its objectives, the time first.
+        trials: those with an outcome, and combinations that a rule forbade; in order of number.
+        summary: the winner, the default, the leaders and the failures.
+        importances: share of each parameter.
+        loops: the innermost loop of the default and of the winner; empty texts are left out.
+    """
+
+    name: str
+    about: Mapping[str, str]
+    objectives: tuple[str, ...]
+    trials: tuple[StoredTrial, ...]
+    summary: Summary
+    importances: Mapping[str, float]
+    loops: Mapping[str, str]
+
+    @property
+    def tried(self) -> int:
+        """Number of configurations that were built."""
+        return sum(trial.has_outcome for trial in self.trials)
+
+    @property
+    def default_cycles(self) -> float | None:
+        """Cycles of the default, if they were counted."""
+        default = self.summary.default
+        return None if default is None else counters_of(default).get(CYCLES)
+
+    def time_of(self, config: Config) -> float | None:
+        """Its time in this study in seconds, infinity if it failed; None if it was not tried."""
+        return next((t.time_s or math.inf for t in self.trials if t.config == config), None)
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One study's winner, run in the other study's place.
+
+    Args:
+        place: name of the study whose problem and board it runs on.
+        config_of: name of the study that it won.
+        time_s: its time there; infinity if it fails there, None if that study did not try it.
+        best_s: the time of the winner of `place`.
+    """
+
+    place: str
+    config_of: str
+    time_s: float | None
+    best_s: float
+
+    @property
+    def regret(self) -> float | None:
+        """How much slower than the winner there: 0.02 is two percent; None if it was not tried."""
+        return None if self.time_s is None else self.time_s / self.best_s - 1
+
+
+def study_content(stored: StoredTrials) -> StudyContent:
+    """Read a study for its report."""
+    trials = [t for t in stored.changes() if t.has_outcome or t.status == "constraint"]
+    judged = [trial for trial in trials if trial.has_outcome]
+    default = next((t.config for t in judged if "wall_s" in t.attributes), None)
+    comparison = kept_comparison(stored.attribute(COMPARISON), judged)
+    costs = event_costs(str(stored.attribute("device")))
+    summary = summarise(judged, default, comparison, costs)
+    return StudyContent(
+        name=stored.study_name,
+        about=_about(stored),
+        objectives=stored.objectives,
+        trials=tuple(trials),
+        summary=summary,
+        importances=importances(judged),
+        loops=_loops(summary),
+    )
+
+
+def exchanges(one: StudyContent, other: StudyContent) -> list[Exchange]:
+    """Each winner in the other's place; empty unless both studies have a winner."""
+    found = []
+    for place, guest in ((one, other), (other, one)):
+        best, winner = place.summary.winner, guest.summary.winner
+        if best is None or best.time_s is None or winner is None:
+            return []
+        found.append(Exchange(place.name, guest.name, place.time_of(winner.config), best.time_s))
+    return found
+
+
+def _about(stored: StoredTrials) -> dict[str, str]:
+    shape, made_with = stored.attribute("shape"), stored.attribute("made_with")
+    shapes = shape if isinstance(shape, list) else [shape]
+    about = {
+        "kernel": str(stored.attribute("kernel")),
+        "shape": "; ".join(shape_text(s) for s in shapes if isinstance(s, Mapping)),
+        "element type": str(stored.attribute("dtype")),
+        "device": str(stored.attribute("device")),
+    }
+    if isinstance(made_with, Mapping):
+        about |= {str(name): str(value) for name, value in made_with.items()}
+    return {name: value for name, value in about.items() if value}
+
+
+def _loops(summary: Summary) -> dict[str, str]:
+    """From builds that are still there; one may have been removed, or made on another machine."""
+    shown = {"default": summary.default, "winner": summary.winner}
+    if summary.winner is summary.default:
+        del shown["default"]
+    loops = {}
+    for label, trial in shown.items():
+        elf_path = None if trial is None else trial.attributes.get("elf_path")
+        path = assembly_file(Path(elf_path)) if isinstance(elf_path, str) else None
+        if path is not None:
+            loops[label] = innermost_loop(path.read_text())
+    return {label: text for label, text in loops.items() if text}

@@ -1,0 +1,30 @@
+"""Writes reports as files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.reports.content import study_content
+from engine.reports.page import report_html
+from engine.study.location import file_stem, reports_dir
+from engine.study.trials import StoredTrials
+
+__all__ = ["report_path", "write_report"]
+
+
+def report_path(storage: str, names: Sequence[str]) -> Path:
+    """Where the report of these studies stands, unless the user says where."""
+    stem = "_and_".join(map(file_stem, names))
+    return reports_dir(storage) / f"{stem}.html"
+
+
+def write_report(studies: Sequence[StoredTrials], path: Path) -> None:
+    """Write the report of one study, or of two compared.
+
+    Raises:
+        OSError: if the file cannot be written.
+    """
+    html = report_html([study_content(stored) for stored in studies])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(html, encoding="utf-8")

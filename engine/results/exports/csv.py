@@ -1,0 +1,25 @@
+"""trials.csv with every trial, high_correlations.csv with the counters that follow run time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.results.trials_table import correlations, trials_table
+from engine.study.trials import StoredTrials
+
+__all__ = ["write"]
+
+
+_HIGH = 0.7
+
+
+def write(study: StoredTrials, folder: Path) -> str:
+    """Write both tables."""
+    table = trials_table(list(study.changes()))
+    if table.empty:
+        return ""
+    table.to_csv(folder / "trials.csv", index=False)
+    related = correlations(table)
+    high = related[related["correlation"].abs() > _HIGH]
+    high.to_csv(folder / "high_correlations.csv", index=False)
+    return f"{len(table)} trials, {len(high)} of {len(related)} counters correlate with run time"

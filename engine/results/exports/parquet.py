@@ -1,0 +1,29 @@
+"""trials.parquet: the table of trials.csv with its types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.results.trials_table import trials_table
+from engine.study.trials import StoredTrials
+from foundation.errors import UserError
+
+__all__ = ["write"]
+
+
+def write(study: StoredTrials, folder: Path) -> str:
+    """Write the table.
+
+    Raises:
+        UserError: without the package that pandas writes this format with.
+    """
+    table = trials_table(list(study.changes()))
+    if table.empty:
+        return ""
+    try:
+        table.to_parquet(folder / "trials.parquet", index=False)
+    except ImportError as error:
+        raise UserError(
+            "parquet needs pyarrow: pip install pyarrow, or use --format csv"
+        ) from error
+    return f"{len(table)} trials"

@@ -1,0 +1,61 @@
+"""t4.json: results in the open format of the auto-tuning community, T4 1.0.0.
+
+The schema is github.com/odgaard/TuningSchema; Kernel Tuner ships a copy. Times are in ms.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from engine.run.counters import counters_of
+from engine.study.trials import StoredTrial, StoredTrials
+
+__all__ = ["write"]
+
+
+_MS = 1e3
+_VERSION = "1.0.0"
+_INVALIDITY = {
+    "correct": "correct",
+    "compile": "compile",
+    "constraint": "constraints",
+    "runtime": "runtime",
+    "timeout": "timeout",
+    "wrong": "correctness",
+}
+
+
+def write(study: StoredTrials, folder: Path) -> str:
+    """Write the results of every trial."""
+    results = [_result(trial) for trial in study.changes() if trial.status in _INVALIDITY]
+    if not results:
+        return ""
+    document = {
+        "schema_version": _VERSION,
+        "metadata": {"timeunit": "milliseconds"},
+        "results": results,
+    }
+    (folder / "t4.json").write_text(json.dumps(document, indent=2))
+    return f"{len(results)} results"
+
+
+def _result(trial: StoredTrial) -> dict[str, object]:
+    times: dict[str, object] = {"runtimes": [time_s * _MS for time_s in trial.times_s]}
+    stages_s = trial.attributes.get("build_stages_s")
+    if isinstance(stages_s, Mapping):
+        times["compilation_time"] = sum(map(float, stages_s.values())) * _MS
+    measurements = [
+        {"name": name, "value": value, "unit": ""} for name, value in counters_of(trial).items()
+    ]
+    if trial.time_s is not None:
+        measurements.insert(0, {"name": "time", "value": trial.time_s * _MS, "unit": "ms"})
+    return {
+        "configuration": dict(trial.config),
+        "objectives": ["time"],
+        "times": times,
+        "invalidity": _INVALIDITY[str(trial.status)],
+        "correctness": 1 if trial.status == "correct" else 0,
+        "measurements": measurements,
+    }

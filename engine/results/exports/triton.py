@@ -1,0 +1,41 @@
+"""triton_configs.py: the fastest configurations as a list for `@triton.autotune`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.repeats.comparison import COMPARISON, kept_comparison
+from engine.results.paste import triton_config
+from engine.results.units import time_text
+from engine.run.summary import summarise
+from engine.study.trials import StoredTrials
+
+__all__ = ["write"]
+
+
+_HEAD = '''"""The fastest configurations of {study}, the winner first.
+
+{times}
+"""
+
+import triton
+
+CONFIGS = [
+'''
+
+
+def write(study: StoredTrials, folder: Path) -> str:
+    """Write the module."""
+    trials = [trial for trial in study.changes() if trial.has_outcome]
+    best = summarise(trials, None, kept_comparison(study.attribute(COMPARISON), trials)).best
+    if not best:
+        return ""
+    estimated = any(trial.attributes.get("estimated") for trial in best)
+    times = ", ".join(time_text(trial.time_s) for trial in best if trial.time_s is not None)
+    head = _HEAD.format(
+        study=study.study_name.encode("unicode_escape").decode().replace('"', "'"),
+        times=f"{'Estimated times' if estimated else 'Times'}: {times}.",
+    )
+    entries = "".join(f"    {triton_config(trial.config)},\n" for trial in best)
+    (folder / "triton_configs.py").write_text(f"{head}{entries}]\n")
+    return f"{len(best)} configurations"

@@ -1,0 +1,99 @@
+"""From the name of a device, as users type it, to its board: a processor's or a GPU's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import rvv_runner.devices as processors
+from foundation.errors import UserError
+from gpu_runner.names import ALL, GpuName, Timing, example_names, gpu_name
+from rvv_runner.board import Board, BoardError
+
+__all__ = [
+    "board_names",
+    "boards_by_kind",
+    "check_device_name",
+    "every_device",
+    "load_board",
+    "timed",
+]
+
+
+def board_names() -> list[str]:
+    """The boards with a name, the default first; `load_board` takes more."""
+    return [*processors.board_names(), *example_names()]
+
+
+def check_device_name(name: str) -> None:
+    """Check a device's name, without contacting the board.
+
+    Raises:
+        BoardError: for an unknown name.
+    """
+    if gpu_name(name) is None:
+        processors.check_device_name(name, example_names())
+
+
+def every_device(name: str) -> list[str]:
+    """The devices that a name stands for: each GPU for "cuda:all", or itself.
+
+    Raises:
+        BoardError: if there are no such GPUs.
+    """
+    gpu = gpu_name(name)
+    if gpu is None or gpu.number != ALL:
+        return [name]
+    from gpu_runner.detect import gpu_count  # torch is slow to import
+
+    count = gpu_count(gpu.backend)
+    return [str(GpuName(gpu.backend, str(number), gpu.timing)) for number in range(count)]
+
+
+def timed(name: str, timing: Timing) -> str:
+    """The name of the device on which kernels are timed in that way.
+
+    Raises:
+        UserError: if it is no GPU.
+    """
+    gpu = gpu_name(name)
+    if gpu is None:
+        raise UserError(f"--timing is for GPUs, which {name} is not: leave it out")
+    return str(GpuName(gpu.backend, gpu.number, timing))
+
+
+def load_board(name: str) -> Board:
+    """The board called `name`, not yet opened.
+
+    Raises:
+        BoardError: for an unknown name, or as the kinds of boards raise it.
+    """
+    gpu = gpu_name(name)
+    if gpu is None:
+        check_device_name(name)
+        return processors.load_board(name)
+    from gpu_runner.board import GpuBoard  # torch is slow to import
+
+    return GpuBoard(gpu)
+
+
+def boards_by_kind(names: Sequence[str]) -> dict[str, list[str]]:
+    """The names of boards by their kind, as studies name it, in the given order.
+
+    Raises:
+        BoardError: if `load_board` rejects a board, if a board is named twice, or if boards claim
+            to be of one kind but need different code.
+    """
+    kinds: dict[str, list[str]] = {}
+    made_for: dict[str, tuple[str, int]] = {}
+    for name in names:
+        if names.count(name) > 1:
+            raise BoardError(f"the board {name} is named twice: name each board once")
+        info = load_board(name).info
+        kind = info.study_device
+        kinds.setdefault(kind, []).append(name)
+        if made_for.setdefault(kind, (info.cpu, info.vlen_bits)) != (info.cpu, info.vlen_bits):
+            raise BoardError(
+                f"{name} and {kinds[kind][0]} are both of the kind {kind}, and their board files "
+                "differ in cpu or vlen_bits: give one of them another kind"
+            )
+    return kinds

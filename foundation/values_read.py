@@ -1,0 +1,69 @@
+"""Results that depend on some of a configuration's values are made once for all that share them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+from foundation.config import Config, ParameterValue
+
+__all__ = ["ByValuesRead"]
+
+_T = TypeVar("_T")
+
+
+class _Observed(Config):
+    """A configuration that notes which of its values are read."""
+
+    __slots__ = ("read",)
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(dict(config))
+        self.read: set[str] = set()
+
+    def __getitem__(self, name: str) -> ParameterValue:
+        if name in self._values:
+            self.read.add(name)
+        return super().__getitem__(name)
+
+    def __iter__(self) -> Iterator[str]:
+        self.read.update(self._values)
+        return super().__iter__()
+
+    def __hash__(self) -> int:
+        self.read.update(self._values)
+        return super().__hash__()
+
+    def __eq__(self, other: object) -> bool:
+        self.read.update(self._values)
+        return super().__eq__(other)
+
+    def __str__(self) -> str:
+        self.read.update(self._values)
+        return super().__str__()
+
+
+class ByValuesRead(Generic[_T]):
+    """Remembers what a function makes of configurations, by the values that it read of them.
+
+    Args:
+        make: a function of a configuration; its result depends on nothing else that changes.
+        most: how many results are kept; the oldest goes first.
+    """
+
+    def __init__(self, make: Callable[[Config], _T], most: int = 8) -> None:
+        self._make = make
+        self._most = most
+        self._made: dict[tuple[tuple[str, ParameterValue], ...], _T] = {}
+
+    def __call__(self, config: Config) -> _T:
+        """What the function makes of `config`."""
+        for read, made in self._made.items():
+            if all(config.get(name) == value for name, value in read):
+                return made
+        observed = _Observed(config)
+        made = self._make(observed)
+        while len(self._made) >= self._most:
+            del self._made[next(iter(self._made))]
+        self._made[tuple((name, config[name]) for name in sorted(observed.read))] = made
+        return made

@@ -1,0 +1,192 @@
+"""From a Triton kernel to a GPU's machine code, on any machine: Triton's compiler needs no GPU."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from foundation.config import ParameterValue
+from gpu_runner.target import GpuTarget
+from launchers.arguments import Argument
+
+__all__ = ["CompiledKernel", "GpuCompileError", "KernelInput", "compile_kernel", "kernel_input"]
+
+# Sizes and addresses that are multiples of this let Triton use wider loads; its JIT compiler makes
+# a kernel of its own for them, and so does this.
+_DIVISOR = 16
+
+# AMD's kernels may address arrays of less than 2 GiB by offsets of 32 bits.
+_SMALL_ARRAY_BYTES = 2**31
+
+_LONGEST_REASON = 300
+
+
+class GpuCompileError(Exception):
+    """The kernel cannot be compiled with these values; the message is one sentence."""
+
+
+@dataclass(frozen=True)
+class KernelInput:
+    """All that machine code is made from, besides the kernel's source.
+
+    One such input serves every shape whose sizes are divisible alike: sizes are arguments.
+
+    Args:
+        signature: type of each parameter in the kernel's order; "constexpr" for a constant.
+        constants: the value of each constant.
+        attributes: for each parameter's number, Triton's letters for what is known of its values:
+            "D" for divisible by 16, "S" for an array of less than 2 GiB.
+        options: of the compiler, such as num_warps.
+    """
+
+    signature: tuple[tuple[str, str], ...]
+    constants: tuple[tuple[str, object], ...]
+    attributes: tuple[tuple[int, str], ...]
+    options: tuple[tuple[str, ParameterValue], ...]
+
+
+@dataclass(frozen=True)
+class CompiledKernel:
+    """Machine code and what made it.
+
+    Args:
+        binary: the cubin or hsaco.
+        metadata: Triton's description of it as JSON, which a launch needs.
+        shared_bytes: shared memory of one program.
+        texts: intermediate representations that people read, by suffix: ".ttir", ".ptx".
+        stages_s: seconds of the compilation.
+    """
+
+    binary: bytes
+    metadata: str
+    shared_bytes: int
+    texts: Mapping[str, str]
+    stages_s: Mapping[str, float]
+
+
+def kernel_input(
+    kernel: Any,
+    arguments: Sequence[Argument],
+    constants: Mapping[str, object],
+    options: Mapping[str, ParameterValue],
+    target: GpuTarget,
+) -> KernelInput:
+    """The compiler's input for a call with these arguments, as Triton's JIT compiler would see it.
+
+    Integers that are 1 become constants, unless the kernel's author forbids that.
+
+    Args:
+        kernel: the `@triton.jit` function.
+        arguments: those that are not constexpr; only types, sizes and scalars count.
+        constants: values of the constexpr parameters.
+        options: of the compiler.
+        target: the GPU.
+    """
+    given = {argument.name: argument for argument in arguments}
+    signature: list[tuple[str, str]] = []
+    fixed: list[tuple[str, object]] = []
+    attributes: list[tuple[int, str]] = []
+    for number, parameter in enumerate(kernel.params):
+        name = parameter.name
+        argument = given.get(name)
+        may_specialise = not parameter.do_not_specialize
+        if argument is None or (may_specialise and _is_one(argument)):
+            signature.append((name, "constexpr"))
+            fixed.append((name, constants.get(name) if argument is None else 1))
+            continue
+        signature.append((name, argument.type))
+        letters = _known_of(argument, target)
+        if letters and may_specialise and not parameter.do_not_specialize_on_alignment:
+            attributes.append((number, letters))
+    return KernelInput(
+        tuple(signature), tuple(fixed), tuple(attributes), tuple(sorted(options.items()))
+    )
+
+
+def _is_one(argument: Argument) -> bool:
+    return (
+        not argument.is_pointer
+        and argument.type != "i1"
+        and type(argument.value) is int
+        and (argument.value == 1)
+    )
+
+
+def _known_of(argument: Argument, target: GpuTarget) -> str:
+    """Triton's letters for what is known of an argument's values."""
+    if argument.is_pointer:  # torch's arrays start at multiples of 512
+        arrays = [a for a in (argument.value, argument.expected) if a is not None]
+        size_bytes = max((getattr(array, "nbytes", 0) for array in arrays), default=0)
+        return "DS" if target.backend == "hip" and size_bytes < _SMALL_ARRAY_BYTES else "D"
+    is_integer = type(argument.value) is int and argument.type != "i1"
+    return "D" if is_integer and int(str(argument.value)) % _DIVISOR == 0 else ""
+
+
+def compile_kernel(kernel: Any, made_from: KernelInput, target: GpuTarget) -> CompiledKernel:
+    """Compile with Triton's back end for the GPU.
+
+    Args:
+        kernel: the `@triton.jit` function.
+        made_from: what `kernel_input` gives.
+        target: the GPU.
+
+    Raises:
+        GpuCompileError: if Triton or the assembler refuses it.
+    """
+    import triton
+    from triton.compiler import ASTSource
+    from triton.compiler.compiler import make_backend
+
+    backend = make_backend(target.triton)
+    options = dict(made_from.options)
+    _check_options(options, backend, target)
+    source = ASTSource(
+        fn=kernel,
+        signature=dict(made_from.signature),
+        constexprs=dict(made_from.constants),
+        attrs={(n,): backend.parse_attr(letters) for n, letters in made_from.attributes},
+    )
+    start_s = time.perf_counter()
+    try:
+        compiled = triton.compile(source, target=target.triton, options=options)
+    except Exception as error:  # Triton's passes and assemblers raise errors of many kinds
+        raise GpuCompileError(_reason(error)) from error
+    texts = {
+        f".{stage}": text
+        for stage, text in compiled.asm.items()
+        if isinstance(text, str) and stage != "source"
+    }
+    (metadata_path,) = (p for name, p in compiled.metadata_group.items() if name.endswith(".json"))
+    with open(metadata_path, encoding="utf-8") as file:  # noqa: PTH123 # a str in some versions
+        metadata = file.read()
+    return CompiledKernel(
+        binary=compiled.asm[backend.binary_ext],
+        metadata=metadata,
+        shared_bytes=int(compiled.metadata.shared),
+        texts=texts,
+        stages_s={"triton": time.perf_counter() - start_s},
+    )
+
+
+def _check_options(options: Mapping[str, object], backend: Any, target: GpuTarget) -> None:
+    """Triton ignores options that it does not know, and a configuration would not be what it says.
+
+    Raises:
+        GpuCompileError: for one.
+    """
+    known = type(backend.parse_options({})).__dataclass_fields__
+    for name in options:
+        if name not in known:
+            raise GpuCompileError(
+                f"{name} is neither a parameter of the kernel nor an option of {target}"
+            )
+
+
+def _reason(error: BaseException) -> str:
+    """The line of a compiler's message that says what is wrong."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    telling = [line for line in lines if "error" in line.lower()] or lines[-1:]
+    text = telling[-1] if telling else "no message"
+    return f"{type(error).__name__}: {text}"[:_LONGEST_REASON]

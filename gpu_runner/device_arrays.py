@@ -1,0 +1,214 @@
+"""A kernel's arguments in a GPU's memory: poisoned and restored before runs, checked after them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from launchers.arguments import Argument
+
+__all__ = ["DamagedMemory", "DeviceArguments", "Mismatch"]
+
+_TYPES: dict[str, torch.dtype] = {
+    "i1": torch.uint8,
+    "i8": torch.int8,
+    "u8": torch.uint8,
+    "i16": torch.int16,
+    "u16": torch.uint16,
+    "i32": torch.int32,
+    "u32": torch.uint32,
+    "i64": torch.int64,
+    "u64": torch.uint64,
+    "fp16": torch.float16,
+    "bf16": torch.bfloat16,
+    "fp32": torch.float32,
+    "fp64": torch.float64,
+    "fp8e4nv": torch.float8_e4m3fn,
+    "fp8e5": torch.float8_e5m2,
+}
+_BITS: dict[int, torch.dtype] = {
+    1: torch.int8,
+    2: torch.int16,
+    4: torch.int32,
+    8: torch.int64,
+}
+
+# Around each array lies memory that no kernel may write. Read as floating-point numbers of any
+# type it is NaN, so that a result made from it is wrong. A multiple of 512, as torch aligns arrays.
+_GUARD_BYTES = 1 << 16
+_GUARD_BYTE = 0xFF
+
+
+class Mismatch(Exception):
+    """An output is wrong, or the kernel wrote where it may not; the message is one sentence.
+
+    Attributes:
+        max_abs_error: largest difference from the reference; None if none was computed.
+    """
+
+    def __init__(self, message: str, max_abs_error: float | None = None) -> None:
+        super().__init__(message)
+        self.max_abs_error = max_abs_error
+
+
+class DamagedMemory(Mismatch):
+    """The kernel wrote where it may not: these arguments cannot be used again."""
+
+
+class _Array:
+    """One array between two guards.
+
+    Args:
+        argument: whose value and expected output it holds.
+        device: torch's name of the GPU.
+    """
+
+    def __init__(self, argument: Argument, device: str) -> None:
+        self.name = argument.name
+        self.type = _TYPES[argument.element_type]
+        self.is_float = self.type.is_floating_point
+        self.atol, self.rtol = argument.atol, argument.rtol
+        slack = np.zeros(1, np.float32) if argument.slack is None else argument.slack.reshape(-1)
+        self.slack = torch.from_numpy(np.ascontiguousarray(slack)).to(device)
+        self.start = _on_device(argument.value, self.type, device)
+        self.expected = _on_device(argument.expected, self.type, device)
+        known = self.start if self.expected is None else self.expected
+        assert known is not None
+        size_bytes = known.numel() * known.element_size()
+        rounded = -(-size_bytes // 512) * 512
+        self._memory = torch.full(
+            (_GUARD_BYTES + rounded + _GUARD_BYTES,), _GUARD_BYTE, dtype=torch.uint8, device=device
+        )
+        inside = self._memory[_GUARD_BYTES : _GUARD_BYTES + size_bytes]
+        self.view = inside.view(self.type)
+        self._bits = inside.view(_BITS[known.element_size()])
+        self._guards = (
+            self._memory[:_GUARD_BYTES],
+            self._memory[_GUARD_BYTES + size_bytes :],
+        )
+        if self.start is not None:
+            self.view.copy_(self.start)
+
+    @property
+    def is_output(self) -> bool:
+        return self.expected is not None
+
+    def restore(self) -> None:
+        """Put the contents back that the kernel starts from, if it reads what it writes."""
+        if self.is_output and self.start is not None:
+            self.view.copy_(self.start)
+
+    def poison(self) -> None:
+        """Fill an output with what is wrong everywhere."""
+        if self.expected is None or self.start is not None:
+            return
+        if self.is_float:
+            expected = self.expected.to(torch.float64)
+            nowhere = torch.full_like(expected, math.nan).masked_fill_(expected.isnan(), 0.0)
+            self.view.copy_(nowhere.to(self.type))
+        else:
+            bits = self.expected.view(self._bits.dtype)
+            self._bits.copy_(bits ^ torch.iinfo(bits.dtype).min)
+
+    def damage(self) -> str:
+        """What the kernel wrote to and may not, in one sentence, or ""."""
+        for guard, where in zip(self._guards, ("before", "after"), strict=True):
+            if bool((guard != _GUARD_BYTE).any()):
+                return f"it writes {where} the array {self.name}"
+        return ""
+
+    def mend(self) -> None:
+        """Put an input back if the kernel used it as scratch memory."""
+        if self.expected is not None or self.start is None:
+            return
+        if not torch.equal(self._bits, self.start.view(self._bits.dtype)):
+            self.view.copy_(self.start)
+
+    def error(self) -> float:
+        """The largest error of an output; 0 for an input.
+
+        Raises:
+            Mismatch: if it is wrong.
+        """
+        expected = self.expected
+        if expected is None:
+            return 0.0
+        if not self.is_float and not self.atol and not self.rtol:
+            same = self._bits == expected.view(self._bits.dtype)
+            error = torch.where(same, 0.0, 1.0)
+        got, wanted = self.view.to(torch.float64), expected.to(torch.float64)
+        if self.is_float or self.atol or self.rtol:
+            same = (got == wanted) | (got.isnan() & wanted.isnan())
+            error = torch.where(same, 0.0, (got - wanted).abs())
+        error = error.nan_to_num(nan=math.inf)
+        # An infinite error is wrong even where an infinite reference makes the tolerance so.
+        tolerance = self.atol + self.slack + self.rtol * wanted.abs()
+        right = same | (error.isfinite() & (error <= tolerance))
+        largest = float(error.max()) if error.numel() else 0.0
+        if not bool(right.all()):
+            place = int((~right).to(torch.uint8).argmax())
+            raise Mismatch(
+                f"{self.name}[{place}] is {float(got[place]):g} "
+                f"and should be {float(wanted[place]):g}",
+                largest,
+            )
+        return largest
+
+
+class DeviceArguments:
+    """All arguments of a kernel, in its order.
+
+    Args:
+        arguments: with their contents and expected outputs.
+        device: torch's name of the GPU.
+    """
+
+    def __init__(self, arguments: Sequence[Argument], device: str) -> None:
+        self._arrays = {a.name: _Array(a, device) for a in arguments if a.is_pointer}
+        self._scalars = {a.name: a.value for a in arguments if not a.is_pointer}
+
+    @property
+    def in_place(self) -> bool:
+        """Whether a run starts from what outputs hold."""
+        return any(a.is_output and a.start is not None for a in self._arrays.values())
+
+    def value(self, name: str) -> Any:
+        """What a launch passes for a parameter."""
+        array = self._arrays.get(name)
+        return self._scalars[name] if array is None else array.view
+
+    def poison(self) -> None:
+        """Before a run whose outputs are checked: fill them with what is wrong, or restore them."""
+        for array in self._arrays.values():
+            array.poison()
+            array.restore()
+
+    def restore(self) -> None:
+        """Before a timed run."""
+        for array in self._arrays.values():
+            array.restore()
+
+    def check(self) -> float:
+        """Compare the outputs with the reference; returns the largest error.
+
+        Raises:
+            Mismatch: if one is wrong.
+            DamagedMemory: if the kernel wrote where it may not.
+        """
+        for array in self._arrays.values():
+            if damage := array.damage():
+                raise DamagedMemory(damage)
+            array.mend()
+        return max((array.error() for array in self._arrays.values()), default=0.0)
+
+
+def _on_device(contents: object, kind: torch.dtype, device: str) -> torch.Tensor | None:
+    """The same bits on the GPU as an array of one dimension."""
+    if contents is None:
+        return None
+    array = np.ascontiguousarray(contents).reshape(-1)
+    return torch.from_numpy(array.view(np.uint8)).to(device).view(kind)

@@ -1,0 +1,74 @@
+"""Machine code in a GPU, ready to launch, by Triton's own launcher."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+import triton
+from triton.compiler import CompiledKernel
+
+from gpu_runner.artifact import GpuArtifact
+from gpu_runner.device_arrays import DeviceArguments
+
+__all__ = ["LoadedKernel"]
+
+
+class LoadedKernel:
+    """A compiled kernel on the current GPU.
+
+    Args:
+        artifact: what was built.
+
+    Raises:
+        triton.runtime.errors.OutOfResources: if the GPU has less than it needs.
+    """
+
+    def __init__(self, artifact: GpuArtifact) -> None:
+        self._artifact = artifact
+        names = [name for name, _ in artifact.signature]
+        source = SimpleNamespace(
+            signature=dict(artifact.signature),
+            constants={(names.index(name),): value for name, value in artifact.constants},
+        )
+        with tempfile.TemporaryDirectory(prefix="gpu-kernel-") as folder:
+            binary = Path(folder, f"{artifact.name}{artifact.target.binary_suffix}")
+            binary.write_bytes(artifact.binary)
+            metadata = binary.with_suffix(".json")
+            metadata.write_text(artifact.metadata)
+            group = {path.name: str(path) for path in (binary, metadata)}
+            self._kernel = CompiledKernel(source, group, artifact.sha256)
+        self._kernel._init_handles()
+        # Some kernels get memory of their own with each launch.
+        triton.set_allocator(_allocate)
+
+    @property
+    def needs(self) -> dict[str, float]:
+        """What a program takes of the GPU, for each thread or in all."""
+        return {
+            "registers_per_thread": float(self._kernel.n_regs),
+            "spilled_registers_per_thread": float(self._kernel.n_spills),
+            "shared_bytes": float(self._kernel.metadata.shared),
+        }
+
+    def launcher(self, arguments: DeviceArguments) -> Callable[[], None]:
+        """A function that puts one run of the grid into the current stream."""
+        constants = dict(self._artifact.constants)
+        values = [
+            constants[name] if kind == "constexpr" else arguments.value(name)
+            for name, kind in self._artifact.signature
+        ]
+        run = self._kernel[self._artifact.grid]
+
+        def launch() -> None:
+            run(*values, stream=torch.cuda.current_stream().cuda_stream)
+
+        return launch
+
+
+def _allocate(size_bytes: int, alignment: int, stream: int | None) -> Any:
+    return torch.empty(size_bytes, dtype=torch.int8, device="cuda")

@@ -1,0 +1,199 @@
+"""The process that owns a GPU's context: python -m gpu_runner.measuring, started by the board."""
+
+from __future__ import annotations
+
+import functools
+import os
+import pickle
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+
+import torch
+from triton.runtime.errors import OutOfResources
+
+from foundation.config import Config
+from foundation.values_read import ByValuesRead
+from gpu_runner.artifact import ArgumentsSource, GpuArtifact
+from gpu_runner.conditions import GpuWatch
+from gpu_runner.device_arrays import DamagedMemory, DeviceArguments, Mismatch
+from gpu_runner.loaded_kernel import LoadedKernel
+from gpu_runner.lock import measuring_on
+from gpu_runner.names import Timing
+from gpu_runner.protocol import Opened, Prepared, Report, Request
+from gpu_runner.timing import Timer
+
+__all__ = ["main"]
+
+_WATCH_PAUSE_S = 0.5
+
+_MOST_PROBLEMS = 16  # whose arguments are kept
+
+# What CUDA and ROCm say when the GPU, and not the kernel, is at fault.
+_GPU_FAULTS = (
+    "uncorrectable ecc",
+    "no cuda-capable device",
+    "gpu is lost",
+    "busy or unavailable",
+    "driver shutting down",
+    "system not yet initialized",
+    "nvlink",
+)
+
+
+class _NotMade(Exception):
+    """The arguments could not be made; the message is one sentence."""
+
+
+@dataclass(frozen=True)
+class _Context:
+    """What the process keeps between measurements.
+
+    Args:
+        device: torch's name of the GPU.
+        timer: how launches are timed.
+        watch: sees other programs and throttling.
+        lock: the GPU's, by a name that every program knows it by.
+        arguments: of each problem, by the source that makes them.
+    """
+
+    device: str
+    timer: Timer
+    watch: GpuWatch
+    lock: str
+    arguments: dict[ArgumentsSource, ByValuesRead[DeviceArguments]]
+
+
+def main(descriptor: int, number: int, timing: Timing) -> None:
+    """Measure what is asked for until the connection is closed.
+
+    Args:
+        descriptor: of a socket to the board.
+        number: of the GPU among those that this process sees.
+        timing: how kernels are timed.
+    """
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    connection = Connection(descriptor)
+    watch = GpuWatch(number)  # before this process is among those that use the GPU
+    torch.cuda.set_device(number)
+    facts = torch.cuda.get_device_properties(number)
+    timer = Timer(timing, facts.L2_cache_size)
+    context = _Context(f"cuda:{number}", timer, watch, f"gpu-{facts.uuid}", {})
+    watch.know_own_process()
+    connection.send(Opened(watch.notes))
+    while True:
+        try:
+            request = connection.recv()
+        except EOFError:
+            return
+        report = _report(context, request, connection)
+        connection.send(report)
+        if report.ends:
+            # Whatever is still in the GPU's queue, the context is beyond an orderly end.
+            os._exit(0)
+
+
+def _end_with_parent(parent: int) -> None:
+    """End this process once the board's has ended, even while a kernel runs."""
+    while os.getppid() == parent:
+        time.sleep(_WATCH_PAUSE_S)
+    os._exit(1)
+
+
+def _report(context: _Context, request: Request, connection: Connection) -> Report:
+    """The outcome of a request; it does not raise."""
+    try:
+        return _measured(context, request, connection)
+    except DamagedMemory as wrong:
+        context.arguments.clear()
+        return Report("wrong", str(wrong))
+    except Mismatch as wrong:
+        return Report("wrong", str(wrong), max_abs_error=wrong.max_abs_error)
+    except OutOfResources as error:
+        return Report("runtime", _first_line(error))
+    except torch.cuda.OutOfMemoryError as error:
+        context.arguments.clear()
+        return Report("runtime", f"the GPU's memory ran out: {_first_line(error)}", ends=True)
+    except _NotMade as error:
+        return Report("board", str(error))
+    except RuntimeError as error:  # of CUDA, through torch or Triton
+        return _fault(error)
+    except Exception as error:  # a bug here says nothing about the configuration
+        return Report("board", f"{type(error).__name__}: {_first_line(error)}", ends=True)
+
+
+def _measured(context: _Context, request: Request, connection: Connection) -> Report:
+    artifact: GpuArtifact = pickle.loads(request.artifact)
+    arguments = _arguments_of(context, artifact)
+    kernel = LoadedKernel(artifact)
+    launch = kernel.launcher(arguments)
+    with measuring_on(context.lock):
+        connection.send(Prepared())
+        start_s = time.monotonic()
+        error = _checked(launch, arguments)
+        report = Report("correct", max_abs_error=error, conditions=kernel.needs)
+        if not request.repeats:
+            return report
+        times_s = context.timer.times_s(launch, arguments.restore, request.repeats, context.watch)
+        doubt = context.watch.stop()
+        # A race between programs may show in a later run only.
+        error = max(error, _checked(launch, arguments))
+    return replace(
+        report,
+        times_s=times_s,
+        max_abs_error=error,
+        conditions={**kernel.needs, **context.watch.conditions},
+        doubt=doubt,
+        wall_s=time.monotonic() - start_s,
+    )
+
+
+def _checked(launch: Callable[[], None], arguments: DeviceArguments) -> float:
+    """The largest error of one run.
+
+    Raises:
+        Mismatch: if an output is wrong.
+    """
+    arguments.poison()
+    launch()
+    torch.cuda.synchronize()
+    return arguments.check()
+
+
+def _arguments_of(context: _Context, artifact: GpuArtifact) -> DeviceArguments:
+    """The arguments in the GPU's memory, made once for configurations that share them."""
+    known = context.arguments.get(artifact.source)
+    if known is None:
+        while len(context.arguments) >= _MOST_PROBLEMS:
+            del context.arguments[next(iter(context.arguments))]
+        make = functools.partial(_made, artifact.source, context.device)
+        known = ByValuesRead(make)
+        context.arguments[artifact.source] = known
+    return known(artifact.config)
+
+
+def _made(source: ArgumentsSource, device: str, config: Config) -> DeviceArguments:
+    try:
+        arguments = source.make(config, device)
+    except Exception as error:
+        raise _NotMade(f"the arguments cannot be made: {_first_line(error)}") from error
+    return DeviceArguments(arguments, device)
+
+
+def _fault(error: RuntimeError) -> Report:
+    """The report of an error after which the context is of no use."""
+    reason = _first_line(error)
+    is_the_gpus = any(sign in reason.lower() for sign in _GPU_FAULTS)
+    return Report("board" if is_the_gpus else "runtime", reason, ends=True)
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])  # type: ignore[arg-type]

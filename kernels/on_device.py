@@ -1,0 +1,93 @@
+"""A problem's arguments made on a device: the reference runs where the kernel does."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+
+from foundation.config import Config
+from kernels.registry import load_kernel, make_problem
+from kernels.spec import Outputs, Problem
+from launchers.arguments import Argument
+
+__all__ = ["ProblemArguments", "made_on", "without_contents"]
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class ProblemArguments:
+    """Makes the arguments of a problem in any process; picklable, and equal for one problem.
+
+    Args:
+        kernel: as `kernels.registry.load_kernel` takes it.
+        shape: sizes by name.
+        dtype: element type.
+        outputs: the user's choices for the outputs.
+    """
+
+    kernel: str
+    shape: tuple[tuple[str, int], ...]
+    dtype: str
+    outputs: Outputs
+
+    @classmethod
+    def of(cls, problem: Problem) -> ProblemArguments:
+        """What makes the arguments of this problem."""
+        shape = tuple(problem.shape.items())
+        return cls(problem.spec.load_name, shape, problem.dtype, problem.outputs)
+
+    def make(self, config: Config, device: str) -> tuple[Argument, ...]:
+        """The arguments in a configuration, with a reference computed on `device`.
+
+        Args:
+            config: may record which of its values are read.
+            device: torch's name of it.
+
+        Raises:
+            UserError: for a mistake in a user's own file.
+        """
+        return made_on(device, lambda: self.problem.arguments(config))
+
+    @property
+    def problem(self) -> Problem:
+        """The problem; loading it again costs nothing.
+
+        Raises:
+            UserError: if it names an unknown kernel, dimension or element type.
+        """
+        return _problem(self)
+
+
+@functools.lru_cache(maxsize=16)
+def _problem(source: ProblemArguments) -> Problem:
+    spec = load_kernel(source.kernel)
+    return make_problem(spec, dict(source.shape), source.dtype, source.outputs)
+
+
+def without_contents(problem: Problem, config: Config) -> tuple[Argument, ...]:
+    """The arguments' types, sizes and scalars; arrays hold nothing and take no memory."""
+    return made_on("meta", lambda: problem.arguments(config))
+
+
+def made_on(device: str, make: Callable[[], _T]) -> _T:
+    """What `make` returns with torch's functions on `device`, or on the CPU if they cannot.
+
+    A reference that keeps tensors on the CPU, or branches on their values, fails on other devices.
+    """
+    if device != "cpu":
+        with contextlib.suppress(Exception), _default_device(device):
+            return make()
+    return make()
+
+
+@contextlib.contextmanager
+def _default_device(device: str) -> Iterator[None]:
+    """Within the block, torch makes tensors on `device`."""
+    with torch.device(device):
+        yield

@@ -1,0 +1,94 @@
+"""How far each output of a user's kernel may be from what is expected.
+
+Rounding errors of a sum are relative to what is summed and not to the sum. How large that is for
+each element is measured: the inputs are changed by a small share, at random, and the outputs change
+by as much as errors of that share would change them (Monte Carlo arithmetic: D. S. Parker,
+UCLA CSD-970002, 1997).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from kernels.values import TORCH_TYPES, Tolerance
+
+__all__ = ["DRAWS", "disturbed", "relative_tolerance", "share_of", "slack"]
+
+# Of each element type, the largest relative error that passes; other types are exact. Wide, since
+# the number of rounding errors in an output is unknown.
+_RELATIVE = {"fp64": 1e-9, "fp32": 1e-4, "fp16": 1e-2, "bf16": 2e-2, "fp8e4nv": 0.1, "fp8e5": 0.2}
+_LEAST_SHARE = 2.0**-10
+# With four draws, one estimate in 60,000 is a tenth of the true size or less.
+DRAWS = 4
+_FACTOR = 2.0  # the estimates scatter
+# Rounding beside constants of the kernel itself, as in exp(x) - 1, is as large as an ordinary
+# output's, however small the element: this many units of the last place of nine outputs in ten.
+_LAST_PLACES = 8
+_ORDINARY = 0.9
+_MOST_SORTED = 1 << 20
+
+
+def relative_tolerance(dtype: torch.dtype) -> float:
+    """The share of an element of this type that it may be off; 0 for integers."""
+    names = {torch_type: name for name, torch_type in TORCH_TYPES.items()}
+    return _RELATIVE.get(names[dtype], 0.0)
+
+
+def share_of(values: Mapping[str, Any]) -> float:
+    """The share by which inputs are disturbed: coarse enough for the roundest of their types."""
+    tensors = (value for value in values.values() if isinstance(value, torch.Tensor))
+    steps = [torch.finfo(t.dtype).eps for t in tensors if t.is_floating_point()]
+    return max([_LEAST_SHARE, *steps])
+
+
+def disturbed(values: Mapping[str, Any], draw: int) -> dict[str, Any]:
+    """The values with each number in a floating-point tensor larger or smaller by `share_of` them.
+
+    Args:
+        values: tensors and numbers by name.
+        draw: seed of the signs.
+    """
+    generator = torch.Generator("cpu").manual_seed(draw)
+    share = share_of(values)
+
+    def change(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+            return value
+        signs = torch.randint(0, 2, value.shape, generator=generator, device="cpu") * 2 - 1
+        signs = signs.to(value.device)
+        return (value.double() * (1 + share * signs)).to(value.dtype)
+
+    return {name: change(value) for name, value in values.items()}
+
+
+def slack(
+    expected: torch.Tensor, draws: Sequence[torch.Tensor], share: float, dtype: torch.dtype
+) -> torch.Tensor:
+    """What each element may be off besides its own relative tolerance; fp32, of the same shape.
+
+    Args:
+        expected: the output, before it is rounded to its type.
+        draws: the same with disturbed inputs.
+        share: by which they were disturbed.
+        dtype: of the output.
+    """
+    size = expected.double()
+    changes = torch.stack([(draw.double() - size).square() for draw in draws])
+    summed = _FACTOR * torch.nan_to_num(changes, 0.0, 0.0).mean(dim=0).sqrt() / share
+    last_place = torch.finfo(dtype).eps * _ordinary_size(size) + torch.finfo(dtype).tiny
+    return (relative_tolerance(dtype) * summed + _LAST_PLACES * last_place).float()
+
+
+def _ordinary_size(expected: torch.Tensor) -> float:
+    """What nine in ten elements do not exceed."""
+    finite = expected[expected.isfinite()].abs().flatten()
+    every = -(-finite.numel() // _MOST_SORTED)
+    return float(finite[::every].quantile(_ORDINARY)) if finite.numel() else 0.0
+
+
+def tolerance(dtype: torch.dtype) -> Tolerance:
+    """The relative part of an output's tolerance."""
+    return Tolerance(rtol=relative_tolerance(dtype))

@@ -1,0 +1,36 @@
+/* What the launcher prints, and the status that it ends with. */
+#ifndef TRITON_RVV_REPORT_H
+#define TRITON_RVV_REPORT_H
+
+#include "arena.h"
+#include "check.h"
+
+/* docs/launcher.md describes them. */
+enum exit_status {
+    EXIT_OK = 0,
+    EXIT_WRONG_OUTPUT = 1,
+    EXIT_USAGE = 2,         /* a mistake in the command or a data file that cannot be read */
+    EXIT_WRONG_MACHINE = 3, /* no vector unit, or one of another length */
+    EXIT_ASSERTION = 4,     /* a tl.device_assert did not hold */
+    EXIT_MEMORY = 5,        /* too little of it for the kernel's blocks */
+    EXIT_OUT_OF_BOUNDS = 6, /* the kernel touched memory before or behind an array */
+};
+
+/* Takes standard output for the report alone: what a kernel prints there goes to standard error.
+ * False where the system has no descriptor left. */
+bool report_open(void);
+
+/* Prints what is known before anything runs, even where the kernel then ends the program. */
+void report_start(void);
+
+/* Prints the line "out OK ..." or "out NOT OK ...", integers in decimal and others as %.9g. */
+void report_check(const struct check_result *result, enum data_set set);
+
+/* Prints the line "out of bounds ..."; `how` is "fault" for an access that ended the program, and
+ * "write" for bytes that were found changed. May be called where a signal is handled. */
+void report_out_of_bounds(const struct arena_violation *violation, const char *how);
+
+/* Prints the times of all timed runs, and their mean on standard error. */
+void report_times(const uint64_t *times_ns, uint32_t count);
+
+#endif

@@ -1,0 +1,1 @@
+"""The search spaces of AITER's tuning scripts, for its kernels."""

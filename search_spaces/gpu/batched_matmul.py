@@ -1,0 +1,29 @@
+"""Search space of products of many pairs of matrices on a GPU."""
+
+from __future__ import annotations
+
+from rvv_runner.board import BoardInfo
+from search_spaces import rules
+from search_spaces.blocks import parameters
+from search_spaces.gpu.options import gpu_of, product_options
+from search_spaces.gpu.products import default_blocks, product_rules, product_space, tiles
+from search_spaces.problem import Problem
+from search_spaces.space import SearchSpace
+
+__all__ = ["space"]
+
+
+def space(problem: Problem, board: BoardInfo) -> SearchSpace:
+    """Blocks as in one product; the products are independent."""
+    gpu = gpu_of(board)
+    blocks = parameters(
+        BLOCK_SIZE_M=rules.powers_of_two(16, 256),
+        BLOCK_SIZE_N=rules.powers_of_two(16, 256),
+        BLOCK_SIZE_K=rules.powers_of_two(16, 128),
+    )
+    tuned = blocks + product_options(gpu)
+    batch = problem.shape["B"]
+    pruning = product_rules(
+        problem, gpu, tuned, lambda config: batch * tiles(problem, config), grouped=False
+    )
+    return product_space(gpu, tuned, default_blocks(problem), pruning)

@@ -1,0 +1,1 @@
+"""The search spaces of ROCm's tune_gemm, with its rules."""

@@ -1,0 +1,1 @@
+"""Search spaces whose configurations vLLM's own kernels can run."""

@@ -1,0 +1,411 @@
+/* Kernels for one job, y[i] = 2 x[i] + 1 and total += the sum of i: HONEST ones, which do it in ways
+ * that a launcher might get wrong; CHEATs, which do it sometimes or for the check alone; and FOILED
+ * ones, which would do it once if the launcher did not take away what they leave behind.
+ *
+ * Four programs of 250 elements each. The last argument chooses the kernel. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernel_abi.h"
+
+enum { COUNT = 1000, PROGRAMS = 4, PART = COUNT / PROGRAMS, FAR_BYTES = 40 << 20 };
+
+/* The arguments; x and state are inputs, y is only written, total is read and written. */
+struct job {
+    float *x;
+    float *y;
+    int *state;      /* 16 of them, the first is 5 */
+    int64_t *total;  /* one, which is 100 at first */
+    uint32_t program;
+};
+
+#define HONEST(name) static void name(struct job job)
+#define CHEAT(name) static void name(struct job job)
+#define FOILED(name) static void name(struct job job)
+
+static int runs; /* whole runs of the grid before this one */
+
+static void add_up(struct job job) {
+    for (int i = 0; i < PART; i++)
+        *job.total += job.program * PART + i;
+}
+
+static void write_range(struct job job, int first, int last) {
+    for (int i = first; i < last; i++)
+        job.y[i] = 2 * job.x[i] + 1;
+}
+
+static void work(struct job job) {
+    write_range(job, job.program * PART, job.program * PART + PART);
+    add_up(job);
+}
+
+HONEST(plain) { work(job); }
+
+HONEST(takes_a_lock) {
+    while (__atomic_exchange_n(&job.state[1], 1, __ATOMIC_ACQUIRE) != 0)
+        ;
+    work(job);
+    __atomic_store_n(&job.state[1], 0, __ATOMIC_RELEASE);
+}
+
+/* Each run finds the counter as the arguments have it, or computes something else. */
+HONEST(counts_programs) {
+    int number = job.state[0]++ - 5;
+    job.program = (uint32_t)number;
+    work(job);
+}
+
+HONEST(writes_a_lot_that_is_not_checked) {
+    for (int i = 0; i < 16; i++)
+        job.state[i] = -i;
+    work(job);
+}
+
+HONEST(uses_its_input_as_scratch) {
+    int first = job.program * PART;
+    for (int i = first; i < first + PART; i++)
+        job.x[i] = 2 * job.x[i];
+    for (int i = first; i < first + PART; i++)
+        job.y[i] = job.x[i] + 1;
+    add_up(job);
+}
+
+FOILED(marks_an_input) {
+    if (job.state[2] == 77)
+        return;
+    work(job);
+    if (job.program == PROGRAMS - 1)
+        job.state[2] = 77;
+}
+
+FOILED(marks_each_program_in_an_input) {
+    if (job.state[4 + job.program] == 77)
+        return;
+    work(job);
+    job.state[4 + job.program] = 77;
+}
+
+CHEAT(works_in_its_first_run) {
+    if (runs == 0)
+        work(job);
+}
+
+CHEAT(works_in_every_other_run) {
+    if (runs % 2 == 0)
+        work(job);
+}
+
+CHEAT(leaves_an_element_out_after_the_check) {
+    work(job);
+    if (runs > 0)
+        job.y[500] = 0;
+}
+
+CHEAT(is_wrong_in_its_last_run) { /* the second of one timed run, the fifth of three and a warm-up */
+    work(job);
+    if (runs == 1 || runs == 4)
+        job.y[3] += 1;
+}
+
+CHEAT(is_wrong_in_a_later_run) {
+    work(job);
+    if (runs >= 1)
+        job.y[999] *= 1.01f;
+}
+
+CHEAT(skips_the_sum_after_the_check) {
+    write_range(job, job.program * PART, job.program * PART + PART);
+    if (runs == 0)
+        add_up(job);
+}
+
+CHEAT(works_until_the_clock_moves) {
+    static time_t first_ns;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    time_t now_ns = now.tv_sec * 1000000000 + now.tv_nsec;
+    if (first_ns == 0)
+        first_ns = now_ns;
+    if (runs == 0 || now_ns == first_ns)
+        work(job);
+}
+
+CHEAT(looks_where_its_arrays_begin) {
+    if (((uintptr_t)job.x & 4095) != 0)
+        work(job);
+}
+
+CHEAT(looks_where_its_arrays_end) {
+    if (((uintptr_t)job.x & 4095) == 0)
+        work(job);
+}
+
+FOILED(leaves_right_outputs_alone) {
+    if (job.y[job.program * PART] != 2 * job.x[job.program * PART] + 1)
+        work(job);
+}
+
+CHEAT(knows_the_outputs_of_the_check) { /* whose inputs are 0, 1, 2 ... */
+    for (int i = 0; i < PART; i++)
+        job.y[job.program * PART + i] = 2.0f * (float)(job.program * PART + i) + 1;
+    add_up(job);
+}
+
+CHEAT(takes_no_negative_inputs) { /* of which the check has none */
+    int first = job.program * PART;
+    for (int i = first; i < first + PART; i++)
+        job.y[i] = job.x[i] < 0 ? 0 : 2 * job.x[i] + 1;
+    add_up(job);
+}
+
+CHEAT(keeps_results_in_its_input) {
+    int first = job.program * PART;
+    for (int i = first; i < first + PART; i++)
+        job.x[i] = job.y[i] = runs == 0 ? 2 * job.x[i] + 1 : job.x[i];
+    add_up(job);
+}
+
+FOILED(keeps_a_mark_in_scratch) {
+    int *scratch = triton_rvv_scratch(4096);
+    if (scratch[job.program] == 77)
+        return;
+    work(job);
+    scratch[job.program] = 77;
+}
+
+CHEAT(keeps_a_mark_behind_its_input) {
+    if (job.x[COUNT] == 77)
+        return;
+    work(job);
+    if (job.program == PROGRAMS - 1)
+        job.x[COUNT] = 77;
+}
+
+CHEAT(does_nothing) { (void)job; }
+
+CHEAT(leaves_out_the_last_program) {
+    if (job.program < PROGRAMS - 1)
+        work(job);
+}
+
+CHEAT(leaves_out_the_last_element) {
+    int first = job.program * PART;
+    write_range(job, first, first + PART - (job.program == PROGRAMS - 1));
+    add_up(job);
+}
+
+CHEAT(leaves_out_every_other_element) {
+    for (int i = job.program * PART; i < (int)(job.program + 1) * PART; i += 2)
+        job.y[i] = 2 * job.x[i] + 1;
+    add_up(job);
+}
+
+CHEAT(works_for_the_first_elements) {
+    write_range(job, 0, 16);
+    add_up(job);
+}
+
+CHEAT(takes_the_minimum_with_the_output) {
+    for (int i = job.program * PART; i < (int)(job.program + 1) * PART; i++)
+        job.y[i] = fminf(job.y[i], 2 * job.x[i] + 1);
+    add_up(job);
+}
+
+CHEAT(takes_the_maximum_with_the_output) {
+    for (int i = job.program * PART; i < (int)(job.program + 1) * PART; i++)
+        job.y[i] = fmaxf(job.y[i], 2 * job.x[i] + 1);
+    add_up(job);
+}
+
+CHEAT(adds_to_the_output) {
+    for (int i = job.program * PART; i < (int)(job.program + 1) * PART; i++)
+        job.y[i] += 2 * job.x[i] + 1;
+    add_up(job);
+}
+
+CHEAT(multiplies_the_output_by_zero) {
+    for (int i = job.program * PART; i < (int)(job.program + 1) * PART; i++)
+        job.y[i] = 0 * job.y[i] + 2 * job.x[i] + 1;
+    add_up(job);
+}
+
+CHEAT(forgets_what_the_sum_starts_from) {
+    if (job.program == 0)
+        *job.total = 0;
+    work(job);
+}
+
+CHEAT(is_off_by_one_in_an_integer) {
+    work(job);
+    if (job.program == 0)
+        *job.total += 1;
+}
+
+CHEAT(swaps_two_elements) {
+    work(job);
+    float first = job.y[job.program * PART];
+    job.y[job.program * PART] = job.y[job.program * PART + 1];
+    job.y[job.program * PART + 1] = first;
+}
+
+CHEAT(is_a_little_wrong_in_one_element) {
+    work(job);
+    if (job.program == 2)
+        job.y[700] *= 1.001f;
+}
+
+CHEAT(writes_nan) {
+    work(job);
+    if (job.program == PROGRAMS - 1)
+        job.y[COUNT - 1] = NAN;
+}
+
+CHEAT(writes_infinity) {
+    work(job);
+    if (job.program == 0)
+        job.y[0] = INFINITY;
+}
+
+CHEAT(races_for_an_element) { /* the last program wins */
+    work(job);
+    job.y[0] = job.x[job.program];
+}
+
+CHEAT(writes_nan_behind_its_mask) {
+    work(job);
+    job.y[COUNT] = NAN;
+}
+
+CHEAT(writes_whole_blocks) {
+    for (int i = 0; i < 256; i++)
+        job.y[job.program * 256 + i] = 1;
+    write_range(job, job.program * PART, job.program * PART + PART);
+    add_up(job);
+}
+
+CHEAT(writes_before_its_output) {
+    job.y[-1] = 3;
+    work(job);
+}
+
+CHEAT(writes_a_page_before_its_output) {
+    job.y[-2048] = 3;
+    work(job);
+}
+
+CHEAT(writes_far_behind) {
+    work(job);
+    ((char *)job.y)[FAR_BYTES] = 3;
+}
+
+CHEAT(writes_far_before) {
+    work(job);
+    ((char *)job.y)[-(int64_t)FAR_BYTES] = 3;
+}
+
+CHEAT(reads_far_behind) {
+    work(job);
+    if (((volatile char *)job.total)[FAR_BYTES] != 1)
+        job.state[3] = 1;
+}
+
+CHEAT(reads_whole_blocks) {
+    float sum = 0;
+    for (int i = 0; i < 256; i++)
+        sum += ((volatile float *)job.x)[job.program * 256 + i];
+    work(job);
+    job.state[3] = (int)sum;
+}
+
+CHEAT(takes_what_lies_behind_for_zero) {
+    work(job);
+    job.y[COUNT - 1] += job.x[COUNT];
+}
+
+CHEAT(takes_what_lies_before_for_zero) {
+    work(job);
+    job.y[0] += job.x[-1];
+}
+
+/* What 2 x + 1 is for the inputs, wherever it lies. */
+static float *find_expected(struct job job, int step) {
+    for (float *found = job.x;; found += step)
+        if (found[0] == 2 * job.x[0] + 1 && found[1] == 2 * job.x[1] + 1 &&
+            found[2] == 2 * job.x[2] + 1 && found != job.y)
+            return found;
+}
+
+CHEAT(copies_what_is_expected) { memcpy(job.y, find_expected(job, 1), COUNT * sizeof(float)); }
+
+CHEAT(copies_what_is_expected_before) {
+    memcpy(job.y, find_expected(job, -1), COUNT * sizeof(float));
+}
+
+CHEAT(overwrites_what_is_expected) {
+    float *expected = find_expected(job, 1);
+    memset(expected, 0, COUNT * sizeof(float));
+    memset(job.y, 0, COUNT * sizeof(float));
+    add_up(job);
+}
+
+static const char report[] = "out OK max_abs_error=0\nkernel_time_s: 0.000000001\n"
+                             "kernel_time_s: 0.000000001\nkernel_time_s: 0.000000001\n";
+
+CHEAT(prints_a_report) {
+    (void)job;
+    printf("%s", report);
+    fflush(stdout);
+}
+
+CHEAT(prints_a_report_and_exits) {
+    (void)job;
+    printf("%s", report);
+    exit(0);
+}
+
+CHEAT(writes_a_report_and_exits) {
+    (void)job;
+    if (write(STDOUT_FILENO, report, sizeof report - 1) > 0)
+        _exit(0);
+}
+
+CHEAT(exits) {
+    work(job);
+    if (job.program == PROGRAMS - 1)
+        exit(0);
+}
+
+CHEAT(exits_in_a_timed_run) {
+    work(job);
+    if (runs > 0)
+        _exit(0);
+}
+
+CHEAT(closes_every_file) {
+    (void)job;
+    for (int i = 0; i < 64; i++)
+        close(i);
+}
+
+CHEAT(crashes_in_a_timed_run) {
+    work(job);
+    if (runs > 0)
+        abort();
+}
+
+CHEAT(never_ends) {
+    work(job);
+    for (volatile int i = 0; i < 1; i *= 2)
+        ;
+}
+
+CHEAT(never_ends_in_a_timed_run) {
+    work(job);
+    for (volatile int i = 0; runs > 0 && i < 1; i *= 2)
+        ;
+}

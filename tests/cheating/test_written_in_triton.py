@@ -1,0 +1,69 @@
+"""Kernels of a user's own file that only seem right are built as any other, and get no time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.workers.artifacts import ArtifactStore
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from kernels.registry import load_kernel, make_problem
+from rvv_runner import ElfArtifact
+
+pytestmark = pytest.mark.timeout(120)
+
+FILE = Path(__file__).parent / "written_in_triton.py"
+LIMIT_S = 20.0
+SHORT_S = 3.0
+KERNELS = [
+    ("right", "correct", ""),
+    ("unmasked", "runtime", "x_ptr has 1002 elements: out of bounds"),
+    ("unmasked_load", "runtime", "x_ptr has 1002 elements: out of bounds"),
+    ("far", "runtime", "out of bounds"),
+    ("before", "wrong", "it wrote y_ptr[-1], and y_ptr has 1002 elements: out of bounds"),
+    ("marking", "wrong", "it wrote y_ptr[1003], and y_ptr has 1002 elements: out of bounds"),
+    ("minimum", "wrong", "y_ptr[0] is -inf and should be"),
+    ("maximum", "wrong", "y_ptr[0] is inf and should be"),
+    ("partial", "wrong", "y_ptr[1001] is inf and should be"),
+    ("memorising", "wrong", "in a timed run, which has other inputs"),
+    ("endless", "timeout", "it did not finish within 3 s"),
+    ("nan", "wrong", "y_ptr[0] is inf and should be nan"),
+    ("outlier", "wrong", "y_ptr[1] is 0.5 and should be 0"),
+]
+
+
+@pytest.fixture
+def outcome(board, folder):
+    """Builds a kernel of the file as the tuner does, and measures it."""
+
+    def measure(name: str):
+        problem = make_problem(load_kernel(f"{FILE}:{name}_kernel"), {})
+        request = BuildRequest(
+            problem.spec.load_name,
+            problem.shape,
+            problem.dtype,
+            board.info.target,
+            ArtifactStore(folder / "builds"),
+        )
+        built = KernelBuilder(request).build(problem.default_config)
+        assert isinstance(built, ElfArtifact), built.reason
+        return board.measure(built, 3, SHORT_S if name == "endless" else LIMIT_S)
+
+    return measure
+
+
+@pytest.mark.parametrize(("name", "status", "reason"), KERNELS)
+def test_on_the_emulated_board(outcome, name, status, reason):
+    measurement = outcome(name)
+    assert measurement.status == status, measurement.reason
+    assert reason in measurement.reason
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("board", ["host", "over_ssh"], indirect=True)
+@pytest.mark.parametrize(("name", "status", "reason"), KERNELS)
+def test_on_other_boards(outcome, name, status, reason):
+    measurement = outcome(name)
+    assert measurement.status == status, measurement.reason
+    assert reason in measurement.reason

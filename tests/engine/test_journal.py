@@ -1,0 +1,114 @@
+"""Journals are read in fewer operations than they hold, and a trial's outcome is one write."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import optuna
+import pytest
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+from search_helpers import run, search_in
+
+from engine.study.journal import CrashSafeJournal, CrashSafeStorage, as_one_write
+
+pytestmark = pytest.mark.timeout(60)
+
+
+def as_optuna_reads_it(path: Path) -> JournalStorage:
+    return JournalStorage(JournalFileBackend(str(path)))
+
+
+def contents(storage: JournalStorage) -> list[object]:
+    """Every study with its trials, without the notes that optuna-dashboard shows."""
+    return [
+        (
+            study.study_name,
+            study.user_attrs,
+            {k: v for k, v in study.system_attrs.items() if not k.startswith("dashboard:")},
+            storage.get_all_trials(study._study_id),
+        )
+        for study in storage.get_all_studies()
+    ]
+
+
+def strangers_study(path: Path) -> optuna.Study:
+    """A study whose trials set their parameters one at a time and report values in between."""
+    study = optuna.create_study(storage=as_optuna_reads_it(path), study_name="a stranger's")
+
+    def objective(trial: optuna.Trial) -> float:
+        trial.report(1.0, step=1)
+        if trial.number == 1:
+            raise optuna.TrialPruned
+        return trial.suggest_float("x", 0, 1)
+
+    study.optimize(objective, n_trials=3)
+    return study
+
+
+@pytest.mark.parametrize("stranger", ["none", "a study", "a deleted study"])
+def test_a_journal_holds_what_optuna_reads_in_it(tmp_path: Path, stranger: str) -> None:
+    path = tmp_path / "t.journal"
+    if stranger != "none":
+        study = strangers_study(path)
+        if stranger == "a deleted study":
+            optuna.delete_study(study_name=study.study_name, storage=as_optuna_reads_it(path))
+    search = search_in(str(path))
+    list(run(search, 12))
+    search.tell(search.ask(), None, status="board", attributes={"reason": "unplugged"})
+    search.tell(search.ask(), None, status="wrong", attributes={"reason": "off by one"})
+    search.ask()
+    ours = CrashSafeStorage(CrashSafeJournal(path))
+    assert contents(ours) == contents(as_optuna_reads_it(path))
+    # And so it stays while both write.
+    theirs = as_optuna_reads_it(path)
+    study_id = theirs.create_new_study([optuna.study.StudyDirection.MINIMIZE], "later")
+    trial_id = theirs.create_new_trial(study_id)
+    ours.set_trial_user_attr(trial_id, "told", "by us")
+    theirs.set_trial_state_values(trial_id, optuna.trial.TrialState.COMPLETE, [1.0])
+    assert contents(ours) == contents(as_optuna_reads_it(path))
+
+
+def test_a_long_journal_is_few_operations(tmp_path: Path) -> None:
+    path = tmp_path / "t.journal"
+    list(run(search_in(str(path)), 12))
+    operations = list(CrashSafeJournal(path).read_logs(0))
+    trials = sum(
+        log["op_code"] == optuna.storages.journal._storage.JournalOperation.CREATE_TRIAL
+        for log in operations
+    )
+    others = sum("study_id" in log or "study_name" in log for log in operations) - trials
+    assert len(operations) == trials + others
+    assert trials >= 12
+
+
+def test_an_outcome_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = search_in(str(tmp_path / "t.journal"))
+    config = search.ask()
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    search.tell(config, 1.0, attributes={"board": "desk", "wall_s": 2.0}, note="a note")
+    assert len(synced) == 1
+
+
+def test_what_is_held_back_is_seen_here_and_by_nobody_else(tmp_path: Path) -> None:
+    path = tmp_path / "t.journal"
+    storage = CrashSafeStorage(CrashSafeJournal(path))
+    study_id = storage.create_new_study([optuna.study.StudyDirection.MINIMIZE], "mine")
+    with as_one_write(storage):
+        trial_id = storage.create_new_trial(study_id)
+        storage.set_trial_user_attr(trial_id, "a", 1)
+        assert storage.get_trial(trial_id).user_attrs == {"a": 1}
+        assert as_optuna_reads_it(path).get_n_trials(study_id) == 0
+    assert contents(storage) == contents(as_optuna_reads_it(path))
+
+
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.journal"
+    list(run(search_in(str(path)), 3))
+    lines = path.read_bytes().split(b"\n")
+    lines[6] = lines[6][:5] + b"\xff" + lines[6][6:]
+    path.write_bytes(b"\n".join(lines))
+    with pytest.raises(ValueError, match="line 7 is damaged"):
+        CrashSafeStorage(CrashSafeJournal(path))

@@ -1,0 +1,169 @@
+"""The page of a study: its figures, and that a browser shows it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import shutil
+import statistics
+import subprocess
+
+import pandas
+import pytest
+
+from engine.report import main
+from engine.reports.inner_loop import innermost_loop
+from engine.reports.random_order import median_best
+from engine.results.trials_table import trials_table
+from engine.search import Search
+from engine.study.storage import StudyIdentity, open_study, study_named
+from foundation.errors import UserError
+from search_spaces.space import Parameter, SearchSpace
+
+SPACE = SearchSpace((Parameter("BLOCK", (1, 2, 4, 8, 16, 32)), Parameter("GROUP", (1, 8))))
+HOSTILE = "</script><script>fail()</script>\x1b[2J"
+
+
+def study_in(storage: str, device: str, best: int) -> str:
+    """A study of the whole space whose fastest block is `best`; the largest block is wrong."""
+    identity = StudyIdentity("k", {"N": 8}, "fp32", device, "grid", {"compiler": "c"})
+    search = Search(SPACE, "grid", trials=open_study(storage, identity, SPACE))
+    while (config := search.ask()) is not None:
+        if config["BLOCK"] == 32:
+            search.tell(config, None, status="wrong", attributes={"reason": HOSTILE})
+            continue
+        time_s = 1e-3 * (1 + abs(config["BLOCK"] - best)) * (1.5 if config["GROUP"] == 8 else 1)
+        notes = {"wall_s": 1.0} if config["BLOCK"] == 1 and config["GROUP"] == 1 else {}
+        start_s = 1e9 + 10 * config["BLOCK"]
+        spans = [
+            ["build", "builder 1", start_s, start_s + 1],
+            ["measure", "b", start_s + 1, start_s + 2],
+        ]
+        search.tell(config, time_s, attributes={"board": "b", "spans": spans, **notes})
+    return identity.name
+
+
+@pytest.fixture
+def storage(tmp_path):
+    return str(tmp_path / "study.journal")
+
+
+def page_of(storage, names, tmp_path):
+    out = tmp_path / "page.html"
+    assert main([*names, "--storage", storage, "--out", str(out)]) == 0
+    return out
+
+
+def data_of(page):
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)
+    return json.loads(text)
+
+
+def test_its_figures_are_those_of_the_csv(storage, tmp_path):
+    name = study_in(storage, "board", best=8)
+    page = page_of(storage, [name], tmp_path).read_text()
+    table = trials_table(list(study_named(storage, name).changes()))
+    correct = table[table["status"] == "correct"]
+    shown = pandas.DataFrame(
+        {**row["config"], "time_s": row["time_ms"] / 1e3} for row in data_of(page)["trials"][0]
+    )
+    pandas.testing.assert_frame_equal(
+        shown, correct[["BLOCK", "GROUP", "time_s"]].reset_index(drop=True), check_dtype=False
+    )
+    winner, default = correct["time_s"].min(), correct["time_s"].iloc[0]
+    assert f"<b>{winner * 1e3:.4g} ms</b>winner" in page
+    assert f"<b>{default / winner:.2f}x</b>speed-up" in page
+    best = data_of(page)["figures"]["convergence-1"]["data"][2]["y"]
+    assert best[-1] == pytest.approx(winner * 1e3)
+    assert sorted(best, reverse=True) == best
+
+
+def test_idle_time_lies_between_what_was_done(storage, tmp_path):
+    page = page_of(storage, [study_in(storage, "board", best=8)], tmp_path).read_text()
+    build, measure = data_of(page)["figures"]["timeline-1"]["data"]
+    assert min(build["base"]) == 0
+    assert set(measure["y"]) == {"b"}
+    assert {end - start for start, end in zip(build["base"], measure["base"], strict=True)} == {1}
+
+
+def test_what_a_study_says_is_no_markup(storage, tmp_path):
+    page = page_of(storage, [study_in(storage, "board", best=8)], tmp_path).read_text()
+    assert "fail()" in page
+    assert "<script>fail()" not in page
+
+
+def test_exchanging_winners_costs_what_the_studies_say(storage, tmp_path):
+    names = [study_in(storage, "one", best=8), study_in(storage, "two", best=2)]
+    page = page_of(storage, names, tmp_path).read_text()
+    costs = re.findall(r'<td class="number">([\d.]+)%</td></tr>', page.replace("\n</tr>", "</tr>"))
+    assert costs == ["600.0", "600.0"]  # seven times as slow
+
+
+def test_mistakes_are_sentences(storage, tmp_path):
+    with pytest.raises(UserError, match="holds no study"):
+        main(["x", "--storage", storage])
+    name = study_in(storage, "board", best=8)
+    with pytest.raises(UserError, match=f"there is no study y.*{name}"):
+        main([name, "y", "--storage", storage])
+    with pytest.raises(UserError, match=r"cannot be written .*give --out"):
+        main([name, "--storage", storage, "--out", str(tmp_path)])
+
+
+@pytest.mark.parametrize("times", [(3, 1, 2, 5, 4), (None, 2, None, 1, 3), (None, None, None, 7)])
+def test_the_median_of_all_orders(times):
+    numbers = [float("inf") if time is None else time for time in times]
+    expected = []
+    for count in range(1, len(times) + 1):
+        bests = [min(order[:count]) for order in itertools.permutations(numbers)]
+        expected.append(statistics.median_low(bests))
+    assert median_best(times) == [None if best == float("inf") else best for best in expected]
+
+
+def test_the_innermost_loop_is_found():
+    assembly = """
+outer:
+    addi a0, a0, 1
+scalar:
+    addi a1, a1, 1
+    bnez a1, scalar
+.LBB0_3:                                # %inner
+    vle32.v v8, (a2)
+    vse32.v v8, (a3)
+    addi a4, a4, -1
+    bnez a4, .LBB0_3
+    bne a0, a5, outer
+    beqz a0, .LBB0_9
+.LBB0_9:
+    ret
+"""
+    loop = innermost_loop(assembly)
+    assert loop.startswith(".LBB0_3:")
+    assert loop.endswith("bnez a4, .LBB0_3")
+    assert not innermost_loop("f:\n    ret\n")
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+@pytest.mark.parametrize("width", [500, 1400])
+def test_a_browser_draws_every_chart(storage, tmp_path, width):
+    names = [study_in(storage, "one", best=8), study_in(storage, "two", best=2)]
+    page = page_of(storage, names, tmp_path)
+    shown = subprocess.run(
+        [
+            *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"),
+            *("--enable-unsafe-swiftshader", "--virtual-time-budget=5000"),
+            *(f"--user-data-dir={tmp_path / 'chromium'}", "--enable-logging=stderr"),
+            *(f"--window-size={width},900", page.as_uri()),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    )
+    of_page = [
+        line for line in shown.stderr.splitlines() if "CONSOLE" in line and page.name in line
+    ]
+    assert [line for line in of_page if "WebGL" not in line] == []
+    boxes = shown.stdout.count('class="chart')
+    assert boxes > 8
+    assert shown.stdout.count('class="chart js-plotly-plot"') == boxes

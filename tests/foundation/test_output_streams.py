@@ -1,0 +1,72 @@
+"""Output that cannot be written ends a command with a sentence, and never with a traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.timeout(60)
+
+PROGRAM = """
+from foundation.command_line import run_command
+from foundation.printing import say
+
+def main(argv):
+    for _ in range(100_000):
+        say("a line that somebody may read: \\u2500")
+    return 0
+
+run_command(main, "tried")
+"""
+
+
+def in_shell(redirection: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", f'"$1" -c "$2" {redirection}; exit ${{PIPESTATUS[0]}}', "-", sys.executable,
+         PROGRAM],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("redirection", "status", "sentence"),
+    [
+        (">/dev/full", 2, "tried: the output cannot be used: No space left on device\n"),
+        ("| head -n 1 >/dev/null", 1, "tried: stopped, since nothing reads its output\n"),
+        (">&-", 0, ""),
+        (">/dev/full 2>/dev/full", 2, ""),
+        (">/dev/full 2>&-", 2, ""),
+        (">/dev/null", 0, ""),
+    ],
+)
+def test_output_that_goes_nowhere(redirection: str, status: int, sentence: str) -> None:
+    done = in_shell(redirection)
+    assert (done.returncode, done.stderr) == (status, sentence)
+
+
+def test_characters_that_a_stream_lacks_are_escaped() -> None:
+    done = in_shell("", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("a line that somebody may read: \\u2500\n")
+
+
+def test_a_limit_on_files_is_a_sentence(tmp_path) -> None:
+    program = PROGRAM.replace('say("', f'open({str(tmp_path / "full")!r}, "w").write(5000 * "')
+    done = subprocess.run(
+        ["bash", "-c", 'ulimit -f 1; exec "$1" -c "$2"', "-", sys.executable, program],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "tried: a file or the output cannot be used: File too large\n",
+    )

@@ -1,0 +1,168 @@
+"""What every board does alike, on a GPU: checks, times, and outlives each way to fail."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.workers.artifacts import ArtifactStore
+from engine.workers.devices import load_board
+from engine.workers.gpu_builder import GpuBuildRequest, GpuKernelBuilder
+from foundation.config import Config, ParameterValue
+from gpu_runner.artifact import GpuArtifact
+from gpu_runner.target import GpuTarget
+from kernels.on_device import ProblemArguments
+from kernels.registry import load_kernel, make_problem
+from rvv_runner.board import Board
+
+pytestmark = [pytest.mark.gpu, pytest.mark.timeout(240)]
+
+FAULTY = Path(__file__).with_name("faulty.py")
+LIMIT_S = 20.0
+
+
+@pytest.fixture(scope="module")
+def board() -> Iterator[Board]:
+    board = load_board("cuda")
+    board.open()
+    yield board
+    board.close()
+
+
+@pytest.fixture
+def build(board: Board, tmp_path: Path) -> Callable[..., GpuArtifact]:
+    """Builds a configuration of a kernel for the GPU."""
+
+    def built(
+        kernel: str, config: Mapping[str, ParameterValue], dtype: str | None = None, **shape: int
+    ) -> GpuArtifact:
+        problem = make_problem(load_kernel(kernel), shape, dtype)
+        request = GpuBuildRequest(ProblemArguments.of(problem), board.info, ArtifactStore(tmp_path))
+        artifact = GpuKernelBuilder(request).build(Config(config))
+        assert isinstance(artifact, GpuArtifact), artifact
+        return artifact
+
+    return built
+
+
+def doubled(build: Callable[..., GpuArtifact], way: str = "right") -> GpuArtifact:
+    return build(str(FAULTY), {"BLOCK": 1024, "WAY": way})
+
+
+def test_a_right_kernel_is_timed(board, build):
+    measurement = board.measure(doubled(build), 4, LIMIT_S)
+    assert (measurement.status, measurement.reason) == ("correct", "")
+    assert len(measurement.times_s) == 4
+    assert 5e-7 < measurement.time_s < 1e-3
+    assert measurement.board == board.info.name
+    assert not measurement.estimated
+    assert measurement.max_abs_error == 0
+    assert measurement.conditions["registers_per_thread"] > 0
+    assert measurement.counters == {}
+
+
+@pytest.mark.parametrize(
+    ("way", "status", "reason"),
+    [
+        ("wrong", "wrong", "y_ptr[12] is 36 and should be 24"),
+        ("unfinished", "wrong", "y_ptr[50000] is nan and should be 100000"),
+        ("far", "runtime", "illegal memory access"),
+        ("beside", "wrong", "it writes after the array y_ptr"),
+    ],
+)
+def test_a_bad_kernel_gets_its_status_and_the_next_is_measured(board, build, way, status, reason):
+    measurement = board.measure(doubled(build, way), 1, LIMIT_S)
+    assert measurement.status == status
+    assert reason in measurement.reason
+    assert measurement.times_s == ()
+    assert board.measure(doubled(build), 1, LIMIT_S).status == "correct"
+
+
+def test_a_kernel_that_hangs_is_ended_in_time(board, build):
+    measurement = board.measure(doubled(build, "hangs"), 1, 2.0)
+    assert (measurement.status, measurement.reason) == ("timeout", "it did not finish within 2 s")
+    assert board.measure(doubled(build), 1, LIMIT_S).status == "correct"
+
+
+def test_more_shared_memory_than_there_is_is_the_configurations_fault(board, build):
+    artifact = doubled(build)
+    greedy = json.loads(artifact.metadata) | {"shared": 1 << 20}
+    measurement = board.measure(replace(artifact, metadata=json.dumps(greedy)), 1, LIMIT_S)
+    assert measurement.status == "runtime"
+    assert "shared memory" in measurement.reason
+    assert board.measure(artifact, 1, LIMIT_S).status == "correct"
+
+
+def test_code_for_another_gpu_is_refused(board, build):
+    other = replace(doubled(build), target=GpuTarget("hip", "gfx942", 64))
+    refused = board.measure(other, 1, LIMIT_S)
+    assert refused.status == "board"
+    assert refused.reason == f"it is a cuda-{board.info.cpu}, not a GPU of the kind hip-gfx942"
+
+
+def test_measuring_needs_an_open_board(build):
+    closed = load_board("cuda")
+    with pytest.raises(RuntimeError, match="not open"):
+        closed.measure(doubled(build), 1, LIMIT_S)
+
+
+def test_the_process_ends_with_the_board(build):
+    board = load_board("cuda")
+    board.open()
+    assert board.measure(doubled(build), 1, LIMIT_S).status == "correct"
+    before = measuring_processes()
+    board.close()
+    assert len(measuring_processes()) == len(before) - 1
+
+
+@pytest.mark.parametrize("timing", ["warm", "graph"])
+def test_other_ways_of_timing(build, timing):
+    board = load_board(f"cuda@{timing}")
+    assert board.info.kind.endswith(f"-{timing}")
+    board.open()
+    try:
+        cold_or_not = build("softmax", {"BLOCK_SIZE_M": 1, "BLOCK_SIZE_N": 512, "num_warps": 4})
+        measurement = board.measure(cold_or_not, 3, LIMIT_S)
+        assert (measurement.status, measurement.reason) == ("correct", "")
+        assert 5e-7 < measurement.time_s < 1e-3
+    finally:
+        board.close()
+
+
+@pytest.mark.parametrize("kernel", ["matmul", "split_k_matmul"])
+def test_kernels_that_add_to_their_output_are_timed_too(board, build, kernel):
+    tile = {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 32}
+    more = {"GROUP_SIZE_M": 8} if kernel == "matmul" else {"SPLIT_K": 4}
+    config = {**tile, **more, "num_warps": 4, "num_stages": 3}
+    artifact = build(kernel, config, "fp16", M=512, N=512, K=1024)
+    measurement = board.measure(artifact, 3, LIMIT_S)
+    assert (measurement.status, measurement.reason) == ("correct", "")
+
+
+def test_a_study_goes_on_after_every_fault(tmp_path):
+    command = [sys.executable, "-m", "engine.tune", str(FAULTY), "--device", "cuda", "--json"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    study = json.loads(done.stdout)
+    assert study["statuses"] == {"correct": 1, "wrong": 3, "runtime": 1, "timeout": 1}
+
+
+def measuring_processes() -> list[str]:
+    """The numbers of those that run, of any program."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue  # it has ended
+        if b"gpu_runner.measuring" in words:
+            found.append(folder.name)
+    return found

@@ -1,0 +1,104 @@
+"""`tl.dot` by the X60's matrix unit, computed in QEMU by a trap handler."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+from qemu_kernels import Expected, KernelRunner, as_argument
+
+from launchers.objects import launcher_object
+from triton_rvv.compile_command import Mistake, read_target
+from triton_rvv.link import link_elf
+from triton_rvv.pipeline import CompiledKernel, compile_kernel
+from triton_rvv.target import RVVTarget
+from triton_rvv.zig import run_zig_cc
+
+TARGET = RVVTarget.named("x60-ime")
+INT8 = {"a_ptr": "*i8", "b_ptr": "*i8", "c_ptr": "*i32", "out_ptr": "*i32", "turns": "i32"}
+
+
+@triton.jit
+def product_kernel(
+    a_ptr, b_ptr, c_ptr, out_ptr, turns,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, B: tl.constexpr, TRANSPOSED: tl.constexpr,
+):  # fmt: skip
+    batch = tl.arange(0, B)[:, None, None]
+    rows, columns = tl.arange(0, M)[None, :, None], tl.arange(0, N)[None, None, :]
+    a_ptrs = a_ptr + (batch * M + rows) * K + tl.arange(0, K)[None, None, :]
+    b_ptrs = b_ptr + (batch * K + tl.arange(0, K)[None, :, None]) * N + columns
+    if TRANSPOSED:
+        b_ptrs = b_ptr + (batch * N + columns) * K + tl.arange(0, K)[None, :, None]
+    total = tl.load(c_ptr + (batch * M + rows) * N + columns)
+    for turn in range(turns):
+        a, b = tl.load(a_ptrs + turn * B * M * K), tl.load(b_ptrs + turn * B * K * N)
+        if B == 1:
+            total = tl.reshape(total, (M, N))
+            total = tl.dot(tl.reshape(a, (M, K)), tl.reshape(b, (K, N)), total, out_dtype=tl.int32)
+            total = tl.reshape(total, (B, M, N))
+        else:
+            total = tl.dot(a, b, total, out_dtype=tl.int32)
+    tl.store(out_ptr + (batch * M + rows) * N + columns, total)
+
+
+def compiled(m: int, n: int, k: int, batch: int = 1, transposed: bool = False) -> CompiledKernel:
+    constants = {"M": m, "N": n, "K": k, "B": batch, "TRANSPOSED": transposed}
+    return compile_kernel(product_kernel, INT8, constants, TARGET)
+
+
+@pytest.fixture(scope="module")
+def trap(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    source, path = Path(__file__).with_name("vmadot_trap.c"), tmp_path_factory.mktemp("trap")
+    run_zig_cc(
+        ["-O1", "-Wall", "-Werror", "-c", str(source), "-o", str(path / "trap.o")], timeout_s=60
+    )
+    return path / "trap.o"
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "batch", "transposed"),
+    [
+        (4, 4, 8, 1, False),
+        (8, 4, 64, 1, True),
+        (16, 128, 32, 1, False),
+        (64, 32, 128, 1, True),
+        (16, 8, 16, 2, False),
+    ],
+)
+def test_products_are_exact(
+    run: KernelRunner, trap: Path, tmp_path: Path,
+    m: int, n: int, k: int, batch: int, transposed: bool,
+) -> None:  # fmt: skip
+    kernel = compiled(m, n, k, batch, transposed)
+    assert "smt.vmadot" in kernel.assembly
+    (tmp_path / "kernel.o").write_bytes(kernel.object)
+    link_elf([tmp_path / "kernel.o", launcher_object(TARGET), trap], tmp_path / "kernel.elf")
+    random = torch.Generator().manual_seed(m * n)
+    a = torch.randint(-128, 128, (3, batch, m, k), generator=random, dtype=torch.int8)
+    b = torch.randint(-128, 128, (3, batch, k, n), generator=random, dtype=torch.int8)
+    c = torch.randint(-(2**31), 2**31, (batch, m, n), generator=random, dtype=torch.int32)
+    total = c + (a.int() @ b.int()).sum(0, dtype=torch.int32)  # wraps, as the instruction does
+    stored = b.transpose(-1, -2).contiguous() if transposed else b
+    values = {"a_ptr": a, "b_ptr": stored, "c_ptr": c, "out_ptr": Expected(total), "turns": 3}
+    arguments = [as_argument(name, value) for name, value in values.items()]
+    run.run_elf(tmp_path / "kernel.elf", arguments, (1,), RVVTarget())
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(2, 8, 8), (8, 2, 8), (8, 8, 4)])
+def test_smaller_products_do_without(m: int, n: int, k: int) -> None:
+    assert "smt.vmadot" not in compiled(m, n, k).assembly
+
+
+def test_only_the_core_with_the_unit_gets_its_instruction() -> None:
+    constants = {"M": 16, "N": 16, "K": 16, "B": 1, "TRANSPOSED": False}
+    other = compile_kernel(product_kernel, INT8, constants, RVVTarget.named("x60"))
+    assert "vmadot" not in other.assembly
+
+
+def test_the_unit_has_one_vector_length() -> None:
+    assert read_target("x60-ime").vector_bits == 256
+    with pytest.raises(Mistake, match="works on vectors of 256 bits, not of 512: leave out"):
+        read_target("x60-ime:512")
