@@ -12,7 +12,7 @@ TESTS_LIMIT_S := 1560
 # Modules of one name, which mypy checks one at a time.
 CONFTESTS = $(shell find tests -name conftest.py)
 
-.PHONY: tune tune-all test test-slow test-faults test-triton-versions test-real test-upstream fuzz bench setup clean
+.PHONY: tune tune-all test test-slow test-faults test-triton-versions test-real test-upstream fuzz bench gpu setup clean
 
 # The main job on the emulated board; ARGS="--trials 20" adds arguments.
 tune: setup
@@ -66,6 +66,13 @@ bench: setup
 	@set -e; for file in benchmarks/bench_*.py; do \
 		echo "== $$file"; $(LIMIT) 900 $(PYTHON) "$$file"; \
 	done
+
+# On a machine with a GPU: tests that need one, the jobs of docs/gpu.md, and figures beside goals.
+# It sets nothing up, since torch has to be the build for that GPU; PYTHON=python3 names another.
+gpu:
+	$(PYTHON) -m pytest -p no:xdist -m gpu tests
+	$(LIMIT) 900 $(PYTHON) benchmarks/gpu_jobs.py
+	$(LIMIT) 900 $(PYTHON) benchmarks/bench_gpu.py
 
 setup:
 	@./setup.sh

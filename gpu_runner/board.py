@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
-from gpu_runner.artifact import GpuArtifact
+from gpu_runner.artifact import ArgumentsSource, GpuArtifact
 from gpu_runner.detect import gpu_info, target_of
 from gpu_runner.names import GpuName
 from gpu_runner.protocol import Opened, Prepared, Report, Request
@@ -28,6 +28,11 @@ _OPEN_LIMIT_S = 120.0  # torch is imported, and the driver makes a context
 _PREPARE_LIMIT_S = 300.0  # inputs are made, and the reference is computed, once for each problem
 _CLOSE_LIMIT_S = 2.0
 _KILL_LIMIT_S = 20.0  # the driver takes its time to end a kernel that runs
+
+# A kernel that hangs holds the GPU until it is ended. Once a configuration was measured, the others
+# may take so many times as long: a slower one cannot win.
+_SLOWER_THAN_OTHERS = 20.0
+_LEAST_LIMIT_S = 5.0
 
 _ATTEMPTS = 3  # if another program used the GPU, or its clock changed
 _PAUSE_S = 0.1
@@ -57,6 +62,7 @@ class GpuBoard:
         self._target = target_of(self._info)
         self._process: _Process | None = None
         self._notes: tuple[str, ...] = ()
+        self._longest_s: dict[ArgumentsSource, float] = {}
 
     @property
     def info(self) -> BoardInfo:
@@ -83,8 +89,8 @@ class GpuBoard:
         Args:
             artifact: what to run.
             repeats: times to take; each is the middle of several runs.
-            timeout_s: for the checked and the timed runs together; making the arguments and
-                starting a process do not count.
+            timeout_s: for the checked and the timed runs together, at most; making the arguments
+                and starting a process do not count.
         """
         if self._process is None:
             raise RuntimeError("measure() was called on a board that is not open")
@@ -92,10 +98,13 @@ class GpuBoard:
             return failed("board", self._info, f"it is a {self._target}, not {artifact.needs}")
         deadline = time.monotonic() + timeout_s
         request = Request(pickle.dumps(artifact), repeats)
+        longest_s = self._longest_s.get(artifact.source)
+        if longest_s is not None:
+            timeout_s = min(timeout_s, max(_LEAST_LIMIT_S, _SLOWER_THAN_OTHERS * longest_s))
         disturbed: list[Measurement] = []
         while True:
             before_s = time.monotonic()
-            measurement = self._attempt(request, timeout_s)
+            measurement = self._attempt(artifact, request, timeout_s)
             took_s = time.monotonic() - before_s
             if _DISTURBED not in measurement.conditions:
                 return measurement
@@ -114,7 +123,7 @@ class GpuBoard:
     def _started(self) -> _Process:
         return _Process(self._name)
 
-    def _attempt(self, request: Request, timeout_s: float) -> Measurement:
+    def _attempt(self, artifact: GpuArtifact, request: Request, timeout_s: float) -> Measurement:
         assert self._process is not None
         try:
             self._notes = self._process.wait_open()
@@ -128,11 +137,12 @@ class GpuBoard:
             self._process = self._started()  # it is ready, or nearly, when it is needed
         if report.status != "correct":
             return failed(report.status, self._info, report.reason, report.max_abs_error)
+        known_s = self._longest_s.get(artifact.source, 0.0)
+        self._longest_s[artifact.source] = max(known_s, report.wall_s)
         doubt = {_DISTURBED: report.doubt} if report.doubt else {}
         return Measurement(
             status="correct",
             times_s=report.times_s,
-            counters=report.counters,
             board=self._info.name,
             max_abs_error=report.max_abs_error,
             conditions={**report.conditions, **doubt},

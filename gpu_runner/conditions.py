@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from dataclasses import dataclass, field
@@ -158,7 +159,8 @@ class _Nvml:
 
     def know_own_process(self) -> None:
         # In a container this process has another number than the driver knows it by.
-        self._own = self._pids() - self._pids_before
+        pids = self._pids()
+        self._own = {os.getpid()} if os.getpid() in pids else pids - self._pids_before
         self._other_percent()
 
     def read(self) -> _Reading:

@@ -47,11 +47,11 @@ class LoadedKernel:
         triton.set_allocator(_allocate)
 
     @property
-    def counters(self) -> dict[str, float]:
-        """What a program takes of the GPU."""
+    def needs(self) -> dict[str, float]:
+        """What a program takes of the GPU, for each thread or in all."""
         return {
-            "registers": float(self._kernel.n_regs),
-            "spilled_registers": float(self._kernel.n_spills),
+            "registers_per_thread": float(self._kernel.n_regs),
+            "spilled_registers_per_thread": float(self._kernel.n_spills),
             "shared_bytes": float(self._kernel.metadata.shared),
         }
 

@@ -77,8 +77,8 @@ def main(descriptor: int, number: int, timing: Timing) -> None:
     """
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     connection = Connection(descriptor)
+    watch = GpuWatch(number)  # before this process is among those that use the GPU
     torch.cuda.set_device(number)
-    watch = GpuWatch(number)
     facts = torch.cuda.get_device_properties(number)
     timer = Timer(timing, facts.L2_cache_size)
     context = _Context(f"cuda:{number}", timer, watch, f"gpu-{facts.uuid}", {})
@@ -132,8 +132,9 @@ def _measured(context: _Context, request: Request, connection: Connection) -> Re
     launch = kernel.launcher(arguments)
     with measuring_on(context.lock):
         connection.send(Prepared())
+        start_s = time.monotonic()
         error = _checked(launch, arguments)
-        report = Report("correct", counters=kernel.counters, max_abs_error=error)
+        report = Report("correct", max_abs_error=error, conditions=kernel.needs)
         if not request.repeats:
             return report
         times_s = context.timer.times_s(launch, arguments.restore, request.repeats, context.watch)
@@ -144,8 +145,9 @@ def _measured(context: _Context, request: Request, connection: Connection) -> Re
         report,
         times_s=times_s,
         max_abs_error=error,
-        conditions=context.watch.conditions,
+        conditions={**kernel.needs, **context.watch.conditions},
         doubt=doubt,
+        wall_s=time.monotonic() - start_s,
     )
 
 

@@ -44,16 +44,17 @@ class Report:
     """The outcome.
 
     Args:
-        status, reason, times_s, counters, max_abs_error, conditions: as in `Measurement`.
+        status, reason, times_s, max_abs_error, conditions: as in `Measurement`.
         doubt: why the times cannot be trusted, or "".
+        wall_s: seconds that the checked and the timed runs took together.
         ends: whether the process ends, since its context is no longer of use.
     """
 
     status: Status
     reason: str = ""
     times_s: tuple[float, ...] = ()
-    counters: Mapping[str, float] = field(default_factory=dict)
     max_abs_error: float | None = None
     conditions: Mapping[str, float | str] = field(default_factory=dict)
     doubt: str = ""
+    wall_s: float = 0.0
     ends: bool = False

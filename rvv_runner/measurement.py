@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol, get_args
 
-__all__ = ["OUTCOMES", "Artifact", "ElfArtifact", "Measurement", "Status"]
+__all__ = ["OUTCOMES", "WAITED_FOR_OTHERS", "Artifact", "ElfArtifact", "Measurement", "Status"]
 
 # All but "board" are the configuration's. "board" is the board's fault: run again, never scored.
 Status = Literal["correct", "constraint", "compile", "runtime", "timeout", "wrong", "board"]
@@ -17,6 +17,10 @@ Status = Literal["correct", "constraint", "compile", "runtime", "timeout", "wron
 # Statuses that come from building and running the configuration. A rule forbids it before it is
 # built, and a board at fault says nothing about it.
 OUTCOMES: frozenset[str] = frozenset(get_args(Status)) - {"constraint", "board"}
+
+
+# Among a measurement's conditions: seconds for which somebody else held the board.
+WAITED_FOR_OTHERS = "waited_for_others_s"
 
 
 class Artifact(Protocol):

@@ -11,6 +11,9 @@ from foundation.shapes import shape_text
 
 __all__ = ["measure_command", "triton_config"]
 
+# The options of a kernel that triton.Config takes beside the values of its parameters.
+_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+
 
 def measure_command(result: TuningResult, config: Config) -> str:
     """The command that measures a configuration; if there are several shapes, at the first."""
@@ -22,5 +25,8 @@ def measure_command(result: TuningResult, config: Config) -> str:
 
 def triton_config(config: Config) -> str:
     """A configuration as an entry of the list for `@triton.autotune`."""
-    values = ", ".join(f'"{name}": {value!r}' for name, value in config.items())
-    return f"triton.Config({{{values}}})"
+    values = ", ".join(
+        f'"{name}": {value!r}' for name, value in config.items() if name not in _OPTIONS
+    )
+    options = "".join(f", {name}={config[name]!r}" for name in _OPTIONS if name in config)
+    return f"triton.Config({{{values}}}{options})"

@@ -10,6 +10,7 @@ from rich.box import SIMPLE
 from rich.markup import escape
 from rich.table import Table
 
+from engine.results.busy import busy_line, busy_sentence
 from engine.results.front import front_lines, front_table
 from engine.results.joint_table import shape_lines, shapes_table
 from engine.results.leaders import comparison_sentences, leader_lines, leaders_table
@@ -125,6 +126,9 @@ def _print_lines(result: TuningResult, console: EscapingConsole) -> None:
     """Print what follows the tables: counts, notes, and where everything was written."""
     summary = result.summary
     console.print(f"tried: {_counts(summary.statuses)}{_end_text(result)}", highlight=False)
+    busy = busy_sentence(result.ended)
+    if busy is not None:
+        console.print(busy, highlight=False)
     for status, reason in summary.first_reasons.items():
         console.print(f"first {status}: {escape(reason)}", soft_wrap=True, highlight=False)
     if result.pruned:
@@ -253,6 +257,7 @@ def _lines(result: TuningResult) -> list[str]:
         f"\tbusy_s={record.busy_s:.3f}"
         for record in result.ended.boards
     ]
+    lines += busy_line(result.ended)
     lines += [f"status={status}\tcount={count}" for status, count in summary.statuses.items()]
     lines += [
         f"first_reason={status}\treason={' '.join(reason.split())}"

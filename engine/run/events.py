@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from engine.workers.board_events import BoardEvent, BoardRecord
+from engine.workers.waiting import Cause
 from foundation.config import Config
 from rvv_runner.measurement import Artifact, Measurement
 
@@ -117,6 +118,7 @@ class RunEnded:
         measured: trials that this run finished.
         wall_s: seconds that this run took.
         boards: what each board did in this run.
+        waits_s: board-seconds without work, by what was waited for.
     """
 
     reason: EndReason
@@ -124,6 +126,14 @@ class RunEnded:
     measured: int
     wall_s: float
     boards: tuple[BoardRecord, ...] = ()
+    waits_s: Mapping[Cause, float] = field(default_factory=dict)
+
+    @property
+    def busy(self) -> float | None:
+        """The part of this run for which its boards measured; None if none did."""
+        busy_s = sum(board.busy_s for board in self.boards)
+        whole_s = busy_s + sum(self.waits_s.values())
+        return busy_s / whole_s if busy_s else None
 
 
 Event = StageStarted | StudyOpened | RunStarted | TrialFinished | BoardEvent | RunEnded

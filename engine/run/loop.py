@@ -23,25 +23,21 @@ from engine.run.events import (
     TrialFinished,
 )
 from engine.run.outcome import Outcome, failed_build
+from engine.run.time_limit import DEFAULT_LIMIT_S, TimeLimit
 from engine.search import Search
 from engine.search.convergence import Convergence
 from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool
 from engine.workers.builders import BuilderPool
+from engine.workers.spans import Span
 from foundation.config import Config
 from rvv_runner.board import BoardError
+from rvv_runner.measurement import Artifact
 
 __all__ = ["Budget", "TuningLoop"]
 
 _POLL_S = 0.1  # how soon a stop is noticed
 _FAULTS_IN_A_ROW = 3  # configurations that could not be built or measured here, before giving up
-
-# Time limit of the default configuration. Any other may take ten times as long as the default took,
-# board time and checks included: a slower one cannot win.
-_DEFAULT_LIMIT_S = 600.0
-_SLOWER_THAN_DEFAULT = 10.0
-_LEAST_LIMIT_S = 20.0
-_LIMIT_WITHOUT_DEFAULT_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -68,30 +64,6 @@ _T = TypeVar("_T")
 
 class _Interrupted(Exception):
     """The user stopped the run."""
-
-
-class _TimeLimit:
-    """Time limit of a candidate in seconds, known once the default configuration is measured."""
-
-    def __init__(self) -> None:
-        self._limit_s = _LIMIT_WITHOUT_DEFAULT_S
-        self._known = threading.Event()
-        self._known.set()
-
-    def expect(self) -> None:
-        """The default is about to be measured: `wait` blocks until it is."""
-        self._known.clear()
-
-    def learn(self, wall_s: float | None) -> None:
-        """The default was measured in `wall_s` seconds, or could not be."""
-        if wall_s is not None:
-            self._limit_s = max(_LEAST_LIMIT_S, _SLOWER_THAN_DEFAULT * wall_s)
-        self._known.set()
-
-    def wait(self) -> float:
-        """The limit in seconds, as soon as it is known."""
-        self._known.wait()
-        return self._limit_s
 
 
 class TuningLoop:
@@ -142,7 +114,7 @@ class TuningLoop:
         self._set_aside: list[Config] = []
         self._faults_in_a_row = 0
         self._measured = 0
-        self._limit = _TimeLimit()
+        self._limit = TimeLimit()
 
     def stop(self) -> None:
         """Ask the run to end now; safe in a signal handler."""
@@ -159,12 +131,14 @@ class TuningLoop:
         self._emit(RunStarted(self._standing(), self._estimated))
         reason: EndReason = "failed"
         try:
+            self._boards.waiting.begin()
             reason = self._run_lanes(start_s)
         finally:
             self._tell_of_boards()
             wall_s = time.monotonic() - start_s
             tried, records = self._search.tried, self._boards.records()
-            ended = RunEnded(reason, tried, self._measured, wall_s, records)
+            waits_s = self._boards.waiting.end()
+            ended = RunEnded(reason, tried, self._measured, wall_s, records, waits_s)
             self._emit(ended)
         return ended
 
@@ -215,7 +189,8 @@ class TuningLoop:
                 return "timeout"
             if self._stop.is_set():
                 raise _Interrupted
-            config = self._search.ask()
+            with self._boards.waiting.doing("proposals"):
+                config = self._search.ask()
             if config is None:
                 return "exhausted"
             if config == self._search.space.default:
@@ -225,6 +200,7 @@ class TuningLoop:
 
     def _wait_for(self, future: Future[_T]) -> _T:
         while not self._stop.is_set():
+            self._search.keep_alive()
             done = wait([future], timeout=_POLL_S).done
             self._tell_of_boards()
             if done:
@@ -235,27 +211,35 @@ class TuningLoop:
         """Build and measure; runs in a lane."""
         if config == self._search.space.default:
             return self._evaluate_default(config)
-        built = self._builders.build(config)
+        spans: list[Span] = []
+        built = self._build(config, spans)
         if isinstance(built, BuildFailure):
-            return failed_build(built)
+            return failed_build(built, spans)
         limit_s = self._limit.wait()
-        measurement = self._race.measure(lambda runs: self._boards.measure(built, runs, limit_s))
-        return Outcome(measurement, built)
+        measurement = self._race.measure(
+            lambda runs: self._boards.measure(built, runs, limit_s, spans)
+        )
+        return Outcome(measurement, built, spans=tuple(spans))
+
+    def _build(self, config: Config, spans: list[Span]) -> Artifact | BuildFailure:
+        with self._boards.waiting.building():
+            return self._builders.build(config, spans)
 
     def _evaluate_default(self, config: Config) -> Outcome:
         """Build and measure under a generous limit, and set the limit of all others."""
         wall_s = None
+        spans: list[Span] = []
         try:
-            built = self._builders.build(config)
+            built = self._build(config, spans)
             if isinstance(built, BuildFailure):
-                return failed_build(built)
+                return failed_build(built, spans)
             start_s = time.monotonic()
             measurement = self._race.measure(
-                lambda runs: self._boards.measure(built, runs, _DEFAULT_LIMIT_S)
+                lambda runs: self._boards.measure(built, runs, DEFAULT_LIMIT_S, spans)
             )
             if measurement.status == "correct":
                 wall_s = time.monotonic() - start_s
-            return Outcome(measurement, built, wall_s)
+            return Outcome(measurement, built, wall_s, tuple(spans))
         finally:
             self._limit.learn(wall_s)
 
@@ -271,14 +255,15 @@ class TuningLoop:
             self._race.learn(measurement.times_s)
             best = self._search.best()
             leads = time_s is not None and (best is None or time_s < best[1])
-            self._search.tell(
-                config,
-                time_s,
-                status=measurement.status,
-                attributes=outcome.attributes(),
-                note=outcome.note(),
-                files=outcome.texts() if leads else (),
-            )
+            with self._boards.waiting.doing("store"):
+                self._search.tell(
+                    config,
+                    time_s,
+                    status=measurement.status,
+                    attributes=outcome.attributes(),
+                    note=outcome.note(),
+                    files=outcome.texts() if leads else (),
+                )
         self._emit(TrialFinished(config, measurement, outcome.artifact, self._standing()))
 
     def _compare_leaders(self, lanes: ThreadPoolExecutor) -> None:

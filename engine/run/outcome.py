@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.workers.artifacts import BuildFailure
 from engine.workers.joint import JointArtifact, JointMeasurement
+from engine.workers.spans import Span
 from rvv_runner.measurement import Artifact, Measurement
 
 __all__ = ["Outcome", "failed_build"]
@@ -21,11 +23,13 @@ class Outcome:
         artifact: None if the build failed.
         wall_s: of the default configuration, the seconds that its measurement took, which set the
             time limit of all others; None for any other.
+        spans: when and where it was built and measured.
     """
 
     measurement: Measurement
     artifact: Artifact | None = None
     wall_s: float | None = None
+    spans: tuple[Span, ...] = ()
 
     def texts(self) -> list[Path]:
         """Assembly and IR, which optuna-dashboard shows with the trials that led the study."""
@@ -59,6 +63,7 @@ class Outcome:
             "max_abs_error": measurement.max_abs_error,
             "conditions": dict(measurement.conditions),
             "wall_s": self.wall_s,
+            "spans": [list(span) for span in self.spans],
         }
         if artifact is not None:
             attributes.update(artifact.record)
@@ -67,7 +72,9 @@ class Outcome:
         elif artifact is not None:
             attributes["build_stages_s"] = artifact.provenance.get("stages_s")
             attributes["code_bytes"] = artifact.provenance.get("code_bytes")
-        return {name: value for name, value in attributes.items() if value not in ("", None, {})}
+        return {
+            name: value for name, value in attributes.items() if value not in ("", None, {}, [])
+        }
 
     def _at_each_shape(self, artifact: JointArtifact) -> dict[str, object]:
         """What is stored for each shape that was measured."""
@@ -87,6 +94,6 @@ class Outcome:
         return {shape: part.time_s for shape, part in parts.items() if part.time_s is not None}
 
 
-def failed_build(failure: BuildFailure) -> Outcome:
+def failed_build(failure: BuildFailure, spans: Sequence[Span] = ()) -> Outcome:
     """The outcome of a configuration that could not be built."""
-    return Outcome(failure.measurement)
+    return Outcome(failure.measurement, spans=tuple(spans))

@@ -176,6 +176,10 @@ class Search:
         )
         self._catch_up()
 
+    def keep_alive(self) -> None:
+        """Tell other processes that this one lives; call it often while trials are open."""
+        self._stored.keep_alive()
+
     def best(self) -> tuple[Config, float] | None:
         """The fastest configuration and its time in seconds, or None if none was correct."""
         timed = [

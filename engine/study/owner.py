@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import socket
 from collections.abc import Mapping
@@ -9,11 +10,15 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
 
-__all__ = ["Owner"]
+__all__ = ["BEAT_S", "Owner"]
 
-# Whether a process on another machine is alive cannot be known, so its trial is given up after a
-# time that no measurement takes.
-_UNREACHABLE_AFTER = timedelta(hours=1)
+# A process tells the study every so often that it is alive, which is how those on other machines
+# know. Their clocks have to agree to a few minutes.
+BEAT_S = 60.0
+_SILENT_AFTER_S = 5 * BEAT_S
+
+# One that never told, as earlier versions do not, is given up after a time that no trial takes.
+_UNHEARD_AFTER = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -55,10 +60,21 @@ class Owner:
         """Its fields, as a JSON object."""
         return asdict(self)
 
-    def is_dead(self, age: timedelta) -> bool:
-        """Whether the process that started a trial `age` ago can no longer finish it."""
+    @property
+    def heartbeat(self) -> str:
+        """Name of the study's attribute that holds when the process was last known to live."""
+        process = f"{self.host} {self.boot_id} {self.pid} {self.start_ticks}"
+        return f"tuner:heartbeat:{hashlib.sha256(process.encode()).hexdigest()[:16]}"
+
+    def is_dead(self, age: timedelta, silent_s: float | None) -> bool:
+        """Whether the process can no longer finish a trial.
+
+        Args:
+            age: of the trial.
+            silent_s: seconds since the process's last heartbeat; None if it had none.
+        """
         if self.host != socket.gethostname():
-            return age > _UNREACHABLE_AFTER
+            return age > _UNHEARD_AFTER if silent_s is None else silent_s > _SILENT_AFTER_S
         return self.boot_id != _boot_id() or _start_ticks(self.pid) != self.start_ticks
 
 

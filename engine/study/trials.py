@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import cast, get_args
 
@@ -23,6 +22,7 @@ from optuna_dashboard import save_note
 
 from engine.study.attributes import all_attributes, set_attribute, split_attributes
 from engine.study.distributions import distributions_for
+from engine.study.heartbeat import Heartbeat
 from engine.study.journal import as_one_write
 from engine.study.objectives import CODE_BYTES, TIME_S, Values
 from engine.study.owner import Owner
@@ -127,6 +127,7 @@ class StoredTrials:
         self._owner = Owner.this_process()
         self._unfinished: set[int] = set()
         self._seen = 0
+        self._heartbeat = Heartbeat(storage, self._study_id, self._owner)
         self._stored_axes: tuple[SearchSpace, dict[str, BaseDistribution]] | None = None
 
     @classmethod
@@ -201,6 +202,7 @@ class StoredTrials:
             notes: the sampler's notes; JSON values only.
         """
         attributes = {"owner": self._owner.to_json(), **notes_attributes(notes)}
+        self.keep_alive()
         return self._add(config, space, TrialState.RUNNING, attributes)
 
     def finish(
@@ -242,14 +244,18 @@ class StoredTrials:
             self._storage.set_trial_state_values(trial_id, _STATES[status], values)
             return self._storage.get_trial_number_from_id(trial_id)
 
+    def keep_alive(self) -> None:
+        """Once a minute, tell others that this process lives, and give back what dead ones left.
+
+        Call it often while trials are open.
+        """
+        if self._heartbeat.beat():
+            self.sweep()
+
     def sweep(self) -> int:
         """Give back the trials of dead processes; how many there were."""
-        dead = [
-            trial
-            for trial in self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
-            if (owner := Owner.from_json(all_attributes(trial).get("owner"))) is not None
-            and owner.is_dead(datetime.now() - (trial.datetime_start or datetime.min))
-        ]
+        running = self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+        dead = [trial for trial in running if self._heartbeat.has_stopped_for(trial)]
         for trial in dead:
             trial_id = self._trial_id(trial.number)
             reason = "its process died"

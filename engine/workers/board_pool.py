@@ -8,12 +8,16 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from engine.workers.board_events import BoardBack, BoardEvent, BoardNote, BoardRecord, BoardTakenOut
+from engine.workers.ray_nodes import ClusterLost
+from engine.workers.spans import Span, span
+from engine.workers.waiting import Waiting
 from engine.workers.worker_pool import Blueprint, PoolClosed, WorkerDied, WorkerPool, WorkerTimeout
 from foundation.errors import CommandError
 from rvv_runner.board import Board, BoardError
-from rvv_runner.measurement import Artifact, Measurement
+from rvv_runner.measurement import WAITED_FOR_OTHERS, Artifact, Measurement
 
 __all__ = ["BoardPool", "BoardSource"]
 
@@ -71,6 +75,7 @@ class _Seat:
     """A board's place in the pool; `error` says why it gets no jobs, None while it does."""
 
     name: str
+    place: str  # distinct from those of other boards with the same name
     workers: WorkerPool
     record: BoardRecord
     error: Exception | None = None
@@ -97,11 +102,19 @@ class BoardPool:
         self._closed = threading.Event()
         self._events: deque[BoardEvent] = deque()
         self._proof: tuple[Artifact, float] | None = None
+        self.waiting = Waiting()
         self._free: deque[_Seat] = deque()
         self._served_s: float | None = None  # when a board was last in, by the monotonic clock
         self._opening = len(sources)
+        names = [source.name for source in sources]
         self._seats = [
-            _Seat(source.name, _worker_pool(source), BoardRecord(source.name)) for source in sources
+            _Seat(
+                source.name,
+                f"{source.name} {number}" if names.count(source.name) > 1 else source.name,
+                _worker_pool(source),
+                BoardRecord(source.name),
+            )
+            for number, source in enumerate(sources, start=1)
         ]
         for seat in self._seats:
             threading.Thread(target=self._open, args=(seat,), daemon=True).start()
@@ -117,8 +130,14 @@ class BoardPool:
                 self._changed.wait()
             self._check_patience()
 
-    def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
-        """Measure on the first free board.
+    def measure(
+        self,
+        artifact: Artifact,
+        repeats: int,
+        timeout_s: float,
+        spans: list[Span] | None = None,
+    ) -> Measurement:
+        """Measure on the first free board; `spans` takes when and where.
 
         After a board's fault, the job goes to the next free one, for at most three attempts; only
         then is the measurement's status "board".
@@ -131,7 +150,8 @@ class BoardPool:
         for _ in range(_ATTEMPTS):
             seat = self._take_free()
             start_s = time.monotonic()
-            measurement = _measure_on(seat, artifact, repeats, timeout_s)
+            with span([] if spans is None else spans, "measure", partial(str, seat.place)):
+                measurement = _measure_on(seat, artifact, repeats, timeout_s)
             took_s = time.monotonic() - start_s
             if measurement.status != "board":
                 self._give_back(seat, artifact, measurement, took_s)
@@ -188,7 +208,7 @@ class BoardPool:
         """Open a board for the first time; runs in its own thread."""
         try:
             error = self._error_of_opening(seat)
-        except PoolClosed:
+        except (PoolClosed, ClusterLost):
             return
         with self._changed:
             self._opening -= 1
@@ -210,7 +230,7 @@ class BoardPool:
                     worker.replace()
                 seat.is_open = False
                 notes = worker.call("notes", timeout_s=_GRACE_S)
-        except PoolClosed:
+        except (PoolClosed, ClusterLost):
             raise
         except OSError as error:
             seat.is_open = False
@@ -232,6 +252,7 @@ class BoardPool:
                     raise PoolClosed
                 self._check_patience()
                 self._changed.wait(timeout=1.0)
+            self.waiting.boards_idle(-1)
             return self._free.popleft()
 
     def _check_patience(self) -> None:
@@ -249,8 +270,11 @@ class BoardPool:
     def _give_back(
         self, seat: _Seat, artifact: Artifact, measurement: Measurement, took_s: float
     ) -> None:
+        others_s = float(measurement.conditions.get(WAITED_FOR_OTHERS, 0.0))
+        self.waiting.add("other tuners", others_s)
         with self._changed:
-            seat.record = seat.record.plus(BoardRecord(seat.name, measured=1, busy_s=took_s))
+            busy_s = took_s - others_s
+            seat.record = seat.record.plus(BoardRecord(seat.name, measured=1, busy_s=busy_s))
             if measurement.status == "correct" and (self._proof is None or took_s < self._proof[1]):
                 self._proof = artifact, took_s
             self._put_in(seat)
@@ -259,6 +283,7 @@ class BoardPool:
         seat.error = None
         self._served_s = time.monotonic()
         self._free.append(seat)
+        self.waiting.boards_idle(1)
         self._changed.notify()
 
     def _take_out(self, seat: _Seat, reason: str, took_s: float) -> None:
@@ -276,7 +301,7 @@ class BoardPool:
         while not self._closed.wait(pause_s):
             try:
                 error = self._error_of_check(seat)
-            except PoolClosed:
+            except (PoolClosed, ClusterLost):
                 return
             if error is None:
                 self._events.append(BoardBack(seat.name))
@@ -312,7 +337,7 @@ def _measure_on(seat: _Seat, artifact: Artifact, repeats: int, timeout_s: float)
                 "measure", artifact, repeats, timeout_s, timeout_s=timeout_s + _GRACE_S
             )
             return measurement
-    except PoolClosed:
+    except (PoolClosed, ClusterLost):
         raise
     except (CommandError, WorkerDied, WorkerTimeout) as error:
         reason = str(error)

@@ -6,14 +6,28 @@ nothing about it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
-from engine.workers.artifacts import BuildFailure
+from engine.workers.artifacts import ARTIFACT_FOLDER, BuildFailure
 from engine.workers.machine import memory_kills
+from engine.workers.parcels import (
+    Parcel,
+    TravellingFile,
+    files_of,
+    missing,
+    packed,
+    place_sources,
+    sources,
+    unpack,
+)
+from engine.workers.spans import Span, span
+from engine.workers.toolchain import check_toolchain, toolchain_versions
 from engine.workers.worker_pool import (
     Blueprint,
     Lease,
+    NodeLost,
     WorkerDied,
     WorkerOutOfMemory,
     WorkerPool,
@@ -40,14 +54,29 @@ class Builder(Protocol):
 class _BuilderWorker:
     """Runs in a worker process; imports the compiler once."""
 
-    def __init__(self, make_builder: Callable[[], Builder]) -> None:
+    def __init__(
+        self,
+        make_builder: Callable[[], Builder],
+        kernel_files: Sequence[Parcel],
+        tools: Mapping[str, str],
+    ) -> None:
         self._make_builder = make_builder
+        self._kernel_files = kernel_files
+        self._tools = tools
 
     def open(self) -> None:
+        check_toolchain(self._tools)
+        place_sources(self._kernel_files)
         self._builder = self._make_builder()
 
     def build(self, config: Config) -> Artifact | BuildFailure:
         return self._builder.build(config)
+
+    def files_of(self, artifact: Artifact) -> tuple[TravellingFile, ...]:
+        return files_of(artifact)
+
+    def packed(self, files: Sequence[TravellingFile]) -> tuple[Parcel, ...]:
+        return packed(files)
 
     def close(self) -> None:
         """Nothing to release."""
@@ -56,34 +85,52 @@ class _BuilderWorker:
 class BuilderPool:
     """Builds up to `jobs` configurations at once. Ray must be running.
 
+    What another machine of a cluster has built is brought to this one.
+
     Args:
         make_builder: called once in each worker; picklable.
         jobs: number of workers.
         limit_s: seconds that one build may take.
+        kernel_files: the user's own, which other machines get.
     """
 
     def __init__(
-        self, make_builder: Callable[[], Builder], jobs: int, limit_s: float = BUILD_LIMIT_S
+        self,
+        make_builder: Callable[[], Builder],
+        jobs: int,
+        limit_s: float = BUILD_LIMIT_S,
+        kernel_files: Sequence[Path] = (),
     ) -> None:
         self._limit_s = limit_s
-        blueprint = Blueprint(_BuilderWorker, (make_builder,))
+        blueprint = Blueprint(
+            _BuilderWorker, (make_builder, sources(kernel_files), toolchain_versions())
+        )
         self._workers = WorkerPool([blueprint] * jobs)
 
-    def build(self, config: Config) -> Artifact | BuildFailure:
+    def build(self, config: Config, spans: list[Span] | None = None) -> Artifact | BuildFailure:
         """Build in the first free worker; may be called from any thread.
+
+        Args:
+            config: what to build.
+            spans: takes when and where it was built.
 
         Raises:
             PoolClosed: if the pool is closed before the build is done.
             UserError: if a worker cannot start, or for a mistake in a user's own file.
         """
+        spans = [] if spans is None else spans
         kills_before = memory_kills()
-        for _ in range(_ATTEMPTS):
-            with self._workers.lend() as worker:
+        attempts = 0
+        while attempts < _ATTEMPTS:
+            attempts += 1
+            with self._workers.lend() as worker, span(spans, "build", lambda: worker.place):
                 try:
                     built: Artifact | BuildFailure = worker.call(
                         "build", config, timeout_s=self._limit_s
                     )
-                    return built
+                    return self._brought_here(built, worker)
+                except NodeLost:
+                    attempts -= 1  # it says nothing about the build
                 except WorkerTimeout as late:
                     return self._late(late.cpu_s)
                 except WorkerOutOfMemory:
@@ -92,6 +139,19 @@ class BuilderPool:
                     if memory_kills() > kills_before:
                         return _out_of_memory(worker)
         return BuildFailure(f"the build ended its process {_ATTEMPTS} times")
+
+    def _brought_here(
+        self, built: Artifact | BuildFailure, worker: Lease
+    ) -> Artifact | BuildFailure:
+        """What was built, once its files are on this machine."""
+        if isinstance(built, BuildFailure) or not worker.is_elsewhere:
+            return built
+        wanted = missing(worker.call("files_of", built, timeout_s=self._limit_s))
+        try:
+            unpack(worker.call("packed", wanted, timeout_s=self._limit_s), ARTIFACT_FOLDER)
+        except OSError as error:
+            return BuildFailure(f"what another machine built cannot be kept: {error}", "board")
+        return built
 
     def _late(self, cpu_s: float | None) -> BuildFailure:
         if cpu_s is None or not was_starved(cpu_s, self._limit_s):

@@ -20,6 +20,7 @@ from ray._private import ray_constants
 
 from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore
 from engine.workers.machine import check_can_work
+from engine.workers.ray_nodes import watching_head
 from engine.workers.session_guard import guarded
 from foundation.errors import UserError
 from foundation.scratch import held_folder, remove_left_behind
@@ -62,7 +63,8 @@ def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
     if address is not None:
         _join(address)
         try:
-            yield
+            with watching_head(address):
+                yield
         finally:
             ray.shutdown()
         return

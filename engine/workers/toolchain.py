@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
 import gpu_runner
 import launchers
 import triton_rvv
+from foundation.errors import UserError
 from triton_rvv.version import folder_digest
 
-__all__ = ["toolchain_versions"]
+__all__ = ["check_toolchain", "toolchain_versions"]
 
 _TOOLS = ("triton", "llvmlite", "ziglang")
 _GPU_TOOLS = ("triton",)
@@ -30,3 +33,18 @@ def toolchain_versions(backend: str = "rvv") -> dict[str, str]:
         (folder,) = package.__path__
         versions[package.__name__] = folder_digest(Path(folder))
     return versions
+
+
+def check_toolchain(wanted: Mapping[str, str]) -> None:
+    """Do nothing if this machine builds what the tuner's own would.
+
+    Raises:
+        UserError: if another version of something is installed here.
+    """
+    own = toolchain_versions()
+    others = [name for name in wanted if own.get(name) != wanted[name]]
+    if others:
+        raise UserError(
+            f"{socket.gethostname()} has another version of {', '.join(others)}: "
+            "install the tuner's version there"
+        )

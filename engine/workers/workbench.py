@@ -6,6 +6,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore, BuildFailure
 from engine.workers.board_pool import BoardPool, BoardSource
@@ -13,11 +14,14 @@ from engine.workers.builders import BUILD_LIMIT_S, Builder, BuilderPool
 from engine.workers.devices import load_board
 from engine.workers.gpu_builder import GpuBuildRequest, GpuKernelBuilder
 from engine.workers.joint import JointBoard, JointBuilder
+from engine.workers.ray_nodes import cluster_cpus
 from engine.workers.ray_session import ray_session
 from foundation.config import Config
 from foundation.processors import cores
 from foundation.shapes import shape_text
 from kernels.on_device import ProblemArguments
+from kernels.own.choice import split_path
+from kernels.registry import is_kernel_file
 from kernels.spec import Problem
 from rvv_runner.board import Board, BoardInfo
 from rvv_runner.measurement import Artifact, Measurement
@@ -109,7 +113,9 @@ def workbench(
     with ray_session(jobs, ray_address):
         names = list(dict.fromkeys(devices))
         tell(f"opening the board{'s' if len(names) > 1 else ''} {', '.join(names)}")
-        builders = BuilderPool(make_builder, jobs, build_limit_s)
+        if ray_address is not None:
+            jobs = min(jobs, cluster_cpus())
+        builders = BuilderPool(make_builder, jobs, build_limit_s, _kernel_files(problem))
         pool = BoardPool([BoardSource(name, functools.partial(load, name)) for name in devices])
         try:
             pool.wait_open()
@@ -133,6 +139,12 @@ def _builder_of(problem: Problem, info: BoardInfo) -> Callable[[], Builder]:
         problem.spec.load_name, problem.shape, problem.dtype, info.target, store, problem.outputs
     )
     return functools.partial(KernelBuilder, request)
+
+
+def _kernel_files(problem: Problem) -> list[Path]:
+    """The file of a user's own kernel."""
+    name = problem.spec.load_name
+    return [split_path(name)[0].resolve()] if is_kernel_file(name) else []
 
 
 def _load_joint_board(name: str) -> Board:

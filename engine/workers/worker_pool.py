@@ -5,21 +5,24 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import socket
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import ray
 from ray.exceptions import GetTimeoutError, OutOfMemoryError, RayActorError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from engine.workers.ray_nodes import check_head, is_head_lost, node_answers, this_node
 from foundation.errors import TooBusyError, UserError
 from foundation.processors import used_cpu_s
 
 __all__ = [
     "Blueprint",
     "Lease",
+    "NodeLost",
     "PoolClosed",
     "WorkerDied",
     "WorkerOutOfMemory",
@@ -51,6 +54,10 @@ class WorkerDied(Exception):
     """The worker's process ended during a call."""
 
 
+class NodeLost(WorkerDied):
+    """The worker's machine does not answer any more."""
+
+
 class WorkerOutOfMemory(WorkerDied):
     """Ray ended the worker's process since the machine's memory ran out."""
 
@@ -64,9 +71,17 @@ def _is_busy() -> bool:
     return os.getloadavg()[0] > (os.cpu_count() or 1)
 
 
-def _place_of(_worker: object) -> tuple[str, int]:
-    """In a worker: its node of the cluster, and its process there."""
-    return ray.get_runtime_context().get_node_id(), os.getpid()
+class _Place(NamedTuple):
+    """Where a worker runs: Ray's id of its machine, the machine's name, its process there."""
+
+    node: str
+    host: str
+    pid: int
+
+
+def _place_of(_worker: object) -> _Place:
+    """In a worker: where it runs."""
+    return _Place(this_node(), socket.gethostname(), os.getpid())
 
 
 @dataclass(frozen=True)
@@ -90,8 +105,9 @@ class Blueprint:
 class _Worker:
     """One process, which runs one call at a time."""
 
-    def __init__(self, blueprint: Blueprint) -> None:
+    def __init__(self, blueprint: Blueprint, number: int) -> None:
         self._blueprint = blueprint
+        self._number = number
         self.start()
 
     @property
@@ -100,6 +116,7 @@ class _Worker:
         return self._blueprint.worker_class.__name__
 
     def start(self) -> None:
+        check_head()
         blueprint = self._blueprint
         options: dict[str, Any] = {"num_cpus": blueprint.cpus, "max_restarts": 0}
         if blueprint.on_this_machine:
@@ -107,10 +124,11 @@ class _Worker:
             options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(node, soft=False)
         self._handle = ray.remote(blueprint.worker_class).options(**options).remote(*blueprint.args)
         self._told_place = self._handle.__ray_call__.remote(_place_of)
-        self._place: tuple[str, int] | None = None  # until it was asked for
+        self._place: _Place | None = None  # until it was asked for
         self._opened = self._handle.open.remote()
 
     def wait_open(self) -> None:
+        check_head()
         for waits in range(1, _WAITS_WHILE_BUSY + 1):
             try:
                 self._get(self._opened, _OPEN_LIMIT_S)
@@ -124,27 +142,49 @@ class _Worker:
         raise TooBusyError(f"{late}, since this machine is busy: end other programs")
 
     def call(self, method: str, *args: object, timeout_s: float) -> Any:
+        check_head()
         before_s = self._cpu_s()
         try:
             return self._get(getattr(self._handle, method).remote(*args), timeout_s)
-        except WorkerTimeout as late:
-            after_s = self._cpu_s()
-            if before_s is not None and after_s is not None:
-                late.cpu_s = after_s - before_s
+        except (WorkerTimeout, WorkerDied) as error:
+            self._check_machines(error)
+            if isinstance(error, WorkerTimeout):
+                after_s = self._cpu_s()
+                if before_s is not None and after_s is not None:
+                    error.cpu_s = after_s - before_s
             raise
+
+    @property
+    def place(self) -> str:
+        if self._place is None or not self.is_elsewhere:
+            return f"builder {self._number}"
+        return f"builder {self._number} on {self._place.host}"
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether an open worker is on another machine."""
+        if self._place is None:
+            self._place = self._get(self._told_place, _OPEN_LIMIT_S)
+        return self._place.node != this_node()
+
+    def _check_machines(self, error: Exception) -> None:
+        """Raise something else if a machine, and not the worker, is why a call has failed."""
+        check_head()
+        if self._place is not None and self.is_elsewhere and not node_answers(self._place.node):
+            raise NodeLost("its machine left the cluster") from error
 
     def _cpu_s(self) -> float | None:
         """Processor time that an open worker has used; None if it is on another machine."""
-        if self._place is None:
-            self._place = self._get(self._told_place, _OPEN_LIMIT_S)
-        node, pid = self._place
-        return used_cpu_s(pid) if node == ray.get_runtime_context().get_node_id() else None
+        if self.is_elsewhere or self._place is None:
+            return None
+        return used_cpu_s(self._place.pid)
 
     def begin_close(self) -> Any:
         return self._handle.close.remote()
 
     def kill(self) -> None:
         """End the process; Ray also ends the processes that it started."""
+        check_head()
         ray.kill(self._handle, no_restart=True)
 
     @staticmethod
@@ -173,16 +213,31 @@ class Lease:
 
         Raises:
             WorkerTimeout: after `timeout_s`; the worker has been replaced.
-            WorkerDied: if its process ended; the worker has been replaced.
+            WorkerDied: if its process ended; the worker has been replaced. If its machine was
+                lost, it is a NodeLost, and the pool does without the worker unless it is the last.
             PoolClosed: if the pool was closed meanwhile.
-            UserError: if the worker could not start.
+            UserError: if the worker could not start, or the head of the cluster is lost.
         """
         self._pool.wait_open_of(self._worker)
         try:
             return self._worker.call(method, *args, timeout_s=timeout_s)
+        except NodeLost:
+            if self.retire() == 1:
+                self.replace()
+            raise
         except (WorkerTimeout, WorkerDied):
             self.replace()
             raise
+
+    @property
+    def place(self) -> str:
+        """The worker by its number in the pool, and its machine if that is another one."""
+        return self._worker.place
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the worker, which was called before, is on another machine."""
+        return self._worker.is_elsewhere
 
     def replace(self) -> None:
         """End the worker's process and start another in its place."""
@@ -206,7 +261,9 @@ class WorkerPool:
     def __init__(self, blueprints: Sequence[Blueprint]) -> None:
         self._lock = threading.Lock()
         self._closed = False
-        self._workers = [_Worker(blueprint) for blueprint in blueprints]
+        self._workers = [
+            _Worker(blueprint, number) for number, blueprint in enumerate(blueprints, start=1)
+        ]
         self._idle: queue.SimpleQueue[_Worker | None] = queue.SimpleQueue()
         for worker in self._workers:
             self._idle.put(worker)
@@ -282,6 +339,8 @@ class WorkerPool:
             self._closed = True
         idle = self._take_idle()
         self._idle.put(None)
+        if is_head_lost():
+            return
         closing = [worker.begin_close() for worker in idle]
         for worker in self._workers:
             if worker not in idle:

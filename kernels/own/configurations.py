@@ -17,6 +17,9 @@ __all__ = ["Listed", "listed_configs"]
 # Options that Triton's AMD back end accepts among a configuration's values.
 _GPU_OPTIONS = {"waves_per_eu", "matrix_instr_nonkdim", "kpack"}
 
+# Options that triton.Config has beside them.
+_CONFIG_OPTIONS = {"num_warps", "num_stages", "num_ctas", "maxnreg"}
+
 
 @dataclass(frozen=True)
 class Listed:
@@ -31,12 +34,13 @@ class Listed:
     notes: tuple[str, ...]
 
 
-def listed_configs(file: KernelFile, known: Mapping[str, Any]) -> Listed:
+def listed_configs(file: KernelFile, known: Mapping[str, Any], *, for_gpu: bool = False) -> Listed:
     """The configurations to try.
 
     Args:
         file: the file that lists them.
         known: sizes and arguments by name, for functions that make or prune the list.
+        for_gpu: whether options of the compiler, such as num_warps, have an effect.
 
     Raises:
         UserError: if there is none, or if their parameters differ or are not the kernel's.
@@ -47,12 +51,13 @@ def listed_configs(file: KernelFile, known: Mapping[str, Any]) -> Listed:
         where = f"get_{file.name}_kernel_autotune_config"
         why = "which lists the configurations to try"
         found = call_by_name(file.path, file.required(where, why), known)
-    rows = [_tuned_values(file, entry, known) for entry in found]
+    options = _options_of(found) if for_gpu else ()
+    rows = [_tuned_values(file, entry, known, options) for entry in found]
     configs = tuple(dict.fromkeys(rows))
     if not configs:
         raise UserError(f"{file.path} lists no configuration: give at least one")
     for config in configs:
-        _check(file, config, configs[0])
+        _check(file, config, configs[0], for_gpu=for_gpu)
     return Listed(configs, _notes(where, found, rows, len(configs)))
 
 
@@ -80,28 +85,48 @@ def _keywords(tuner: Any) -> dict[str, Any]:
     return {n: v for n, v in tuner.nargs.items() if n in wanted and n not in positional}
 
 
-def _tuned_values(file: KernelFile, entry: Any, known: Mapping[str, Any]) -> Config:
-    """The values of the kernel's own parameters.
+def _options_of(found: Sequence[Any]) -> tuple[str, ...]:
+    """The options beside the values of `triton.Config` that the entries set, by their names."""
+    unusual = {
+        "num_ctas": any(getattr(entry, "num_ctas", 1) != 1 for entry in found),
+        "maxnreg": all(getattr(entry, "maxnreg", None) is not None for entry in found),
+    }
+    return ("num_warps", "num_stages", *(name for name, is_set in unusual.items() if is_set))
+
+
+def _tuned_values(
+    file: KernelFile, entry: Any, known: Mapping[str, Any], for_compiler: Sequence[str] = ()
+) -> Config:
+    """The values of the kernel's own parameters, and options of the compiler.
 
     A kernel may have a parameter num_stages, for which it takes the option of that name.
+
+    Args:
+        file: the kernel's.
+        entry: a `triton.Config`.
+        known: sizes and arguments by name.
+        for_compiler: the options that have an effect; none on a processor.
     """
     names = file.function.arg_names
     values: dict[str, ParameterValue] = entry.kwargs
     lacking = {p.name for p in file.function.params if p.is_constexpr and not p.has_default}
     lacking -= {*values, *known, *file.heuristics}
     options = {n: v for n, v in vars(entry).items() if n in lacking}
+    if for_compiler:
+        return Config({**values, **{n: getattr(entry, n) for n in for_compiler}, **options})
     kept = {n: v for n, v in values.items() if n in names or n not in _GPU_OPTIONS}
     return Config({**kept, **options})
 
 
-def _check(file: KernelFile, config: Config, first: Config) -> None:
+def _check(file: KernelFile, config: Config, first: Config, *, for_gpu: bool) -> None:
     if set(config) != set(first):
         raise UserError(
             f"{file.path}: the configurations {first} and {config} name different parameters"
         )
     constants = {p.name for p in file.function.params if p.is_constexpr}
+    allowed = constants | _GPU_OPTIONS | _CONFIG_OPTIONS if for_gpu else constants
     for name in config:
-        if name not in constants:
+        if name not in allowed:
             raise UserError(
                 f"{file.path}: a configuration has {name}, which is not a tl.constexpr of "
                 f"{file.function.__name__}"

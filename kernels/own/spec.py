@@ -106,13 +106,14 @@ class _OwnKernel:
 
     def space(self, problem: Problem, board: BoardInfo) -> SearchSpace:
         """The space that consists of the file's configurations."""
-        listed = self._listed(problem)
+        listed = self._listed(problem, for_gpu=board.gpu is not None)
         space = SearchSpace.from_configs(listed.configs)
         return replace(space, default=listed.configs[0], notes=listed.notes)
 
-    def _listed(self, problem: Problem) -> Listed:
+    def _listed(self, problem: Problem, *, for_gpu: bool = False) -> Listed:
         launch = self._launch(problem, _NO_CONFIG)
-        return listed_configs(self._file, {**problem.shape, **launch.values()})
+        known = {**problem.shape, **launch.values()}
+        return listed_configs(self._file, known, for_gpu=for_gpu)
 
     def _launch(self, problem: Problem, config: Config) -> Launch:
         return Launch(self._file, problem.shape, problem.dtype, config)

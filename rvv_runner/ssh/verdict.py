@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from rvv_runner.board import BoardInfo
 from rvv_runner.conditions import describe_conditions, used_cpu_s
 from rvv_runner.failure import failed, failed_run
-from rvv_runner.measurement import Measurement
+from rvv_runner.measurement import WAITED_FOR_OTHERS, Measurement
 from rvv_runner.ssh.report import JobReport
 from rvv_runner.verdict import Ending, judge
 
@@ -46,7 +46,10 @@ def measurement_of(
         counters=counters,
         board=info.name,
         max_abs_error=verdict.launcher.max_abs_error,
-        conditions=describe_conditions(report.conditions),
+        conditions={
+            **describe_conditions(report.conditions),
+            **({WAITED_FOR_OTHERS: report.waited_s} if report.waited_s else {}),
+        },
     )
 
 

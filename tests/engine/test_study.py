@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -271,3 +272,36 @@ def _content(storage: str) -> object:
         return Path(storage).read_bytes()
     with sqlite3.connect(storage.removeprefix("sqlite:///")) as database:
         return list(database.iterdump())
+
+
+@pytest.mark.parametrize(("silent_s", "is_given_back"), [(30, False), (600, True), (None, False)])
+def test_a_trial_of_another_machine_is_given_back_when_its_heartbeat_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, silent_s: float | None, is_given_back: bool
+) -> None:
+    storage = str(tmp_path / "t.journal")
+    monkeypatch.setattr("socket.gethostname", lambda: "elsewhere")
+    if silent_s is None:  # as versions did that had no heartbeat
+        monkeypatch.setattr("engine.study.heartbeat.Heartbeat.beat", lambda _: False)
+    else:
+        began_s = time.time() - silent_s
+        monkeypatch.setattr("engine.study.heartbeat.time.time", lambda: began_s)
+    left = search_in(storage).ask()
+    monkeypatch.undo()
+    assert search_in(storage).take(left) == is_given_back
+
+
+def test_a_run_gives_back_what_another_machine_leaves_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = str(tmp_path / "t.journal")
+    monkeypatch.setattr("socket.gethostname", lambda: "elsewhere")
+    left = search_in(storage).ask()
+    monkeypatch.undo()
+    search = search_in(storage)
+    search.keep_alive()
+    assert not search.take(left)
+    now_s, ticks_s = time.time() + 600, time.monotonic() + 600
+    monkeypatch.setattr("engine.study.heartbeat.time.time", lambda: now_s)
+    monkeypatch.setattr("engine.study.heartbeat.time.monotonic", lambda: ticks_s)
+    search.keep_alive()
+    assert search.take(left)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+
+import fuzz_worker
 import pytest
+import torch
 from fuzz import EMULATED, kernels
-from fuzz_worker import Worker
+from fuzz_worker import Failure, Worker
 
 pytestmark = pytest.mark.timeout(250)
 
@@ -14,5 +20,37 @@ def test_random_kernels(targets, examples):
     worker = Worker()
     try:
         kernels(targets, worker, number=2, examples=examples)()
+    finally:
+        worker.close()
+
+
+ADD_ONE = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(x_ptr, end):
+    i = 0
+    while i != end:
+        tl.store(x_ptr, tl.load(x_ptr) + 1)
+        i += 2
+"""
+
+
+def test_the_limit_of_a_kernel_is_processor_time(monkeypatch):
+    worker = Worker()
+
+    def turns(end: int) -> int:
+        x = torch.zeros(1, dtype=torch.int32)
+        return worker("host", ADD_ONE, {0: x}, [(0, 0), end], (1, 1, 1))[0].item()
+
+    try:
+        assert turns(2) == 1  # the compiler is there now
+        monkeypatch.setattr(fuzz_worker, "_LIMIT_S", 1)
+        os.kill(worker._process.pid, signal.SIGSTOP)
+        threading.Timer(3, os.kill, (worker._process.pid, signal.SIGCONT)).start()
+        assert turns(4) == 2
+        with pytest.raises(Failure, match=r"it did not end within [12] s of processor time"):
+            turns(3)  # odd
     finally:
         worker.close()

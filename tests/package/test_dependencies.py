@@ -16,6 +16,8 @@ PACKAGES = [
     for package in SETTINGS["tool"]["importlinter"]["root_packages"]
     if package != "benchmarks"
 ]
+# What is imported only where the extra named here is installed, and the package it comes from.
+OPTIONAL = {"pynvml": ("gpu", "nvidia-ml-py")}
 PINNED = (REPOSITORY / "constraints.txt").read_text()
 
 
@@ -37,6 +39,10 @@ def imported(path: Path) -> set[str]:
 def test_what_is_imported_is_declared_and_what_is_declared_is_pinned() -> None:
     files = [path for package in PACKAGES for path in (REPOSITORY / package).rglob("*.py")]
     names = set.union(*map(imported, files)) - set(PACKAGES) - sys.stdlib_module_names
+    extras = SETTINGS["project"]["optional-dependencies"]
+    for name, (extra, package) in OPTIONAL.items():
+        assert package in map(plain, extras[extra])
+        names.discard(name)
     assert {"optuna", "sqlalchemy", "torch", "yaml"} <= names
     declared = {plain(line) for line in SETTINGS["project"]["dependencies"]}
     providers = packages_distributions()

@@ -1,0 +1,58 @@
+"""What a GPU's vendor takes for the same work, timed as kernels are: torch's own functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from gpu_runner.conditions import GpuWatch
+from gpu_runner.timing import Timer
+
+__all__ = ["attention_s", "product_s", "scaled_product_s"]
+
+_REPEATS = 5
+_SCALED = 128
+
+
+def product_s(m: int, n: int, k: int) -> float:
+    """Seconds of torch.matmul in fp16."""
+    a, b = _half(m, k), _half(k, n)
+    out = _half(m, n)
+    return _time_s(lambda: torch.matmul(a, b, out=out))
+
+
+def attention_s(z: int, h: int, context: int, head: int) -> float:
+    """Seconds of torch's scaled_dot_product_attention in fp16, without a mask."""
+    q, k, v = (_half(z, h, context, head) for _ in range(3))
+    attend = torch.nn.functional.scaled_dot_product_attention
+    return _time_s(lambda: attend(q, k, v))
+
+
+def scaled_product_s(m: int, n: int, k: int) -> float | None:
+    """Seconds of torch's product of fp8 with scales for blocks; None if this torch has none."""
+    a = _half(m, k).to(torch.float8_e4m3fn)
+    b = _half(n, k).to(torch.float8_e4m3fn).t()
+    blocks = k // _SCALED
+    scale_a = torch.ones(blocks, m, device="cuda").t()
+    scale_b = torch.ones(n // _SCALED, blocks, device="cuda").t()
+    try:
+        return _time_s(lambda: torch._scaled_mm(a, b, scale_a, scale_b, out_dtype=torch.bfloat16))
+    except (RuntimeError, ValueError) as error:
+        print(f"torch._scaled_mm with blocks: {str(error).splitlines()[0]}")
+        return None
+
+
+def _half(*sizes: int) -> torch.Tensor:
+    return torch.randn(*sizes, device="cuda", dtype=torch.float16)
+
+
+def _time_s(launch: Callable[[], object]) -> float:
+    timer = Timer("cold", torch.cuda.get_device_properties(0).L2_cache_size)
+    times = timer.times_s(lambda: void(launch), lambda: None, _REPEATS, GpuWatch(0))
+    return sorted(times)[_REPEATS // 2]
+
+
+def void(launch: Callable[[], object]) -> None:
+    """Launch, and drop what is returned."""
+    launch()

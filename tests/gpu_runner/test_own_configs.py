@@ -1,0 +1,61 @@
+"""A user's own list of configurations on a GPU: options of the compiler count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from gpus import H200
+
+from kernels.registry import load_kernel, make_problem
+from rvv_runner.devices import load_board
+
+KERNEL = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.autotune(
+    [
+        triton.Config({"BLOCK": 256}, num_warps=2),
+        triton.Config({"BLOCK": 256}, num_warps=8),
+        triton.Config({"BLOCK": 512}, num_warps=4, num_stages=1),
+    ],
+    key=["n"],
+)
+@triton.jit
+def copy_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+def arguments(n=1000):
+    return {"x_ptr": torch.ones(n), "y_ptr": torch.empty(n), "n": n}
+
+
+def grid(meta):
+    return (triton.cdiv(meta["n"], meta["BLOCK"]),)
+
+
+def reference(x_ptr):
+    return {"y_ptr": x_ptr}
+"""
+
+
+@pytest.mark.timeout(60)
+def test_entries_that_differ_in_warps_are_several_on_a_gpu_only(tmp_path: Path) -> None:
+    path = tmp_path / "copy.py"
+    path.write_text(KERNEL)
+    problem = make_problem(load_kernel(str(path)), {})
+    space = problem.space(H200)
+    assert list(space.valid_configs()) == [
+        {"BLOCK": 256, "num_warps": 2, "num_stages": 3},
+        {"BLOCK": 256, "num_warps": 8, "num_stages": 3},
+        {"BLOCK": 512, "num_warps": 4, "num_stages": 1},
+    ]
+    assert space.default == {"BLOCK": 256, "num_warps": 2, "num_stages": 3}
+    assert problem.launch_options(space.default) == {"num_warps": 2, "num_stages": 3}
+    assert problem.constants(space.default) == {"BLOCK": 256}
+    on_processor = problem.space(load_board("emulated").info)
+    assert list(on_processor.valid_configs()) == [{"BLOCK": 256}, {"BLOCK": 512}]
