@@ -35,7 +35,7 @@ shapes:
 
 
 def tuned(m: int, **changes: int | str) -> Config:
-    config = {
+    config: dict[str, int | str] = {
         "BLOCK_SIZE_M": 16 * m,
         "BLOCK_SIZE_N": 64,
         "BLOCK_SIZE_K": 128,
