@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from engine.jobs.gemm_files import GemmEntry
     from engine.run.request import TuningRequest
     from engine.run.tuning import TuningResult
+    from foundation.config import Config
+    from kernels.spec import Problem
 
 __all__ = ["main"]
 
@@ -156,8 +158,14 @@ def _requests(arguments: argparse.Namespace) -> list[TuningRequest]:
 
 def _entries(arguments: argparse.Namespace) -> list[GemmEntry]:
     from engine.jobs.gemm_files import read_sizes
+    from engine.workers.devices import load_board
 
-    return read_sizes(arguments.gemm_size_file, arguments.kernel, arguments.dtype)
+    info = load_board(arguments.device).info
+
+    def default_of(problem: Problem) -> Config:
+        return problem.space(info).default or problem.default_config
+
+    return read_sizes(arguments.gemm_size_file, arguments.kernel, arguments.dtype, default_of)
 
 
 def _line(record: dict[str, object], result: TuningResult) -> str:

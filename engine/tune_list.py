@@ -65,7 +65,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         metavar="DIR",
         type=Path,
         default=_FOLDER,
-        help="folder to write {device}-GEMM-{tag}.json to (default: %(default)s)",
+        help="folder for the files that kernels read (default: %(default)s)",
     )
     add_device_argument(parser)
     add_space_argument(parser)
@@ -82,28 +82,33 @@ def _tune_list(arguments: argparse.Namespace) -> bool:
         Whether each shape has a winner.
     """
     # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
+    from engine.jobs.config_files import write_default_file
     from engine.jobs.shape_list import read_shape_list
-    from engine.results.gemm_json import commonest, write_gemm_json
     from engine.workers.devices import load_board
     from engine.workers.ray_session import ray_session
 
     job = read_shape_list(arguments.file)
     info = load_board(arguments.device).info
-    say(f"Architecture: {info.study_device} ({info.cpu}, vectors of {info.vlen_bits} bits)")
+    say(f"Architecture: {_architecture(info)}")
     say(f"Total test configurations: {len(job.groups)}", flush=True)
     files: list[Buckets] = []
     complete = True
     with ray_session(arguments.jobs, arguments.ray_address):
         for group in job.groups:
             results = _tune_group(arguments, job, group)
-            files += _write_group(arguments.out, info, group.tag(job.tag), results)
+            files += _write_group(arguments.out, info, job.tag, group, results)
             complete = complete and all(r.summary.winner is not None for r in results)
             if any(result.ended.reason == "interrupted" for result in results):
                 return False
-    if files:
-        default = write_gemm_json(arguments.out, info.study_device, job.tag, commonest(files))
-        say(f"default: {default}")
+    if files and job.groups[0].experts is None:
+        say(f"default: {write_default_file(arguments.out, info, job.tag, files)}")
     return complete
+
+
+def _architecture(info: BoardInfo) -> str:
+    if info.gpu is not None:
+        return f"{info.gpu.arch} ({info.gpu.name})"
+    return f"{info.study_device} ({info.cpu}, vectors of {info.vlen_bits} bits)"
 
 
 def _tune_group(
@@ -125,7 +130,9 @@ def _tune_group(
 
 def _request(arguments: argparse.Namespace, job: ShapeList, problem: Problem) -> TuningRequest:
     request = request_for(problem, arguments)
-    return dataclasses.replace(request, repeats=job.num_iters, outputs=job.outputs)
+    return dataclasses.replace(
+        request, repeats=job.num_iters, outputs=job.outputs, space=arguments.space
+    )
 
 
 def _line(result: TuningResult) -> str:
@@ -142,21 +149,24 @@ def _line(result: TuningResult) -> str:
 
 
 def _write_group(
-    folder: Path, info: BoardInfo, tag: str, results: Sequence[TuningResult]
+    folder: Path, info: BoardInfo, tag: str, group: ShapeGroup, results: Sequence[TuningResult]
 ) -> list[Buckets]:
-    """Write the group's file and its provenance; return its contents, none without a winner."""
+    """Write the group's files and their provenance; return the winners, none without one."""
+    from engine.jobs.config_files import write_group_files
     from engine.jobs.provenance import write_provenance
-    from engine.results.gemm_json import buckets, write_gemm_json
+    from engine.results.gemm_json import buckets
 
     winners = {result.problem.shape["M"]: result.summary.winner for result in results}
     configs = {m: winner.config for m, winner in winners.items() if winner is not None}
     if not configs:
         return []
-    found = buckets(configs)
-    path = write_gemm_json(folder, info.study_device, tag, found)
-    write_provenance(path, info, results)
-    say(f"results: {path}", flush=True)
-    return [found]
+    paths, notes = write_group_files(folder, info, tag, group, configs)
+    for path in paths:
+        write_provenance(path, info, results)
+        say(f"results: {path}", flush=True)
+    for note in notes:
+        say(note, flush=True)
+    return [buckets(configs)]
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ __all__ = ["event_costs"]
 _CHARGES = {
     "l1d_miss": "l2_streamed",
     "l1d_load_miss": "l2_streamed",
-    "l2_miss": "dram_streamed",
+    "l2_miss": "dram_read",
     "l1d_dirty_eviction": "dirty_eviction",
     "tlb_miss": "tlb_miss",
     "branch_misses": "mispredict",

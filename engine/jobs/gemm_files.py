@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
+from engine.jobs.tune_gemm_keys import TUNE_GEMM_KEYS, tune_gemm_keys
+from engine.results.atomic_file import write_text_file
 from engine.results.rates import gigabytes_per_s, teraflops
 from engine.run.tuning import TuningResult
 from engine.study.trials import StoredTrial
 from foundation.config import Config
 from foundation.document import Entry, read_list
 from foundation.errors import UserError
-from foundation.scratch import UNFINISHED, scratch_folder
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import OWN_OUTPUTS, Outputs, Problem
 
@@ -59,18 +60,25 @@ class GemmEntry:
     entry: Entry
 
 
-def read_sizes(path: Path, kernel: str | None = None, dtype: str | None = None) -> list[GemmEntry]:
+def read_sizes(
+    path: Path,
+    kernel: str | None = None,
+    dtype: str | None = None,
+    default_of: Callable[[Problem], Config] = lambda problem: problem.default_config,
+) -> list[GemmEntry]:
     """The products of a file of sizes, or of results.
 
     Args:
         path: of the file.
         kernel, dtype: override the entries; None for what an entry names, or else for `matmul` and
             the kernel's first element type.
+        default_of: a configuration with the parameters that the entries' configurations have.
 
     Raises:
         UserError: for a file that is neither, with file, line and key.
     """
-    return [_gemm_entry(entry, kernel, dtype) for entry in read_list(path, "matrix product")]
+    entries = read_list(path, "matrix product")
+    return [_gemm_entry(entry, kernel, dtype, default_of) for entry in entries]
 
 
 def gemm_problem(
@@ -78,34 +86,42 @@ def gemm_problem(
     shape: Mapping[str, int],
     dtype: str | None,
     outputs: Outputs = OWN_OUTPUTS,
+    dimensions: Sequence[str] = SIZE_NAMES,
 ) -> Problem:
-    """A kernel with exactly the dimensions M, N and K, at one size.
+    """A kernel with exactly these dimensions, M, N and K among them, at one size.
 
     Raises:
         UserError: for any other kernel, and as `kernels.registry.make_problem` does.
     """
     spec = load_kernel(kernel)
-    if set(spec.default_shape) != set(SIZE_NAMES):
+    if set(spec.default_shape) != set(dimensions):
+        *first, last = dimensions
         raise UserError(
-            f"{spec.name} has the dimensions {', '.join(spec.default_shape)}, not M, N and K: "
-            "tune it with engine.tune"
+            f"{spec.name} has the dimensions {', '.join(spec.default_shape)}, not "
+            f"{', '.join(first)} and {last}: tune it with engine.tune"
         )
     return make_problem(spec, shape, dtype, outputs)
 
 
-def _gemm_entry(entry: Entry, kernel: str | None, dtype: str | None) -> GemmEntry:
+def _gemm_entry(
+    entry: Entry,
+    kernel: str | None,
+    dtype: str | None,
+    default_of: Callable[[Problem], Config],
+) -> GemmEntry:
     shape = {name: entry.whole(name) for name in SIZE_NAMES if name in entry.keys}
     kernel = kernel or entry.text("kernel", "matmul")
     dtype = dtype or (entry.text("dtype") if "dtype" in entry.keys else None)
     problem = _problem(entry, kernel, shape, dtype)
-    parameters = tuple(problem.default_config)
-    entry.only((*SIZE_NAMES, *_LAYOUTS, "kernel", "dtype", *parameters, *_FIGURES))
+    default = default_of(problem)
+    known = (*SIZE_NAMES, *_LAYOUTS, "kernel", "dtype", *default)
+    entry.only((*known, *_FIGURES, *(TUNE_GEMM_KEYS if "num_warps" in default else ())))
     for name in SIZE_NAMES:
         entry.whole(name)  # no default sizes here
     for name in _LAYOUTS:
         if entry.text(name, "T") != "T":
             entry.fail(name, f"{name} is {entry.text(name)}: only row-major matrices (T) are tuned")
-    return GemmEntry(problem, _config(entry, parameters), entry)
+    return GemmEntry(problem, _config(entry, default), entry)
 
 
 def _problem(entry: Entry, kernel: str, shape: Mapping[str, int], dtype: str | None) -> Problem:
@@ -118,11 +134,14 @@ def _problem(entry: Entry, kernel: str, shape: Mapping[str, int], dtype: str | N
     return problem
 
 
-def _config(entry: Entry, parameters: Sequence[str]) -> Config | None:
-    given = [name for name in parameters if name in entry.keys]
-    if not given:
+def _config(entry: Entry, default: Config) -> Config | None:
+    """The entry's configuration, with the parameters of the default; None in a file of sizes."""
+    if not any(name in entry.keys for name in default):
         return None
-    return Config({name: entry.whole(name) for name in parameters})
+    sizes = {name for name, value in default.items() if type(value) is int and value > 0}
+    return Config(
+        {name: entry.whole(name) if name in sizes else entry.scalar(name) for name in default}
+    )
 
 
 def result_record(result: TuningResult, winner: StoredTrial) -> dict[str, object]:
@@ -143,6 +162,7 @@ def result_record(result: TuningResult, winner: StoredTrial) -> dict[str, object
         "dtype": problem.dtype,
         "device": result.device,
         **winner.config,
+        **tune_gemm_keys(winner.config),
         "time_us": _rounded(time_s * 1e6),
         "runs": len(winner.times_s),
         "estimated": bool(winner.attributes.get("estimated")),
@@ -168,14 +188,7 @@ def write_results(path: Path, records: Sequence[Mapping[str, object]]) -> None:
         sort_keys=False,
         width=float("inf"),
     )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with scratch_folder(UNFINISHED, path.parent) as folder:
-            written = folder / path.name
-            written.write_text(text, encoding="utf-8")
-            written.replace(path)
-    except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror}") from error
+    write_text_file(path, text)
 
 
 def _rounded(value: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from kernels.spec import OWN_OUTPUTS, Outputs, Problem
 __all__ = ["ShapeGroup", "ShapeList", "read_shape_list"]
 
 _KEYS = ("kernel", "tag", "dtype", "output_dtype", "atol", "rtol", "num_iters", "shapes")
-_GROUP_KEYS = ("batch_sizes", "N", "K")
+_GROUP_KEYS = ("batch_sizes", "E", "N", "K")
 
 
 @dataclass(frozen=True)
@@ -24,15 +25,18 @@ class ShapeGroup:
     Args:
         problems: one per batch size, by ascending M.
         n, k: columns and rows of the weights.
+        experts: number of such matrices in a mixture of experts; None for one.
     """
 
     problems: tuple[Problem, ...]
     n: int
     k: int
+    experts: int | None = None
 
     def tag(self, tag: str) -> str:
         """The tag in its file's name: "A8W8_BLOCKSCALE-N=1024-K=1024"."""
-        return f"{tag}-N={self.n}-K={self.k}"
+        experts = "" if self.experts is None else f"-E={self.experts}"
+        return f"{tag}{experts}-N={self.n}-K={self.k}"
 
 
 @dataclass(frozen=True)
@@ -71,19 +75,23 @@ def read_shape_list(path: Path) -> ShapeList:
         _group(document, entry.only(_GROUP_KEYS)) for entry in document.entries("shapes", "shape")
     ]
     for place, group in enumerate(groups):
-        if any((group.n, group.k) == (other.n, other.k) for other in groups[:place]):
-            document.fail("shapes", f"N={group.n}, K={group.k} is listed twice: join its lists")
+        if any(group.tag("") == other.tag("") for other in groups[:place]):
+            listed = group.tag("").removeprefix("-").replace("-", ", ")
+            document.fail("shapes", f"{listed} is listed twice: join its lists")
     num_iters = document.whole("num_iters") if "num_iters" in document.keys else None
     return ShapeList(path, tag, tuple(groups), num_iters)
 
 
 def _group(document: Entry, entry: Entry) -> ShapeGroup:
     n, k = entry.whole("N"), entry.whole("K")
+    experts = entry.whole("E") if "E" in entry.keys else None
+    weights = {"N": n, "K": k} if experts is None else {"E": experts, "N": n, "K": k}
     batch_sizes = sorted(set(entry.wholes("batch_sizes")))
-    return ShapeGroup(tuple(_problem(document, m, n, k) for m in batch_sizes), n, k)
+    problems = tuple(_problem(document, {"M": m, **weights}) for m in batch_sizes)
+    return ShapeGroup(problems, n, k, experts)
 
 
-def _problem(document: Entry, m: int, n: int, k: int) -> Problem:
+def _problem(document: Entry, shape: Mapping[str, int]) -> Problem:
     kernel = document.text("kernel")
     dtype, output_dtype = (
         document.text(key) if key in document.keys else None for key in ("dtype", "output_dtype")
@@ -92,7 +100,7 @@ def _problem(document: Entry, m: int, n: int, k: int) -> Problem:
     steps = (("kernel", None, OWN_OUTPUTS), ("dtype", dtype, OWN_OUTPUTS))
     for key, tried_dtype, tried_outputs in (*steps, ("output_dtype", dtype, outputs)):
         try:
-            problem = gemm_problem(kernel, {"M": m, "N": n, "K": k}, tried_dtype, tried_outputs)
+            problem = gemm_problem(kernel, shape, tried_dtype, tried_outputs, tuple(shape))
         except UserError as error:
             document.fail(key, str(error))
     return problem

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from foundation.errors import UserError
+from foundation.scratch import UNFINISHED, scratch_folder
 
 __all__ = ["write_json_file", "write_text_file"]
 
@@ -22,20 +22,17 @@ def write_json_file(path: Path, values: Mapping[str, object], indent: int) -> Pa
 
 
 def write_text_file(path: Path, text: str) -> Path:
-    """Write a file that everyone may read, by a rename, and return its path.
+    """Write a file by a rename and return its path.
 
     Raises:
         UserError: if it cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", dir=path.parent, delete=False, encoding="utf-8"
-        ) as file:
-            file.write(text)
-        written = Path(file.name)
-        written.chmod(0o644)
-        written.replace(path)
+        with scratch_folder(UNFINISHED, path.parent) as folder:
+            written = folder / path.name
+            written.write_text(text, encoding="utf-8")
+            written.replace(path)
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}") from error
     return path

@@ -201,8 +201,8 @@ class StoredTrials:
             space: its search space.
             notes: the sampler's notes; JSON values only.
         """
-        self.keep_alive()
         attributes = {"owner": self._owner.to_json(), **notes_attributes(notes)}
+        self.keep_alive()
         return self._add(config, space, TrialState.RUNNING, attributes)
 
     def finish(

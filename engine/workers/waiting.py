@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
@@ -25,7 +25,7 @@ class Waiting:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._seconds: Counter[Cause] = Counter()
+        self._seconds: defaultdict[Cause, float] = defaultdict(float)
         self._since_s: float | None = None
         self._idle = 0
         self._builds = 0

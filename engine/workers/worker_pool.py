@@ -148,9 +148,10 @@ class _Worker:
             return self._get(getattr(self._handle, method).remote(*args), timeout_s)
         except (WorkerTimeout, WorkerDied) as error:
             self._check_machines(error)
-            after_s = self._cpu_s() if isinstance(error, WorkerTimeout) else None
-            if before_s is not None and after_s is not None:
-                error.cpu_s = after_s - before_s
+            if isinstance(error, WorkerTimeout):
+                after_s = self._cpu_s()
+                if before_s is not None and after_s is not None:
+                    error.cpu_s = after_s - before_s
             raise
 
     @property

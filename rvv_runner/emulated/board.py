@@ -89,6 +89,17 @@ class EmulatedBoard:
         check_qemu(dataclasses.replace(emulator, cpu=self._cpu(SELF_TEST_VLEN_BITS)))
         self._emulator = emulator
 
+    @property
+    def emulator(self) -> Emulator:
+        """What runs programs on this board, for those that are not a launcher's.
+
+        Raises:
+            RuntimeError: if the board is not open.
+        """
+        if self._emulator is None:
+            raise RuntimeError("emulator was asked of a board that is not open")
+        return self._emulator
+
     def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
         """Check the output once and estimate the time of one run of the grid.
 

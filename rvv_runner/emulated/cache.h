@@ -1,7 +1,7 @@
-/* Data caches, TLB and hardware prefetch streams of one core, by virtual address.
+/* Data caches, TLB and hardware prefetch streams of one core.
  *
- * Both caches are write-back, write-allocate and exactly least-recently-used; each set is a list
- * with the last used line in front, so that the usual hit is one comparison.
+ * L1D goes by virtual address, L2 by physical page. Both are write-back and write-allocate; each
+ * set is a list with the last used line in front, so that the usual hit is one comparison.
  */
 #ifndef CACHE_H
 #define CACHE_H
@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "costs.h"
+#include "pages.h"
 
 enum { MAX_STREAMS = 32 };
 
@@ -29,11 +30,26 @@ struct memory_counts {
     uint64_t software_prefetch, software_prefetch_unresolved;
 };
 
+/* What the accesses of one instruction missed, for the scoreboard to put into time. */
+struct misses {
+    uint32_t penalty;      /* ticks: misses that nothing foresaw, and page walks */
+    uint16_t l2_streamed;  /* lines from L2 that the prefetcher of L1D had on the way */
+    uint16_t l2_waited;    /* lines from L2 of streams that it does not follow at the time */
+    uint16_t dram_read;    /* lines from DRAM that a stream foresaw */
+    uint16_t dram_written; /* dirty lines that L2 wrote back for them */
+    uint16_t stored_lines; /* lines that stores went on to, missed or not */
+    bool any;
+};
+
 struct memory {
     struct cache l1d, l2, tlb;
-    uint64_t next_lines[MAX_STREAMS]; /* what each stream is expected to miss next */
-    uint32_t oldest_stream;
+    struct pages pages;
+    uint64_t stream_lines[MAX_STREAMS]; /* the last line that each stream missed */
+    uint32_t oldest_stream, last_stream;
+    uint64_t last_stored_line;
+    uint32_t stores_in_a_row; /* foreseen store misses since the last other miss */
     uint32_t line_shift, page_shift;
+    uint32_t random; /* decides which of a set's older lines makes room */
     uint64_t last_page;
     const struct costs *costs;
     struct memory_counts counts;
@@ -42,32 +58,37 @@ struct memory {
 /* False where there is not enough memory on the host. */
 bool memory_init(struct memory *memory, const struct costs *costs);
 
-/* Touch a line that is not the first of its set in L1D. Returns the penalty in ticks. */
-ticks_t memory_access_slowly(struct memory *memory, uint64_t line, bool store);
+/* Touch a line that is not the first of its set in L1D, and add to `misses`. */
+void memory_access_slowly(struct memory *memory, uint64_t line, bool store, struct misses *misses);
 
-/* Translate a page other than the last one. Returns the penalty in ticks. */
-ticks_t memory_translate_slowly(struct memory *memory, uint64_t page);
+/* Translate a page other than the last one, and add to `misses`. */
+void memory_translate_slowly(struct memory *memory, uint64_t page, struct misses *misses);
 
-/* Bring a line into L1D for a software prefetch. Returns the ticks the transfer takes. */
-ticks_t memory_prefetch(struct memory *memory, uint64_t address);
+/* Bring a line into L1D for a software prefetch, and say what that moved. */
+struct misses memory_prefetch(struct memory *memory, uint64_t address);
 
 static inline uint64_t *cache_set(const struct cache *cache, uint64_t line) {
     return &cache->entries[(line & cache->set_mask) * cache->ways];
 }
 
-/* One access of one instruction to one line. Returns the penalty of its misses in ticks. */
-static inline ticks_t memory_access(struct memory *memory, uint64_t line, bool store) {
+/* One access of one instruction to one line; adds to `misses`. */
+static inline void memory_access(struct memory *memory, uint64_t line, bool store,
+                                 struct misses *misses) {
     uint64_t page = line >> (memory->page_shift - memory->line_shift);
-    ticks_t penalty = 0;
     if (__builtin_expect(page != memory->last_page, 0)) {
-        penalty = memory_translate_slowly(memory, page);
+        memory_translate_slowly(memory, page, misses);
+    }
+    if (store && line != memory->last_stored_line) {
+        memory->last_stored_line = line;
+        misses->stored_lines++;
+        misses->any = true;
     }
     uint64_t *set = cache_set(&memory->l1d, line);
     if (__builtin_expect(set[0] >> 1 == line + 1, 1)) {
         set[0] |= store;
-        return penalty;
+        return;
     }
-    return penalty + memory_access_slowly(memory, line, store);
+    memory_access_slowly(memory, line, store, misses);
 }
 
 static inline void memory_count_access(struct memory *memory, bool store) {

@@ -26,7 +26,6 @@ void core_start_region(struct core *core) {
     scoreboard_reset(&core->board);
     memset(&core->memory.counts, 0, sizeof core->memory.counts);
     memset(core->counts, 0, sizeof core->counts);
-    memset(core->predictor, 0, core->costs->predictor_entries * sizeof *core->predictor);
     tracker_reset(&core->tracker, core->costs->vlen_bits / 8);
     core->pending = NULL;
     core->branch_misses = 0;
@@ -44,11 +43,8 @@ static void replay(struct core *core, const struct block *block) {
                 int64_t offset =
                     immediate_i(word & 0xfe0fffff); /* the low five bits are its kind */
                 uint64_t address = core->tracker.value[rs1_of(word)] + (uint64_t)offset;
-                ticks_t transfer = memory_prefetch(&core->memory, address);
-                if (core->board.fill_free < core->board.last_issue) {
-                    core->board.fill_free = core->board.last_issue; /* no transfer was under way */
-                }
-                core->board.fill_free += transfer;
+                struct misses moved = memory_prefetch(&core->memory, address);
+                scoreboard_prefetch(&core->board, &moved, core->costs);
             } else {
                 core->memory.counts.software_prefetch_unresolved++;
             }
@@ -88,7 +84,9 @@ void core_finish_block(struct core *core, uint64_t next_pc, bool tracking) {
     }
     for (uint32_t i = 0; i < block->length; i++) {
         const struct scheduled *item = &variant->items[i];
-        scoreboard_issue(&core->board, item, item->site < 0 ? 0 : core->penalties[item->site]);
+        const struct misses *misses = item->site < 0 ? NULL : &core->misses[item->site];
+        scoreboard_issue(&core->board, item, misses != NULL && misses->any ? misses : NULL,
+                         core->costs);
     }
     for (int i = 0; i < STATIC_COUNT_COUNT; i++) {
         core->counts[i] += variant->counts[i];
@@ -100,5 +98,5 @@ void core_finish_block(struct core *core, uint64_t next_pc, bool tracking) {
 }
 
 ticks_t core_elapsed(const struct core *core) {
-    return core->board.last_issue; /* the first instruction issues in cycle 1 */
+    return scoreboard_end(&core->board); /* the first instruction issues in cycle 1 */
 }

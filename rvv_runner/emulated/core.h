@@ -23,7 +23,7 @@ struct core {
     uint64_t counts[STATIC_COUNT_COUNT];
     uint64_t branch_misses;
     uint64_t vector_memory_callbacks;
-    ticks_t penalties[MAX_SITES];
+    struct misses misses[MAX_SITES];
     struct observed observed[MAX_SITES];
 };
 
@@ -47,7 +47,7 @@ static inline void core_enter_block(struct core *core, struct block *block, bool
     }
     core->pending = block;
     for (uint32_t i = 0; i < block->site_count; i++) {
-        core->penalties[i] = 0;
+        core->misses[i] = (struct misses){0};
         core->observed[i].any = false;
     }
 }

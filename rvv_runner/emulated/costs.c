@@ -1,5 +1,6 @@
-/* Reads the cost table: lines "param NAME VALUE" and "cost NAME UNIT MASKED_PERCENT" followed by
- * seven latencies and seven occupancies (mf8 to m8) for each of e8, e16, e32 and e64. */
+/* Reads the cost table: lines "param NAME VALUE" and "cost NAME UNIT CHAINED MASKED_PERCENT
+ * MASKED_EXTRA" (CHAINED 0 or 1) followed by seven latencies and seven occupancies (mf8 to m8) for
+ * each of e8, e16, e32 and e64. */
 #include "costs.h"
 
 #include <inttypes.h>
@@ -11,7 +12,7 @@ static const char *const class_names[CLASS_COUNT] = {
     COST_CLASSES(X)
 #undef X
 };
-static const char *const unit_names[UNIT_COUNT] = {"ieu", "ls", "fp", "vls", "vieu", "vfp"};
+static const char *const unit_names[UNIT_COUNT] = {"ieu", "ls", "fp", "vieu", "vfp"};
 
 enum {
     PARAMETER_COUNT = 0
@@ -40,9 +41,10 @@ static bool read_list(FILE *file, uint32_t list[LMUL_COUNT]) {
 
 static bool read_class(FILE *file, const char *name, struct costs *costs, unsigned *seen) {
     char unit[16];
-    uint32_t masked;
+    uint32_t chained, masked, extra;
     int index = index_of(class_names, CLASS_COUNT, name);
-    if (index < 0 || fscanf(file, "%15s %" SCNu32, unit, &masked) != 2) {
+    if (index < 0 || fscanf(file, "%15s %" SCNu32 " %" SCNu32 " %" SCNu32, unit, &chained, &masked,
+                            &extra) != 4) {
         return false;
     }
     int unit_index = index_of(unit_names, UNIT_COUNT, unit);
@@ -51,7 +53,9 @@ static bool read_class(FILE *file, const char *name, struct costs *costs, unsign
     }
     struct class_cost *cost = &costs->classes[index];
     cost->unit = (enum unit)unit_index;
+    cost->is_chained = chained != 0;
     cost->masked_percent = masked;
+    cost->masked_extra = extra;
     for (int sew = 0; sew < SEW_COUNT; sew++) {
         if (!read_list(file, cost->latency[sew]) || !read_list(file, cost->occupancy[sew])) {
             return false;

@@ -13,19 +13,22 @@ enum { LMUL_COUNT = 7, SEW_COUNT = 4 }; /* mf8 mf4 mf2 m1 m2 m4 m8; e8 e16 e32 e
 enum { LMUL_1 = 3 };
 
 /* Every class of instruction that has a cost of its own: name in the table, enumerator. */
-#define COST_CLASSES(X)                                                                            \
-    X(alu)                                                                                         \
-    X(alu_slow) X(multiply) X(divide_word) X(divide) X(load) X(store) X(branch) X(jump) X(csr)     \
-        X(atomic) X(fp_add) X(fp_add_double) X(fp_fma) X(fp_fma_double) X(fp_divide)               \
-            X(fp_divide_double) X(fp_convert) X(fp_compare) X(fp_move) X(vset) X(v_int) X(v_logic) \
-                X(v_multiply) X(v_divide) X(v_compare) X(v_fp) X(v_fma) X(v_fp_slow)               \
-                    X(v_fp_compare) X(v_fp_divide) X(v_fp_sqrt) X(v_reduce) X(v_fp_reduce)         \
-                        X(v_fp_reduce_ordered) X(v_slide_down) X(v_gather) X(v_compress) X(v_mask) \
-                            X(v_mask_count) X(v_to_scalar) X(v_scalar_move) X(v_move_whole)        \
-                                X(v_load) X(v_store) X(v_load_first_fault) X(v_load_mask)          \
-                                    X(v_store_mask) X(v_load_strided) X(v_store_strided)           \
-                                        X(v_load_indexed) X(v_store_indexed) X(v_load_segment)     \
-                                            X(v_store_segment) X(v_load_whole) X(v_store_whole)
+/* clang-format off */
+#define COST_CLASSES(X) \
+    X(alu) X(alu_slow) X(multiply) X(divide_word) X(divide) X(load) X(store) X(branch) X(jump) \
+    X(csr) X(atomic) X(fp_add) X(fp_add_double) X(fp_fma) X(fp_fma_double) X(fp_divide) \
+    X(fp_divide_double) X(fp_convert) X(fp_compare) X(fp_move) X(vset) X(vset_constant) X(v_int) \
+    X(v_logic) X(v_multiply) X(v_divide) X(v_compare) X(v_fp) X(v_fma) X(v_fp_slow) \
+    X(v_fp_compare) X(v_fp_divide) X(v_fp_sqrt) X(v_reduce) X(v_fp_reduce) \
+    X(v_fp_reduce_ordered) X(v_slide_down) X(v_gather) X(v_gather_wide_index) X(v_compress) X(v_mask) X(v_mask_set) X(v_mask_count) \
+    X(v_to_scalar) X(v_scalar_move) X(v_move_whole) X(v_load) X(v_store) X(v_load_first_fault) \
+    X(v_load_mask) X(v_store_mask) X(v_load_strided) X(v_store_strided) X(v_load_indexed) \
+    X(v_store_indexed) X(v_load_segment2) X(v_load_segment3) X(v_load_segment4) \
+    X(v_load_segment_many) X(v_store_segment2) X(v_store_segment3) X(v_store_segment4) \
+    X(v_store_segment_many) X(v_load_strided_segment2) X(v_load_strided_segment3) \
+    X(v_load_strided_segment4) X(v_store_strided_segment2) X(v_store_strided_segment3) \
+    X(v_store_strided_segment4) X(v_load_whole) X(v_store_whole)
+/* clang-format on */
 
 enum cost_class {
 #define X(name) CLASS_##name,
@@ -34,12 +37,14 @@ enum cost_class {
         CLASS_COUNT
 };
 
-/* Execution units; the first two have two servers each, the others one. */
-enum unit { UNIT_ieu, UNIT_ls, UNIT_fp, UNIT_vls, UNIT_vieu, UNIT_vfp, UNIT_COUNT };
+/* Execution units; the first has two servers, the others one. */
+enum unit { UNIT_ieu, UNIT_ls, UNIT_fp, UNIT_vieu, UNIT_vfp, UNIT_COUNT };
 
 struct class_cost {
     enum unit unit;
+    bool is_chained;                           /* works through a group register by register */
     uint32_t masked_percent;                   /* occupancy under a mask, 100 where it is free */
+    uint32_t masked_extra;                     /* and ticks on top of that */
     uint32_t latency[SEW_COUNT][LMUL_COUNT];   /* ticks until the result can be used */
     uint32_t occupancy[SEW_COUNT][LMUL_COUNT]; /* ticks the unit is taken */
 };
@@ -47,10 +52,33 @@ struct class_cost {
 /* Sizes and penalties outside the classes: name in the table, field. Penalties are in ticks. */
 #define COST_PARAMETERS(X)                                                                         \
     X(vlen_bits)                                                                                   \
-    X(line_bytes) X(l1d_sets) X(l1d_ways) X(l2_sets) X(l2_ways) X(page_bytes) X(tlb_sets)          \
-        X(tlb_ways) X(tlb_miss) X(streams) X(l2_random) X(l2_streamed) X(dram_random)              \
-            X(dram_streamed) X(dirty_eviction) X(load_latency_per_register) X(mispredict)          \
-                X(predictor_entries)
+    X(line_bytes)                                                                                  \
+    X(l1d_sets)                                                                                    \
+    X(l1d_ways)                                                                                    \
+    X(l2_sets)                                                                                     \
+    X(l2_ways)                                                                                     \
+    X(page_bytes)                                                                                  \
+    X(tlb_sets)                                                                                    \
+    X(tlb_ways)                                                                                    \
+    X(tlb_miss)                                                                                    \
+    X(streams)                                                                                     \
+    X(l2_random)                                                                                   \
+    X(l2_streamed)                                                                                 \
+    X(l2_streamed_scalar)                                                                          \
+    X(l2_written)                                                                                  \
+    X(dram_random)                                                                                 \
+    X(dram_read)                                                                                   \
+    X(dram_write)                                                                                  \
+    X(dram_ahead)                                                                                  \
+    X(l2_keeps_one_in)                                                                             \
+    X(store_misses)                                                                                \
+    X(write_stream_lines)                                                                          \
+    X(dirty_eviction)                                                                              \
+    X(scalar_to_vector)                                                                            \
+    X(store_data_late)                                                                             \
+    X(store_drain)                                                                                 \
+    X(mispredict)                                                                                  \
+    X(predictor_entries)
 
 struct costs {
     struct class_cost classes[CLASS_COUNT];

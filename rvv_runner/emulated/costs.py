@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +12,28 @@ __all__ = ["CostTable", "InstructionCost", "read_cost_table"]
 
 LMULS = ("mf8", "mf4", "mf2", "m1", "m2", "m4", "m8")
 SEW_BITS = (8, 16, 32, 64)
-UNITS = ("ieu", "ls", "fp", "vls", "vieu", "vfp")
+UNITS = ("ieu", "ls", "fp", "vieu", "vfp")
 
 # A table's lists are for this vector length; "elements" scaling starts from this element width.
 _REFERENCE_VLEN_BITS = 256
 _REFERENCE_SEW_BITS = 32
 _TICKS_PER_CYCLE = 100
+_REGISTERS = (0.125, 0.25, 0.5, 1, 2, 4, 8)  # of a group, by LMUL
 
 _MEMORY_CYCLES = (
     "tlb_miss",
     "l2_random",
     "l2_streamed",
+    "l2_streamed_scalar",
+    "l2_written",
     "dram_random",
-    "dram_streamed",
+    "dram_read",
+    "dram_write",
+    "dram_ahead",
     "dirty_eviction",
 )
+_MEMORY_COUNTS = ("streams", "l2_keeps_one_in", "store_misses", "write_stream_lines")
+_PIPELINE_CYCLES = ("scalar_to_vector", "store_data_late", "store_drain")
 _MEMORY_SIZES = (
     "line_bytes",
     "l1d_sets",
@@ -45,7 +52,10 @@ _VECTOR_KEYS = {
     "occupancy",
     "latency_e64",
     "occupancy_e64",
+    "plus_per_register",
     "masked",
+    "masked_adds",
+    "chained",
     "scales_with",
     "source",
 }
@@ -59,12 +69,16 @@ class InstructionCost:
 
     Args:
         unit: the execution unit, one of UNITS.
-        masked: factor on the occupancy under a mask.
+        masked: factor on the occupancy under a mask, for whole registers.
+        masked_adds: cycles that a mask adds to that.
+        chained: whether it works through a group register by register.
         latency, occupancy: by element width in bits, one value for each of LMULS.
     """
 
     unit: str
     masked: float
+    masked_adds: float
+    chained: bool
     latency: Mapping[int, Cycles]
     occupancy: Mapping[int, Cycles]
 
@@ -97,7 +111,8 @@ class CostTable:
                 for column in (cost.latency[sew_bits], cost.occupancy[sew_bits])
                 for cycles in column
             ]
-            lines.append(f"cost {name} {cost.unit} {round(cost.masked * 100)} {' '.join(numbers)}")
+            masked = f"{round(cost.masked * 100)} {_ticks(cost.masked_adds)}"
+            lines.append(f"cost {name} {cost.unit} {cost.chained:d} {masked} {' '.join(numbers)}")
         return "\n".join(lines) + "\n"
 
 
@@ -116,11 +131,9 @@ def read_cost_table(path: Path, vlen_bits: int) -> CostTable:
     for name, entry in table["vector"].items():
         classes[name] = _vector_cost(name, entry, vlen_bits)
     memory_entries = dict(table["vector_memory"])
-    base = memory_entries.pop("load_latency_base")
-    del memory_entries["load_latency_per_register"]
+    load_latency = memory_entries.pop("load_latency")
     for name, entry in memory_entries.items():
-        latency = [base + cycles for cycles in entry["occupancy"]]
-        classes[name] = _vector_cost(name, {"unit": "vls", **entry, "latency": latency}, vlen_bits)
+        classes[name] = _memory_cost(name, entry, load_latency, vlen_bits)
     return CostTable(vlen_bits, classes, _parameters(table, vlen_bits))
 
 
@@ -142,7 +155,12 @@ def _scalar_cost(name: str, entry: Mapping[str, Any]) -> InstructionCost:
     latency = (float(entry["latency"]),) * len(LMULS)
     occupancy = (float(entry["occupancy"]),) * len(LMULS)
     return InstructionCost(
-        entry["unit"], 1.0, dict.fromkeys(SEW_BITS, latency), dict.fromkeys(SEW_BITS, occupancy)
+        entry["unit"],
+        1.0,
+        0.0,
+        False,
+        dict.fromkeys(SEW_BITS, latency),
+        dict.fromkeys(SEW_BITS, occupancy),
     )
 
 
@@ -153,21 +171,56 @@ def _vector_cost(name: str, entry: Mapping[str, Any], vlen_bits: int) -> Instruc
     scaling = entry.get("scales_with", "lmul")
     if scaling not in ("lmul", "elements"):
         raise ValueError(f'{name} scales with {scaling}: write "elements", or nothing for LMUL')
+    for key in ("occupancy", "latency", "occupancy_e64", "latency_e64"):
+        values = entry.get(key, entry["occupancy"])
+        if len(values) != len(LMULS) or min(values) <= 0:
+            raise ValueError(f"{name} needs a positive {key} for each of {' '.join(LMULS)}")
     columns: dict[str, dict[int, Cycles]] = {"latency": {}, "occupancy": {}}
     for key, column in columns.items():
         for sew_bits in SEW_BITS:
             values = entry[key]
             if sew_bits == 64:
                 values = entry.get(f"{key}_e64", values)
-            if len(values) != len(LMULS) or min(values) <= 0:
-                raise ValueError(f"{name} needs a positive {key} for each of {' '.join(LMULS)}")
             factor = 1.0
             if scaling == "elements":
                 factor = vlen_bits / _REFERENCE_VLEN_BITS * _REFERENCE_SEW_BITS / sew_bits
             column[sew_bits] = _scaled(values, entry["occupancy"], key, factor)
+    if extra := entry.get("plus_per_register"):
+        columns["occupancy"] = {
+            sew_bits: tuple(
+                cycles + extra * max(registers, 0.5)
+                for cycles, registers in zip(values, _REGISTERS, strict=True)
+            )
+            for sew_bits, values in columns["occupancy"].items()
+        }
     return InstructionCost(
-        entry["unit"], float(entry.get("masked", 1)), columns["latency"], columns["occupancy"]
+        entry["unit"],
+        float(entry.get("masked", 1)),
+        float(entry.get("masked_adds", 0)),
+        bool(entry.get("chained", True)),
+        columns["latency"],
+        columns["occupancy"],
     )
+
+
+def _memory_cost(
+    name: str, entry: Mapping[str, Any], load_latency: float, vlen_bits: int
+) -> InstructionCost:
+    """A class of vector accesses: one that takes longer than unit-stride ones is late by as much.
+
+    Register by register, that is the time of the first one, otherwise that of the whole group.
+    """
+    cost = _vector_cost(
+        name, {"unit": "ls", **entry, "latency": [load_latency] * len(LMULS)}, vlen_bits
+    )
+    if cost.chained and not {"scales_with", "plus_per_register"} & set(entry):
+        return cost
+    first = LMULS.index("m1") if cost.chained else len(LMULS)
+    late = {
+        sew_bits: tuple(load_latency + values[min(index, first)] for index in range(len(LMULS)))
+        for sew_bits, values in cost.occupancy.items()
+    }
+    return replace(cost, latency=late)
 
 
 def _scaled(values: Cycles, occupancy: Cycles, key: str, factor: float) -> Cycles:
@@ -182,8 +235,9 @@ def _scaled(values: Cycles, occupancy: Cycles, key: str, factor: float) -> Cycle
 
 def _parameters(table: Mapping[str, Any], vlen_bits: int) -> dict[str, int]:
     memory = table["memory"]
+    pipeline = table["pipeline"]
     branches = table["branches"]
-    expected = {*_MEMORY_SIZES, *_MEMORY_CYCLES, "streams"}
+    expected = {*_MEMORY_SIZES, *_MEMORY_CYCLES, *_MEMORY_COUNTS}
     if set(memory) != expected:
         raise ValueError(f"[memory] needs exactly {', '.join(sorted(expected))}")
     for name in _POWERS_OF_TWO:
@@ -198,8 +252,8 @@ def _parameters(table: Mapping[str, Any], vlen_bits: int) -> dict[str, int]:
         "vlen_bits": vlen_bits,
         **{name: memory[name] for name in _MEMORY_SIZES},
         **{name: _ticks(memory[name]) for name in _MEMORY_CYCLES},
-        "streams": memory["streams"],
-        "load_latency_per_register": _ticks(table["vector_memory"]["load_latency_per_register"]),
+        **{name: memory[name] for name in _MEMORY_COUNTS},
+        **{name: _ticks(pipeline[name]) for name in _PIPELINE_CYCLES},
         "mispredict": _ticks(branches["mispredict"]),
         "predictor_entries": entries,
     }

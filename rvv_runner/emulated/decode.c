@@ -133,11 +133,15 @@ static void decode_fma(uint32_t word, struct instruction *out) {
 }
 
 static void decode_vset_registers(uint32_t word, struct instruction *out) {
-    out->cost_class = CLASS_vset;
-    if (bits(word, 31, 30) != 3) { /* vsetivli has its length in the word */
+    bool length_in_word = bits(word, 31, 30) == 3; /* vsetivli */
+    out->sets_length = true;
+    bool keeps_length = rs1_of(word) == 0 && rd_of(word) == 0;
+    out->cost_class = length_in_word || keeps_length ? CLASS_vset_constant : CLASS_vset;
+    if (!length_in_word) {
         add_source(out, X_BASE + rs1_of(word), 1);
     }
     if (bits(word, 31, 30) == 2) {
+        out->cost_class = CLASS_vset;
         add_source(out, X_BASE + rs2_of(word), 1);
     }
     set_destination(out, X_BASE + rd_of(word), 1);

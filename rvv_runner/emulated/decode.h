@@ -29,14 +29,15 @@ struct instruction {
     uint8_t cost_class;
     uint8_t sew_index;  /* row of the cost table */
     uint8_t lmul_index; /* column of the cost table, and the LMUL it is counted under */
-    uint8_t fields;     /* of a segment access, else 1 */
+    uint8_t fields;     /* of a segment access that goes by fields, else 1 */
     uint8_t registers;  /* vector registers worked through, 0 for a scalar instruction */
     bool is_vector;
     bool is_load;
     bool is_store;
     bool is_whole_register; /* whole-register load or store: a spill or a fill */
     bool is_masked;
-    bool is_branch; /* conditional */
+    bool is_branch;   /* conditional */
+    bool sets_length; /* vset* */
 };
 
 /* A compressed instruction as the 32-bit one it stands for; 0 where it is not a valid one. */

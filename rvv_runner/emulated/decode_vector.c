@@ -49,10 +49,11 @@ static const struct encoding integer_ops[64] = {
 static const struct encoding multiply_ops[64] = {
     RANGE(0x00, 0x07, {CLASS_v_reduce, REDUCE, false}),
     RANGE(0x08, 0x0b, {CLASS_v_int, SAME, false}),
-    RANGE(0x0e, 0x0f, {CLASS_v_slide_down, SAME, false}),
+    [0x0e] = {CLASS_v_logic, SAME, false},
+    [0x0f] = {CLASS_v_slide_down, SAME, false},
     [0x10] = {CLASS_v_to_scalar, SCALAR_RESULT, false},
     [0x12] = {CLASS_v_logic, EXTEND, false},
-    [0x14] = {CLASS_v_mask, MASKS, false},
+    [0x14] = {CLASS_v_mask_set, MASKS, false},
     [0x17] = {CLASS_v_compress, SAME, false},
     RANGE(0x18, 0x1f, {CLASS_v_mask, MASKS, false}),
     RANGE(0x20, 0x23, {CLASS_v_divide, SAME, false}),
@@ -77,7 +78,8 @@ static const struct encoding float_ops[64] = {
     [0x06] = {CLASS_v_fp, SAME, false},
     [0x07] = {CLASS_v_fp_reduce, REDUCE, false},
     RANGE(0x08, 0x0a, {CLASS_v_fp_slow, SAME, false}),
-    RANGE(0x0e, 0x0f, {CLASS_v_slide_down, SAME, false}),
+    [0x0e] = {CLASS_v_fp_slow, SAME, false},
+    [0x0f] = {CLASS_v_slide_down, SAME, false},
     [0x10] = {CLASS_v_scalar_move, SCALAR_RESULT, false},
     [0x12] = {CLASS_v_fp_slow, SAME, false},
     [0x13] = {CLASS_v_fp_slow, SAME, false},
@@ -200,6 +202,10 @@ void decode_vector_arithmetic(uint32_t word, struct vector_type type, struct ins
     }
     out->lmul_index = (uint8_t)(uses_wide ? wide_index : type.lmul_index);
     out->registers = (uint8_t)group_registers(out->lmul_index);
+    bool gathers_by_16 = entry.cost_class == CLASS_v_gather && bits(word, 31, 26) == 0x0e;
+    if (gathers_by_16 && type.sew_index == 0) {
+        out->cost_class = CLASS_v_gather_wide_index; /* indices take twice the registers of data */
+    }
     /* vadc and vmerge take v0 as an operand, and are no slower for it */
     bool carry_or_merge = bits(word, 31, 26) >= 0x10 && bits(word, 31, 26) <= 0x17;
     bool reads_mask = bits(word, 25, 25) == 0;
@@ -238,18 +244,32 @@ void decode_vector_arithmetic(uint32_t word, struct vector_type type, struct ins
 
 enum { UNIT_STRIDE = 0, INDEXED_UNORDERED = 1, STRIDED = 2, INDEXED_ORDERED = 3 };
 enum { WHOLE_REGISTER = 0x08, MASK = 0x0b, FIRST_FAULT = 0x10 };
+enum { MAX_FIELDS = 8 };
+
+/* Up to four fields have classes of their own; more go element by element. */
+static uint8_t segment_class(bool load, bool strided, uint32_t fields) {
+    if (fields > 4) {
+        return load ? CLASS_v_load_segment_many : CLASS_v_store_segment_many;
+    }
+    uint32_t first = strided
+                         ? (load ? CLASS_v_load_strided_segment2 : CLASS_v_store_strided_segment2)
+                         : (load ? CLASS_v_load_segment2 : CLASS_v_store_segment2);
+    return (uint8_t)(first + fields - 2);
+}
 
 static uint8_t memory_class(uint32_t word, bool load) {
     uint32_t mode = bits(word, 27, 26);
     uint32_t kind = rs2_of(word);
+    uint32_t fields = bits(word, 31, 29) + 1;
     if (mode == UNIT_STRIDE && kind == WHOLE_REGISTER) {
         return load ? CLASS_v_load_whole : CLASS_v_store_whole;
     }
     if (mode == UNIT_STRIDE && kind == MASK) {
         return load ? CLASS_v_load_mask : CLASS_v_store_mask;
     }
-    if (bits(word, 31, 29) != 0) {
-        return load ? CLASS_v_load_segment : CLASS_v_store_segment;
+    if (fields > 1) {
+        bool indexed = mode == INDEXED_UNORDERED || mode == INDEXED_ORDERED;
+        return segment_class(load, mode == STRIDED, indexed ? MAX_FIELDS : fields);
     }
     switch (mode) {
     case UNIT_STRIDE:
@@ -288,7 +308,8 @@ void decode_vector_memory(uint32_t word, struct vector_type type, struct instruc
     } else if (cost_class == CLASS_v_load_mask || cost_class == CLASS_v_store_mask) {
         out->lmul_index = LMUL_1;
         registers = 1;
-    } else {
+    } else if (cost_class == CLASS_v_load_segment_many ||
+               cost_class == CLASS_v_store_segment_many) {
         out->fields = (uint8_t)fields;
     }
     out->registers = (uint8_t)registers;

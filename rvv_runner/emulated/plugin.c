@@ -103,20 +103,18 @@ static void on_memory(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
     if (measured && atomic_load_explicit(&tracking, memory_order_relaxed)) {
         observe(core, site, address);
     }
-    ticks_t penalty = 0;
+    struct misses unmeasured = {0};
+    struct misses *misses = measured ? &core->misses[site->index] : &unmeasured;
     if (site != core->last_site || line != core->last_line) {
-        penalty = memory_access(&core->memory, line, site->is_store);
+        memory_access(&core->memory, line, site->is_store, misses);
         memory_count_access(&core->memory, site->is_store);
     }
     if (last_line != line) { /* a misaligned element reaches into the next line */
-        penalty += memory_access(&core->memory, last_line, site->is_store);
+        memory_access(&core->memory, last_line, site->is_store, misses);
         memory_count_access(&core->memory, site->is_store);
     }
     core->last_site = site;
     core->last_line = last_line;
-    if (measured) {
-        core->penalties[site->index] += penalty;
-    }
 }
 
 static void on_region_start(unsigned vcpu, void *data) {

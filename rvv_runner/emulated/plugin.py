@@ -26,6 +26,7 @@ _SOURCES = (
     "costs.c",
     "decode.c",
     "decode_vector.c",
+    "pages.c",
     "plugin.c",
     "report.c",
     "scoreboard.c",

@@ -8,9 +8,14 @@
 /* Counted while running; names as in the JSON. */
 #define MEMORY_COUNTS(X)                                                                           \
     X(l1d_load_access)                                                                             \
-    X(l1d_load_miss) X(l1d_store_access) X(l1d_store_miss) X(l1d_dirty_eviction) X(l2_load_access) \
-        X(l2_load_miss) X(l2_store_access) X(l2_store_miss) X(tlb_miss) X(software_prefetch)       \
-            X(software_prefetch_unresolved)
+    X(l1d_load_miss)                                                                               \
+    X(l1d_store_access)                                                                            \
+    X(l1d_store_miss)                                                                              \
+    X(l1d_dirty_eviction)                                                                          \
+    X(l2_load_access)                                                                              \
+    X(l2_load_miss)                                                                                \
+    X(l2_store_access)                                                                             \
+    X(l2_store_miss) X(tlb_miss) X(software_prefetch) X(software_prefetch_unresolved)
 
 struct region {
     ticks_t elapsed, vector_busy, vector_fp_waited;

@@ -1,4 +1,5 @@
-/* From a decoded instruction and the cost table to what the scoreboard needs. */
+/* From a decoded instruction and the cost table to what the scoreboard needs, and how misses are
+ * served. */
 #include "scoreboard.h"
 
 #include <string.h>
@@ -6,43 +7,110 @@
 void scoreboard_reset(struct scoreboard *board) {
     memset(board, 0, sizeof *board);
     for (int unit = 0; unit < UNIT_COUNT; unit++) {
-        bool two_servers = unit == UNIT_ieu || unit == UNIT_ls;
-        board->unit_free[unit][1] = two_servers ? 0 : UINT64_MAX;
+        board->unit_free[unit][1] = unit == UNIT_ieu ? 0 : UINT64_MAX;
     }
+}
+
+/* Ticks from one register of a group to the next, where the work goes through it in order. */
+static uint32_t step_of(uint32_t occupancy, uint32_t registers) {
+    return registers > 1 ? occupancy / registers : 0;
 }
 
 struct scheduled schedule(const struct instruction *instruction, const struct costs *costs,
                           int site) {
     const struct class_cost *cost = &costs->classes[instruction->cost_class];
-    uint32_t occupancy = cost->occupancy[instruction->sew_index][instruction->lmul_index];
-    uint32_t latency = cost->latency[instruction->sew_index][instruction->lmul_index];
+    const uint32_t *occupancies = cost->occupancy[instruction->sew_index];
+    const uint32_t *latencies = cost->latency[instruction->sew_index];
+    uint32_t occupancy = occupancies[instruction->lmul_index];
+    uint32_t extra = occupancy * (instruction->fields - 1u); /* the table holds them per field */
     if (instruction->is_masked) {
-        uint32_t extra = occupancy * (cost->masked_percent - 100) / 100;
-        occupancy += extra;
-        latency += extra; /* the last element comes out later by as much */
+        bool whole = instruction->lmul_index >= LMUL_1; /* fractions of a register are no slower */
+        extra += cost->masked_extra + (whole ? occupancy * (cost->masked_percent - 100) / 100 : 0);
     }
-    if (instruction->fields > 1) { /* the table holds segment accesses per field */
-        uint32_t extra = occupancy * (instruction->fields - 1u);
-        occupancy += extra;
-        latency += extra;
-    }
-    uint32_t late = 0;
-    if (instruction->is_vector && instruction->is_load) {
-        uint32_t further = group_registers(instruction->lmul_index) - 1;
-        late = further * costs->load_latency_per_register;
-    }
+    bool chains = cost->is_chained && instruction->destination.count > 1;
     struct scheduled item = {
-        .destination = instruction->destination,
+        .destination = {instruction->destination.first, instruction->destination.count},
         .source_count = instruction->source_count,
         .unit = (uint8_t)cost->unit,
         .is_vector = instruction->is_vector,
         .is_load = instruction->is_load,
+        .is_store = instruction->is_store,
+        .sets_length = instruction->sets_length,
+        .needs_length = instruction->is_vector && !instruction->is_whole_register,
+        .serializes = instruction->cost_class == CLASS_csr,
+        .delays_loads = instruction->cost_class == CLASS_v_store ||
+                        instruction->cost_class == CLASS_v_store_whole,
         .site = (int16_t)site,
-        .is_vector_store = instruction->is_vector && instruction->is_store,
-        .latency = latency + late,
-        .occupancy = occupancy,
-        .earlier_for_stores = late,
+        .latency = chains ? latencies[LMUL_1] : latencies[instruction->lmul_index] + extra,
+        .occupancy = occupancy + extra,
     };
-    memcpy(item.sources, instruction->sources, sizeof item.sources);
+    if (chains) {
+        item.destination.step = step_of(item.occupancy, instruction->destination.count);
+    }
+    for (int i = 0; i < instruction->source_count; i++) {
+        struct register_range range = instruction->sources[i];
+        bool is_data = instruction->is_store && i == instruction->source_count - 1;
+        item.sources[i] = (struct operand){
+            .first = range.first,
+            .count = range.count,
+            .is_late = is_data,
+            .step = cost->is_chained ? step_of(item.occupancy, range.count) : 0,
+        };
+    }
     return item;
+}
+
+/* Move lines over DRAM's bus for an access at `time`; streams are known a while ahead. */
+static void dram_transfer(struct scoreboard *board, const struct costs *costs, ticks_t time,
+                          uint32_t read, uint32_t written) {
+    if (read + written > 0) {
+        ticks_t earliest = time > costs->dram_ahead ? time - costs->dram_ahead : 0;
+        board->dram_free = later(board->dram_free, earliest) + (ticks_t)read * costs->dram_read +
+                           (ticks_t)written * costs->dram_write;
+    }
+}
+
+static ticks_t beyond(ticks_t when, ticks_t time) { return when > time ? when - time : 0; }
+
+ticks_t scoreboard_miss(struct scoreboard *board, const struct scheduled *item,
+                        const struct misses *misses, const struct costs *costs, ticks_t *time) {
+    if (misses->penalty > 0 && item->is_load) {
+        *time = later(*time, board->fill_free);
+    }
+    ticks_t start = *time;
+    if (misses->penalty > 0) {
+        board->fill_free = later(board->fill_free, start) + misses->penalty;
+    }
+    dram_transfer(board, costs, start, misses->dram_read, misses->dram_written);
+    ticks_t late = misses->penalty;
+    if (item->is_load) {
+        ticks_t waited = item->is_vector ? costs->l2_streamed : costs->l2_streamed_scalar;
+        late += misses->l2_streamed * (ticks_t)costs->l2_streamed + misses->l2_waited * waited;
+        return late + (misses->dram_read > 0 ? beyond(board->dram_free, start) : 0);
+    }
+    /* Stores wait in a buffer, and hold up what follows only when it is full. */
+    uint32_t l2_lines = misses->l2_streamed + misses->l2_waited;
+    if (l2_lines > 0) {
+        ticks_t earliest = start > costs->dram_ahead ? start - costs->dram_ahead : 0;
+        board->l2_write_free =
+            later(board->l2_write_free, earliest) + l2_lines * (ticks_t)costs->l2_written;
+    }
+    ticks_t buffered = start + costs->dram_ahead;
+    ticks_t full = 0;
+    if (misses->dram_read + misses->dram_written > 0) {
+        full = beyond(board->dram_free, buffered);
+    }
+    if (misses->penalty > 0) {
+        full = later(full, beyond(board->fill_free, buffered));
+    }
+    *time += later(full, beyond(board->l2_write_free, buffered));
+    return 0;
+}
+
+void scoreboard_prefetch(struct scoreboard *board, const struct misses *moved,
+                         const struct costs *costs) {
+    dram_transfer(board, costs, board->last_issue, moved->dram_read, moved->dram_written);
+    if (moved->l2_streamed > 0) { /* one line at a time comes from L2 */
+        board->fill_free = later(board->fill_free, board->last_issue) + costs->l2_streamed;
+    }
 }

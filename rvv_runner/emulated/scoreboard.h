@@ -1,37 +1,57 @@
-/* The estimate of cycles: an in-order core that issues two instructions a cycle.
+/* The estimate of cycles: an in-order core that issues two instructions a cycle and hands vector
+ * work to a queue of one.
  *
- * An instruction issues in program order once its operands are ready and its unit is free; at most
- * two issue within any one cycle. The units are those of LLVM's RISCVSchedSpacemitX60.td: two
- * integer pipes, two scalar load/store ports, one scalar floating-point unit, and one unit each for
- * vector memory, vector integer and vector floating-point work, which is why a vector load overlaps
- * arithmetic that does not need it.
+ * A scalar instruction issues in program order once its operands are ready and its unit is free. A
+ * vector instruction issues once its scalar operands and the vector length are ready and the one
+ * before it has started; it starts when its vector operands are ready and its unit is free, so that
+ * scalar code runs ahead meanwhile. Vector work goes register by register through a group: a later
+ * instruction follows one register behind (chaining). Two integer pipes, one load/store unit for
+ * scalar and vector accesses, one scalar floating-point unit, and one unit each for vector integer
+ * and vector floating-point work.
  */
 #ifndef SCOREBOARD_H
 #define SCOREBOARD_H
 
+#include <stddef.h>
+
+#include "cache.h"
 #include "decode.h"
 
-/* An instruction with its costs looked up, and what its memory accesses did this time. */
+struct operand {
+    uint8_t first, count;
+    bool is_late;  /* the data of a store, read after it has started */
+    uint32_t step; /* ticks from one register of the group to the next */
+};
+
+/* An instruction with its costs looked up. */
 struct scheduled {
-    struct register_range sources[MAX_SOURCES];
-    struct register_range destination;
+    struct operand sources[MAX_SOURCES];
+    struct operand destination;
     uint8_t source_count;
     uint8_t unit;
     bool is_vector;
     bool is_load;
-    bool is_vector_store;
-    int16_t site; /* index into the block's memory sites, -1 where memory is not touched */
-    uint32_t latency;
+    bool is_store;
+    bool sets_length;
+    bool needs_length;
+    bool serializes;   /* a CSR access: waits for all vector work, and what follows waits for it */
+    bool delays_loads; /* a unit-stride vector store: loads wait until its lines are written */
+    int16_t site;      /* index into the block's memory sites, -1 where memory is not touched */
+    uint32_t latency;  /* ticks until the first register of the result */
     uint32_t occupancy;
-    uint32_t earlier_for_stores; /* how much sooner than arithmetic a store can take the result */
 };
 
 struct scoreboard {
     ticks_t ready[REGISTER_COUNT];
-    ticks_t ready_to_store[REGISTER_COUNT];
+    ticks_t length_ready;
     ticks_t unit_free[UNIT_COUNT][2]; /* a unit with one server never has the second free */
     ticks_t last_issue, issue_before_last;
-    ticks_t fill_free;        /* when the one outstanding miss has been served */
+    ticks_t vector_end;       /* when the units are done with all vector work */
+    ticks_t vector_start;     /* when the last vector instruction left the queue */
+    ticks_t load_free;        /* when a vector store lets loads through */
+    ticks_t fill_free;        /* when the one outstanding unforeseen miss has been served */
+    ticks_t l2_write_free;    /* when L2 takes the next line that stores fill */
+    ticks_t dram_free;        /* when DRAM's bus is free */
     ticks_t vector_busy;      /* sum of occupancy of the vector units */
     ticks_t vector_fp_waited; /* sum of waits for the vector floating-point unit */
 };
@@ -43,43 +63,88 @@ void scoreboard_reset(struct scoreboard *board);
 struct scheduled schedule(const struct instruction *instruction, const struct costs *costs,
                           int site);
 
-/* Issue one instruction whose memory accesses missed for `penalty` ticks in all. */
+/* Serve the misses of an instruction that accesses memory at `time`. Returns for how long its data
+ * are late, and holds up the load/store unit where it has to wait. */
+ticks_t scoreboard_miss(struct scoreboard *board, const struct scheduled *item,
+                        const struct misses *misses, const struct costs *costs, ticks_t *time);
+
+/* Account for the transfers of a software prefetch, for which nothing waits. */
+void scoreboard_prefetch(struct scoreboard *board, const struct misses *moved,
+                         const struct costs *costs);
+
+static inline ticks_t later(ticks_t a, ticks_t b) { return a > b ? a : b; }
+
+/* When a vector operand lets an instruction start: each register is read a step after the one
+ * before it. */
+static inline ticks_t group_ready(const ticks_t *ready, const struct operand *group) {
+    ticks_t time = 0;
+    ticks_t read_after = 0;
+    for (int k = 0; k < group->count; k++) {
+        ticks_t available = ready[group->first + k];
+        time = later(time, available > read_after ? available - read_after : 0);
+        read_after += group->step;
+    }
+    return time;
+}
+
+/* Issue one instruction; `misses` is what its memory accesses missed, NULL where nothing. */
 static inline void scoreboard_issue(struct scoreboard *board, const struct scheduled *item,
-                                    ticks_t penalty) {
-    ticks_t time = board->issue_before_last + TICKS_PER_CYCLE;
-    if (time < board->last_issue) {
-        time = board->last_issue;
-    }
+                                    const struct misses *misses, const struct costs *costs) {
+    ticks_t issue = later(board->issue_before_last + TICKS_PER_CYCLE, board->last_issue);
+    ticks_t operands = 0;
     for (int i = 0; i < item->source_count; i++) {
-        bool is_stored = item->is_vector_store && i == item->source_count - 1;
-        const ticks_t *all = is_stored ? board->ready_to_store : board->ready;
-        const ticks_t *ready = &all[item->sources[i].first];
-        for (int k = 0; k < item->sources[i].count; k++) {
-            time = ready[k] > time ? ready[k] : time;
+        const struct operand *source = &item->sources[i];
+        ticks_t ready = board->ready[source->first];
+        if (source->first >= V_BASE) {
+            ticks_t group = group_ready(board->ready, source);
+            ticks_t late = source->is_late ? costs->store_data_late : 0;
+            operands = later(operands, group > late ? group - late : 0);
+        } else if (item->is_vector) {
+            issue = later(issue, ready + costs->scalar_to_vector);
+        } else if (source->is_late) {
+            issue =
+                later(issue, ready > costs->store_data_late ? ready - costs->store_data_late : 0);
+        } else {
+            issue = later(issue, ready);
         }
     }
+    if (item->is_vector) {
+        issue = later(issue, board->vector_start);
+        issue = later(issue, item->needs_length ? board->length_ready : 0);
+    }
+    if (item->serializes) {
+        issue = later(issue, board->vector_end);
+    }
+    ticks_t start = later(issue, operands);
     ticks_t *unit = board->unit_free[item->unit];
-    if (unit[1] < unit[0]) {
-        unit++;
+    unit += unit[1] < unit[0];
+    board->vector_fp_waited += item->unit == UNIT_vfp && *unit > start ? *unit - start : 0;
+    start = later(start, *unit);
+    if (item->is_load) {
+        start = later(start, board->load_free);
     }
-    if (*unit > time) {
-        board->vector_fp_waited += item->unit == UNIT_vfp ? *unit - time : 0;
-        time = *unit;
-    }
-    if (penalty > 0) {
-        if (board->fill_free > time) {
-            time = board->fill_free;
+    ticks_t late = misses == NULL ? 0 : scoreboard_miss(board, item, misses, costs, &start);
+    *unit = start + item->occupancy + (item->is_vector ? late : 0);
+    if (item->is_vector) {
+        board->vector_start = start;
+        board->vector_end = later(board->vector_end, *unit);
+        board->vector_busy += item->occupancy;
+        if (item->delays_loads) {
+            ticks_t lines = misses == NULL ? 0 : misses->stored_lines;
+            board->load_free = *unit + lines * costs->store_drain;
         }
-        board->fill_free = time + penalty;
+    } else {
+        issue = start + (item->serializes ? item->latency : 0);
     }
-    *unit = time + item->occupancy;
-    board->vector_busy += item->is_vector ? item->occupancy : 0;
     board->issue_before_last = board->last_issue;
-    board->last_issue = time;
-    ticks_t done = time + item->latency + (item->is_load ? penalty : 0);
+    board->last_issue = issue;
+    ticks_t done = start + item->latency + (item->is_load ? late : 0);
+    if (item->sets_length) {
+        board->length_ready = done;
+    }
     for (int k = 0; k < item->destination.count; k++) {
         board->ready[item->destination.first + k] = done;
-        board->ready_to_store[item->destination.first + k] = done - item->earlier_for_stores;
+        done += item->destination.step;
     }
 }
 
@@ -87,6 +152,11 @@ static inline void scoreboard_issue(struct scoreboard *board, const struct sched
 static inline void scoreboard_mispredict(struct scoreboard *board, ticks_t penalty) {
     board->last_issue += penalty;
     board->issue_before_last = board->last_issue - TICKS_PER_CYCLE; /* two may issue then */
+}
+
+/* When everything has finished but results on their way into registers. */
+static inline ticks_t scoreboard_end(const struct scoreboard *board) {
+    return later(board->last_issue, board->vector_start);
 }
 
 #endif

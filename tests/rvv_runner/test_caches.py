@@ -58,7 +58,9 @@ def test_caches_count_like_a_small_model(run_regions, lines, stride):
     expected = _model(accesses, buffer_line=0)  # the buffer starts a page: sets 0, 64, ...
     shifted = _model(accesses, buffer_line=64)
     counted = {name: region.counters[name] for name in expected}
-    assert counted in (expected, shifted)
+    # L1D evicts any line but the last used, so its counts are only near those of the model.
+    near = pytest.approx(expected, rel=0.05), pytest.approx(shifted, rel=0.05)
+    assert counted in near
     assert region.counters["l1d_access"] == len(accesses)
 
 
@@ -71,7 +73,7 @@ def test_caches_stay_warm_from_before_the_region(run_regions):
 
 def _cycles_of_walk(run_regions, step_bytes: int, prefetch: str = "") -> float:
     """Cycles for 64 loads, each of which needs the one before, from lines that only L2 holds."""
-    touch = "li t2, 8192\nmv t3, a0\n8: lw t1, 0(t3)\naddi t3, t3, 64\naddi t2, t2, -1\nbnez t2, 8b"
+    touch = "li t2, 2048\nmv t3, a0\n8: lw t1, 0(t3)\naddi t3, t3, 64\naddi t2, t2, -1\nbnez t2, 8b"
     walk = f"mv t3, a0\nli t4, {step_bytes}\nli t2, 64\n"
     walk += f"9: {prefetch}lw t1, 0(t3)\nand t1, t1, zero\nadd t3, t3, t4\nadd t3, t3, t1\n"
     walk += "addi t2, t2, -1\nbnez t2, 9b"
@@ -83,8 +85,40 @@ def _cycles_of_walk(run_regions, step_bytes: int, prefetch: str = "") -> float:
 def test_sequential_misses_are_foreseen_and_random_ones_are_not(run_regions):
     sequential = _cycles_of_walk(run_regions, 64)
     scattered = _cycles_of_walk(run_regions, 192)
-    further_pages = 2
-    assert scattered - sequential == pytest.approx(63 * (35 - 5) + further_pages * 25)
+    assert scattered - sequential == pytest.approx(63 * (35 - 6.5), rel=0.05)
+
+
+def _cycles_of_loads(run_regions, step_bytes: int) -> float:
+    """Cycles a line for loads of 256 lines that only L2 holds, in steps up or down."""
+    touch = "li t2, 2048\nmv t3, a0\n8: lw t1, 0(t3)\naddi t3, t3, 64\naddi t2, t2, -1\nbnez t2, 8b"
+    start = 0 if step_bytes > 0 else 255 * 64
+    walk = f"li t1, {start}\nadd t3, a0, t1\nli t2, 256\n9: lw t1, 0(t3)\n"
+    walk += f"addi t3, t3, {step_bytes}\nadd t1, t1, t1\naddi t2, t2, -1\nbnez t2, 9b"
+    (region,) = run_regions((touch, walk))
+    return region.cycles / 256
+
+
+def test_streams_are_foreseen_in_both_directions(run_regions):
+    up, down = (_cycles_of_loads(run_regions, step) for step in (64, -64))
+    assert up == pytest.approx(down, rel=0.02)
+    assert up < 20
+
+
+def test_l2_keeps_a_part_of_what_streams_through_it(run_regions):
+    # 1 MiB over and over through 512 KiB: least recently used would miss every time.
+    walk = "li t2, 16384\nmv t3, a0\n{n}: lw t1, 0(t3)\naddi t3, t3, 64\naddi t2, t2, -1\n"
+    walk += "bnez t2, {n}b"
+    (region,) = run_regions((walk.format(n=8) + "\n" + walk.format(n=9), walk.format(n=7)))
+    assert 0.35 * 16384 < region.counters["l2_miss"] < 0.75 * 16384
+
+
+def test_full_lines_are_written_without_being_read(run_regions):
+    store = "li t2, {size}\nmv t3, a0\n{n}: vsetvli t0, t2, e8, m8, ta, ma\nvse8.v v8, (t3)\n"
+    store += "add t3, t3, t0\nsub t2, t2, t0\nbnez t2, {n}b"
+    body = store.format(size=3 << 20, n=7)
+    (region,) = run_regions((store.format(size=3 << 20, n=8), body))
+    lines = (3 << 20) / LINE_BYTES
+    assert region.cycles / lines == pytest.approx(14.2, rel=0.2)  # rvv-bench, memset of 16 MB
 
 
 def test_a_software_prefetch_hides_a_miss(run_regions):
@@ -100,20 +134,19 @@ def test_a_prefetch_of_an_unknown_address_is_reported(run_regions):
     assert region.counters["software_prefetch"] == 0
 
 
-# Bytes a cycle that rvv-bench measured on an X60 for memcpy with groups of eight registers: L1D,
+# Cycles a line that rvv-bench measured on an X60 for memcpy with groups of eight registers: L1D,
 # L2, DRAM.
 @pytest.mark.parametrize(
-    ("size_bytes", "slowest", "fastest"),
-    [(8 << 10, 5, 6), (128 << 10, 3.5, 4.2), (2 << 20, 1.6, 1.9)],
+    ("size_bytes", "published"), [(8 << 10, 12.5), (128 << 10, 18), (2 << 20, 38)]
 )
-def test_memcpy_runs_about_as_fast_as_was_published(run_regions, size_bytes, slowest, fastest):
+def test_memcpy_runs_about_as_fast_as_was_published(run_regions, size_bytes, published):
     copy = (
         f"li t2, {size_bytes}\nmv t3, a0\nli t4, 2097152\nadd t4, t4, a0\n"
         "7: vsetvli t0, t2, e8, m8, ta, ma\nvle8.v v8, (t3)\nadd t3, t3, t0\n"
         "sub t2, t2, t0\nvse8.v v8, (t4)\nadd t4, t4, t0\nbnez t2, 7b"
     )
     (region,) = run_regions((copy, copy))
-    assert slowest <= size_bytes / region.cycles <= fastest
+    assert region.cycles / (size_bytes / LINE_BYTES) == pytest.approx(published, rel=0.2)
 
 
 def test_many_pages_cost_translations(run_regions):

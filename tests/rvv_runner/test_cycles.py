@@ -63,14 +63,20 @@ def _cycles_each(run_regions, cases, **options):
 @pytest.mark.parametrize("instruction", THROUGHPUT)
 def test_each_class_costs_what_was_published(run_regions, instruction):
     measured = _cycles_each(run_regions, [(instruction, 32, lmul) for lmul in LMULS])
-    assert measured == pytest.approx(THROUGHPUT[instruction], abs=0.01)
+    assert measured == pytest.approx(THROUGHPUT[instruction], rel=0.06)
 
 
 def test_segment_loads_cost_about_what_was_published(run_regions):
     measured = _cycles_each(
         run_regions, [("vlseg2e32.v {d}, (a0)", 32, lmul) for lmul in (1, 2, 4)]
     )
-    assert measured == pytest.approx((12.5, 24.5, 48.6), abs=0.01)
+    assert measured == pytest.approx((12.5, 24.5, 48.6), rel=0.02)
+    stores = _cycles_each(run_regions, [("vsseg4e8.v {d}, (a0)", 8, lmul) for lmul in (1, 2)])
+    assert stores == pytest.approx((12.7, 24), rel=0.02)
+    many = _cycles_each(run_regions, [("vlseg8e16.v {d}, (a0)", 16, 1)])
+    assert many == pytest.approx([128], rel=0.02)  # a cycle an element and field
+    strided = _cycles_each(run_regions, [("vlsseg2e8.v {d}, (a0), t1", 8, 1)])
+    assert strided == pytest.approx([42], rel=0.02)
 
 
 def test_arithmetic_costs_the_same_for_every_element_width(run_regions):
@@ -104,11 +110,46 @@ def test_a_vector_load_overlaps_arithmetic_that_does_not_need_it(run_regions):
     assert _cycles_of_loop(run_regions, fmas + "vle32.v v24, (a0)\n") == pytest.approx(16)
 
 
-def test_arithmetic_waits_for_the_vector_load_it_needs(run_regions):
-    # 8 cycles, 8.6 of occupancy and 6 for each of three further registers; then 4 multiply-adds,
-    # the last of which is not waited for.
+def test_arithmetic_follows_a_vector_load_register_by_register(run_regions):
+    # The first register comes after 3 cycles and the fourth 6.45 later; the multiply-add goes
+    # through its four in 4, so it starts after 6.45 and the load's own 8.6 cycles decide.
     body = "vle32.v v16, (a0)\nvfmacc.vf v8, fa0, v16\n"
-    assert _cycles_of_loop(run_regions, body) == pytest.approx(8 + 8.6 + 18, abs=1)
+    assert _cycles_of_loop(run_regions, body) == pytest.approx(8.6)
+    # A gather needs the whole group: 3 + 6.45, and 64 of its own.
+    body = "vle32.v v16, (a0)\nvrgather.vv v8, v16, v24\nvadd.vv v24, v8, v8\n"
+    assert _cycles_of_loop(run_regions, body) == pytest.approx(3 + 6.45 + 64)
+
+
+def test_a_vector_length_from_a_register_takes_five_cycles(run_regions):
+    dependent = "vsetvli t1, t1, e32, m1, ta, ma\n"
+    assert _cycles_of_loop(run_regions, dependent) == pytest.approx(5)
+    kept = "vsetvli zero, zero, e32, m1, ta, ma\nvadd.vv v8, v9, v10\n"
+    assert _cycles_of_loop(run_regions, kept) == pytest.approx(1, abs=0.1)
+    taken = "vsetvli zero, t1, e32, m1, ta, ma\nvadd.vv v8, v9, v10\n"
+    assert _cycles_of_loop(run_regions, taken) == pytest.approx(5, abs=0.1)
+
+
+def test_scalar_code_runs_ahead_of_one_waiting_vector_instruction(run_regions):
+    # The second addition waits for the first, whose result takes four cycles; the integer code
+    # behind it does not wait, but a third vector instruction would.
+    chain = "vadd.vv v8, v9, v10\nvadd.vv v9, v8, v10\n"
+    alone = _cycles_of_loop(run_regions, chain, lmul=1)
+    assert alone == pytest.approx(8)
+    integer = "addi t3, t3, 1\n" * 6
+    assert _cycles_of_loop(run_regions, chain + integer, lmul=1) == pytest.approx(8)
+
+
+def test_reading_a_csr_waits_for_vector_work(run_regions):
+    work = "vfmacc.vf v8, fa0, v16\n"  # m4: 5 cycles until it could be repeated
+    read = "csrr t3, vlenb\n"
+    assert _cycles_of_loop(run_regions, work) == pytest.approx(5)
+    assert _cycles_of_loop(run_regions, work + read) == pytest.approx(4 + 8, abs=1)
+
+
+def test_a_load_waits_until_a_vector_store_has_written_its_lines(run_regions):
+    store, load = "vse32.v v8, (a0)\n", "lw t1, 1024(a0)\n"
+    assert _cycles_of_loop(run_regions, store + load) >= 8.7 + 2 * 3.4
+    assert _cycles_of_loop(run_regions, store) == pytest.approx(8.7)
 
 
 def test_scalar_loads_issue_beside_vector_arithmetic(run_regions):

@@ -166,8 +166,12 @@ def test_a_wrong_board_file_is_refused(tmp_path, old, new, message):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('source = "rvv-bench: vle32; below m1 derived from m1"', "", "v_load has no source"),
-        ("[2, 2, 2, 2.75, 4.8, 8.5, 19.7]", "[2.75, 4.8, 8.5, 19.7]", "v_store needs a positive"),
+        ('source = "rvv-bench: vle8 to vle64"', "", "v_load has no source"),
+        (
+            "[1.5, 1.75, 2, 2.9, 4.75, 8.7, 19.6]",
+            "[2.9, 4.75, 8.7, 19.6]",
+            "v_store needs a positive",
+        ),
         ('unit = "vfp"', 'unit = "gpu"', "has the unit gpu"),
         ("l1d_sets = 128", "l1d_sets = 100", "make it a power of two"),
         ("l2_random = 35", "l2_guess = 35", "memory.* needs exactly"),
