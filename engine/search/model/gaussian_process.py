@@ -47,7 +47,10 @@ _BOWL_DEVIATION = 0.5
 
 @dataclass(frozen=True)
 class Levels:
-    """The values of all parameters, one after the other, and the distances within each parameter.
+    """The levels of all columns, one column after the other, and the distances within each.
+
+    A column is a parameter, or what follows from one, such as the alignment of its values. To the
+    kernel each is a parameter.
 
     Args:
         squares: shape (levels, levels), squared differences of values of the same parameter; 0 for
