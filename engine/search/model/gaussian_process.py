@@ -47,10 +47,7 @@ _BOWL_DEVIATION = 0.5
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels of all columns, one column after the other, and the distances within each.
-
-    A column is a parameter, or what follows from one, such as the alignment of its values. To the
-    kernel each is a parameter.
+    """The values of all parameters and alignments, in turn, and the distances within each.
 
     Args:
         squares: shape (levels, levels), squared differences of values of the same parameter; 0 for
