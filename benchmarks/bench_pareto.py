@@ -12,9 +12,10 @@ import argparse
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
-from bench_optimum import RECORDED, read
+from replays import RECORDED, read_recorded
 
 from engine.search import Search
 from engine.study.objectives import CODE_BYTES, TIME_S, Values, front
@@ -55,7 +56,8 @@ def main() -> None:
     parser.add_argument("--trials", default="30,60", help="numbers, separated by commas")
     parser.add_argument("--seeds", type=int, default=20, help="searches")
     arguments = parser.parse_args()
-    space, times_s = read(PATH)
+    of = read_recorded(PATH)
+    space, times_s = replace(of.space, default=of.default), of.table
     sizes_bytes = json.loads(PATH.read_text())[CODE_BYTES]
     table = {
         config: None if time_s is None else (time_s, size_bytes)

@@ -1,32 +1,24 @@
-"""Compares samplers on made-up spaces: python benchmarks/made_up_spaces.py.
+"""Made-up spaces, in families: whole tables of times that no device measured.
 
-The spaces have cliffs and failures. They differ from the recorded ones on which samplers are
-usually judged, so that a choice that suits only those shows. For each sampler, it prints how far
-the best time so far is from the optimum, as a logarithm (0.1 is a tenth slower), averaged over
-trials, spaces and seeds.
+They differ from the recorded spaces on which samplers are usually judged, so a choice that suits
+only those shows. A table maps each valid configuration to its time in seconds, None for a failure.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import math
-import sys
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
+from gpu_products import product_table
 
-from engine.search import Search
 from foundation.config import Config
-from search_spaces.space import SearchSpace
 
-__all__ = ["main"]
+__all__ = ["FAMILIES", "Table"]
 
 Table = Mapping[Config, float | None]
-
-# The early part of a search, in trials.
-_EARLY = slice(5, 25)
 
 
 def tiles(seed: int) -> Table:
@@ -80,10 +72,10 @@ def effects(seed: int) -> Table:
     """Effects of single parameters, some with named values, and of pairs; a corner fails."""
     rng = np.random.default_rng(seed)
     counts = rng.integers(3, 8, 6)
-    alone = [rng.gamma(1, 0.5) * rng.normal(size=count) for count in counts[:3]]
-    alone += [4 * (np.linspace(0, 1, count) - rng.random()) ** 2 for count in counts[3:]]
+    alone = [rng.gamma(2, 0.2) * rng.normal(size=count) for count in counts[:3]]
+    alone += [2 * (np.linspace(0, 1, count) - rng.random()) ** 2 for count in counts[3:]]
     pairs = {
-        (a, b): rng.gamma(1, 0.15) * rng.normal(size=(counts[a], counts[b]))
+        (a, b): rng.gamma(2, 0.1) * rng.normal(size=(counts[a], counts[b]))
         for a, b in itertools.combinations(range(6), 2)
         if rng.random() < 0.4
     }
@@ -99,48 +91,121 @@ def effects(seed: int) -> Table:
     return table
 
 
-def regrets(table: Table, space: SearchSpace, sampler: str, seed: int, trials: int) -> list[float]:
-    """After each trial, the logarithm of best time over optimum; a failure counts as slowest."""
-    times_s = [seconds for seconds in table.values() if seconds is not None]
-    search = Search(space, sampler, seed)
-    best, result = max(times_s), []
-    for config in itertools.islice(_asked(search), trials):
-        seconds = table[config]
-        search.tell(config, seconds)
-        best = min(best, best if seconds is None else seconds)
-        result.append(math.log(best / min(times_s)))
-    return result
+def valley(seed: int) -> Table:
+    """A narrow curved valley: only the right products of three sizes are fast."""
+    rng = np.random.default_rng(seed)
+    area, depth, slant = rng.uniform(6, 10), rng.uniform(6, 10), rng.uniform(-0.4, 0.4, 2)
+    table: dict[Config, float | None] = {}
+    for a, b, c, d in itertools.product(range(1, 9), range(1, 9), range(1, 9), range(5)):
+        off = abs(a + b - area) + 0.7 * abs(b + c - depth)
+        along = (slant[0] * (a - 4) + slant[1] * (c - 4)) / 4 + 0.06 * (d - 2) ** 2
+        config = Config({"A": 2**a, "B": 2**b, "C": 2**c, "UNROLL": d + 1})
+        table[config] = math.exp(0.35 * off + along + rng.normal(0, 0.02))
+    return table
 
 
-def _asked(search: Search) -> Iterator[Config]:
-    while (config := search.ask()) is not None:
-        yield config
+def cliffs(seed: int) -> Table:
+    """Steps where a resource runs out, and remainders where a size does not divide."""
+    rng = np.random.default_rng(seed)
+    problem = int(rng.choice([768, 960, 1024, 1200, 1536]))
+    limits = 2.0 ** rng.uniform(9, 15, 3)
+    drops = rng.uniform(0.3, 1.5, 3)
+    table: dict[Config, float | None] = {}
+    widths, heights = range(16, 321, 16), range(1, 13)
+    for width, height, unroll, vector in itertools.product(
+        widths, heights, (1, 2, 3, 4), (1, 2, 4)
+    ):
+        used = (width * height, width * unroll * vector * 4, height * unroll * vector * 64)
+        steps = sum(drop * (u > limit) for u, limit, drop in zip(used, limits, drops, strict=True))
+        idle = math.ceil(problem / width) * width / problem * math.ceil(96 / height) * height / 96
+        work = idle * (1 + 24 / (height * unroll)) * (1 + 0.4 * (width % (32 * vector) > 0))
+        config = Config({"WIDTH": width, "HEIGHT": height, "UNROLL": unroll, "VECTOR": vector})
+        table[config] = work * math.exp(steps + rng.normal(0, 0.02)) / math.sqrt(vector)
+    return table
 
 
-def main() -> int:
-    """Print a line for each sampler."""
-    parser = argparse.ArgumentParser(description="Compares samplers on made-up spaces.")
-    parser.add_argument("--samplers", default="auto,gp,tpe,ga,random", help="names, with commas")
-    parser.add_argument("--trials", type=int, default=100, help="configurations to try")
-    parser.add_argument("--seeds", type=int, default=5, help="runs per space")
-    arguments = parser.parse_args()
-    tables = [make(seed) for make in (tiles, blocks, effects) for seed in range(2)]
-    spaces = [SearchSpace.from_configs(table) for table in tables]
-    print(f"{'sampler':8} {'trials 6-25':>12} {'26-' + str(arguments.trials):>8} {'s/trial':>8}")
-    for sampler in arguments.samplers.split(","):
-        start = time.perf_counter()
-        curves = np.array(
-            [
-                regrets(table, space, sampler, seed, arguments.trials)
-                for table, space in zip(tables, spaces, strict=True)
-                for seed in range(arguments.seeds)
-            ]
+def conditional(seed: int) -> Table:
+    """Choices of an algorithm, each with parameters that only it has."""
+    rng = np.random.default_rng(seed)
+    base, best = rng.uniform(0, 0.8, 3), rng.uniform(0, 1, (3, 4))
+    steep = rng.uniform(0.5, 3, (3, 4))
+    table: dict[Config, float | None] = {}
+    for a, tile, width, depth, order in itertools.product(
+        range(3), *[range(6)] * 2, range(4), range(3)
+    ):
+        if (a == 0 and depth > 0) or (a != 2 and order > 0):
+            continue
+        place = np.array([tile / 5, width / 5, depth / 3, order / 2])
+        counts = np.array([True, True, a > 0, a == 2])
+        off = (steep[a] * (place - best[a]) ** 2)[counts].sum()
+        names = ("direct", "tiled", "packed")
+        config = Config(
+            {
+                "ALGORITHM": names[a],
+                "TILE": 2**tile,
+                "WIDTH": 2**width,
+                "DEPTH": depth,
+                "ORDER": order,
+            }
         )
-        seconds = (time.perf_counter() - start) / curves.size
-        early, late = curves[:, _EARLY].mean(), curves[:, _EARLY.stop :].mean()
-        print(f"{sampler:8} {early:12.3f} {late:8.3f} {seconds:8.4f}", flush=True)
-    return 0
+        table[config] = math.exp(base[a] + off + rng.normal(0, 0.03))
+    return table
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def a_third_fails(seed: int) -> Table:
+    """Smooth times; beyond a bound that runs close to the optimum, configurations fail."""
+    rng = np.random.default_rng(seed)
+    best, steep = rng.uniform(0.3, 0.9, 5), rng.uniform(0.5, 4, 5)
+    weights = rng.uniform(0.2, 1, 5)
+    ranks = np.array(list(itertools.product(range(7), range(7), range(5), range(4), range(4))))
+    places = ranks / [6, 6, 4, 3, 3]
+    bound = np.quantile(places @ weights, 0.7)
+    table: dict[Config, float | None] = {}
+    for row, place in zip(ranks.tolist(), places, strict=True):
+        off = (steep * (place - best) ** 2).sum() + 0.8 * abs(place[0] - place[1])
+        config = Config({f"P{p}": 2**rank for p, rank in enumerate(row)})
+        fails = place @ weights > bound
+        table[config] = None if fails else math.exp(off + rng.normal(0, 0.03))
+    return table
+
+
+def one_region(seed: int) -> Table:
+    """Only one small region works; its place cannot be known before."""
+    rng = np.random.default_rng(seed)
+    centre = rng.uniform(0.15, 0.85, 4)
+    ranks = np.array(list(itertools.product(*[range(8)] * 4)))
+    off = np.abs(ranks / 7 - centre).max(axis=1)
+    bound = np.quantile(off, 0.05)
+    table: dict[Config, float | None] = {}
+    for row, distance, place in zip(ranks.tolist(), off, ranks / 7, strict=True):
+        config = Config({f"P{p}": rank for p, rank in enumerate(row)})
+        time_s = 9 + 20 * ((place - centre - 0.1) ** 2).sum() + rng.normal(0, 0.1)
+        table[config] = time_s if distance <= bound else None
+    return table
+
+
+def random_failures(seed: int) -> Table:
+    """95% fail at random: nothing can be learned of failures."""
+    rng = np.random.default_rng(seed)
+    table = dict(blocks(seed))
+    fails = rng.random(len(table)) < 0.95
+    return {
+        config: None if failed else time_s
+        for (config, time_s), failed in zip(table.items(), fails, strict=True)
+    }
+
+
+# A family is a function from a seed to a table.
+FAMILIES: Mapping[str, Callable[[int], Table]] = {
+    "products_fp16": partial(product_table, element_bytes=2),
+    "products_fp8": partial(product_table, element_bytes=1),
+    "tiles": tiles,
+    "blocks": blocks,
+    "effects": effects,
+    "valley": valley,
+    "cliffs": cliffs,
+    "conditional": conditional,
+    "a_third_fails": a_third_fails,
+    "one_region": one_region,
+    "random_failures": random_failures,
+}

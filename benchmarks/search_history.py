@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from search_quality import Optimiser
+from search_quality import Optimiser, optimiser
 
 from engine.search import Search
 from engine.search.model.warm_start import History
@@ -68,7 +68,9 @@ def scores(tool: Any, record: Any, histories: Sequence[History]) -> np.ndarray:
     """P@ each budget, averaged over one run with each history."""
 
     def factory(history: History) -> Callable[[Any, int], Optimiser]:
-        return lambda space, seed: Optimiser(space, "auto", seed, history)
+        return lambda space, seed: optimiser(
+            "auto", SearchSpace.from_configs(space.valid_configs()), seed, history
+        )
 
     apart = sum(map(ord, record.name)) % 1000  # spaces draw independently
     runs = [

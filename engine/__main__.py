@@ -52,6 +52,7 @@ COMMANDS = {
     "export": Command("engine.export", "write studies as CSV, or for other programs"),
     "build": Command("engine.build", "build configurations to measure by hand"),
     "collect": Command("engine.collect", "add results measured by hand to their study"),
+    "repair": Command("engine.repair", "write what is whole in a damaged journal into a new one"),
     "new": Command("engine.new", "write the file of a new kernel"),
     "boards": Command("rvv_runner.__main__", "check or trust a board over SSH"),
     "compile": Command("triton_rvv.__main__", "compile a kernel to IR and assembly", ("compile",)),

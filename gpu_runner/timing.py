@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable, Sequence
 
 import torch
@@ -19,11 +18,10 @@ _SAMPLE_S = 4e-3
 _FEWEST_RUNS = 3
 _MOST_RUNS = 40
 
-# A GPU that stood still takes some milliseconds to reach its clock, and keeps it for a while.
-_WARM_UP_S = 10e-3
+# A GPU that stood still, even for the milliseconds between two measurements, is slower at first: on
+# an H200 the first 4 ms of runs took 10 to 30% longer than the next, at the same clock.
+_WARM_UP_S = 8e-3
 _MOST_WARM_UPS = 200
-_STAYS_WARM_S = 0.5
-_WARM_UPS_OF_A_WARM_ONE = 2
 
 _LEAST_FLUSH_BYTES = 256 << 20  # as Triton's do_bench takes, for GPUs with a cache beside L2
 _CACHES = 4
@@ -46,7 +44,6 @@ class Timer:
         size_bytes = max(_LEAST_FLUSH_BYTES, _CACHES * l2_bytes) if timing == "cold" else 0
         self._flushed = torch.empty(size_bytes, dtype=torch.int8, device="cuda")
         self._flush_s = self._time_of_flush()
-        self._worked_until_s = -_STAYS_WARM_S
 
     def times_s(
         self,
@@ -73,10 +70,7 @@ class Timer:
     def _warm_up(self, launch: Callable[[], None], before: Callable[[], None]) -> float:
         """Run until the GPU has reached its clock; returns about how long one launch takes."""
         (once_s,) = self._run(launch, before, 1)
-        if time.monotonic() - self._worked_until_s < _STAYS_WARM_S:
-            runs = _WARM_UPS_OF_A_WARM_ONE
-        else:
-            runs = min(int(_WARM_UP_S / (once_s + self._flush_s)), _MOST_WARM_UPS)
+        runs = min(int(_WARM_UP_S / (once_s + self._flush_s)), _MOST_WARM_UPS)
         return min([once_s, *self._run(launch, before, runs)])
 
     def _time_of_flush(self) -> float:
@@ -104,7 +98,6 @@ class Timer:
             launch()
             end.record()
         torch.cuda.synchronize()
-        self._worked_until_s = time.monotonic()
         return [start.elapsed_time(end) / 1e3 for start, end in events]
 
     def _in_graph(

@@ -52,6 +52,7 @@ _SSH: dict[str, tuple[type, ...]] = {
     "governor": (str,),
     "busy_cores": (float, int),
     "cache_bytes": (int,),
+    "cool_below_c": (float, int),
 }
 
 
@@ -83,6 +84,8 @@ class SshSettings:
         busy_cores: if other programs used more processors than this during a run, on average, its
             times are not trusted.
         cache_bytes: maximum size of `folder`.
+        cool_below_c: in degrees Celsius; a hotter board cools down before a measurement. None for
+            any temperature.
     """
 
     host: str
@@ -95,6 +98,7 @@ class SshSettings:
     governor: str | None = None
     busy_cores: float = 0.5
     cache_bytes: int = 1 << 30
+    cool_below_c: float | None = None
 
 
 @dataclass(frozen=True)

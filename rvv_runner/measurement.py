@@ -9,7 +9,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol, get_args
 
-__all__ = ["OUTCOMES", "WAITED_FOR_OTHERS", "Artifact", "ElfArtifact", "Measurement", "Status"]
+__all__ = [
+    "OUTCOMES",
+    "USED_BY",
+    "WAITED_FOR_OTHERS",
+    "Artifact",
+    "ElfArtifact",
+    "Measurement",
+    "Status",
+]
 
 # All but "board" are the configuration's. "board" is the board's fault: run again, never scored.
 Status = Literal["correct", "constraint", "compile", "runtime", "timeout", "wrong", "board"]
@@ -19,8 +27,9 @@ Status = Literal["correct", "constraint", "compile", "runtime", "timeout", "wron
 OUTCOMES: frozenset[str] = frozenset(get_args(Status)) - {"constraint", "board"}
 
 
-# Among a measurement's conditions: seconds for which somebody else held the board.
+# Among a measurement's conditions: seconds for which somebody else held the board, and who.
 WAITED_FOR_OTHERS = "waited_for_others_s"
+USED_BY = "used_by"
 
 
 class Artifact(Protocol):

@@ -126,7 +126,7 @@ def add_work_arguments(parser: ArgumentParser) -> None:
         "--ray-address",
         metavar="HOST:PORT",
         type=host_and_port,
-        help="build on this Ray cluster, whose nodes share the current folder",
+        help="build on this Ray cluster; its machines need not share a file system",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from engine.study.passed_over import is_odd, note_passed_over
 from engine.study.selection import fastest_and_latest
 from engine.study.storage import FORMAT_VERSION, StudyIdentity
 from engine.study.trials import StoredTrial, StoredTrials
@@ -78,6 +79,8 @@ def _nearest(stored: StoredTrials, identity: StudyIdentity) -> PastStudy | None:
     for name, attributes in stored.other_studies():
         away = _distance(identity, attributes)
         if away is None:
+            if attributes.get("kernel") == identity.kernel and is_odd(attributes):
+                note_passed_over(name)
             continue
         trials = stored.trials_of(name)
         correct = sum(trial.time_s is not None for trial in trials)

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 from optuna.storages import BaseStorage, JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
+from engine.study.damage import DamagedJournalError
 from engine.study.folding import folded
 
 __all__ = ["CrashSafeJournal", "CrashSafeStorage", "NotAJournalError", "as_one_write"]
@@ -68,7 +69,7 @@ class CrashSafeJournal(JournalFileBackend):
         """The operations since the last call, or all if `log_number_from` is 0.
 
         Raises:
-            ValueError: if a line before the last one is damaged.
+            DamagedJournalError: if a line before the last one is damaged.
         """
         if log_number_from:
             yield from self._new_logs()
@@ -129,7 +130,7 @@ class CrashSafeJournal(JournalFileBackend):
             except ValueError:
                 with self._path.open("rb") as file:
                     number = file.read(self._read_bytes).count(b"\n")
-                raise ValueError(f"its line {number} is damaged") from None
+                raise DamagedJournalError(self._path, number) from None
 
     def _new_lines(self) -> Iterator[bytes]:
         """The lines behind what was read, and those held back, which will follow them."""

@@ -19,6 +19,7 @@ from optuna.exceptions import ExperimentalWarning
 from optuna.storages import BaseStorage, JournalStorage, get_storage
 from optuna.storages.journal import BaseJournalBackend, JournalRedisBackend
 
+from engine.study.damage import DamagedJournalError, damaged_line
 from engine.study.journal import CrashSafeJournal, CrashSafeStorage
 from engine.study.location import artifacts_dir, is_url, sqlite_file, storage_file
 from engine.study.objectives import TIME_S
@@ -195,8 +196,21 @@ def _open_storage(storage: str) -> BaseStorage:
             warnings.simplefilter("ignore", ExperimentalWarning)
             return JournalStorage(_WithoutSnapshots(JournalRedisBackend(storage)))
     if is_url(storage):
-        return get_storage(storage)
-    return CrashSafeStorage(CrashSafeJournal(Path(storage)))
+        if sqlite_file(storage) is not None:
+            return get_storage(storage)
+        from engine.study.database import PatientDatabase  # SQLAlchemy takes a while to import
+
+        return get_storage(PatientDatabase(storage))
+    journal = CrashSafeJournal(Path(storage))
+    try:
+        return CrashSafeStorage(journal)
+    except (OSError, UserError):
+        raise
+    except Exception as error:  # Optuna takes the values apart in many ways
+        line = damaged_line(Path(storage))
+        if line is None:
+            raise
+        raise DamagedJournalError(Path(storage), line) from error
 
 
 class _WithoutSnapshots(BaseJournalBackend):

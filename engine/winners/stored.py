@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from engine.repeats.comparison import COMPARISON, kept_comparison
 from engine.run.summary import summarise
 from engine.study.location import DEFAULT_STORAGE
+from engine.study.passed_over import is_odd, note_passed_over
 from engine.study.storage import SPACE_NAME, read_studies
 from engine.study.trials import StoredTrial, StoredTrials
 from foundation.config import Config
@@ -195,6 +196,8 @@ def _study(stored: StoredTrials) -> StoredStudy | None:
     """Read a study; None if it has several shapes, or what it says of its shape makes no sense."""
     shape, made_with = as_shape(stored.attribute("shape")), stored.attribute("made_with")
     if shape is None or not isinstance(made_with, Mapping):
+        if is_odd({"shape": stored.attribute("shape")}):
+            note_passed_over(stored.study_name)
         return None
     return StoredStudy(
         name=stored.study_name,

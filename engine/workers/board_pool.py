@@ -17,7 +17,7 @@ from engine.workers.waiting import Waiting
 from engine.workers.worker_pool import Blueprint, PoolClosed, WorkerDied, WorkerPool, WorkerTimeout
 from foundation.errors import CommandError
 from rvv_runner.board import Board, BoardError
-from rvv_runner.measurement import WAITED_FOR_OTHERS, Artifact, Measurement
+from rvv_runner.measurement import USED_BY, WAITED_FOR_OTHERS, Artifact, Measurement
 
 __all__ = ["BoardPool", "BoardSource"]
 
@@ -240,10 +240,13 @@ class BoardPool:
             return error
         seat.is_open = True
         for note in notes:
-            if note not in seat.notes:
-                seat.notes.add(note)
-                self._events.append(BoardNote(seat.name, note))
+            self._tell_once(seat, note)
         return None
+
+    def _tell_once(self, seat: _Seat, note: str) -> None:
+        if note not in seat.notes:
+            seat.notes.add(note)
+            self._events.append(BoardNote(seat.name, note))
 
     def _take_free(self) -> _Seat:
         with self._changed:
@@ -272,6 +275,9 @@ class BoardPool:
     ) -> None:
         others_s = float(measurement.conditions.get(WAITED_FOR_OTHERS, 0.0))
         self.waiting.add("other tuners", others_s)
+        if USED_BY in measurement.conditions:
+            holder = measurement.conditions[USED_BY]
+            self._tell_once(seat, f"{holder} uses it too, and measurements wait for each other")
         with self._changed:
             busy_s = took_s - others_s
             seat.record = seat.record.plus(BoardRecord(seat.name, measured=1, busy_s=busy_s))

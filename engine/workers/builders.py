@@ -59,13 +59,15 @@ class _BuilderWorker:
         make_builder: Callable[[], Builder],
         kernel_files: Sequence[Parcel],
         tools: Mapping[str, str],
+        backend: str,
     ) -> None:
         self._make_builder = make_builder
         self._kernel_files = kernel_files
         self._tools = tools
+        self._backend = backend
 
     def open(self) -> None:
-        check_toolchain(self._tools)
+        check_toolchain(self._tools, self._backend)
         place_sources(self._kernel_files)
         self._builder = self._make_builder()
 
@@ -92,6 +94,7 @@ class BuilderPool:
         jobs: number of workers.
         limit_s: seconds that one build may take.
         kernel_files: the user's own, which other machines get.
+        backend: the kind of code that is built.
     """
 
     def __init__(
@@ -100,11 +103,11 @@ class BuilderPool:
         jobs: int,
         limit_s: float = BUILD_LIMIT_S,
         kernel_files: Sequence[Path] = (),
+        backend: str = "rvv",
     ) -> None:
         self._limit_s = limit_s
-        blueprint = Blueprint(
-            _BuilderWorker, (make_builder, sources(kernel_files), toolchain_versions())
-        )
+        tools = toolchain_versions(backend)
+        blueprint = Blueprint(_BuilderWorker, (make_builder, sources(kernel_files), tools, backend))
         self._workers = WorkerPool([blueprint] * jobs)
 
     def build(self, config: Config, spans: list[Span] | None = None) -> Artifact | BuildFailure:

@@ -35,13 +35,17 @@ def toolchain_versions(backend: str = "rvv") -> dict[str, str]:
     return versions
 
 
-def check_toolchain(wanted: Mapping[str, str]) -> None:
+def check_toolchain(wanted: Mapping[str, str], backend: str) -> None:
     """Do nothing if this machine builds what the tuner's own would.
+
+    Args:
+        wanted: the tuner's versions.
+        backend: the kind of code that is built.
 
     Raises:
         UserError: if another version of something is installed here.
     """
-    own = toolchain_versions()
+    own = toolchain_versions(backend)
     others = [name for name in wanted if own.get(name) != wanted[name]]
     if others:
         raise UserError(

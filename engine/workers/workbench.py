@@ -117,7 +117,9 @@ def workbench(
         tell(f"opening the board{'s' if len(names) > 1 else ''} {', '.join(names)}")
         if ray_address is not None:
             jobs = min(jobs, cluster_cpus())
-        builders = BuilderPool(make_builder, jobs, build_limit_s, _kernel_files(problem))
+        builders = BuilderPool(
+            make_builder, jobs, build_limit_s, _kernel_files(problem), info.backend
+        )
         pool = BoardPool([BoardSource(name, functools.partial(load, name)) for name in devices])
         try:
             pool.wait_open()

@@ -21,11 +21,11 @@ __all__ = ["DRAWS", "disturbed", "relative_tolerance", "share_of", "slack"]
 # the number of rounding errors in an output is unknown.
 _RELATIVE = {"fp64": 1e-9, "fp32": 1e-4, "fp16": 1e-2, "bf16": 2e-2, "fp8e4nv": 0.1, "fp8e5": 0.2}
 _LEAST_SHARE = 2.0**-10
-# With four draws, one estimate in 60,000 is a tenth of the true size or less.
+# With four draws, one estimate in 5,000 is a tenth of the true size or less.
 DRAWS = 4
-_FACTOR = 2.0  # the estimates scatter
 # Rounding beside constants of the kernel itself, as in exp(x) - 1, is as large as an ordinary
-# output's, however small the element: this many units of the last place of nine outputs in ten.
+# output's, however small the element: this many units in the last place of an output that nine in
+# ten do not exceed.
 _LAST_PLACES = 8
 _ORDINARY = 0.9
 _MOST_SORTED = 1 << 20
@@ -77,9 +77,11 @@ def slack(
     """
     size = expected.double()
     changes = torch.stack([(draw.double() - size).square() for draw in draws])
-    summed = _FACTOR * torch.nan_to_num(changes, 0.0, 0.0).mean(dim=0).sqrt() / share
-    last_place = torch.finfo(dtype).eps * _ordinary_size(size) + torch.finfo(dtype).tiny
-    return (relative_tolerance(dtype) * summed + _LAST_PLACES * last_place).float()
+    summed = torch.nan_to_num(changes, 0.0, 0.0).mean(dim=0).sqrt() / share
+    relative, limits = relative_tolerance(dtype), torch.finfo(dtype)
+    beside_constants = min(_LAST_PLACES * limits.eps, relative) * _ordinary_size(size)
+    subnormal = _LAST_PLACES * limits.eps * limits.tiny  # whose last place is absolute
+    return (relative * summed + beside_constants + subnormal).float()
 
 
 def _ordinary_size(expected: torch.Tensor) -> float:

@@ -264,10 +264,14 @@ class SshBoard:
             system=self._system,
             events=self._ready.counting.groups,
             done_with=tuple(self._done_with),
+            cool_below_c=self._settings.cool_below_c,
         )
 
     def _not_run(self, report: JobReport) -> str:
         lock = self._settings.lock
         if report.outcome == "no-lock":
             return f"its lock {lock} cannot be opened: name another lock in the board file"
-        return f"it is in use: another program holds its lock {lock}"
+        if report.holder is None:
+            return f"it is in use: another program holds its lock {lock}"
+        holder, held_s = report.holder
+        return f"it is in use: {holder} has held its lock {lock} for more than {held_s:.0f} s"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import getpass
+import re
 import secrets
 import shlex
+import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,6 +43,8 @@ class JobPlan:
         system: root of the board's /sys.
         events: groups of perf's events.
         done_with: paths of earlier jobs' reports, which this job removes.
+        cool_below_c: in degrees Celsius; a hotter board cools down before the timed run, for half
+            of the time that is left. None for any temperature.
     """
 
     place: RemotePlace
@@ -53,6 +58,7 @@ class JobPlan:
     system: str
     events: Sequence[Sequence[str]]
     done_with: Sequence[str] = ()
+    cool_below_c: float | None = None
 
 
 class Job:
@@ -131,7 +137,8 @@ class Job:
             *plan.command,
         )
         session.start(
-            f"env TRITON_RVV_JOB={self._id} {command}",
+            f"env TRITON_RVV_JOB={self._id} TRITON_RVV_TUNER={_tuner()} "
+            f"TRITON_RVV_COOL={_milli(plan.cool_below_c)} {command}",
             afterwards=f"rm -f -- {shlex.join(plan.done_with)}" if plan.done_with else "true",
         )
 
@@ -159,3 +166,12 @@ class Job:
 
     def _is_running(self, session: Session) -> bool:
         return session.run(self._script("alive")).status == 0
+
+
+def _tuner() -> str:
+    """Who measures, for those who wait for the board: "user@machine"."""
+    return re.sub(r"[^\w.@-]", "_", f"{getpass.getuser()}@{socket.gethostname()}", flags=re.ASCII)
+
+
+def _milli(degrees_c: float | None) -> str:
+    return "" if degrees_c is None else str(round(1000 * degrees_c))

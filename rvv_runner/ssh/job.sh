@@ -5,7 +5,8 @@
 #   sh job.sh alive ID        exit status 0 while anything of the measurement is running
 #   sh job.sh kill ID         end all of it
 #
-# WAIT for the lock, LIMIT of one run and DEADLINE of the whole are in seconds. CORE and EVENTS may
+# The environment holds TRITON_RVV_TUNER, who measures, and TRITON_RVV_COOL, the thousandths of a
+# degree below which a run begins, or nothing. WAIT for the lock, LIMIT of one run and DEADLINE of the whole are in seconds. CORE and EVENTS may
 # be empty; EVENTS are groups for perf, with spaces between them and commas within. COMMAND is the
 # launcher with its data and grid, without its numbers of runs; it is run in the folder of jobs. The
 # report is printed, and stays in ../jobs/ID.report for whoever lost the link; it is whole where its
@@ -144,6 +145,19 @@ finish() {
     exec cat "$id.report" >&5 9<&-
 }
 
+# Writes a line to the lock file for those who wait: who holds it, and since when by this board's
+# clock. Where another user owns the file, the system may refuse that.
+tell_lock() {
+    { echo "$*" >"$lock"; } 2>/dev/null || :
+}
+
+# Reports who holds the lock, if the lock file says so.
+report_holder() {
+    read -r since holder 2>/dev/null <"$lock" && [ -n "$holder" ] || return 0
+    clock
+    echo "holder $((now - since)) $holder"
+}
+
 # Sets waited to the hundredths of a second that somebody else held the lock.
 take_lock() {
     # Opened for reading, since others may own the file; made so that they can open it too.
@@ -152,9 +166,36 @@ take_lock() {
     exec 9<"$lock"
     clock
     start=$now
-    flock -n 9 || flock -w "$wait" 9 || finish busy
+    if ! flock -n 9; then
+        report_holder
+        flock -w "$wait" 9 || finish busy
+    fi
     clock
     waited=$((now - start))
+    tell_lock "$now" "$TRITON_RVV_TUNER"
+}
+
+# Sets hottest to the highest temperature that the board shows, in thousandths of a degree.
+find_hottest() {
+    hottest=0
+    for zone in "$sys"/class/thermal/thermal_zone*/temp; do
+        [ -r "$zone" ] && read -r value <"$zone" 2>/dev/null || continue
+        [ "$value" -gt "$hottest" ] 2>/dev/null && hottest=$value
+    done
+}
+
+# Waits until the board is at most so hot, for half of the time that is left; an empty number is any
+# temperature.
+cool_down() {
+    [ -n "$1" ] || return 0
+    seconds_left
+    patience=$((left / 2))
+    find_hottest
+    while [ "$hottest" -gt "$1" ] && [ "$patience" -gt 0 ]; do
+        sleep 1
+        patience=$((patience - 1))
+        find_hottest
+    done
 }
 
 run() {
@@ -167,9 +208,15 @@ run() {
         case $word in ../files/*) [ -s "$word" ] || finish missing ;; esac
     done
     take_lock
+    clock
+    cooling=$now
+    cool_down "$TRITON_RVV_COOL"
+    clock
+    cooled=$((now - cooling))
     seconds_left
     [ "$limit" -le "$left" ] || limit=$left
     echo "waited $waited"
+    echo "cooled $cooled"
     echo "limit $limit"
     [ -z "$core" ] || set -- taskset -c "$core" "$@"
     measure "$@"
@@ -178,6 +225,7 @@ run() {
         count "$@"
         sweep TRITON_RVV_RUN
     fi
+    tell_lock
     finish done
 }
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from rvv_runner.board import BoardInfo
 from rvv_runner.conditions import describe_conditions, used_cpu_s
 from rvv_runner.failure import failed, failed_run
-from rvv_runner.measurement import WAITED_FOR_OTHERS, Measurement
+from rvv_runner.measurement import USED_BY, WAITED_FOR_OTHERS, Measurement
 from rvv_runner.ssh.report import JobReport
 from rvv_runner.verdict import Ending, judge
 
@@ -49,6 +49,8 @@ def measurement_of(
         conditions={
             **describe_conditions(report.conditions),
             **({WAITED_FOR_OTHERS: report.waited_s} if report.waited_s else {}),
+            **({USED_BY: report.holder[0]} if report.holder else {}),
+            **({"cooled_down_s": report.cooled_s} if report.cooled_s >= 1 else {}),
         },
     )
 

@@ -93,7 +93,7 @@ MISTAKES = [
     (
         "tune",
         "matmul --tri 5",
-        "there is no argument --tri: did you mean --trials or --until or --timeout?",
+        "there is no argument --tri: did you mean --trials or --until or --timing?",
     ),
     ("tune", "matmul --ray-address here", "--ray-address: here is not HOST:PORT"),
     (

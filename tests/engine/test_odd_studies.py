@@ -31,17 +31,32 @@ def study(storage: Path, name: str, identity: StudyIdentity = IDENTITY) -> Store
 
 
 @pytest.mark.parametrize("shape", [{"N": 0}, {"N": -4}, {"N": "x"}, {"N": [1]}, {"N": True}, [], 7])
-def test_a_shape_that_is_none_is_passed_over(shape: object, tmp_path: Path) -> None:
+def test_a_shape_that_is_none_is_passed_over(
+    shape: object, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     storage = tmp_path / "t.journal"
     names = dict.fromkeys(IDENTITY.shape, "odd")
     odd = {**names, **shape} if isinstance(shape, dict) else shape
     study(storage, "odd").set_attribute("shape", odd)
     study(storage, "good")
+    sentence = "the study odd was passed over, since its sizes are none"
     assert [found.name for found in stored_studies(str(storage))] == ["good"]
+    assert [message.startswith(sentence) for message in caplog.messages] == [True]
+    caplog.clear()
     fresh = open_study(str(storage), IDENTITY, SPACE, "new")
     past = history_of(fresh, IDENTITY)
     assert past is not None
     assert past.name == "good"
+    assert [message.startswith(sentence) for message in caplog.messages] == [True]
+
+
+def test_a_study_of_several_shapes_is_not_odd(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    storage = tmp_path / "t.journal"
+    study(storage, "joint").set_attribute("shape", [dict(IDENTITY.shape)] * 2)
+    assert stored_studies(str(storage)) == []
+    assert caplog.messages == []
 
 
 @pytest.mark.parametrize("time_s", [-5.0, 0.0, math.inf])

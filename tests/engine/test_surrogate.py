@@ -12,12 +12,12 @@ from search_helpers import SPACE, run, time_of
 from engine.search import Search
 from engine.search.model.acquisition import log_expected_improvement
 from engine.search.model.candidates import Candidates
+from engine.search.model.fit import Posterior, fit
 from engine.search.model.gaussian_process import (
     GaussianProcess,
     Hyperparameters,
     Inputs,
-    Posterior,
-    fit,
+    Prediction,
 )
 from engine.search.model.search_state import SearchState
 from engine.search.model.targets import targets
@@ -27,7 +27,8 @@ from search_spaces.space import Parameter, SearchSpace
 
 pytestmark = pytest.mark.timeout(60)
 
-# A categorical parameter, and one that has a single value and so no length scale.
+# A categorical parameter, one that has a single value and so no length scale, and one whose values
+# differ in the powers of two that divide them.
 MIXED = Candidates(
     SearchSpace(
         (
@@ -38,25 +39,27 @@ MIXED = Candidates(
         )
     )
 )
-LOGARITHMS = np.array([-0.3, 0.4, -0.8, 0.2, -0.5, -3.0])
+LOGARITHMS = np.array([-0.3, 0.4, -0.8, 0.6, 0.2, -0.5, -3.0])
+POWERS_OF_TWO = {1: 0, 2: 1, 3: 0, 4: 2, 5: 0}
 
 
 def _covariance(one: Config, other: Config) -> float:
     """The kernel of the docstring, one pair of configurations at a time."""
-    scales, (joint, additive) = np.exp(LOGARITHMS[:3]), np.exp(LOGARITHMS[3:5])
+    scales, (joint, additive) = np.exp(LOGARITHMS[:4]), np.exp(LOGARITHMS[4:6])
     apart = np.array(
         [
             abs(math.log2(float(one["BLOCK"])) - math.log2(float(other["BLOCK"]))) / 3,
             float(one["ORDER"] != other["ORDER"]),
             abs(one["STAGES"] - other["STAGES"]) / 4,
+            abs(POWERS_OF_TWO[int(one["STAGES"])] - POWERS_OF_TWO[int(other["STAGES"])]) / 2,
         ]
     )
 
     def matern(r: float) -> float:
         return (1 + math.sqrt(5) * r + 5 * r * r / 3) * math.exp(-math.sqrt(5) * r)
 
-    alone = [matern(math.sqrt(3) * r) for r in apart / scales]
-    return joint * matern(float(np.linalg.norm(apart / scales))) + additive * sum(alone) / 3
+    alone = [matern(2 * r) for r in apart / scales]
+    return joint * matern(float(np.linalg.norm(apart / scales))) + additive * sum(alone) / 4
 
 
 def _transfer_kernel(one: float, other: float) -> float:
@@ -119,6 +122,50 @@ def test_predictions_are_those_of_the_dense_formula(
     np.testing.assert_allclose(deviation, np.sqrt(variance), rtol=1e-6)
 
 
+def test_a_bowl_is_a_slope_over_the_distance_from_the_middle(
+    observed: tuple[np.ndarray, np.ndarray],
+) -> None:
+    numbers, values = observed
+    asked = np.arange(0, len(MIXED), 3)
+    off = MIXED.off_middle - 1
+    assert off.mean() == pytest.approx(0)
+    process = GaussianProcess(
+        MIXED.levels,
+        Inputs(MIXED.indicators(numbers.tolist()), off_middle=off[numbers]),
+        values,
+        Hyperparameters.from_logarithms(LOGARITHMS),
+    )
+    mean, _ = process.predict(Inputs(MIXED.indicators(asked.tolist()), off_middle=off[asked]))
+    noise = (math.exp(LOGARITHMS[-1]) + 1e-6) * np.eye(20)
+    covariance = _dense(numbers, numbers) + 0.25 * np.outer(off[numbers], off[numbers])
+    cross = _dense(asked, numbers) + 0.25 * np.outer(off[asked], off[numbers])
+    np.testing.assert_allclose(mean, cross @ np.linalg.solve(covariance + noise, values), rtol=1e-7)
+
+
+@with_and_without_source
+def test_what_is_being_tried_counts_as_its_prediction(
+    observed: tuple[np.ndarray, np.ndarray], expected: np.ndarray | None
+) -> None:
+    numbers, values = observed
+    tried = np.setdiff1d(np.arange(len(MIXED)), numbers)[:3]
+    asked = _inputs(np.arange(len(MIXED)), expected)
+    hyperparameters = Hyperparameters.from_logarithms(LOGARITHMS)
+    process = GaussianProcess(MIXED.levels, _inputs(numbers, expected), values, hyperparameters)
+    prediction = Prediction(process, asked)
+    for number in tried:
+        prediction.believe(_inputs(np.array([number]), expected))
+    assumed, _ = process.predict(_inputs(tried, expected))
+    later = GaussianProcess(
+        MIXED.levels,
+        _inputs(np.concatenate([numbers, tried]), expected),
+        np.concatenate([values, assumed]),
+        hyperparameters,
+    )
+    mean, deviation = later.predict(asked)
+    np.testing.assert_allclose(prediction.mean, mean, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(prediction.deviation, deviation, rtol=1e-6)
+
+
 @with_and_without_source
 def test_the_posterior_is_likelihood_times_prior(
     observed: tuple[np.ndarray, np.ndarray], expected: np.ndarray | None
@@ -126,12 +173,13 @@ def test_the_posterior_is_likelihood_times_prior(
     """Two vectors of hyperparameters compared, so that constants fall away."""
     numbers, values = observed
     posterior = Posterior(MIXED.levels, _inputs(numbers, expected), values)
-    middle, _ = posterior.starts()
+    middle = posterior.prior_mean
     noise = (math.exp(LOGARITHMS[-1]) + 1e-6) * np.eye(20)
     likelihood = stats.multivariate_normal(np.zeros(20), _dense(numbers, numbers, expected) + noise)
-    prior = stats.norm(middle, [1, 1, 1, 1, 1, 1.5]).logpdf(LOGARITHMS).sum()
+    prior = stats.norm(middle, [1, 1, 1, 1, 1, 1, 1.5]).logpdf(LOGARITHMS).sum()
     constant = (
-        10 * math.log(2 * math.pi) - stats.norm(middle, [1, 1, 1, 1, 1, 1.5]).logpdf(middle).sum()
+        10 * math.log(2 * math.pi)
+        - stats.norm(middle, [1, 1, 1, 1, 1, 1, 1.5]).logpdf(middle).sum()
     )
     direct = -likelihood.logpdf(values) - prior - constant
     assert posterior(LOGARITHMS)[0] == pytest.approx(direct, rel=1e-9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,10 +35,10 @@ COPY = """for (int i = 0; i < %d; i++)
         memcpy((void *)args[2 * i + 1], (void *)args[2 * i], args[%d + i]);"""
 
 
-def build(folder: Path, body: str) -> Path:
+def build(folder: Path, body: str, more: str = "", flags: Sequence[str] = FLAGS) -> Path:
     source, program = folder / "kernel.c", folder / "program"
-    source.write_text(KERNEL.replace("%s", body))
-    command = ["gcc", *FLAGS, f"-I{FOLDER}", str(source), *SOURCES, "-lm", "-o", str(program)]
+    source.write_text(more + KERNEL.replace("%s", body))
+    command = ["gcc", *flags, f"-I{FOLDER}", str(source), *SOURCES, "-lm", "-o", str(program)]
     subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
     return program
 
@@ -80,6 +81,34 @@ def test_every_type_is_read_checked_and_timed(copier, tmp_path, wrong, status):
     write_data_file(tmp_path / "data", every_type(wrong))
     done = run(copier, tmp_path / "data", "--grid", "2,3,1", "--repeats", "3", "--warmup", "1")
     assert done.returncode == status, done
+
+
+# Asked for the size of a page, a system answers so that has larger ones.
+LARGE_PAGES = """
+#include <sys/auxv.h>
+unsigned long getauxval(unsigned long type) { return type == AT_PAGESZ ? 65536 : 0; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "says"),
+    [
+        ("((char *)args[0])[999] = 7;", ExitStatus.OK, "out OK"),
+        ("((char *)args[0])[999] = 7; ((char *)args[0])[1000] = 1;", 1, "index=1000 "),
+        ("((char *)args[0])[999] = 7; ((char *)args[0])[-1] = 1;", 1, "index=-1 "),
+        ("((char *)args[0])[1023] = 7; ((char *)args[0])[1024] = 1;", 6, "index=1024 "),
+    ],
+    ids=["within", "behind", "before", "into-the-guard"],
+)
+def test_guards_lie_at_large_pages_too(tmp_path, body, status, says):
+    program = build(tmp_path, body, more=LARGE_PAGES, flags=["-std=gnu11", "-O1"])
+    value = np.zeros(1000, np.uint8)
+    expected = value.copy()
+    expected[999] = 7
+    write_data_file(tmp_path / "data", [Argument("a", "*u8", value, expected)])
+    done = run(program, tmp_path / "data", "--grid", "1,1,1")
+    assert done.returncode == status, done
+    assert says in done.stdout
 
 
 def test_damaged_files_are_refused_or_compared(tmp_path):

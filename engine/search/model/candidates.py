@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from engine.search.model.columns import Column, columns_of, coordinates
 from engine.search.model.gaussian_process import Levels
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
@@ -29,11 +31,8 @@ class Candidates:
         ranks: shape (candidates, parameters), the ranks.
         census: how many there are, and how many each rule prunes.
         soft_violations: shape (candidates,), how many soft rules each violates.
-        points: shape (candidates, coordinates), for distances: an ordered parameter is its rank
-            scaled to 0..1; any other has one coordinate per value, so that two different values
-            are always 1 apart.
-        levels: the values of the parameters that have more than one, with squared differences as
-            between points.
+        points: shape (candidates, coordinates), for distances; see `coordinates`.
+        levels: those of all `columns_of` the space's parameters, one column after the other.
 
     Raises:
         UserError: if no configuration is valid; it says how many each rule prunes.
@@ -51,11 +50,19 @@ class Candidates:
             raise UserError(_why_empty(space, self.census))
         self.soft_violations = broken(space.guesses, space, self.ranks)
         self.points = self._points_of(self.ranks)
-        self._varied = [c for c, p in enumerate(space.parameters) if len(p.values) > 1]
-        self.levels = _levels([space.parameters[column] for column in self._varied])
+        self._columns = columns_of(space.parameters)
+        self.levels = _levels(self._columns)
 
     def __len__(self) -> int:
         return len(self.ranks)
+
+    @cached_property
+    def off_middle(self) -> npt.NDArray[np.float64]:
+        """Shape (candidates,), squared distances from the mean of all, 1 on average."""
+        squares: npt.NDArray[np.float64] = ((self.points - self.points.mean(axis=0)) ** 2).sum(
+            axis=1
+        )
+        return squares / squares.mean() if squares.any() else squares
 
     def config(self, number: int) -> Config:
         """The configuration with this number."""
@@ -103,11 +110,12 @@ class Candidates:
 
     def indicators(self, numbers: Sequence[int]) -> npt.NDArray[np.float64]:
         """Shape (numbers, levels): 1 for each level that a candidate has, 0 elsewhere."""
-        first_levels = np.searchsorted(self.levels.owners, np.arange(self.levels.parameters))
         rows = np.zeros((len(numbers), len(self.levels.owners)))
-        chosen = self.ranks[np.array(numbers, dtype=np.int64)]
-        columns = chosen[:, self._varied] + first_levels
-        np.put_along_axis(rows, columns, 1.0, axis=1)
+        if self._columns:
+            chosen = self.ranks[np.array(numbers, dtype=np.int64)]
+            first_levels = np.searchsorted(self.levels.owners, np.arange(len(self._columns)))
+            places = np.stack([column.of(chosen) for column in self._columns], axis=1)
+            np.put_along_axis(rows, places + first_levels, 1.0, axis=1)
         return rows
 
     def _place(self, row: Sequence[int]) -> tuple[int, bool]:
@@ -133,7 +141,7 @@ class Candidates:
     def _points_of(self, ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Coordinates of rows of ranks, shape (rows, coordinates)."""
         blocks = [
-            _coordinates(parameter, ranks[:, column])
+            coordinates(parameter, ranks[:, column])
             for column, parameter in enumerate(self.space.parameters)
         ]
         return np.concatenate([np.empty((len(ranks), 0)), *blocks], axis=1)
@@ -161,22 +169,12 @@ def _is_positive_number(value: ParameterValue) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
 
 
-def _coordinates(parameter: Parameter, ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Coordinates of one parameter's ranks, shape (ranks, coordinates)."""
-    count = len(parameter.values)
-    if parameter.is_ordered:
-        return (ranks / max(count - 1, 1)).reshape(-1, 1)
-    one_hot: npt.NDArray[np.float64] = np.eye(count)[ranks] / np.sqrt(2)
-    return one_hot
-
-
-def _levels(parameters: list[Parameter]) -> Levels:
-    counts = [len(parameter.values) for parameter in parameters]
+def _levels(columns: list[Column]) -> Levels:
+    counts = [len(column.points) for column in columns]
     squares = np.zeros((sum(counts), sum(counts)))
     end = 0
-    for parameter, count in zip(parameters, counts, strict=True):
-        points = _coordinates(parameter, np.arange(count))
-        block = ((points[:, None] - points) ** 2).sum(axis=2)
+    for column, count in zip(columns, counts, strict=True):
+        block = ((column.points[:, None] - column.points) ** 2).sum(axis=2)
         squares[end : end + count, end : end + count] = block
         end += count
     return Levels(squares, np.repeat(np.arange(len(counts)), counts))

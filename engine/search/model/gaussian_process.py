@@ -1,4 +1,4 @@
-"""A Gaussian process over the values of parameters, and the fit of its hyperparameters."""
+"""A Gaussian process over the values of parameters."""
 
 from __future__ import annotations
 
@@ -6,44 +6,32 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
-from scipy.optimize import minimize
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
 __all__ = [
-    "MAX_FITTED_ROWS",
+    "JITTER",
     "MAX_ROWS",
     "GaussianProcess",
     "Hyperparameters",
     "Inputs",
+    "Kernel",
     "Levels",
-    "fit",
+    "Prediction",
+    "trend_kernel",
 ]
 
 Floats = npt.NDArray[np.float64]
 
-# The most rows in a process, and the most that its hyperparameters are fitted to. Studies of usual
-# length have fewer; in longer ones these bound the cost of a proposal.
-MAX_ROWS = 250
-MAX_FITTED_ROWS = 150
+# The most rows in a process; it bounds the cost of a proposal in long studies.
+MAX_ROWS = 200
 
 _SQRT5 = np.sqrt(5.0)
 
+# The rows of a covariance that are computed at once: 200 kB with 200 columns.
+_ROWS_AT_ONCE = 128
+
 # Added to the noise, so that the covariance of close rows can be factorised.
-_JITTER = 1e-6
-
-# Log-normal priors of the hyperparameters, as (mean, standard deviation) of the logarithm. Length
-# scales grow with the square root of the number of parameters, as the distances do (Hvarfner,
-# Hellsten and Nardi, "Vanilla Bayesian optimization performs great in high dimensions", ICML 2024).
-# Targets are standardised, so variances are about 1; the noise models how rugged the times are,
-# about a hundredth of the variance.
-_LENGTH_SCALE_PRIOR = (0.3, 1.0)
-_VARIANCE_PRIOR = (0.0, 1.0)
-_NOISE_PRIOR = (float(np.log(1e-2)), 1.5)
-
-# Bounds of the logarithms, beyond which no data can distinguish values.
-_LENGTH_SCALE_BOUNDS = (-4.0, 5.0)
-_VARIANCE_BOUNDS = (-6.0, 4.0)
-_NOISE_BOUNDS = (-10.0, 2.0)
+JITTER = 1e-6
 
 # The kernel over a transfer model's predictions: the sum of an offset, a line and a Matern-5/2
 # kernel, so that the predictions can turn out right, useless or wrong. In units of standardised
@@ -53,11 +41,8 @@ _SLOPE_DEVIATION = 0.7
 _CURVE_DEVIATION = 1.0
 _CURVE_LENGTH = 1.0
 
-# The second start of the fit, against the prior's means: shorter length scales and less noise.
-_SHORTER = -1.0
-_LESS_NOISE = -2.0
-
-_MAX_STEPS = 40
+# The slope over the distance from the middle of the space, in the same units; chosen by hand.
+_BOWL_DEVIATION = 0.5
 
 
 @dataclass(frozen=True)
@@ -99,13 +84,28 @@ class Inputs:
         rows: shape (rows, levels), 1 for each level that a configuration has and 0 elsewhere.
         expected: shape (rows,), predictions of a transfer model in standardised targets; None
             without one.
+        off_middle: shape (rows,), how far each is from the middle of the space, 0 on average; None
+            if the kernel is to ignore it.
     """
 
     rows: Floats
     expected: Floats | None = None
+    off_middle: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def followed_by(self, others: Inputs) -> Inputs:
+        """These and then others, which have the same fields."""
+        return Inputs(
+            np.vstack([self.rows, others.rows]),
+            _joined(self.expected, others.expected),
+            _joined(self.off_middle, others.off_middle),
+        )
+
+
+def _joined(first: Floats | None, second: Floats | None) -> Floats | None:
+    return None if first is None or second is None else np.concatenate([first, second])
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,10 @@ class GaussianProcess:
 
     The kernel is a sum of two: a Matern-5/2 kernel over all parameters together, and the mean of
     such kernels over each parameter alone (Duvenaud, Nickisch and Rasmussen, "Additive Gaussian
-    processes", 2011), which learns the effect of each value from few trials. With a transfer model,
-    a third part relates its predictions to the targets. The other formulae are those of Rasmussen
+    processes", 2011), which learns the effect of each value from few trials. Where inputs say how
+    far they are from the middle, a third part is a slope over that, so a few slow trials far from
+    the middle warn of all such. With a transfer model, a part relates its predictions to the
+    targets. The other formulae are those of Rasmussen
     and Williams, "Gaussian processes for machine learning" (2006), section 2.2.
 
     Args:
@@ -145,113 +147,106 @@ class GaussianProcess:
         inputs: of the trials.
         targets: shape (rows,), standardised.
         hyperparameters: of the kernel.
+
+    Attributes:
+        inputs: of the trials.
+        factor: shape (rows, rows), the lower Cholesky factor of the trials' covariance.
+        weights: shape (rows,), of each trial's covariance in a mean.
+        noise_variance: of a target around the function.
     """
 
     def __init__(
         self, levels: Levels, inputs: Inputs, targets: Floats, hyperparameters: Hyperparameters
     ) -> None:
-        self._kernel = _Kernel(levels, hyperparameters)
-        self._inputs = inputs
-        covariance = self._kernel(inputs.rows, inputs.rows).total + _transfer_kernel(inputs, inputs)
-        covariance[np.diag_indices(len(inputs))] += hyperparameters.noise_variance + _JITTER
-        self._factor: Floats = cholesky(covariance, lower=True, check_finite=False)
-        self._weights: Floats = cho_solve((self._factor, True), targets, check_finite=False)
+        self._kernel = Kernel(levels, hyperparameters)
+        self.inputs = inputs
+        self.noise_variance = hyperparameters.noise_variance + JITTER
+        covariance = self.covariance(inputs, inputs)
+        covariance[np.diag_indices(len(inputs))] += self.noise_variance
+        self.factor: Floats = _cholesky(covariance)
+        self.weights: Floats = dpotrs(self.factor, targets, lower=1)[0]
         self._variance = hyperparameters.joint_variance + hyperparameters.additive_variance
+
+    def covariance(self, inputs: Inputs, others: Inputs) -> Floats:
+        """Shape (inputs, others), the prior covariance of the function between configurations."""
+        result = self._kernel.total(inputs.rows, others.rows)
+        result += trend_kernel(inputs, others)
+        return result
+
+    def prior_variance(self, inputs: Inputs) -> Floats:
+        """Shape (inputs,), the diagonal of the prior covariance."""
+        return np.full(len(inputs), self._variance) + _trend_variance(inputs)
 
     def predict(self, inputs: Inputs) -> tuple[Floats, Floats]:
         """Mean and standard deviation of the function at other configurations."""
-        cross = self._kernel(inputs.rows, self._inputs.rows).total
-        cross += _transfer_kernel(inputs, self._inputs)
-        explained = solve_triangular(self._factor, cross.T, lower=True, check_finite=False)
-        variance = (
-            self._variance
-            + _transfer_variance(inputs)
-            - np.einsum("ij,ij->j", explained, explained)
-        )
-        return cross @ self._weights, np.sqrt(np.maximum(variance, _JITTER**2))
+        prediction = Prediction(self, inputs)
+        return prediction.mean, prediction.deviation
 
 
-def fit(levels: Levels, inputs: Inputs, targets: Floats) -> Hyperparameters:
-    """The most probable hyperparameters: likelihood times prior, from two fixed starts.
+class Prediction:
+    """What a process predicts of some configurations, while others are being tried.
+
+    Those are assumed to turn out as predicted, which leaves the means as they are and lowers the
+    deviations near them. This is the kriging believer of Ginsbourger, Le Riche and Carraro,
+    "Kriging is well-suited to parallelize optimization" (2010).
 
     Args:
-        levels, inputs, targets: as of `GaussianProcess`.
-    """
-    posterior = Posterior(levels, inputs, targets)
-    other_bounds = [_VARIANCE_BOUNDS, _VARIANCE_BOUNDS, _NOISE_BOUNDS]
-    results = [
-        minimize(
-            posterior,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[_LENGTH_SCALE_BOUNDS] * levels.parameters + other_bounds,
-            options={"maxiter": _MAX_STEPS},
-        )
-        for start in posterior.starts()
-    ]
-    return Hyperparameters.from_logarithms(min(results, key=lambda result: result.fun).x)
+        process: what predicts.
+        inputs: the configurations.
 
-
-class Posterior:
-    """Minus the logarithm of the probability of hyperparameters, with its gradient.
-
-    Called with a vector of logarithms, in the order of the fields of `Hyperparameters`.
-
-    Args:
-        levels, inputs, targets: as of `GaussianProcess`.
+    Attributes:
+        mean: shape (inputs,), the expected targets.
     """
 
-    def __init__(self, levels: Levels, inputs: Inputs, targets: Floats) -> None:
-        self._levels = levels
-        self._rows = inputs.rows
-        self._transfer_kernel = _transfer_kernel(inputs, inputs)
-        self._targets = targets
-        count = levels.parameters
-        scale_prior = (_LENGTH_SCALE_PRIOR[0] + np.log(max(count, 1)) / 2, _LENGTH_SCALE_PRIOR[1])
-        priors = [scale_prior] * count + [_VARIANCE_PRIOR, _VARIANCE_PRIOR, _NOISE_PRIOR]
-        self._prior_mean, self._prior_deviation = np.array(priors).T
+    def __init__(self, process: GaussianProcess, inputs: Inputs) -> None:
+        self._process = process
+        self._inputs = inputs
+        self._known = process.inputs
+        self._factor = process.factor
+        cross = process.covariance(inputs, process.inputs)
+        self.mean: Floats = cross @ process.weights
+        self._explained = _solve_lower(self._factor, cross.T)
+        self._variance = process.prior_variance(inputs)
+        self._variance -= np.einsum("ij,ij->j", self._explained, self._explained)
 
-    def starts(self) -> tuple[Floats, Floats]:
-        """Where to begin: the prior's mean, and a more wiggly function."""
-        wiggly = self._prior_mean.copy()
-        wiggly[:-3] += _SHORTER
-        wiggly[-1] += _LESS_NOISE
-        return self._prior_mean, wiggly
+    @property
+    def deviation(self) -> Floats:
+        """Shape (inputs,), standard deviations of the targets without noise."""
+        result: Floats = np.sqrt(np.maximum(self._variance, JITTER**2))
+        return result
 
-    def __call__(self, logarithms: Floats) -> tuple[float, Floats]:
-        kernel = _Kernel(self._levels, Hyperparameters.from_logarithms(logarithms))
-        parts = kernel(self._rows, self._rows)
-        noise_variance = np.exp(logarithms[-1])
-        identity = np.eye(len(self._rows))
-        try:
-            covariance = parts.total + self._transfer_kernel + (noise_variance + _JITTER) * identity
-            factor = cholesky(covariance, lower=True)
-        except LinAlgError:
-            return np.inf, np.zeros_like(logarithms)
-        weights = cho_solve((factor, True), self._targets)
-        value = self._targets @ weights / 2 + np.log(np.diag(factor)).sum()
-        # The derivative by the covariance, equation 5.9 of Rasmussen and Williams.
-        slope = (cho_solve((factor, True), identity) - np.outer(weights, weights)) / 2
-        gradient = np.concatenate(
-            [
-                kernel.length_scale_gradient(self._rows, parts, slope),
-                [
-                    (slope * parts.joint).sum(),
-                    (slope * parts.additive).sum(),
-                    noise_variance * np.trace(slope),
-                ],
-            ]
-        )
-        from_prior = (logarithms - self._prior_mean) / self._prior_deviation
-        return (
-            float(value + from_prior @ from_prior / 2),
-            gradient + from_prior / self._prior_deviation,
-        )
+    def believe(self, tried: Inputs) -> None:
+        """Take one more configuration that is being tried: a row is added to each matrix."""
+        process, size = self._process, len(self._known)
+        shared = _solve_lower(self._factor, process.covariance(self._known, tried))[:, 0]
+        own = process.prior_variance(tried)[0] + process.noise_variance - shared @ shared
+        own = np.sqrt(max(own, JITTER))
+        row = (process.covariance(tried, self._inputs)[0] - shared @ self._explained) / own
+        factor = np.zeros((size + 1, size + 1))
+        factor[:size, :size], factor[size, :size], factor[size, size] = self._factor, shared, own
+        self._factor = factor
+        self._known = self._known.followed_by(tried)
+        self._explained = np.vstack([self._explained, row])
+        self._variance = self._variance - row**2
+
+
+def _cholesky(matrix: Floats) -> Floats:
+    """The lower triangular factor of a positive definite matrix, without SciPy's checks."""
+    factor, failed = dpotrf(matrix, lower=1)
+    if failed:
+        raise np.linalg.LinAlgError("the covariance of the trials is not positive definite")
+    result: Floats = factor
+    return result
+
+
+def _solve_lower(factor: Floats, right: Floats) -> Floats:
+    """The solution of a lower triangular system with one or more right sides."""
+    result: Floats = dtrtrs(factor, right, lower=1)[0]
+    return result
 
 
 @dataclass(frozen=True)
-class _Parts:
+class Parts:
     """A covariance between two sets of rows, and the scaled distance it comes from."""
 
     joint: Floats
@@ -263,7 +258,7 @@ class _Parts:
         return self.joint + self.additive
 
 
-class _Kernel:
+class Kernel:
     """The kernel; a sum over parameters is a product of rows with a table over the levels."""
 
     def __init__(self, levels: Levels, hyperparameters: Hyperparameters) -> None:
@@ -273,18 +268,38 @@ class _Kernel:
         # One parameter alone is as far apart as all of them together, on average.
         self._alone = np.sqrt(self._squares * levels.parameters)
         self._share = hyperparameters.additive_variance / max(levels.parameters, 1)
+        self._table = np.where(levels.same_owner, self._share * _matern(self._alone), 0.0)
 
-    def __call__(self, rows: Floats, others: Floats) -> _Parts:
+    def __call__(self, rows: Floats, others: Floats) -> Parts:
         squares = rows @ (self._squares @ others.T)
         distance = np.sqrt(np.maximum(squares, 0.0))
-        table = np.where(self._levels.same_owner, self._share * _matern(self._alone), 0.0)
-        return _Parts(
+        return Parts(
             joint=self._hyperparameters.joint_variance * _matern(distance),
-            additive=rows @ (table @ others.T),
+            additive=rows @ (self._table @ others.T),
             distance=distance,
         )
 
-    def length_scale_gradient(self, rows: Floats, parts: _Parts, slope: Floats) -> Floats:
+    def total(self, rows: Floats, others: Floats) -> Floats:
+        """The same as a sum, computed in place and in parts that stay in the processor's cache."""
+        squares_table, additive_table = self._squares @ others.T, self._table @ others.T
+        result = np.empty((len(rows), len(others)))
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            part = rows[start : start + _ROWS_AT_ONCE]
+            correlation = part @ squares_table
+            np.maximum(correlation, 0.0, out=correlation)
+            correlation *= _SQRT5**2
+            scaled = np.sqrt(correlation)
+            correlation /= 3
+            correlation += scaled
+            correlation += 1
+            np.negative(scaled, out=scaled)
+            correlation *= np.exp(scaled, out=scaled)
+            correlation *= self._hyperparameters.joint_variance
+            correlation += part @ additive_table
+            result[start : start + _ROWS_AT_ONCE] = correlation
+        return result
+
+    def length_scale_gradient(self, rows: Floats, parts: Parts, slope: Floats) -> Floats:
         """Of a function of the covariance of rows, by the logarithms of the length scales.
 
         Args:
@@ -297,22 +312,26 @@ class _Kernel:
         return self._levels.sums(by_joint + by_additive * self._alone**2)
 
 
-def _transfer_kernel(inputs: Inputs, others: Inputs) -> Floats | float:
-    """The part of the covariance that comes from a transfer model's predictions."""
-    if inputs.expected is None or others.expected is None:
-        return 0.0
-    distance = np.abs(inputs.expected[:, None] - others.expected) / _CURVE_LENGTH
-    line = _SLOPE_DEVIATION**2 * np.outer(inputs.expected, others.expected)
-    result: Floats = _OFFSET_DEVIATION**2 + line + _CURVE_DEVIATION**2 * _matern(distance)
+def trend_kernel(inputs: Inputs, others: Inputs) -> Floats | float:
+    """The part of the covariance that comes from predictions and the distance from the middle."""
+    result: Floats | float = 0.0
+    if inputs.off_middle is not None and others.off_middle is not None:
+        result = _BOWL_DEVIATION**2 * np.outer(inputs.off_middle, others.off_middle)
+    if inputs.expected is not None and others.expected is not None:
+        distance = np.abs(inputs.expected[:, None] - others.expected) / _CURVE_LENGTH
+        line = _SLOPE_DEVIATION**2 * np.outer(inputs.expected, others.expected)
+        result = result + _OFFSET_DEVIATION**2 + line + _CURVE_DEVIATION**2 * _matern(distance)
     return result
 
 
-def _transfer_variance(inputs: Inputs) -> Floats | float:
+def _trend_variance(inputs: Inputs) -> Floats | float:
     """The diagonal of the same for one set of inputs."""
-    if inputs.expected is None:
-        return 0.0
-    line = _SLOPE_DEVIATION**2 * inputs.expected**2
-    result: Floats = _OFFSET_DEVIATION**2 + line + _CURVE_DEVIATION**2
+    result: Floats | float = 0.0
+    if inputs.off_middle is not None:
+        result = _BOWL_DEVIATION**2 * inputs.off_middle**2
+    if inputs.expected is not None:
+        line = _SLOPE_DEVIATION**2 * inputs.expected**2
+        result = result + _OFFSET_DEVIATION**2 + line + _CURVE_DEVIATION**2
     return result
 
 

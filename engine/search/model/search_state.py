@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -48,4 +49,4 @@ class SearchState:
     def fastest(self, count: int) -> list[int]:
         """At most `count` candidates with the shortest times, the fastest first."""
         timed = [(seconds, n) for n, seconds in self.times_s.items() if seconds is not None]
-        return [number for _, number in sorted(timed)[:count]]
+        return [number for _, number in heapq.nsmallest(count, timed)]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
+from engine.search.model.fit import MAX_FITTED_ROWS, fit
 from engine.search.model.gaussian_process import (
-    MAX_FITTED_ROWS,
     MAX_ROWS,
     GaussianProcess,
     Hyperparameters,
     Inputs,
-    fit,
+    Prediction,
 )
 from engine.search.model.search_state import SearchState
 from engine.study.selection import fastest_and_latest
@@ -24,97 +25,145 @@ __all__ = ["Surrogate", "candidate_pool", "training_set"]
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
-# Hyperparameters are fitted again each time the training set has grown by one part in so many.
-_REFIT_PARTS = 20
+# Hyperparameters are fitted again each time the trials have grown by one part in so many.
+_REFIT_PARTS = 8
 
-# The size of the random sample in the candidate pool.
-_SAMPLED_CANDIDATES = 2000
+# The size of the random sample in the candidate pool. In long studies it is smaller, which bounds
+# the cost of a proposal: so many covariances with the trials.
+_MOST_SAMPLED, _FEWEST_SAMPLED = 2000, 1000
+_SAMPLED_COVARIANCES = 200_000
+
+
+@dataclass
+class _Predicted:
+    """A prediction, and the candidates being tried that it knows of, in the order of proposal."""
+
+    numbers: Sequence[int]
+    known: Floats
+    choice: Numbers
+    prediction: Prediction
+    believed: list[int] = field(default_factory=list)
+
+    def serves(self, numbers: Sequence[int], known: Floats, choice: Numbers) -> bool:
+        """Whether it is of these trials and candidates."""
+        same = self.numbers == numbers and np.array_equal(self.known, known)
+        return same and np.array_equal(self.choice, choice)
 
 
 class Surrogate:
     """A Gaussian process surrogate of one objective.
 
     A prediction is a function of the search state alone; what is kept between predictions only
-    avoids fitting again.
+    avoids computing it again: the fit, and for a batch of proposals the prediction that is the same
+    but for what was proposed since.
+
+    Args:
+        bowl: whether it expects a slope over the distance from the middle of the space.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, bowl: bool = False) -> None:
+        self._bowl = bowl
         self._fitted: tuple[Sequence[int], Hyperparameters] | None = None
+        self._predicted: _Predicted | None = None
         # The matrices are small, and more threads would compete with builds and boards.
         self._threads = ThreadpoolController()
 
     def __call__(
-        self, state: SearchState, values: Callable[[list[int]], Floats], choice: Numbers
+        self,
+        state: SearchState,
+        values: Callable[[list[int]], Floats],
+        choice: Numbers,
     ) -> tuple[Floats, Floats]:
         """Mean and standard deviation of the objective for candidates.
 
-        Candidates that are being tried are assumed to turn out as predicted. This is the kriging
-        believer of Ginsbourger, Le Riche and Carraro, "Kriging is well-suited to parallelize
-        optimization" (2010).
+        Candidates that are being tried are assumed to turn out as predicted.
 
         Args:
-            state: at least one candidate must have an outcome.
-            values: gives the standardised objective of candidates with an outcome.
+            state: its training set must not be empty.
+            values: gives the standardised objective of candidates in it.
             choice: the candidates to predict.
         """
         with self._threads.limit(limits=1, user_api="blas"):
             return self._predict(state, values, choice)
 
     def _predict(
-        self, state: SearchState, values: Callable[[list[int]], Floats], choice: Numbers
+        self,
+        state: SearchState,
+        values: Callable[[list[int]], Floats],
+        choice: Numbers,
     ) -> tuple[Floats, Floats]:
-        levels = state.candidates.levels
-        hyperparameters = self._hyperparameters(state, values)
         numbers = training_set(state)
         known = values(numbers)
-        process = GaussianProcess(levels, _inputs(state, numbers), known, hyperparameters)
         being_tried = [number for number in state.taken if number not in state.times_s]
-        if being_tried:
-            expected, _ = process.predict(_inputs(state, being_tried))
-            believed = np.concatenate([known, expected])
-            inputs = _inputs(state, numbers + being_tried)
-            process = GaussianProcess(levels, inputs, believed, hyperparameters)
-        return process.predict(_inputs(state, choice.tolist()))
+        kept = self._predicted
+        if (
+            kept is None
+            or not kept.serves(numbers, known, choice)
+            or kept.believed != being_tried[: len(kept.believed)]
+        ):
+            levels = state.candidates.levels
+            hyperparameters = self._hyperparameters(state, values)
+            process = GaussianProcess(levels, self._inputs(state, numbers), known, hyperparameters)
+            prediction = Prediction(process, self._inputs(state, choice.tolist()))
+            kept = self._predicted = _Predicted(numbers, known, choice, prediction)
+        for number in being_tried[len(kept.believed) :]:
+            kept.prediction.believe(self._inputs(state, [number]))
+            kept.believed.append(number)
+        return kept.prediction.mean, kept.prediction.deviation
 
     def _hyperparameters(
         self, state: SearchState, values: Callable[[list[int]], Floats]
     ) -> Hyperparameters:
         """Fitted to the first trials, whose number grows in steps."""
-        step = max(1, len(state.taken) // _REFIT_PARTS)
-        first = state.taken[: len(state.taken) // step * step]
-        numbers = _chosen(first, state.times_s, MAX_FITTED_ROWS)
-        if self._fitted is None or self._fitted[0] != numbers:
-            inputs = _inputs(state, numbers)
-            self._fitted = numbers, fit(state.candidates.levels, inputs, values(numbers))
+        settled = _settled(state)
+        step = max(1, len(settled) // _REFIT_PARTS)
+        first = _chosen(settled[: len(settled) // step * step], state.times_s, MAX_FITTED_ROWS)
+        if self._fitted is None or self._fitted[0] != first:
+            inputs = self._inputs(state, first)
+            self._fitted = first, fit(state.candidates.levels, inputs, values(first))
         return self._fitted[1]
+
+    def _inputs(self, state: SearchState, numbers: list[int]) -> Inputs:
+        """Candidates as the Gaussian process compares them."""
+        candidates, transfer = state.candidates, state.transfer
+        return Inputs(
+            candidates.indicators(numbers),
+            None if transfer is None else transfer.expected[numbers],
+            candidates.off_middle[numbers] - 1 if self._bowl else None,
+        )
 
 
 def training_set(state: SearchState) -> list[int]:
     """The candidates that a surrogate is trained on, in the order of proposal."""
-    return _chosen(state.taken, state.times_s, MAX_ROWS)
+    return _chosen(_settled(state), state.times_s, MAX_ROWS)
+
+
+def _settled(state: SearchState) -> list[int]:
+    """The candidates with an outcome, in the order of proposal."""
+    return [number for number in state.taken if number in state.times_s]
 
 
 def candidate_pool(state: SearchState, leaders: Sequence[int]) -> Numbers:
-    """The free candidates that the acquisition function is evaluated at, in ascending order.
+    """The candidates that the acquisition function is evaluated at, in ascending order.
 
-    All of them, or a random sample together with all that differ in one parameter from a leader."""
-    free = np.flatnonzero(state.free)
-    if len(free) <= _SAMPLED_CANDIDATES:
-        return free
-    sample = state.rng.choice(free, size=_SAMPLED_CANDIDATES, replace=False)
+    All without an outcome, or a random sample of these together with all that differ in one
+    parameter from a leader. Those being tried are among them, so that the proposals of a batch
+    choose from one pool.
+    """
+    unsettled = np.ones(len(state.free), dtype=bool)
+    unsettled[list(state.times_s)] = False
+    left = np.flatnonzero(unsettled)
+    affordable = _SAMPLED_COVARIANCES // max(len(state.times_s), 1)
+    size = min(max(affordable, _FEWEST_SAMPLED), _MOST_SAMPLED)
+    if len(left) <= size:
+        return left
+    rng = np.random.default_rng((state.seed, len(state.times_s)))
+    sample = rng.choice(left, size=size, replace=False)
     close = np.concatenate([state.candidates.neighbours(n) for n in leaders])
-    return np.union1d(sample, close[state.free[close]])
+    return np.union1d(sample, close[unsettled[close]])
 
 
-def _inputs(state: SearchState, numbers: list[int]) -> Inputs:
-    """Candidates as the Gaussian process compares them."""
-    rows = state.candidates.indicators(numbers)
-    transfer = state.transfer
-    return Inputs(rows, None if transfer is None else transfer.expected[numbers])
-
-
-def _chosen(taken: Sequence[int], times_s: Mapping[int, float | None], limit: int) -> list[int]:
+def _chosen(settled: list[int], times_s: Mapping[int, float | None], limit: int) -> list[int]:
     """At most `limit` of the candidates with an outcome, in the order of proposal."""
-    settled = [number for number in taken if number in times_s]
     places = fastest_and_latest([times_s[number] for number in settled], limit)
     return [settled[place] for place in places]

@@ -16,6 +16,10 @@ Floats = npt.NDArray[np.float64]
 # configurations carry no information about fast ones.
 _WIDTH = 2.0
 
+# A failure is at least so many times slower than the best: with one time or a few close ones, the
+# slowest of them says nothing about failures.
+_FAILURE_RATIO = 2.0
+
 # The scale of a history weighs as much as so many trials.
 _TIMES_ELSEWHERE = 5
 
@@ -36,7 +40,7 @@ class Scale:
 def targets(times_s: Sequence[float | None], elsewhere: Scale | None = None) -> Floats:
     """The targets of the surrogate; lower is faster. All zeros if the times are equal.
 
-    A failure counts as the slowest.
+    A failure counts as the slowest, and as twice the best time at least.
 
     Args:
         times_s: times in seconds, all positive; None for a failure.
@@ -56,7 +60,8 @@ def scaled(times_s: Sequence[float | None], elsewhere: Scale | None = None) -> t
     spread = float(np.median(known) - best)
     width = max(spread, elsewhere.spread) if elsewhere else spread
     limit = min(best + _WIDTH * width, worst) if width > 0 else worst
-    values = np.where(np.isnan(logarithms), limit, np.minimum(logarithms, limit))
+    failure = max(limit, best + np.log(_FAILURE_RATIO))
+    values = np.where(np.isnan(logarithms), failure, np.minimum(logarithms, limit))
     deviation = float(values.std()) if values.max() > values.min() else 0.0
     if elsewhere is not None:
         weight = len(values) / (len(values) + _TIMES_ELSEWHERE)

@@ -9,13 +9,8 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from engine.search.model.candidates import Candidates
-from engine.search.model.gaussian_process import (
-    MAX_FITTED_ROWS,
-    MAX_ROWS,
-    GaussianProcess,
-    Inputs,
-    fit,
-)
+from engine.search.model.fit import MAX_FITTED_ROWS, fit
+from engine.search.model.gaussian_process import MAX_ROWS, GaussianProcess, Inputs
 from engine.search.model.targets import Scale, scaled
 from engine.search.model.warm_start import History
 

@@ -10,7 +10,7 @@ from engine.search.model.search_state import SearchState
 from engine.search.model.surrogate import Surrogate, candidate_pool, training_set
 from engine.search.model.targets import Scale, scaled, targets
 from engine.search.model.transfer_model import TransferModel
-from engine.search.samplers.spread import SURROGATE_SPREAD_TRIALS, spread
+from engine.search.samplers.spread import SURROGATE_SPREAD_TRIALS, spread, spread_or_close
 
 __all__ = ["BayesianSearch"]
 
@@ -19,6 +19,9 @@ Numbers = npt.NDArray[np.int64]
 
 # With a history to expect something from: the default and what was fastest there.
 _TRIALS_WITH_TRANSFER = 2
+
+# With fewer times, nearly all trials have failed, and a surrogate takes the times for outliers.
+_FEWEST_TIMES = 3
 
 # How much slower a configuration is expected to be, in standard deviations of the targets, for each
 # by which it was slower elsewhere; what the trials say soon outweighs it.
@@ -40,21 +43,27 @@ class BayesianSearch:
 
     A proposal is a function of the search state alone; what is kept between proposals only avoids
     fitting again.
+
+    Args:
+        bowl: whether the surrogate expects a slope over the distance from the middle of the space.
     """
 
-    def __init__(self) -> None:
-        self._surrogate = Surrogate()
+    def __init__(self, *, bowl: bool = False) -> None:
+        self._surrogate = Surrogate(bowl=bowl)
 
     def __call__(self, state: SearchState) -> int:
         """The number of a free candidate."""
         if state.transfer is not None and not state.times_s:
             # Until the first trial ends, the history is all there is to learn from.
             return _fastest_expected(state, state.transfer)
-        if len(state.taken) < _first_trials(state) or not state.fastest(1):
+        if len(state.taken) < _first_trials(state):
             return spread(state)
-        choice = candidate_pool(state, state.fastest(_NEIGHBOURED))
-        gain = self._log_gain(state, choice)
-        return int(choice[gain.round(_GAIN_DECIMALS).argmax()])
+        fewest = _FEWEST_TIMES if state.transfer is None else 1
+        if len(state.fastest(fewest)) < fewest:
+            return spread_or_close(state)
+        pool = candidate_pool(state, state.fastest(_NEIGHBOURED))
+        gain = self._log_gain(state, pool)
+        return int(pool[gain.round(_GAIN_DECIMALS).argmax()])
 
     def expected_gain(self, state: SearchState) -> float | None:
         """By which part of itself the best time is expected to fall with the next trial.
@@ -64,14 +73,14 @@ class BayesianSearch:
         """
         if len(state.times_s) < SURROGATE_SPREAD_TRIALS or not state.fastest(1):
             return None
-        choice = candidate_pool(state, state.fastest(_NEIGHBOURED))
-        gain = self._log_gain(state, choice)
+        pool = candidate_pool(state, state.fastest(_NEIGHBOURED))
+        gain = self._log_gain(state, pool)
         times_s = [state.times_s[number] for number in training_set(state)]
         _, scale = scaled(times_s, _scale_elsewhere(state))
         return float(np.exp(gain.max()) * scale.deviation)
 
-    def _log_gain(self, state: SearchState, choice: Numbers) -> Floats:
-        """Logarithm of the expected improvement of candidates.
+    def _log_gain(self, state: SearchState, pool: Numbers) -> Floats:
+        """Logarithm of the expected improvement of candidates; minus infinity if not free.
 
         Candidates that violate soft rules are expected to be slower until they are tried.
         """
@@ -80,9 +89,10 @@ class BayesianSearch:
         def values(numbers: list[int]) -> Floats:
             return _targets(state, numbers) - prior[numbers]
 
-        mean, deviation = self._surrogate(state, values, choice)
+        mean, deviation = self._surrogate(state, values, pool)
         best = _targets(state, training_set(state)).min()
-        return log_expected_improvement(mean + prior[choice], deviation, float(best))
+        gain = log_expected_improvement(mean + prior[pool], deviation, float(best))
+        return np.where(state.free[pool], gain, -np.inf)
 
 
 def _first_trials(state: SearchState) -> int:

@@ -43,9 +43,9 @@ class ParetoSearch:
         numbers = training_set(state)
         known = _objectives(state, numbers)
         leading = front(known.tolist())
-        choice = candidate_pool(state, [numbers[place] for place in leading])
+        pool = candidate_pool(state, [numbers[place] for place in leading])
         predictions = [
-            surrogate(state, partial(_objective, state, column), choice)
+            surrogate(state, partial(_objective, state, column), pool)
             for column, surrogate in enumerate(self._surrogates)
         ]
         gain = expected_hypervolume_improvement(
@@ -54,7 +54,7 @@ class ParetoSearch:
             known[leading],
             known.max(axis=0) + _BEYOND,
         )
-        return int(choice[gain.round(_GAIN_DECIMALS).argmax()])
+        return int(pool[np.where(state.free[pool], gain.round(_GAIN_DECIMALS), -1).argmax()])
 
 
 def _objective(state: SearchState, column: int, numbers: list[int]) -> Floats:

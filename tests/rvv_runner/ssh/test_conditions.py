@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -143,6 +145,30 @@ def test_a_throttled_board_is_never_scored(open_board, build_kernel, system):
     measurement = board.measure(build_kernel(SCALE, doubled()), 1, TIMEOUT_S)
     assert measurement.status == "board"
     assert "its processor was throttled to cool down" in measurement.reason
+
+
+def test_a_hot_board_cools_down_before_it_measures(open_board, build_kernel, system, settings):
+    def cool_down() -> None:
+        while not (lock.exists() and lock.read_text().strip()):  # until the job has the board
+            time.sleep(0.05)
+        time.sleep(1.2)
+        (system / "class/thermal/thermal_zone0/temp").write_text("54000\n")
+
+    lock = Path(settings.lock)
+    board = open_board(system=str(system), cool_below_c=55)
+    cooling = threading.Thread(target=cool_down)
+    cooling.start()
+    conditions = board.measure(build_kernel(SCALE, doubled()), 1, TIMEOUT_S).conditions
+    cooling.join()
+    assert conditions["before_temperature_c"] == 54
+    assert conditions["cooled_down_s"] >= 1
+
+
+def test_a_board_that_stays_hot_is_measured_all_the_same(open_board, build_kernel, system):
+    board = open_board(system=str(system), cool_below_c=55)
+    measurement = board.measure(build_kernel(SCALE, doubled()), 1, 8.0)
+    assert measurement.status == "correct"
+    assert measurement.conditions["before_temperature_c"] == 61
 
 
 def test_a_governor_that_the_board_file_asks_for_is_set(open_board, system):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import getpass
 import os
 import re
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -168,3 +171,38 @@ def test_a_board_that_somebody_uses_is_waited_for_and_then_given_back(
     assert measurement.status == "board"
     assert f"in use: another program holds its lock {settings.lock}" in measurement.reason
     assert board.measure(artifact, 1, TIMEOUT_S).status == "correct"
+
+
+def test_who_uses_a_board_is_told_to_those_who_wait(open_board, build_kernel, settings):
+    artifact = build_kernel(SCALE, doubled())
+    board = open_board()
+    assert board.measure(artifact, 1, TIMEOUT_S).status == "correct"
+    assert Path(settings.lock).read_text().strip() == ""  # nobody holds it
+    with Path(settings.lock).open("r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.write("100 alice@lab_1\n")  # as a job of hers writes it, at one second of uptime
+        lock.flush()
+        refused = board.measure(artifact, 1, 1.0)
+        letting_go = threading.Timer(1.0, fcntl.flock, (lock, fcntl.LOCK_UN))
+        letting_go.start()
+        waited = board.measure(artifact, 1, TIMEOUT_S)
+        letting_go.join()
+    assert refused.status == "board"
+    assert f"in use: alice@lab_1 has held its lock {settings.lock} for more than" in refused.reason
+    assert waited.status == "correct"
+    assert waited.conditions["used_by"] == "alice@lab_1"
+    assert waited.conditions["waited_for_others_s"] > 0.1
+
+
+def test_the_lock_file_names_the_tuner_that_measures(open_board, build_kernel, settings):
+    board = open_board()
+    seen: set[str] = set()
+    artifact = build_kernel(SCALE, doubled())
+    measuring = threading.Thread(target=board.measure, args=(artifact, 200, TIMEOUT_S))
+    measuring.start()
+    while measuring.is_alive():
+        with contextlib.suppress(OSError):
+            seen |= {*Path(settings.lock).read_text().split()[1:]}
+    measuring.join()
+    (name,) = seen
+    assert name.startswith(f"{getpass.getuser()}@")

@@ -1,0 +1,109 @@
+"""Whole spaces that searches are replayed on, and the score of a replay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from made_up_spaces import FAMILIES
+
+from foundation.config import Config
+from search_spaces.space import SearchSpace
+
+__all__ = ["RECORDED", "Replay", "made_up", "read_recorded", "recorded"]
+
+Floats = npt.NDArray[np.float64]
+
+RECORDED = Path(__file__).parent / "recorded"
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A space of which every time is known.
+
+    Args:
+        family: spaces of one family are reported together.
+        name: of the space.
+        table: times in seconds by configuration, None for a failure.
+        default: what a user would run without tuning; None if there is none.
+    """
+
+    family: str
+    name: str
+    table: Mapping[Config, float | None]
+    default: Config | None = None
+
+    @cached_property
+    def space(self) -> SearchSpace:
+        """The space, without a default."""
+        return SearchSpace.from_configs(self.table)
+
+    @cached_property
+    def optimum_s(self) -> float:
+        """The shortest time."""
+        return min(time_s for time_s in self.table.values() if time_s is not None)
+
+    @cached_property
+    def worst_s(self) -> float:
+        """The longest time; a search with failures alone has it too."""
+        return max(time_s for time_s in self.table.values() if time_s is not None)
+
+    def random_curve(self, trials: int) -> Floats:
+        """Shape (trials,), the expected best time of so many draws without replacement.
+
+        The i-th fastest of n is the best of k draws with probability C(n-i, k-1) / C(n, k).
+        """
+        times = [self.worst_s if time_s is None else time_s for time_s in self.table.values()]
+        ascending, size = np.sort(times), len(times)
+        place = np.arange(1, size)
+        curve = np.full(trials, ascending[0])
+        for draws in range(1, min(trials, size) + 1):
+            ratios = np.maximum(size - place - draws + 1, 0) / (size - place)
+            weights = draws / size * np.concatenate([[1.0], np.cumprod(ratios)])
+            curve[draws - 1] = weights @ ascending
+        return curve
+
+    def scores(self, curves: Sequence[Sequence[float]]) -> Floats:
+        """Shape (searches, trials), the performance score of each search after so many trials.
+
+        It is the mean over the trials of the part of the way from random search to the optimum: 0
+        is random search, 1 the optimum at once (Willemsen et al., "A methodology for comparing
+        optimization algorithms for auto-tuning", 2024, with trials in place of seconds).
+
+        Args:
+            curves: for each search the best time in seconds after each trial.
+        """
+        best = np.array(curves)
+        random = self.random_curve(best.shape[1])
+        gap = np.maximum(random - self.optimum_s, 1e-12 * self.optimum_s)
+        count = np.arange(1, best.shape[1] + 1)
+        result: Floats = np.cumsum((random - best) / gap, axis=1) / count
+        return result
+
+
+def made_up(families: Sequence[str], spaces: int) -> list[Replay]:
+    """So many spaces of each of these families."""
+    return [
+        Replay(family, f"{family} {seed}", FAMILIES[family](seed))
+        for family in families
+        for seed in range(spaces)
+    ]
+
+
+def recorded() -> list[Replay]:
+    """The spaces that `record_space.py` recorded; those with few configurations are left out."""
+    replays = [read_recorded(path) for path in sorted(RECORDED.glob("*.json"))]
+    return [replay for replay in replays if len(replay.table) > 100]
+
+
+def read_recorded(path: Path) -> Replay:
+    """A space that `record_space.py` recorded."""
+    content = json.loads(path.read_text())
+    names = content["parameters"]
+    table = {Config(dict(zip(names, row[:-1], strict=True))): row[-1] for row in content["rows"]}
+    return Replay("recorded here", path.stem, table, Config(content["default"]))

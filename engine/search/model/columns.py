@@ -1,0 +1,89 @@
+"""What the surrogate compares configurations by: their parameters, and what follows from these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from search_spaces.space import Parameter
+
+__all__ = ["Column", "columns_of", "coordinates"]
+
+Floats = npt.NDArray[np.float64]
+Ranks = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One property of configurations, with a few levels.
+
+    Args:
+        parameter: the number of the parameter that it follows from.
+        levels: shape (values of the parameter,), the level of each value.
+        points: shape (levels, coordinates), for distances between levels.
+    """
+
+    parameter: int
+    levels: Ranks
+    points: Floats
+
+    def of(self, ranks: Ranks) -> Ranks:
+        """Shape (rows,), the level of each row of ranks."""
+        return self.levels[ranks[:, self.parameter]]
+
+
+def columns_of(parameters: Sequence[Parameter]) -> list[Column]:
+    """A column for each parameter with several values, and one for each alignment."""
+    found = []
+    for number, parameter in enumerate(parameters):
+        count = len(parameter.values)
+        if count > 1:
+            ranks = np.arange(count)
+            found.append(Column(number, ranks, coordinates(parameter, ranks)))
+    for number, parameter in enumerate(parameters):
+        alignment = _alignment(number, parameter)
+        if alignment is not None:
+            found.append(alignment)
+    return found
+
+
+def coordinates(parameter: Parameter, ranks: Ranks) -> Floats:
+    """Coordinates of one parameter's ranks, shape (ranks, coordinates).
+
+    An ordered parameter is its rank scaled to 0..1; any other has one coordinate per value, so that
+    two different values are always 1 apart.
+    """
+    count = len(parameter.values)
+    if parameter.is_ordered:
+        return _scaled(ranks, count)
+    one_hot: Floats = np.eye(count)[ranks] / np.sqrt(2)
+    return one_hot
+
+
+def _scaled(ranks: Ranks, count: int) -> Floats:
+    """Ranks of so many levels, scaled to 0..1, shape (ranks, 1)."""
+    return (ranks / max(count - 1, 1)).reshape(-1, 1)
+
+
+def _alignment(number: int, parameter: Parameter) -> Column | None:
+    """The power of two that divides each value of an integer parameter.
+
+    Vectors, banks, lines and waves come in powers of two, so 96 may be fast where 88 and 104 are
+    slow. None where it says no more than the order of the values does, as for powers of two.
+    """
+    values = parameter.values
+    if not parameter.is_ordered or not all(type(value) is int and value > 0 for value in values):
+        return None
+    powers = np.array([_power_of_two_in(int(value)) for value in values])
+    found, levels = np.unique(powers, return_inverse=True)
+    if len(found) < 2 or (np.diff(levels) > 0).all():
+        return None
+    return Column(number, levels, _scaled(np.arange(len(found)), len(found)))
+
+
+def _power_of_two_in(value: int) -> int:
+    """The largest power of two that divides a positive integer, as its exponent."""
+    return (value & -value).bit_length() - 1

@@ -1,0 +1,113 @@
+"""The fit of a Gaussian process's hyperparameters to trials."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.optimize import minimize
+
+from engine.search.model.gaussian_process import (
+    JITTER,
+    Hyperparameters,
+    Inputs,
+    Kernel,
+    Levels,
+    trend_kernel,
+)
+
+__all__ = ["MAX_FITTED_ROWS", "Posterior", "fit"]
+
+Floats = npt.NDArray[np.float64]
+
+# The most rows that hyperparameters are fitted to, which bounds the cost in long studies.
+MAX_FITTED_ROWS = 150
+
+# Log-normal priors of the hyperparameters, as (mean, standard deviation) of the logarithm. Length
+# scales grow with the square root of the number of parameters, as the distances do (Hvarfner,
+# Hellsten and Nardi, "Vanilla Bayesian optimization performs great in high dimensions", ICML 2024).
+# Targets are standardised, so variances are about 1; the noise models how rugged the times are,
+# about a hundredth of the variance.
+_LENGTH_SCALE_PRIOR = (0.3, 1.0)
+_VARIANCE_PRIOR = (0.0, 1.0)
+_NOISE_PRIOR = (float(np.log(1e-2)), 1.5)
+
+# Bounds of the logarithms, beyond which no data can distinguish values.
+_LENGTH_SCALE_BOUNDS = (-4.0, 5.0)
+_VARIANCE_BOUNDS = (-6.0, 4.0)
+_NOISE_BOUNDS = (-10.0, 2.0)
+
+# Steps of the fit. More, or a second start, cost twice as much and score no better.
+_MAX_STEPS = 20
+
+
+def fit(levels: Levels, inputs: Inputs, targets: Floats) -> Hyperparameters:
+    """The most probable hyperparameters: likelihood times prior, from the prior's mean.
+
+    Args:
+        levels, inputs, targets: as of `GaussianProcess`.
+    """
+    posterior = Posterior(levels, inputs, targets)
+    other_bounds = [_VARIANCE_BOUNDS, _VARIANCE_BOUNDS, _NOISE_BOUNDS]
+    found = minimize(
+        posterior,
+        posterior.prior_mean,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[_LENGTH_SCALE_BOUNDS] * levels.parameters + other_bounds,
+        options={"maxiter": _MAX_STEPS},
+    )
+    return Hyperparameters.from_logarithms(found.x)
+
+
+class Posterior:
+    """Minus the logarithm of the probability of hyperparameters, with its gradient.
+
+    Called with a vector of logarithms, in the order of the fields of `Hyperparameters`.
+
+    Args:
+        levels, inputs, targets: as of `GaussianProcess`.
+
+    Attributes:
+        prior_mean: shape (hyperparameters,), the most probable vector before any trial.
+    """
+
+    def __init__(self, levels: Levels, inputs: Inputs, targets: Floats) -> None:
+        self._levels = levels
+        self._rows = inputs.rows
+        self._trend_kernel = trend_kernel(inputs, inputs)
+        self._targets = targets
+        count = levels.parameters
+        scale_prior = (_LENGTH_SCALE_PRIOR[0] + np.log(max(count, 1)) / 2, _LENGTH_SCALE_PRIOR[1])
+        priors = [scale_prior] * count + [_VARIANCE_PRIOR, _VARIANCE_PRIOR, _NOISE_PRIOR]
+        self.prior_mean, self._prior_deviation = np.array(priors).T
+
+    def __call__(self, logarithms: Floats) -> tuple[float, Floats]:
+        kernel = Kernel(self._levels, Hyperparameters.from_logarithms(logarithms))
+        parts = kernel(self._rows, self._rows)
+        noise_variance = np.exp(logarithms[-1])
+        identity = np.eye(len(self._rows))
+        covariance = parts.total + self._trend_kernel + (noise_variance + JITTER) * identity
+        factor, failed = dpotrf(covariance, lower=1)
+        if failed:
+            return np.inf, np.zeros_like(logarithms)
+        weights, _ = dpotrs(factor, self._targets, lower=1)
+        value = self._targets @ weights / 2 + np.log(np.diag(factor)).sum()
+        # The derivative by the covariance, equation 5.9 of Rasmussen and Williams.
+        inverse, _ = dpotrs(factor, identity, lower=1)
+        slope = (inverse - np.outer(weights, weights)) / 2
+        gradient = np.concatenate(
+            [
+                kernel.length_scale_gradient(self._rows, parts, slope),
+                [
+                    (slope * parts.joint).sum(),
+                    (slope * parts.additive).sum(),
+                    noise_variance * np.trace(slope),
+                ],
+            ]
+        )
+        from_prior = (logarithms - self.prior_mean) / self._prior_deviation
+        return (
+            float(value + from_prior @ from_prior / 2),
+            gradient + from_prior / self._prior_deviation,
+        )

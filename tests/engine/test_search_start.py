@@ -1,0 +1,77 @@
+"""Where a search begins, what it sees in values, and what it makes of many failures."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.search import Search
+from engine.search.model.columns import columns_of
+from foundation.config import Config
+from search_spaces.space import Parameter, Rule, SearchSpace
+
+pytestmark = pytest.mark.timeout(60)
+
+SIZES = tuple(2**power for power in range(7))
+SQUARE = SearchSpace((Parameter("A", SIZES), Parameter("B", SIZES)))
+
+
+@pytest.mark.parametrize("sampler", ["auto", "gp", "tpe", "ga", "cmaes"])
+def test_the_first_proposal_is_the_middle(sampler: str) -> None:
+    for seed in range(3):
+        assert Search(SQUARE, sampler, seed).ask() == {"A": 8, "B": 8}
+
+
+def test_the_middle_is_that_of_the_valid_configurations() -> None:
+    small = Rule("small", "it is large", lambda config: config["A"] <= 4 and config["B"] <= 16)
+    assert Search(SearchSpace(SQUARE.parameters, (small,))).ask() == {"A": 2, "B": 4}
+
+
+def test_the_middle_follows_a_default() -> None:
+    search = Search(SearchSpace(SQUARE.parameters, default=Config({"A": 1, "B": 64})))
+    assert search.ask(2) == [{"A": 1, "B": 64}, {"A": 8, "B": 8}]
+
+
+def test_the_commonest_category_is_the_middle() -> None:
+    wide = Rule("wide", "", lambda config: config["ORDER"] == "rows" or config["A"] == 1)
+    space = SearchSpace((Parameter("A", SIZES), Parameter("ORDER", ("columns", "rows"))), (wide,))
+    first = Search(space).ask()
+    assert first is not None
+    assert first["ORDER"] == "rows"
+
+
+@pytest.mark.parametrize(
+    ("values", "levels"),
+    [
+        ((16, 32, 48, 64), [0, 1, 0, 2]),
+        ((1, 2, 3, 4, 5, 6), [0, 1, 0, 2, 0, 1]),
+        ((1, 2, 4, 8), None),
+        ((0, 1, 2, 3), None),
+        ((0.5, 1.0, 1.5), None),
+        ((False, True), None),
+        ((3, 5, 7), None),
+    ],
+)
+def test_alignment_is_seen_where_order_does_not_tell_it(
+    values: tuple[int, ...], levels: list[int] | None
+) -> None:
+    columns = columns_of([Parameter("BLOCK", values)])
+    assert [column.levels.tolist() for column in columns[1:]] == ([levels] if levels else [])
+
+
+def test_where_most_fails_the_search_finds_what_works() -> None:
+    """One region of a cube works, 27 configurations of 512."""
+    space = SearchSpace(tuple(Parameter(name, tuple(range(1, 9))) for name in "ABC"))
+
+    def working(name: str) -> int:
+        found = 0
+        for seed in range(3):
+            search = Search(space, name, seed)
+            for _ in range(60):
+                config = search.ask()
+                assert config is not None
+                works = all(int(value) >= 6 for value in config.values())
+                search.tell(config, 1.0 + 0.1 * int(config["A"]) if works else None)
+                found += works
+        return found
+
+    assert working("auto") > 2 * working("random")
