@@ -172,7 +172,9 @@ def main() -> int:
         unfinished = list(folder.rglob(".new-*"))
     told = [config for tuner in tuners for config in tuner.told]
     errors = [error for tuner in tuners for error in tuner.errors]
-    blamed = {s: n for s, n in statuses.items() if s not in ("correct", "board", "None")}
+    blamed = {
+        s: n for s, n in statuses.items() if s not in ("correct", "constraint", "board", "None")
+    }
     tally = {
         "told": len(told),
         "lost": len(set(told) - set(stored)),
