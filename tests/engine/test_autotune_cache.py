@@ -103,9 +103,7 @@ def test_a_program_starts_with_the_winner(
     assert path.name == "axpy_kernel.autotune.json"
     winner = json.loads(out)["config"]
     assert run_program(tmp_path, cache, 5000) == (winner, False)
-    # Another shape is not in the file, and neither is anything in an empty cache.
-    assert run_program(tmp_path, cache, 4000)[1]
-    assert run_program(tmp_path, tmp_path / "empty", 5000)[1]
+    assert run_program(tmp_path, cache, 4000)[1]  # another shape is not in the file
 
 
 @pytest.mark.parametrize(
