@@ -29,7 +29,7 @@ pytestmark = pytest.mark.timeout(120)
 SHAPE = {"N": 1000}
 TRIALS = 3
 # Of the command alone: how it prints, and several studies at once.
-ONLY_TYPED = {"help", "json", "missing", "mixed", "together"}
+ONLY_TYPED = {"help", "json", "missing", "mixed", "together", "with_report"}
 
 
 @pytest.fixture(scope="module")
