@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,17 @@ def main(argv: Sequence[str] | None) -> int:
         say(json_text({"config": None, "reason": str(error)}) if arguments.json else error)
         return EXIT_NOTHING_VALID
     say(json_text(_record(found)) if arguments.json else _report(found))
+    if arguments.autotune_cache:
+        from engine.winners.autotune_cache import write_autotune_cache
+
+        _, path = write_autotune_cache(
+            arguments.kernel,
+            arguments.shape,
+            dtype=arguments.dtype,
+            device=arguments.device,
+            storage=arguments.storage,
+        )
+        say(f"autotune cache: {path}", file=sys.stderr)
     return EXIT_FOUND
 
 
@@ -66,6 +78,12 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         type=percentage,
         default="5",
         help="use the power-of-two key only if it costs at most this (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--autotune-cache",
+        action="store_true",
+        help="also write the winner where @triton.autotune finds it, below TRITON_CACHE_DIR, for "
+        "a program that sets TRITON_CACHE_AUTOTUNING=1",
     )
     return parser.parse(argv)
 

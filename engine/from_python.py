@@ -35,6 +35,7 @@ from foundation.shapes import Shape
 from gpu_runner.names import TIMINGS, Timing
 from rvv_runner.board import BoardError
 from rvv_runner.devices import DEFAULT_DEVICE
+from search_spaces.registry import space_names
 
 if TYPE_CHECKING:
     from engine.results.shown import ShownResult
@@ -53,6 +54,7 @@ def tune(
     dtype: str | None = None,
     device: str = DEFAULT_DEVICE,
     timing: Timing | None = None,
+    space: str = "",
     sampler: str = "auto",
     trials: int | None = None,
     until: Literal["converged"] | None = None,
@@ -77,6 +79,7 @@ def tune(
             lowest geometric-mean time over all of them.
         dtype: element type; None for the kernel's first.
         device: the board, or several of one kind, separated by commas.
+        space: on a GPU, the name of another tuner's search space: "aiter", "tune_gemm", "vllm".
         timing: how a GPU's kernels are timed: "cold", "warm" or "graph"; None for cold.
         sampler: how configurations are proposed.
         trials: configurations to try in the study, earlier runs included; None for 50, or with
@@ -102,6 +105,7 @@ def tune(
         shapes=_shapes(shape, shapes),
         dtype=dtype,
         devices=_devices(device, timing),
+        space=_checked("space", one_of("search space", space_names), space) if space else "",
         search=SearchOptions(
             sampler=sampler_name(sampler),
             trials=_trials(trials, until),

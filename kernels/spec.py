@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
@@ -13,6 +13,9 @@ from launchers.data_file import without_arrays
 from rvv_runner.board import BoardInfo
 from search_spaces.registry import registered_space
 from search_spaces.space import SearchSpace
+
+if TYPE_CHECKING:
+    from kernels.own.callable_file import CallableFile
 
 __all__ = ["OWN_OUTPUTS", "Constants", "Grid", "KernelSpec", "Outputs", "Problem"]
 
@@ -80,6 +83,7 @@ class KernelSpec:
         launch_functions: what determines a run's inputs and its correct outputs, if that is not
             `arguments`, `grid` and `constants`.
         output_dtypes: for each element type, the types that the outputs may have.
+        callable_file: of what is tuned, if that is no Triton kernel.
     """
 
     name: str
@@ -96,6 +100,7 @@ class KernelSpec:
     file: str | None = None
     launch_functions: tuple[Callable[..., Any], ...] = ()
     output_dtypes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    callable_file: CallableFile | None = None
 
     @property
     def load_name(self) -> str:

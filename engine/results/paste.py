@@ -8,11 +8,9 @@ from engine.run.tuning import TuningResult
 from foundation.config import Config
 from foundation.programs import python_command
 from foundation.shapes import shape_text
+from foundation.triton_options import CONFIG_OPTIONS
 
 __all__ = ["measure_command", "triton_config"]
-
-# The options of a kernel that triton.Config takes beside the values of its parameters.
-_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 
 
 def measure_command(result: TuningResult, config: Config) -> str:
@@ -26,7 +24,7 @@ def measure_command(result: TuningResult, config: Config) -> str:
 def triton_config(config: Config) -> str:
     """A configuration as an entry of the list for `@triton.autotune`."""
     values = ", ".join(
-        f'"{name}": {value!r}' for name, value in config.items() if name not in _OPTIONS
+        f'"{name}": {value!r}' for name, value in config.items() if name not in CONFIG_OPTIONS
     )
-    options = "".join(f", {name}={config[name]!r}" for name in _OPTIONS if name in config)
+    options = "".join(f", {name}={config[name]!r}" for name in CONFIG_OPTIONS if name in config)
     return f"triton.Config({{{values}}}{options})"

@@ -22,8 +22,10 @@ from engine.study.location import DEFAULT_STORAGE
 from engine.winners.lookup import MAX_KEY_COST, Found, NotTunedError, Wanted, find, spaces_of
 from engine.winners.missing import Missing, note_missing
 from engine.workers.devices import load_board
+from foundation.config import Config
 from foundation.errors import UserError
 from foundation.shapes import shape_text
+from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS, as_triton_config
 from kernels.own.choice import chosen_kernel, python_function, split_path
 from kernels.own.kernel_file import KernelFile
 from kernels.registry import is_kernel_file, load_kernel
@@ -222,12 +224,13 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
         except NotTunedError:
             return None
         # The winner may belong to another kernel of this name.
-        return found if set(found.config) <= set(self.arg_names) else None
+        known = {*self.arg_names, *CONFIG_OPTIONS, *GPU_OPTIONS}
+        return found if set(found.config) <= known else None
 
-    def _as_listed(self, config: Mapping[str, Any]) -> triton.Config:
+    def _as_listed(self, config: Config) -> triton.Config:
         """The entry of `configs` with these values, for its other options; else a new one."""
-        listed = (entry for entry in self.configs if entry.kwargs == config)
-        return next(listed, None) or triton.Config(dict(config))
+        listed = (entry for entry in self.configs if _is_entry(entry, config))
+        return next(listed, None) or as_triton_config(config)
 
     def _is_asked_to_tune(self) -> bool:
         return self._winners.tune_on_miss or os.environ.get(TUNE_VARIABLE, "0") not in ("", "0")
@@ -246,6 +249,12 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
             last = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
             _log.warning("%s was not tuned: %s", missing, last[0])
         return done.returncode == 0
+
+
+def _is_entry(entry: triton.Config, config: Config) -> bool:
+    """Whether an entry of the list has a configuration's values and its options."""
+    options = {name: getattr(entry, name) for name in CONFIG_OPTIONS if name in config}
+    return bool({**entry.kwargs, **options} == dict(config))
 
 
 def _first_dtype(arguments: Mapping[str, Any]) -> str:

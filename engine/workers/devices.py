@@ -9,7 +9,11 @@ from foundation.errors import UserError
 from gpu_runner.names import ALL, GpuName, Timing, example_names, gpu_name
 from rvv_runner.board import Board, BoardError
 
+# Python processes, which run callables: on this machine's processor, or with its first GPU.
+PYTHON_NAMES = ("python", "python:cuda")
+
 __all__ = [
+    "PYTHON_NAMES",
     "board_names",
     "boards_by_kind",
     "check_device_name",
@@ -21,7 +25,7 @@ __all__ = [
 
 def board_names() -> list[str]:
     """The boards with a name, the default first; `load_board` takes more."""
-    return [*processors.board_names(), *example_names()]
+    return [*processors.board_names(), *example_names(), *PYTHON_NAMES]
 
 
 def check_device_name(name: str) -> None:
@@ -30,8 +34,8 @@ def check_device_name(name: str) -> None:
     Raises:
         BoardError: for an unknown name.
     """
-    if gpu_name(name) is None:
-        processors.check_device_name(name, example_names())
+    if gpu_name(name) is None and name not in PYTHON_NAMES:
+        processors.check_device_name(name, [*example_names(), *PYTHON_NAMES])
 
 
 def every_device(name: str) -> list[str]:
@@ -68,6 +72,10 @@ def load_board(name: str) -> Board:
         BoardError: for an unknown name, or as the kinds of boards raise it.
     """
     gpu = gpu_name(name)
+    if name in PYTHON_NAMES:
+        from engine.workers.callable_board import CallableBoard
+
+        return CallableBoard(name)
     if gpu is None:
         check_device_name(name)
         return processors.load_board(name)

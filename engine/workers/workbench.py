@@ -11,12 +11,14 @@ from pathlib import Path
 from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore, BuildFailure
 from engine.workers.board_pool import BoardPool, BoardSource
 from engine.workers.builders import BUILD_LIMIT_S, Builder, BuilderPool
-from engine.workers.devices import load_board
+from engine.workers.callables import CallableBuilder
+from engine.workers.devices import PYTHON_NAMES, load_board
 from engine.workers.gpu_builder import GpuBuildRequest, GpuKernelBuilder
 from engine.workers.joint import JointBoard, JointBuilder
 from engine.workers.ray_nodes import cluster_cpus
 from engine.workers.ray_session import ray_session
 from foundation.config import Config
+from foundation.errors import UserError
 from foundation.processors import cores
 from foundation.shapes import shape_text
 from kernels.on_device import ProblemArguments
@@ -130,6 +132,9 @@ def workbench(
 
 def _builder_of(problem: Problem, info: BoardInfo) -> Callable[[], Builder]:
     """A function that makes the builder of a problem, in any process."""
+    _check_fits(problem, info)
+    if problem.spec.callable_file is not None:
+        return functools.partial(CallableBuilder, ProblemArguments.of(problem))
     store = ArtifactStore(ARTIFACT_FOLDER.resolve())
     if info.gpu is not None:
         source = ProblemArguments.of(problem)
@@ -141,6 +146,22 @@ def _builder_of(problem: Problem, info: BoardInfo) -> Callable[[], Builder]:
         problem.spec.load_name, problem.shape, problem.dtype, info.target, store, problem.outputs
     )
     return functools.partial(KernelBuilder, request)
+
+
+def _check_fits(problem: Problem, info: BoardInfo) -> None:
+    """Reject a callable on a board for kernels, and a kernel on one for callables.
+
+    Raises:
+        UserError: for either.
+    """
+    is_callable = problem.spec.callable_file is not None
+    if is_callable != (info.name in PYTHON_NAMES):
+        needed = " or ".join(PYTHON_NAMES) if is_callable else "a board"
+        what = "a callable" if is_callable else "a Triton kernel"
+        raise UserError(
+            f"{problem.spec.name} is {what}, and {info.name} does not run one: give --device "
+            f"{needed}"
+        )
 
 
 def _kernel_files(problem: Problem) -> list[Path]:

@@ -9,16 +9,14 @@ from typing import Any
 
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
+from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS
 from kernels.own.kernel_file import KernelFile
 from kernels.own.module import call_by_name, mistakes_of
 
-__all__ = ["Listed", "listed_configs"]
+__all__ = ["Listed", "listed_configs", "pruned_configs", "tuned_values"]
 
-# Options that Triton's AMD back end accepts among a configuration's values.
-_GPU_OPTIONS = {"waves_per_eu", "matrix_instr_nonkdim", "kpack"}
 
 # Options that triton.Config has beside them.
-_CONFIG_OPTIONS = {"num_warps", "num_stages", "num_ctas", "maxnreg"}
 
 
 @dataclass(frozen=True)
@@ -46,13 +44,13 @@ def listed_configs(file: KernelFile, known: Mapping[str, Any], *, for_gpu: bool 
         UserError: if there is none, or if their parameters differ or are not the kernel's.
     """
     if file.tuner is not None:
-        where, found = "triton.autotune", _pruned(file, known)
+        where, found = "triton.autotune", pruned_configs(file, known)
     else:
         where = f"get_{file.name}_kernel_autotune_config"
         why = "which lists the configurations to try"
         found = call_by_name(file.path, file.required(where, why), known)
     options = _options_of(found) if for_gpu else ()
-    rows = [_tuned_values(file, entry, known, options) for entry in found]
+    rows = [tuned_values(file, entry, known, options) for entry in found]
     configs = tuple(dict.fromkeys(rows))
     if not configs:
         raise UserError(f"{file.path} lists no configuration: give at least one")
@@ -61,8 +59,16 @@ def listed_configs(file: KernelFile, known: Mapping[str, Any], *, for_gpu: bool 
     return Listed(configs, _notes(where, found, rows, len(configs)))
 
 
-def _pruned(file: KernelFile, known: Mapping[str, Any]) -> Sequence[Any]:
-    """The decorator's configurations after its `prune_configs_by`."""
+def pruned_configs(file: KernelFile, known: Mapping[str, Any]) -> list[Any]:
+    """The decorator's configurations after its `prune_configs_by`.
+
+    Args:
+        file: a file whose kernel is under `triton.autotune`.
+        known: sizes and arguments by name.
+
+    Raises:
+        UserError: if the pruning fails.
+    """
     tuner = file.tuner
     tuner.nargs = {name: known[name] for name in file.function.arg_names if name in known}
     with mistakes_of(file.path, "fails in prune_configs_by"):
@@ -94,7 +100,7 @@ def _options_of(found: Sequence[Any]) -> tuple[str, ...]:
     return ("num_warps", "num_stages", *(name for name, is_set in unusual.items() if is_set))
 
 
-def _tuned_values(
+def tuned_values(
     file: KernelFile, entry: Any, known: Mapping[str, Any], for_compiler: Sequence[str] = ()
 ) -> Config:
     """The values of the kernel's own parameters, and options of the compiler.
@@ -114,7 +120,7 @@ def _tuned_values(
     options = {n: v for n, v in vars(entry).items() if n in lacking}
     if for_compiler:
         return Config({**values, **{n: getattr(entry, n) for n in for_compiler}, **options})
-    kept = {n: v for n, v in values.items() if n in names or n not in _GPU_OPTIONS}
+    kept = {n: v for n, v in values.items() if n in names or n not in GPU_OPTIONS}
     return Config({**kept, **options})
 
 
@@ -124,7 +130,7 @@ def _check(file: KernelFile, config: Config, first: Config, *, for_gpu: bool) ->
             f"{file.path}: the configurations {first} and {config} name different parameters"
         )
     constants = {p.name for p in file.function.params if p.is_constexpr}
-    allowed = constants | _GPU_OPTIONS | _CONFIG_OPTIONS if for_gpu else constants
+    allowed = constants | {*GPU_OPTIONS, *CONFIG_OPTIONS} if for_gpu else constants
     for name in config:
         if name not in allowed:
             raise UserError(

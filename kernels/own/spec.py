@@ -12,6 +12,7 @@ import torch
 
 from foundation.config import Config
 from foundation.errors import UserError
+from kernels.own.callable_file import is_callable_file, load_callable
 from kernels.own.configurations import Listed, listed_configs
 from kernels.own.expected import ExpectedOutput, expected_outputs
 from kernels.own.kernel_file import KernelFile, read_kernel_file
@@ -40,6 +41,8 @@ def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
         UserError: if the file cannot be imported or lacks something; later also if one of its
             functions fails.
     """
+    if is_callable_file(path):
+        return load_callable(path)
     file = read_kernel_file(path, kernel)
     spec = getattr(file.module, "SPEC", None)
     if isinstance(spec, KernelSpec):

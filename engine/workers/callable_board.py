@@ -1,0 +1,252 @@
+"""A Python process as a board: it compiles callables, keeps them by key, checks and times them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+import numpy as np
+import torch
+
+from engine.workers.callables import CallableArtifact
+from engine.workers.devices import PYTHON_NAMES
+from foundation.values_read import ByValuesRead
+from gpu_runner.device_arrays import DeviceArguments, Mismatch
+from gpu_runner.protocol import Report
+from kernels.on_device import ProblemArguments
+from launchers.arguments import Argument
+from rvv_runner.board import BoardInfo
+from rvv_runner.failure import failed
+from rvv_runner.measurement import Artifact, Measurement
+
+__all__ = ["CallableBoard", "python_info"]
+
+# Torch's name of what the arguments lie on.
+_DEVICES = dict(zip(PYTHON_NAMES, ("cpu", "cuda:0"), strict=True))
+
+_COMPILE_LIMIT_S = 300.0  # the first call compiles, and the reference is computed once
+_KILL_LIMIT_S = 20.0
+
+# What is passed, by name, and the memory that holds it.
+_Placed = tuple[Mapping[str, Any], DeviceArguments]
+
+# One time is the median of as many runs as take this long, and at least one.
+_SAMPLE_S = 2e-3
+_MOST_RUNS = 100
+
+
+def python_info(name: str) -> BoardInfo:
+    """What is known about a Python process on this machine, or with its first GPU.
+
+    Raises:
+        BoardError: if there is no GPU that torch can use.
+    """
+    if name == "python":
+        from rvv_runner.host import HostBoard
+
+        return replace(HostBoard().info, name=name, kind=f"python-{HostBoard().info.kind}")
+    from gpu_runner.detect import gpu_info
+    from gpu_runner.names import GpuName
+
+    info = gpu_info(GpuName("cuda"))
+    return replace(info, name=name, kind=f"python-{info.kind}")
+
+
+class CallableBoard:
+    """Measures callables in a process of its own, which is replaced after a crash or a hang.
+
+    Args:
+        name: in `PYTHON_NAMES`.
+
+    Raises:
+        BoardError: if there is no GPU and one is named.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._info = python_info(name)
+        self._device = _DEVICES[name]
+        self._process: BaseProcess | None = None
+        self._connection: Connection | None = None
+
+    @property
+    def info(self) -> BoardInfo:
+        """What is known about the process."""
+        return self._info
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """That it has no counters."""
+        return ("times only, no counters",)
+
+    def open(self) -> None:
+        """Start the process."""
+        self.close()
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, self._device), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
+        """Compile if no callable of the key is kept, check the output once, then time it.
+
+        Args:
+            artifact: what to run.
+            repeats: times to take.
+            timeout_s: for the timed runs; compiling and the reference have a limit of their own.
+        """
+        assert self._connection is not None
+        if not isinstance(artifact, CallableArtifact):
+            return failed("board", self._info, f"it runs callables, not {artifact.needs}")
+        self._connection.send((artifact, repeats))
+        limit_s = _COMPILE_LIMIT_S + timeout_s
+        report = self._answer(limit_s)
+        if report.ends:
+            self.open()
+        if report.status != "correct":
+            return failed(report.status, self._info, report.reason, report.max_abs_error)
+        return Measurement(
+            status="correct",
+            times_s=report.times_s,
+            board=self._info.name,
+            max_abs_error=report.max_abs_error,
+        )
+
+    def close(self) -> None:
+        """End the process; the board can be opened again."""
+        if self._process is not None and self._connection is not None:
+            self._connection.close()
+            self._process.kill()
+            self._process.join(_KILL_LIMIT_S)
+        self._process = self._connection = None
+
+    def _answer(self, limit_s: float) -> Report:
+        assert self._connection is not None
+        assert self._process is not None
+        try:
+            if self._connection.poll(limit_s):
+                report: Report = self._connection.recv()
+                return report
+        except (EOFError, OSError):
+            self._process.join(_KILL_LIMIT_S)
+            status = self._process.exitcode
+            return Report("runtime", f"its process ended with status {status}", ends=True)
+        return Report("timeout", f"it did not finish within {limit_s:g} s", ends=True)
+
+
+def _serve(connection: Connection, device: str) -> None:
+    """Measure what is asked for until the connection is closed; runs in the process."""
+    kept = _Kept(device)
+    while True:
+        try:
+            artifact, repeats = connection.recv()
+        except EOFError:
+            return
+        connection.send(kept.report(artifact, repeats))
+
+
+class _Kept:
+    """Arguments by problem, and compiled callables by key."""
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+        self._compiled: dict[object, Callable[..., object]] = {}
+        self._arguments: dict[ProblemArguments, ByValuesRead[_Placed]] = {}
+
+    def report(self, artifact: CallableArtifact, repeats: int) -> Report:
+        """The outcome; a failure of the callable is the configuration's."""
+        try:
+            return self._measured(artifact, repeats)
+        except Mismatch as wrong:
+            self._arguments.clear()
+            return Report("wrong", str(wrong), max_abs_error=wrong.max_abs_error)
+        except Exception as error:
+            # After an error of the GPU the process is of no use.
+            return Report("runtime", _first_line(error), ends=self._device != "cpu")
+
+    def _measured(self, artifact: CallableArtifact, repeats: int) -> Report:
+        problem, config = artifact.source.problem, artifact.config
+        file = problem.spec.callable_file
+        assert file is not None
+        values, arguments = self._given(artifact)
+        key = (str(file.path), file.compiled_key(problem, config))
+        if key not in self._compiled:
+            self._compiled[key] = file.build(problem, config, values)
+        function = self._compiled[key]
+
+        def launch() -> None:
+            function(*values.values())
+
+        arguments.poison()
+        launch()
+        self._wait()
+        error = arguments.check()
+        times_s = self._times_s(launch, arguments, repeats)
+        return Report("correct", times_s=times_s, max_abs_error=error)
+
+    def _given(self, artifact: CallableArtifact) -> tuple[Mapping[str, Any], DeviceArguments]:
+        """What is passed, by name, and its memory; made once for configurations that share it."""
+        source = artifact.source
+        if source not in self._arguments:
+            made = ByValuesRead(
+                lambda config: _placed(source.make(config, self._device), self._device)
+            )
+            self._arguments = {source: made}
+        return self._arguments[source](artifact.config)
+
+    def _wait(self) -> None:
+        if self._device != "cpu":
+            torch.cuda.synchronize()
+
+    def _times_s(
+        self, launch: Callable[[], None], arguments: DeviceArguments, repeats: int
+    ) -> tuple[float, ...]:
+        if self._device != "cpu":
+            return _gpu_times_s(launch, arguments, repeats)
+        once_s = _time_s(launch, arguments)
+        runs = max(1, min(_MOST_RUNS, int(_SAMPLE_S / max(once_s, 1e-9))))
+        return tuple(
+            statistics.median(_time_s(launch, arguments) for _ in range(runs))
+            for _ in range(repeats)
+        )
+
+
+def _placed(made: Sequence[Argument], device: str) -> _Placed:
+    """The arguments on a device, each in its shape."""
+    arguments = DeviceArguments(made, device)
+    values: dict[str, Any] = {}
+    for argument in made:
+        value = arguments.value(argument.name)
+        if argument.is_pointer:
+            known = argument.value if argument.expected is None else argument.expected
+            value = value.reshape(np.asarray(known).shape)
+        values[argument.name] = value
+    return values, arguments
+
+
+def _time_s(launch: Callable[[], None], arguments: DeviceArguments) -> float:
+    arguments.restore()
+    start_s = time.perf_counter()
+    launch()
+    return time.perf_counter() - start_s
+
+
+def _gpu_times_s(
+    launch: Callable[[], None], arguments: DeviceArguments, repeats: int
+) -> tuple[float, ...]:
+    from gpu_runner.conditions import GpuWatch
+    from gpu_runner.timing import Timer
+
+    l2_bytes = int(torch.cuda.get_device_properties(0).L2_cache_size)
+    return Timer("cold", l2_bytes).times_s(launch, arguments.restore, repeats, GpuWatch(0))
+
+
+def _first_line(error: Any) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

@@ -1,0 +1,25 @@
+"""The options of a kernel that `triton.Config` takes beside the values of its parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foundation.config import Config
+
+if TYPE_CHECKING:
+    import triton
+
+__all__ = ["CONFIG_OPTIONS", "GPU_OPTIONS", "as_triton_config"]
+
+# Options that Triton's AMD back end accepts among the values of a configuration.
+GPU_OPTIONS = ("waves_per_eu", "matrix_instr_nonkdim", "kpack")
+
+CONFIG_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+
+
+def as_triton_config(config: Config) -> triton.Config:
+    """The configuration as `@triton.autotune` lists it."""
+    import triton
+
+    values = {name: value for name, value in config.items() if name not in CONFIG_OPTIONS}
+    return triton.Config(values, **{n: config[n] for n in CONFIG_OPTIONS if n in config})

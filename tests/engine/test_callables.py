@@ -1,0 +1,100 @@
+"""Any callable is tuned: compiled in the process that measures, checked, timed, and looked up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+import engine
+from engine.winners.tuned_callable import TunedCallable
+from foundation.errors import UserError
+
+pytestmark = pytest.mark.timeout(280)
+
+CHUNKS = '''\
+"""Sums of products in chunks."""
+import os
+import torch
+
+update_on_change = ("N",)
+
+
+def configurations():
+    return [{"chunk": chunk} for chunk in (64, 8, 512, 1, 2, 4)]
+
+
+def compiled_key(config, N):
+    return config["chunk"], N
+
+
+def arguments(M=8, N=512):
+    return {"a": torch.randn(M, N), "b": torch.randn(M, N), "out": torch.empty(M)}
+
+
+def reference(a, b):
+    return {"out": (a.double() * b.double()).sum(1)}
+
+
+def build(config, N):
+    chunk = config["chunk"]
+    if chunk == 1:
+        raise ValueError("no chunks of 1")
+    with open("builds.txt", "a") as log:
+        log.write(f"{chunk} {N}\\n")
+
+    def run(a, b, out):
+        if chunk == 2:
+            os.kill(os.getpid(), 9)
+        out.zero_()
+        for first in range(0, N - N % 3 if chunk == 4 else N, chunk):
+            part = slice(first, first + chunk)
+            out.add_((a[:, part] * b[:, part]).sum(1))
+        if chunk == 4:
+            out[0] += 1
+
+    return run
+'''
+
+
+@pytest.fixture(autouse=True)
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "chunks.py"
+    path.write_text(CHUNKS)
+    return path
+
+
+def test_a_callable_is_tuned_and_looked_up(file: Path) -> None:
+    result = engine.tune(file, device="python", trials=6, jobs=1)
+    trials = result.to_frame()
+    assert dict(zip(trials["chunk"], trials["status"], strict=True)) == {
+        64: "correct",
+        8: "correct",
+        512: "correct",
+        1: "runtime",
+        2: "runtime",
+        4: "wrong",
+    }
+    tuned = TunedCallable(file)
+    a, b, out = torch.randn(8, 512), torch.randn(8, 512), torch.empty(8)
+    Path("builds.txt").unlink()
+    tuned(a, b, out, M=8, N=512)
+    torch.testing.assert_close(out, (a * b).sum(1))
+    assert tuned.found is not None
+    assert tuned.found.config == result.summary.winner.config
+    # M asks for no other winner, and the compiled callable serves it too.
+    tuned(a[:4], b[:4], out[:4], M=4, N=512)
+    assert tuned.found.wanted.shape == {"M": 8, "N": 512}
+    assert len(Path("builds.txt").read_text().splitlines()) == 1
+    tuned(a[:, :500], b[:, :500], out, M=8, N=500)
+    assert tuned.found.how == "nearest"
+    torch.testing.assert_close(out, (a[:, :500] * b[:, :500]).sum(1))
+
+
+def test_callables_and_kernels_have_their_own_devices(file: Path) -> None:
+    with pytest.raises(UserError, match=r"chunks is a callable.*give --device python"):
+        engine.tune(file, device="host", trials=1, jobs=1)
+    with pytest.raises(UserError, match="vector_add is a Triton kernel"):
+        engine.tune("vector_add", device="python", trials=1, jobs=1)
