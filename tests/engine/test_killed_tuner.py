@@ -45,7 +45,7 @@ class Worker:
         pass
 
     def work(self):
-        self._builds.mkdir(parents=True)
+        self._builds.mkdir(parents=True, exist_ok=True)
         (self._builds / "data").mkdir()
         # As zig does, with the environment; and as QEMU does, without one.
         subprocess.Popen(["sleep", "601"], start_new_session=True)
