@@ -12,7 +12,7 @@ TESTS_LIMIT_S := 1560
 # Modules of one name, which mypy checks one at a time.
 CONFTESTS = $(shell find tests -name conftest.py)
 
-.PHONY: tune tune-all test test-slow test-faults test-triton-versions test-real test-upstream fuzz bench gpu setup clean
+.PHONY: tune tune-all test test-slow test-faults soak test-triton-versions test-real test-upstream fuzz bench gpu setup clean
 
 # The main job on the emulated board; ARGS="--trials 20" adds arguments.
 tune: setup
@@ -39,6 +39,12 @@ test-slow:
 test-faults:
 	@./setup.sh test
 	$(LIMIT) $(TESTS_LIMIT_S) $(PYTEST) -m faults
+
+# Two tuners on one study while everything goes wrong, for so many minutes.
+MINUTES := 120
+soak:
+	@./setup.sh test
+	$(PYTHON) tests/soak/soak.py --minutes $(MINUTES) $(ARGS)
 
 # Random kernels against NumPy, on the host and in QEMU, for so many seconds; TARGET=host or qemu.
 SECONDS := 600

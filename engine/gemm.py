@@ -174,7 +174,7 @@ def _line(record: dict[str, object], result: TuningResult) -> str:
 
     winner = result.summary.winner
     assert winner is not None
-    estimated = " (estimated)" if record["estimated"] else ""
+    estimated = f" ({result.summary.estimate})" if record["estimated"] else ""
     figures = [f"{time_text(winner.time_s or 0.0)}{estimated}"]
     if "tflops" in record:
         figures.append(f"{record['tflops']} TFLOP/s")

@@ -69,6 +69,7 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
     from engine.workers.devices import load_board
     from engine.workers.workbench import workbench
     from kernels.registry import load_kernel, make_problem
+    from rvv_runner.emulated.error_band import error_band
 
     problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
     info = load_board(arguments.device).info
@@ -85,6 +86,7 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
         measurement, artifact = bench.measure(config, _LIMIT_S)
         for event in bench.boards.take_events():
             tell(event)
+    band = error_band(measurement.board or info.name, measurement.counters)
     return {
         "kernel": problem.spec.name,
         "shape": dict(problem.shape),
@@ -95,6 +97,7 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
         "reason": measurement.reason,
         "times_s": measurement.times_s,
         "estimated": measurement.estimated,
+        "estimate_error": None if band is None else band.error,
         "counters": dict(measurement.counters),
         "max_abs_error": measurement.max_abs_error,
         "conditions": dict(measurement.conditions),

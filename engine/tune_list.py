@@ -143,7 +143,7 @@ def _line(result: TuningResult) -> str:
     winner = result.summary.winner
     if winner is None:
         return f"{space}, no configuration was valid"
-    estimated = " (estimated)" if result.summary.estimated else ""
+    estimated = f" ({result.summary.estimate})" if result.summary.estimated else ""
     best = time_text(winner.time_s or 0.0)
     return f"{space}, best {best}{estimated}: {winner.config}"
 

@@ -144,7 +144,7 @@ class _Array:
         if self.is_float or self.atol or self.rtol:
             same = (got == wanted) | (got.isnan() & wanted.isnan())
             error = torch.where(same, 0.0, (got - wanted).abs())
-        error = error.nan_to_num(nan=math.inf)
+        error = error.nan_to_num(nan=math.inf, posinf=math.inf)
         # An infinite error is wrong even where an infinite reference makes the tolerance so.
         tolerance = self.atol + self.slack + self.rtol * wanted.abs()
         right = same | (error.isfinite() & (error <= tolerance))

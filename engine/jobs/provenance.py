@@ -35,7 +35,7 @@ def write_provenance(path: Path, info: BoardInfo, results: Sequence[TuningResult
     outputs = [asdict(result.problem.outputs) for result in results][:1]
     described = {
         "board": asdict(info),
-        "tools": toolchain_versions(),
+        "tools": toolchain_versions(info.backend),
         "asked_of_outputs": outputs[0] if outputs else None,
         "shapes": records,
     }

@@ -14,9 +14,14 @@ from engine.run.shape_times import ShapeTimes
 __all__ = ["shape_lines", "shapes_table"]
 
 
-def shapes_table(shapes: Mapping[str, ShapeTimes], *, estimated: bool) -> Table:
-    """One row per shape, and one with the geometric means."""
-    label = " (estimated)" if estimated else ""
+def shapes_table(shapes: Mapping[str, ShapeTimes], estimate: str) -> Table:
+    """One row per shape, and one with the geometric means.
+
+    Args:
+        shapes: the times at each.
+        estimate: what to say of them if they come from a model, else "".
+    """
+    label = f" ({estimate})" if estimate else ""
     table = Table(title=f"The winner at each shape{label}", box=SIMPLE)
     table.add_column("shape", no_wrap=True)
     for heading in ("default", "winner", "speed-up", "fastest tried", "winner slower by"):

@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 from engine.results.front import over_default
 from engine.run.counters import counters_of
+from engine.run.estimates import trial_band
 from engine.run.shape_times import ShapeTimes
 from engine.run.summary import Summary
 from engine.run.tuning import TuningResult
@@ -101,10 +102,13 @@ def _times(times: ShapeTimes | None) -> dict[str, object]:
 
 def trial_record(trial: StoredTrial, summary: Summary) -> dict[str, object]:
     """One correct trial, with the ELF that was measured and how to run it."""
+    band = trial_band(trial)
     return {
         "config": dict(trial.config),
         "time_s": trial.time_s,
         "estimated": bool(trial.attributes.get("estimated")),
+        "estimate_error": None if band is None else band.error,
+        "tied_with_winner": summary.tied(trial),
         "speedup_over_default": summary.speedup(trial),
         "counters": counters_of(trial),
         "board": trial.attributes.get("board"),

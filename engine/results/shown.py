@@ -34,7 +34,8 @@ class ShownResult(TuningResult):
         summary, winner = self.summary, self.summary.winner
         if winner is None:
             return f"<TuningResult of {self.study}: no valid configuration>"
-        time = f"{time_text(winner.time_s or 0.0)}{' (estimated)' if summary.estimated else ''}"
+        estimate = f" ({summary.estimate})" if summary.estimated else ""
+        time = f"{time_text(winner.time_s or 0.0)}{estimate}"
         speedup = summary.speedup(winner)
         gain = "" if speedup is None else f", {speedup_text(speedup)} the default"
         return f"<TuningResult of {self.study}: {short_config(winner.config)}, {time}{gain}>"

@@ -27,6 +27,7 @@ from engine.run.counters import CYCLES, CounterChange, counters_of
 from engine.run.summary import Summary
 from engine.run.tuning import TuningResult
 from engine.study.location import artifacts_dir
+from engine.study.trials import StoredTrial
 from engine.workers.board_events import BoardRecord
 from foundation.config import Config
 from foundation.console import EscapingConsole
@@ -105,7 +106,7 @@ def print_tables(result: TuningResult, console: EscapingConsole) -> None:
     else:
         console.print("No configuration was tried.")
     if summary.shapes:
-        console.print(shapes_table(summary.shapes, estimated=summary.estimated))
+        console.print(shapes_table(summary.shapes, summary.estimate))
     if summary.front:
         _print_fitting(console, lambda text: front_table(summary, text), summary.front[0].config)
     comparison = summary.comparison
@@ -179,7 +180,7 @@ def _print_fitting(
 
 
 def _best_table(summary: Summary, config_text: Callable[[Config], str]) -> Table:
-    label = "\n(estimated)" if summary.estimated else ""
+    label = f"\n({summary.estimate})" if summary.estimated else ""
     tried = sum(summary.statuses.values())
     title = f"The best of {tried} configuration{'s' if tried > 1 else ''}"
     table = Table(title=title, box=SIMPLE)
@@ -194,13 +195,18 @@ def _best_table(summary: Summary, config_text: Callable[[Config], str]) -> Table
     for rank, trial in enumerate(rows, start=1):
         cycles = counters_of(trial).get(CYCLES)
         table.add_row(
-            "default" if trial is summary.default else str(rank),
+            _rank_text(trial, rank, summary),
             config_text(trial.config),
             time_text(trial.time_s or 0.0),
             "-" if cycles is None else count_text(cycles),
             speedup_text(summary.speedup(trial)),
         )
     return table
+
+
+def _rank_text(trial: StoredTrial, rank: int, summary: Summary) -> str:
+    text = "default" if trial is summary.default else str(rank)
+    return f"{text} tied" if summary.tied(trial) else text
 
 
 def _boards_table(records: Sequence[BoardRecord]) -> Table:
@@ -241,6 +247,7 @@ def _lines(result: TuningResult) -> list[str]:
     for rank, trial in enumerate(summary.best, start=1):
         fields = [f"best={rank}", f"time_s={trial.time_s:.9f}"]
         fields.append(f"estimated={'yes' if summary.estimated else 'no'}")
+        fields += ["tied=yes"] if summary.tied(trial) else []
         cycles = counters_of(trial).get(CYCLES)
         if cycles is not None:
             fields.append(f"cycles={cycles:.0f}")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.run.estimates import measurement_text
 from engine.workers.artifacts import BuildFailure
 from engine.workers.joint import JointArtifact, JointMeasurement
 from engine.workers.spans import Span
@@ -40,7 +41,8 @@ class Outcome:
         measurement = self.measurement
         parts = [f"**{measurement.status}** {measurement.reason}".strip()]
         if measurement.time_s is not None:
-            estimated = " (estimated)" if measurement.estimated else ""
+            text = measurement_text(measurement.estimated, measurement.board, measurement.counters)
+            estimated = f" ({text})" if text else ""
             parts.append(f"{measurement.time_s:.6g} s{estimated} on {measurement.board}")
         parts += [f"{time_s:.6g} s at {shape}" for shape, time_s in self._times_s().items()]
         command = self.artifact.record.get("run_command") if self.artifact else None

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from engine.repeats.comparison import Comparison
 from engine.run.counters import CounterChange, counter_changes
+from engine.run.estimates import estimate_text, tied, trial_band
 from engine.run.shape_times import ShapeTimes, times_at_shapes
 from engine.study.objectives import front
 from engine.study.trials import StoredTrial
@@ -55,6 +56,17 @@ class Summary:
     def estimated(self) -> bool:
         """Whether the times come from a model."""
         return self.winner is not None and bool(self.winner.attributes.get("estimated"))
+
+    @property
+    def estimate(self) -> str:
+        """What to say beside the winner's time: "estimated, ±24%"; empty for one from a clock."""
+        band = None if self.winner is None else trial_band(self.winner)
+        return estimate_text(self.estimated, band)
+
+    def tied(self, trial: StoredTrial) -> bool:
+        """Whether a model cannot tell `trial` from the winner, which it is not."""
+        winner = self.winner
+        return winner is not None and trial is not winner and tied(trial, winner)
 
     def speedup(self, trial: StoredTrial) -> float | None:
         """How many times faster than the default `trial` is; None without a default's time."""

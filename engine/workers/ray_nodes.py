@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import threading
 from collections.abc import Iterator
 
 import ray
@@ -23,13 +22,9 @@ __all__ = [
 
 _CONNECT_LIMIT_S = 3.0
 
-# Ray ends a process without a word if the process calls it after the machine's part of Ray has
-# gone. Calls under way fail after two seconds, and by then it has to be known.
-_LOOK_EVERY_S = 0.2
 _LOOKS_IN_VAIN = 2
 
-_head_lost = threading.Event()
-_head_address = ""
+_joined: list[str] = []  # address of the head of the cluster that this process has joined
 
 
 class ClusterLost(UserError):
@@ -38,21 +33,21 @@ class ClusterLost(UserError):
 
 @contextlib.contextmanager
 def watching_head(address: str) -> Iterator[None]:
-    """Within the block, `check_head` knows whether the head of the cluster there answers."""
-    global _head_address  # noqa: PLW0603 - like Ray itself, there is one in a process
-    _head_address = address
-    _head_lost.clear()
-    ended = threading.Event()
-    threading.Thread(target=_watch, args=(address, ended), daemon=True).start()
+    """Within the block, `check_head` looks whether the head of the cluster there answers."""
+    _joined.append(address)
     try:
         yield
     finally:
-        ended.set()
+        _joined.remove(address)
 
 
 def is_head_lost() -> bool:
-    """Whether the head of the cluster has gone; Ray must not be called then."""
-    return _head_lost.is_set()
+    """Whether the head of the cluster has gone.
+
+    Ray must not be called then: it ends a process without a word if the process calls it after
+    the machine's part of Ray has gone.
+    """
+    return any(not any(_answers(address) for _ in range(_LOOKS_IN_VAIN)) for address in _joined)
 
 
 def check_head() -> None:
@@ -63,7 +58,7 @@ def check_head() -> None:
     """
     if is_head_lost():
         raise ClusterLost(
-            f"the Ray cluster at {_head_address} no longer answers: what was measured is stored; "
+            f"the Ray cluster at {_joined[0]} no longer answers: what was measured is stored; "
             "start the cluster again, and run the same command to resume"
         )
 
@@ -85,15 +80,6 @@ def node_answers(node: str) -> bool:
             address = f"{known['NodeManagerAddress']}:{known['NodeManagerPort']}"
             return bool(known["Alive"]) and _answers(address)
     return False
-
-
-def _watch(address: str, ended: threading.Event) -> None:
-    in_vain = 0
-    while not ended.wait(_LOOK_EVERY_S):
-        in_vain = 0 if _answers(address) else in_vain + 1
-        if in_vain == _LOOKS_IN_VAIN:
-            _head_lost.set()
-            return
 
 
 def _answers(address: str) -> bool:

@@ -124,15 +124,22 @@ def _check_length(temporary: Path) -> None:
 
 
 def _start(cpus: int, folder: Path) -> None:
-    ray.init(
-        address="local",
-        num_cpus=cpus,
-        object_store_memory=_OBJECT_STORE_BYTES,
-        include_dashboard=False,
-        log_to_driver=False,
-        logging_level="ERROR",
-        _temp_dir=str(folder / _RAYS_FOLDER),  # Ray opens this one to all users
-    )
+    try:
+        ray.init(
+            address="local",
+            num_cpus=cpus,
+            object_store_memory=_OBJECT_STORE_BYTES,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="ERROR",
+            _temp_dir=str(folder / _RAYS_FOLDER),  # Ray opens this one to all users
+        )
+    except Exception as error:  # Ray raises bare ones; whatever it is, it says why it cannot start
+        reason = str(error).partition("\n")[0]
+        raise UserError(
+            f"Ray does not start on this machine ({reason}): run the command again, on a busy "
+            "machine after ending other programs"
+        ) from error
 
 
 def _check_answers(address: str) -> None:

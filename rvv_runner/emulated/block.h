@@ -13,8 +13,9 @@
     X(scalar_loads)                                                                                \
     X(scalar_stores)                                                                               \
     X(whole_register_loads)                                                                        \
-    X(whole_register_stores) X(vector_micro_operations) X(vector_mf8) X(vector_mf4) X(vector_mf2)  \
-        X(vector_m1) X(vector_m2) X(vector_m4) X(vector_m8) X(unknown_vector_type)
+    X(whole_register_stores)                                                                       \
+    X(vector_micro_operations) X(vector_mf8) X(vector_mf4) X(vector_mf2) X(vector_m1) X(vector_m2) \
+        X(vector_m4) X(vector_m8) X(unknown_vector_type)
 
 enum static_count {
 #define X(name) COUNT_##name,

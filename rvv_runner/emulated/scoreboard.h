@@ -2,8 +2,8 @@
  * work to a queue of one.
  *
  * A scalar instruction issues in program order once its operands are ready and its unit is free. A
- * vector instruction issues once its scalar operands and the vector length are ready and the one
- * before it has started; it starts when its vector operands are ready and its unit is free, so that
+ * vector instruction issues once its scalar operands are ready and the one before it has started;
+ * it starts when the vector length and its vector operands are ready and its unit is free, so that
  * scalar code runs ahead meanwhile. Vector work goes register by register through a group: a later
  * instruction follows one register behind (chaining). Two integer pipes, one load/store unit for
  * scalar and vector accesses, one scalar floating-point unit, and one unit each for vector integer
@@ -110,7 +110,7 @@ static inline void scoreboard_issue(struct scoreboard *board, const struct sched
     }
     if (item->is_vector) {
         issue = later(issue, board->vector_start);
-        issue = later(issue, item->needs_length ? board->length_ready : 0);
+        operands = later(operands, item->needs_length ? board->length_ready : 0);
     }
     if (item->serializes) {
         issue = later(issue, board->vector_end);

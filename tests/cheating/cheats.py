@@ -8,17 +8,18 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import launchers
 from launchers import Argument
 from launchers.data_file import write_data_file
 from launchers.objects import launcher_object
-from rvv_runner import ElfArtifact
+from rvv_runner import ElfArtifact, Measurement
 from triton_rvv.link import link_elf
 from triton_rvv.target import Target
 from triton_rvv.zig import run_zig_cc
 
-__all__ = ["CHEATS", "FOILED", "HONEST", "artifact", "build"]
+__all__ = ["CHEATS", "FOILED", "HONEST", "artifact", "build", "skip_if_starved"]
 
 COUNT = 1000
 PROGRAMS = 4
@@ -66,6 +67,15 @@ def artifact(built: ElfArtifact, name: str, folder: Path) -> ElfArtifact:
     timed = np.random.default_rng(1).standard_normal(COUNT).astype(np.float32)
     write_data_file(data, _arguments(name, check), _arguments(name, timed))
     return dataclasses.replace(built, data_path=data)
+
+
+def skip_if_starved(measurement: Measurement) -> None:
+    """End the test here if this machine was too busy to tell how long a kernel takes.
+
+    The tuner gives such a configuration back, so it is not accepted either.
+    """
+    if measurement.status == "board" and "it got a processor for" in measurement.reason:
+        pytest.skip(measurement.reason)
 
 
 def _arguments(name: str, x: np.ndarray) -> list[Argument]:

@@ -19,7 +19,7 @@ import pytest
 
 __all__ = ["DatabaseServer", "mariadb", "postgresql"]
 
-LIMIT_S = 60
+LIMIT_S = 150
 # Servers refuse to run as root.
 AS_ANOTHER = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--")
 

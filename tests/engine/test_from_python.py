@@ -193,7 +193,7 @@ def test_a_result_is_a_line_in_lists_and_tables_in_print(result: ShownResult) ->
     assert "\n" not in line
     assert len(line) < 200
     assert f"<TuningResult of {result.study}: BLOCK_SIZE=" in line
-    assert "(estimated)" in line
+    assert "(estimated, ±" in line
     text = str(result)
     assert f"The best of {TRIALS} configurations" in text
     assert f"study: {result.study}" in text

@@ -11,6 +11,7 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from search_helpers import run, search_in
 
+from engine.study.damage import DamagedJournalError
 from engine.study.journal import CrashSafeJournal, CrashSafeStorage, as_one_write
 
 pytestmark = pytest.mark.timeout(60)
@@ -110,5 +111,5 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     lines = path.read_bytes().split(b"\n")
     lines[6] = lines[6][:5] + b"\xff" + lines[6][6:]
     path.write_bytes(b"\n".join(lines))
-    with pytest.raises(ValueError, match="line 7 is damaged"):
+    with pytest.raises(DamagedJournalError, match=r"\b7\b"):
         CrashSafeStorage(CrashSafeJournal(path))

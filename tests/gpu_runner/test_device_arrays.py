@@ -32,7 +32,7 @@ def test_poison_is_wrong_and_the_expected_output_is_right(dtype: str) -> None:
 
 
 def test_poison_is_wrong_even_where_nan_is_right() -> None:
-    arrays = of(output("fp32", [np.nan, np.inf, 1.0]))
+    arrays = of(output("fp32", [np.nan, np.inf, 1.0], rtol=0.1))
     arrays.poison()
     assert arrays.value("y")[0] == 0
     arrays.value("y").copy_(torch.tensor([np.nan, np.inf, 1.0]))

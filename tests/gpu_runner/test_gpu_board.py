@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -70,8 +71,8 @@ def test_a_right_kernel_is_timed(board, build):
 @pytest.mark.parametrize(
     ("way", "status", "reason"),
     [
-        ("wrong", "wrong", "y_ptr[12] is 36 and should be 24"),
-        ("unfinished", "wrong", "y_ptr[50000] is nan and should be 100000"),
+        ("wrong", "wrong", r"y_ptr\[1\] is 3 and should be 2"),
+        ("unfinished", "wrong", r"y_ptr\[50000\] is (nan|inf) and should be 100000"),
         ("far", "runtime", "illegal memory access"),
         ("beside", "wrong", "it writes after the array y_ptr"),
     ],
@@ -79,7 +80,7 @@ def test_a_right_kernel_is_timed(board, build):
 def test_a_bad_kernel_gets_its_status_and_the_next_is_measured(board, build, way, status, reason):
     measurement = board.measure(doubled(build, way), 1, LIMIT_S)
     assert measurement.status == status
-    assert reason in measurement.reason
+    assert re.search(reason, measurement.reason)
     assert measurement.times_s == ()
     assert board.measure(doubled(build), 1, LIMIT_S).status == "correct"
 

@@ -215,6 +215,27 @@ def test_a_function_of_several_neighbours(run, shape):
 
 
 @triton.jit
+def _order(x, y):
+    if x < y:
+        return -1
+    elif x == y:  # noqa: RET505 (it decides the order of the blocks)
+        return 0
+    else:
+        return 1
+
+
+@triton.jit
+def order_kernel(x_ptr, y_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(out_ptr + at, tl.map_elementwise(_order, tl.load(x_ptr + at), tl.load(y_ptr + at)))
+
+
+def test_a_map_whose_blocks_are_listed_against_the_flow(run):
+    x, y = np.random.default_rng(5).integers(-3, 3, (2, 64)).astype(np.int32)
+    run(order_kernel, x_ptr=x, y_ptr=y, out_ptr=Expected(np.sign(x - y)), N=64)
+
+
+@triton.jit
 def _summing(a, b):
     total = a
     for _ in range(3):

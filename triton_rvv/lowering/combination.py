@@ -112,7 +112,7 @@ class _Copy:
         arriving: dict[str, list[tuple[Val, Sequence[Val]]]] = {b.label: [] for b in blocks}
         arriving[blocks[0].label] = [(active, arguments)]
         returned: list[tuple[Val, Sequence[Val]]] = []
-        for block in blocks:
+        for block in _in_flow_order(blocks):
             here, values = self._merged(arriving[block.label])
             for argument, value in zip(block.arguments, values, strict=True):
                 self._bind(argument, value)
@@ -233,6 +233,23 @@ class _Copy:
 
     def _negated(self, condition: Val) -> Val:
         return self._builder.binary("xor", condition, self._builder.splat(_TRUE, condition.width))
+
+
+def _in_flow_order(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks that are reached, each behind all that lead to it, as MLIR need not list them."""
+    by_label = {block.label: block for block in blocks}
+    backwards: dict[str, Block] = {}
+    seen = set()
+
+    def visit(label: str) -> None:
+        if label not in seen:
+            seen.add(label)
+            for following, _ in by_label[label].operations[-1].edges:
+                visit(following)
+            backwards[label] = by_label[label]
+
+    visit(blocks[0].label)
+    return list(reversed(backwards.values()))
 
 
 # These would touch the memory of lanes that are not active.

@@ -47,7 +47,7 @@ _BOWL_DEVIATION = 0.5
 
 @dataclass(frozen=True)
 class Levels:
-    """The values of all parameters, one after the other, and the distances within each parameter.
+    """The values of all parameters and alignments, in turn, and the distances within each.
 
     Args:
         squares: shape (levels, levels), squared differences of values of the same parameter; 0 for

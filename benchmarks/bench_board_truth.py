@@ -1,0 +1,182 @@
+"""Compares the emulated X60 with published measurements: python benchmarks/bench_board_truth.py.
+
+RVV_BENCH names a checkout of https://github.com/camel-cdr/rvv-bench, whose routines are built here;
+RISCV_GEMM one of https://github.com/BabarHussain786/riscv-openblas-gemm-accelerator, whose
+executables are run. What has no checkout is left out. With --write, the error bands go to the file
+that the tuner prints them from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from record_truth import INSTRUCTIONS_FILE, RECORDED, ROUTINES_FILE
+from truth_gemm import build_loader, read_gemm_kernels, run_gemm
+from truth_instructions import measure_cells
+from truth_pages import InstructionRow
+from truth_routines import Estimate, Point, build_routine, run_points
+from truth_scores import Comparison, band, score, tied_below
+
+from rvv_runner.board_file import read_board_file
+from rvv_runner.emulated.board import EmulatedBoard
+from rvv_runner.emulated.error_band import BANDS_FILE, is_memory_bound
+from rvv_runner.emulated.run import Emulator
+
+__all__ = ["main"]
+
+_KIND = "x60"
+_MEMORY = ("memcpy", "memset", "utf8_count")
+_LEVELS = {"L1D": 24 << 10, "L2": 256 << 10, "DRAM": 1 << 40}
+
+
+def _instructions(emulator: Emulator) -> Iterator[tuple[str, list[Comparison]]]:
+    rows = []
+    for text, cells in _recorded(INSTRUCTIONS_FILE):
+        pairs = (cell.split("=") for cell in cells.split(" "))
+        cycles = {tuple(key.split("/")): float(value) for key, value in pairs}
+        rows.append(
+            InstructionRow(text, {(int(sew), lmul): c for (sew, lmul), c in cycles.items()})
+        )
+    kinds = defaultdict(list)
+    for (text, sew, lmul), (published, estimated) in measure_cells(emulator, rows).items():
+        kind = "whole registers" if lmul.startswith("m") and "f" not in lmul else "fractions"
+        kind = "segments" if "seg" in text else kind
+        kinds[kind].append(Comparison(text, f"e{sew}{lmul}", published, estimated))
+    for kind, comparisons in sorted(kinds.items()):
+        yield f"instruction table, {kind}", comparisons
+
+
+def _routines(emulator: Emulator, checkout: Path) -> dict[str, list[Comparison]]:
+    """Comparisons by page."""
+    published: dict[str, dict[Point, float]] = defaultdict(dict)
+    for page, title, name, size, cycles in _recorded(ROUTINES_FILE):
+        published[page][Point(title, name, int(size))] = float(cycles)
+
+    def run(page: str) -> dict[Point, Estimate]:
+        with tempfile.TemporaryDirectory() as folder:
+            program = build_routine(checkout, page, Path(folder))
+            return run_points(emulator, program, list(published[page]))
+
+    with ThreadPoolExecutor(os.cpu_count()) as executor:
+        estimates = dict(zip(published, executor.map(run, published), strict=True))
+    return {
+        page: [
+            Comparison(
+                f"{point.title} {point.size}",
+                point.name,
+                published[page][point],
+                estimate.cycles,
+                is_memory_bound(estimate.cycles, estimate.l2_misses),
+            )
+            for point, estimate in found.items()
+        ]
+        for page, found in estimates.items()
+    }
+
+
+def _gemm(emulator: Emulator, checkout: Path, frequency_hz: float) -> list[Comparison]:
+    kernels = read_gemm_kernels(checkout)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as executor:
+        loader = build_loader(Path(folder))
+        rates = executor.map(
+            lambda kernel: run_gemm(emulator, loader, kernel, frequency_hz), kernels
+        )
+        return [
+            Comparison(kernel.suite, kernel.name, 1 / kernel.gflops, 1 / rate)
+            for kernel, rate in zip(kernels, rates, strict=True)
+        ]
+
+
+def _recorded(name: str) -> Iterator[list[str]]:
+    lines = (RECORDED / name).read_text(encoding="utf-8").splitlines()
+    table = [line for line in lines if not line.startswith("#")]
+    for line in table[1:]:
+        yield line.split("\t")
+
+
+def _memory_level(comparison: Comparison) -> str:
+    size = int(comparison.group.rsplit(" ", 1)[1])
+    return next(level for level, limit in _LEVELS.items() if size <= limit)
+
+
+def _print_score(name: str, comparisons: Sequence[Comparison]) -> None:
+    found = score(comparisons)
+    pairs = f"{found.pairs_right} of {found.pairs}" if found.pairs else "-"
+    print(
+        f"| {name} | {found.count} | {found.within_quarter:.0%} | {found.within_twice:.0%} | "
+        f"{found.bias:.2f} | {found.rank_correlation:.2f} | {pairs} |".replace("nan", "-")
+    )
+
+
+def _print_memory(routines: dict[str, list[Comparison]]) -> None:
+    print("\n| cycles a line, published / estimated | rvv_m1 | rvv_m8 |\n|---|---|---|")
+    found: dict[tuple[str, int], dict[str, str]] = defaultdict(dict)
+    for page in _MEMORY:
+        for item in routines[page]:
+            title, size = item.group.rsplit(" ", 1)
+            if title.endswith("aligned") and item.name in ("rvv_m1", "rvv_m8"):
+                lines = int(size) / 64
+                text = f"{item.published / lines:.1f} / {item.estimated / lines:.1f}"
+                found[title, int(size)][item.name] = text
+    for (name, size_bytes), texts in found.items():
+        print(f"| {name}, {size_bytes} bytes | {texts['rvv_m1']} | {texts['rvv_m8']} |")
+
+
+def _write_bands(comparisons: Sequence[Comparison]) -> None:
+    lines = ["# Written by benchmarks/bench_board_truth.py --write: 80% of published times lie"]
+    lines += [
+        "# within `error` of the estimates; closer than `tied`, their order is not to be trusted."
+    ]
+    for kind, memory_bound in (("core", False), ("memory", True)):
+        part = [item for item in comparisons if item.memory_bound == memory_bound]
+        lines += ["", f"[{_KIND}.{kind}]", f"points = {len(part)}"]
+        lines += [f"error = {band(part):.3f}", f"tied = {tied_below(part):.3f}"]
+    BANDS_FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write the error bands")
+    write = parser.parse_args().write
+    board_file = read_board_file(_KIND)
+    board = EmulatedBoard(board_file)
+    board.open()
+    emulator = board.emulator
+    columns = ("points", "within 25%", "within 2x", "bias", "rank correlation", "pairs right")
+    print(f"| published | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")
+    for name, comparisons in _instructions(emulator):
+        _print_score(name, comparisons)
+    programs: list[Comparison] = []
+    routines: dict[str, list[Comparison]] = {}
+    if checkout := os.environ.get("RVV_BENCH"):
+        routines = _routines(emulator, Path(checkout))
+        for page, comparisons in routines.items():
+            _print_score(page, comparisons)
+        programs += [item for comparisons in routines.values() for item in comparisons]
+        _print_score("all routines", programs)
+        memory = [item for page in _MEMORY for item in routines[page]]
+        for level in _LEVELS:
+            _print_score(f"memory, {level}", [i for i in memory if _memory_level(i) == level])
+    if checkout := os.environ.get("RISCV_GEMM"):
+        gemm = _gemm(emulator, Path(checkout), board_file.frequency_hz)
+        for suite in sorted({item.group for item in gemm}):
+            _print_score(suite, [item for item in gemm if item.group == suite])
+        _print_score("all GEMM kernels", gemm)
+        programs += gemm
+    if routines:
+        _print_memory(routines)
+    if write:
+        if not os.environ.get("RVV_BENCH") or not os.environ.get("RISCV_GEMM"):
+            sys.exit("the error bands need both checkouts: set RVV_BENCH and RISCV_GEMM")
+        _write_bands(programs)
+
+
+if __name__ == "__main__":
+    main()

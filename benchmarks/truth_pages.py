@@ -1,0 +1,94 @@
+"""Reads measurements from the result pages of camel-cdr/rvv-bench-results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["InstructionRow", "Routine", "read_instructions", "read_routines"]
+
+_SERIES = re.compile(
+    r'title:\s*"([^"]*)",\s*labels:\s*\[(.*?)\],\s*data:\s*\[(.*?\])\s*,?\s*\]', re.DOTALL
+)
+_LIST = re.compile(r"\[([^\[\]]*)\]")
+# Throughput with the longest vectors, agnostic to tails and masks.
+_TABLE = re.compile(r'<table id="tblMaa".*?</table>', re.DOTALL)
+_COLUMN = re.compile(r"<th>e(\d+)(mf?\d)</th>")
+_ROW = re.compile(r"<tr><td>([^<]*)</td>(.*?)</tr>", re.DOTALL)
+_CELL = re.compile(r"<td>([^<]*)</td>")
+
+
+@dataclass(frozen=True)
+class Routine:
+    """One implementation of a routine on a page.
+
+    Args:
+        page: the page's name, which is also that of rvv-bench's source.
+        title: of the diagram, such as "memcpy aligned".
+        name: of the implementation, such as "rvv_m8".
+        rates: bytes (or elements) a cycle by size in the same unit.
+    """
+
+    page: str
+    title: str
+    name: str
+    rates: dict[int, float]
+
+
+@dataclass(frozen=True)
+class InstructionRow:
+    """Throughput of an instruction with the longest vectors, agnostic to tails and masks.
+
+    Args:
+        text: the instruction with its operands.
+        cycles: by element width in bits and LMUL, such as (32, "m2").
+    """
+
+    text: str
+    cycles: dict[tuple[int, str], float]
+
+
+def read_routines(folder: Path) -> tuple[Routine, ...]:
+    """All implementations on the pages of one processor.
+
+    Raises:
+        OSError: if the folder cannot be read.
+    """
+    return tuple(
+        routine
+        for path in sorted(folder.glob("*.html"))
+        if path.name != "index.html"
+        for routine in _routines(path.stem, path.read_text(encoding="utf-8"))
+    )
+
+
+def _routines(page: str, text: str) -> Iterator[Routine]:
+    for title, labels, data in _SERIES.findall(text):
+        names = re.findall(r'"([^"]*)"', labels)[1:]
+        sizes, *series = [_numbers(row) for row in _LIST.findall(data)]
+        for name, rates in zip(names, series, strict=False):
+            by_size = {int(size): rate for size, rate in zip(sizes, rates, strict=False)}
+            yield Routine(page, title, name, by_size)
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(item) for item in text.split(",") if item.strip()]
+
+
+def read_instructions(page: Path) -> tuple[InstructionRow, ...]:
+    """The table of a processor's index page for vl=VLMAX ta ma.
+
+    Raises:
+        OSError: if the page cannot be read.
+    """
+    text = page.read_text(encoding="utf-8")
+    return tuple(row for table in _TABLE.findall(text) for row in _rows(table))
+
+
+def _rows(table: str) -> Iterator[InstructionRow]:
+    columns = [(int(sew), lmul) for sew, lmul in _COLUMN.findall(table)]
+    for text, cells in _ROW.findall(table):
+        values = zip(columns, _CELL.findall(cells), strict=False)
+        yield InstructionRow(text, {key: float(value) for key, value in values if value})

@@ -1,0 +1,134 @@
+"""How near estimates are to published figures: shares, rank correlations, pairs, error bands."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from scipy.stats import spearmanr
+
+__all__ = ["Comparison", "Score", "band", "score", "tied_below"]
+
+_CLEARLY_DIFFERENT = 1.05
+_BAND_SHARE = 0.8
+_RIGHT_SHARE = 0.95
+_STEPS = [step / 200 for step in range(1, 101)]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A published time beside its estimate, in one unit.
+
+    Args:
+        group: those that a tuner would choose between: one routine at one size, one GEMM tile.
+        name: within the group.
+        published, estimated: times.
+        memory_bound: whether the estimate says that it mostly waits for DRAM.
+    """
+
+    group: str
+    name: str
+    published: float
+    estimated: float
+    memory_bound: bool = False
+
+    @property
+    def log_error(self) -> float:
+        """Natural logarithm of estimated over published."""
+        return math.log(self.estimated / self.published)
+
+
+@dataclass(frozen=True)
+class Score:
+    """Sums up comparisons.
+
+    Args:
+        count: how many.
+        within_quarter, within_twice: shares within 25% and within 2 times.
+        bias: geometric mean of estimated over published.
+        rank_correlation: Spearman's, the mean over groups of three and more; NaN without one.
+        pairs, pairs_right: pairs within groups whose published times differ by more than 5%, and
+            those of them that the estimates order alike.
+    """
+
+    count: int
+    within_quarter: float
+    within_twice: float
+    bias: float
+    rank_correlation: float
+    pairs: int
+    pairs_right: int
+
+
+def score(comparisons: Sequence[Comparison]) -> Score:
+    """Sum up at least one comparison."""
+    errors = [abs(item.log_error) for item in comparisons]
+    bias = math.exp(sum(item.log_error for item in comparisons) / len(comparisons))
+    pairs = [
+        (first, second)
+        for first, second in _pairs(comparisons)
+        if _ratio(first.published, second.published) > _CLEARLY_DIFFERENT
+    ]
+    return Score(
+        len(comparisons),
+        sum(error <= math.log(1.25) for error in errors) / len(errors),
+        sum(error <= math.log(2) for error in errors) / len(errors),
+        bias,
+        _rank_correlation(comparisons),
+        len(pairs),
+        sum(_alike(first, second) for first, second in pairs),
+    )
+
+
+def band(comparisons: Sequence[Comparison]) -> float:
+    """The relative error that 80% of the comparisons do not exceed."""
+    errors = sorted(abs(item.log_error) for item in comparisons)
+    return math.exp(errors[math.ceil(_BAND_SHARE * len(errors)) - 1]) - 1
+
+
+def tied_below(comparisons: Sequence[Comparison]) -> float:
+    """The relative difference of two estimates from which their order can be trusted.
+
+    It is the least, in steps of half a percent, so that of all pairs within groups estimated to
+    differ by as much or more, at least 95% are published in that order.
+    """
+    pairs = [(_ratio(a.estimated, b.estimated) - 1, _alike(a, b)) for a, b in _pairs(comparisons)]
+    for step in _STEPS:
+        apart = [right for difference, right in pairs if difference >= step]
+        if apart and sum(apart) / len(apart) >= _RIGHT_SHARE:
+            return step
+    return _STEPS[-1]
+
+
+def _groups(comparisons: Iterable[Comparison]) -> dict[str, list[Comparison]]:
+    groups = defaultdict(list)
+    for item in comparisons:
+        groups[item.group].append(item)
+    return groups
+
+
+def _pairs(comparisons: Iterable[Comparison]) -> list[tuple[Comparison, Comparison]]:
+    groups = _groups(comparisons).values()
+    return [pair for group in groups for pair in itertools.combinations(group, 2)]
+
+
+def _alike(first: Comparison, second: Comparison) -> bool:
+    return (first.published > second.published) == (first.estimated > second.estimated)
+
+
+def _ratio(first: float, second: float) -> float:
+    return max(first, second) / min(first, second)
+
+
+def _rank_correlation(comparisons: Sequence[Comparison]) -> float:
+    groups = [group for group in _groups(comparisons).values() if len(group) > 2]
+    found = [
+        float(spearmanr([item.published for item in group], [item.estimated for item in group])[0])
+        for group in groups
+        if len({item.published for item in group}) > 1
+        and len({item.estimated for item in group}) > 1
+    ]
+    return sum(found) / len(found) if found else math.nan

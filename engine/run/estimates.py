@@ -1,0 +1,39 @@
+"""What is said of times that come from a model: how far they can be trusted, and which are tied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.run.counters import counters_of
+from engine.study.trials import StoredTrial
+from rvv_runner.emulated.error_band import ErrorBand, error_band
+
+__all__ = ["estimate_text", "measurement_text", "tied", "trial_band"]
+
+
+def trial_band(trial: StoredTrial) -> ErrorBand | None:
+    """The error band of a trial's time; None for a time from a clock or of an unknown core."""
+    board = trial.attributes.get("board")
+    if not trial.attributes.get("estimated") or not isinstance(board, str):
+        return None
+    return error_band(board, counters_of(trial))
+
+
+def estimate_text(estimated: bool, band: ErrorBand | None) -> str:
+    """ "estimated, ±24%", without the band where there is none; empty for a time from a clock."""
+    if not estimated:
+        return ""
+    return "estimated" if band is None else f"estimated, ±{band.error:.0%}"
+
+
+def measurement_text(estimated: bool, board: str, counters: Mapping[str, float]) -> str:
+    """The same for a measurement on `board`."""
+    return estimate_text(estimated, error_band(board, counters))
+
+
+def tied(trial: StoredTrial, fastest: StoredTrial) -> bool:
+    """Whether the model cannot tell which of two trials is faster."""
+    band = trial_band(fastest)
+    if band is None or not trial.time_s or not fastest.time_s:
+        return False
+    return trial.time_s / fastest.time_s - 1 < band.tied
