@@ -9,7 +9,12 @@ import torch
 
 import engine
 from engine.winners.tuned_callable import TunedCallable
+from engine.workers import callable_board
+from engine.workers.callables import CallableArtifact
+from foundation.config import Config
 from foundation.errors import UserError
+from kernels.on_device import ProblemArguments
+from kernels.registry import load_kernel, make_problem
 
 pytestmark = pytest.mark.timeout(280)
 
@@ -91,6 +96,22 @@ def test_a_callable_is_tuned_and_looked_up(file: Path) -> None:
     tuned(a[:, :500], b[:, :500], out, M=8, N=500)
     assert tuned.found.how == "nearest"
     torch.testing.assert_close(out, (a[:, :500] * b[:, :500]).sum(1))
+
+
+def test_a_hang_is_a_timeout_and_the_next_is_measured(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(callable_board, "_GRACE_S", 0.0)
+    file.write_text(CHUNKS.replace("os.kill(os.getpid(), 9)", "__import__('time').sleep(1000)"))
+    source = ProblemArguments.of(make_problem(load_kernel(str(file)), {}))
+    board = callable_board.CallableBoard("python")
+    board.open()
+    try:
+        for chunk, limit_s, status in ((8, 100, "correct"), (2, 1, "timeout"), (8, 100, "correct")):
+            artifact = CallableArtifact(source, Config({"chunk": chunk}))
+            assert board.measure(artifact, 1, limit_s).status == status
+    finally:
+        board.close()
 
 
 def test_callables_and_kernels_have_their_own_devices(file: Path) -> None:
