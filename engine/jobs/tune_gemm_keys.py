@@ -1,6 +1,6 @@
 """What ROCm's tune_gemm reads of a configuration in a file of results.
 
-Its `read_config` (utils/file_generator.py of its newest version) looks up these keys, and takes no
+The `read_config` of its `tune_gemm.py` looks up these keys, and takes no
 entry that lacks one.
 """
 
