@@ -18,7 +18,7 @@ from optuna.trial import Trial
 from optuna_dashboard import get_note
 from search_helpers import IDENTITY
 
-from engine.run import loop as loop_module
+from engine.run import time_limit as time_limit_module
 from engine.run.events import Event, RunEnded, RunStarted, StageStarted, TrialFinished
 from engine.run.loop import Budget, TuningLoop
 from engine.search import Search
@@ -169,7 +169,7 @@ def test_the_end_is_told_after_an_error_too() -> None:
 def test_candidates_get_ten_times_as_long_as_the_default_took_in_every_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loop_module, "_LEAST_LIMIT_S", 0.0)
+    monkeypatch.setattr(time_limit_module, "_LEAST_LIMIT_S", 0.0)
     log, storage = tmp_path / "log", str(tmp_path / "t.journal")
 
     def limits_s(trials: int) -> list[float]:

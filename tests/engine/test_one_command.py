@@ -206,5 +206,5 @@ def test_completion_imports_nothing_heavy(tmp_path: Path) -> None:
         "os._exit = tell\nfrom engine.__main__ import start\nstart()\n"
     )
     script.chmod(0o755)
-    assert completions("rvv-tune tune matmul --sampler gp --device h", script) == ["host"]
+    assert completions("rvv-tune tune matmul --sampler gp --device ho", script) == ["host"]
     assert (tmp_path / "told").read_text() == "nothing"
