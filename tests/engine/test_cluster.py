@@ -19,6 +19,10 @@ pytestmark = pytest.mark.timeout(240)
 TRIALS = 12
 
 
+# Three nodes take a minute to start.
+pytestmark = pytest.mark.faults
+
+
 @pytest.fixture
 def three_nodes(tmp_path: Path) -> Iterator[Cluster]:
     tuner = tmp_path / "tuner"

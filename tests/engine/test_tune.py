@@ -82,7 +82,9 @@ def test_json_names_the_winner_and_the_elf_that_was_measured(finished: Finished)
     assert winner["time_s"] == min(trial["time_s"] for trial in record["best"])
     speedup = record["default"]["time_s"] / winner["time_s"]
     assert winner["speedup_over_default"] == pytest.approx(speedup)
-    assert speedup > 1.0  # ten trials beat blocks of 16 by far
+    times_s = [float(line["time_s"]) for line in finished.progress if "time_s" in line]
+    assert winner["time_s"] == pytest.approx(min(times_s), abs=1e-9)
+    assert max(times_s) > 2 * winner["time_s"]
     assert winner["counters"]["u_mode_cycle"] > 0
     elf = Path(winner["elf_path"]).read_bytes()
     assert elf.startswith(b"\x7fELF")
