@@ -14,13 +14,10 @@ from cluster import Cluster, cluster
 
 from engine.study.storage import read_studies
 
-pytestmark = pytest.mark.timeout(240)
+# Three nodes take a minute to start, so this is for the long form.
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(240)]
 
 TRIALS = 12
-
-
-# Three nodes take a minute to start.
-pytestmark = pytest.mark.faults
 
 
 @pytest.fixture
