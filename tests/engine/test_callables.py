@@ -21,6 +21,8 @@ pytestmark = pytest.mark.timeout(280)
 CHUNKS = '''\
 """Sums of products in chunks."""
 import os
+from pathlib import Path
+
 import torch
 
 update_on_change = ("N",)
@@ -46,7 +48,7 @@ def build(config, N):
     chunk = config["chunk"]
     if chunk == 1:
         raise ValueError("no chunks of 1")
-    with open("builds.txt", "a") as log:
+    with open(Path(__file__).with_name("builds.txt"), "a") as log:
         log.write(f"{chunk} {N}\\n")
 
     def run(a, b, out):
@@ -84,7 +86,7 @@ def test_a_callable_is_tuned_and_looked_up(file: Path) -> None:
     }
     tuned = TunedCallable(file)
     a, b, out = torch.randn(8, 512), torch.randn(8, 512), torch.empty(8)
-    Path("builds.txt").unlink()
+    (file.parent / "builds.txt").unlink()
     tuned(a, b, out, M=8, N=512)
     torch.testing.assert_close(out, (a * b).sum(1))
     assert tuned.found is not None
@@ -92,7 +94,7 @@ def test_a_callable_is_tuned_and_looked_up(file: Path) -> None:
     # M asks for no other winner, and the compiled callable serves it too.
     tuned(a[:4], b[:4], out[:4], M=4, N=512)
     assert tuned.found.wanted.shape == {"M": 8, "N": 512}
-    assert len(Path("builds.txt").read_text().splitlines()) == 1
+    assert len((file.parent / "builds.txt").read_text().splitlines()) == 1
     tuned(a[:, :500], b[:, :500], out, M=8, N=500)
     assert tuned.found.how == "nearest"
     torch.testing.assert_close(out, (a[:, :500] * b[:, :500]).sum(1))
