@@ -6,8 +6,8 @@ LIMIT := ./tests/within.sh
 
 # On every core, the tests of a file on one of them. No test begins after so many seconds, and one
 # takes 300 at most: its limit in pyproject.toml.
-PYTEST := $(PYTHON) -m pytest -n auto --dist loadfile --no-loadscope-reorder --session-timeout 1200
-TESTS_LIMIT_S := 1560
+PYTEST := $(PYTHON) -m pytest -n auto --dist loadfile --no-loadscope-reorder --session-timeout 1800
+TESTS_LIMIT_S := 2160
 
 # Modules of one name, which mypy checks one at a time.
 CONFTESTS = $(shell find tests -name conftest.py)
