@@ -9,8 +9,9 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import triton
@@ -36,6 +37,18 @@ class _Config(triton.Config):  # type: ignore[misc]  # Triton ships no types
         self.num_threads = num_threads
 
 
+class _SourceLoader(SourceFileLoader):
+    """Compiles the source each time.
+
+    Python takes stored bytecode for current by the source's size and the second of its change, so
+    an edit of one digit may go unseen.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
 def import_file(path: Path) -> ModuleType:
     """The file as a module, which imports others from its own folder first.
 
@@ -46,13 +59,13 @@ def import_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise UserError(f"there is no file {path}: give the path of a Python file with a kernel")
     name = f"{_MODULE_PREFIX}{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
+    loader = _SourceLoader(name, str(path))
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # where Triton looks for a kernel's globals
     with mistakes_of(path, "cannot be imported"), _folder_on_path(path), _tolerant_config():
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     return module
 
 

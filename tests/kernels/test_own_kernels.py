@@ -8,6 +8,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+import triton
 from kernel_runs import run_kernel
 
 from foundation.errors import UserError
@@ -406,8 +407,11 @@ def test_memory_that_nobody_filled_differs_in_the_two_data_sets(problem_of):
         ),
     ],
 )
-def test_mistakes(problem_of, change, sentence):
+def test_mistakes(problem_of, change, sentence, monkeypatch):
     assert change[0] in TWICE
+    # As in a process in which no other test has activated a driver.
+    monkeypatch.setattr(triton.runtime.driver, "_active", None)
+    monkeypatch.setattr(triton.runtime.driver, "_default", None)
     with pytest.raises(UserError, match=sentence) as caught:
         use(problem_of(TWICE.replace(*change)))
     assert "\n" not in str(caught.value)
