@@ -5,6 +5,7 @@ They need scikit-learn, which comes with the extra `rivals`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 import numpy as np
@@ -32,7 +33,7 @@ _GOOD_PART = 0.25
 _POOL = 1000
 
 
-class _OverCandidates:
+class _OverCandidates(ABC):
     """What both keep: candidates as one-hot rows, what was tried, and a start at random."""
 
     def __init__(self, space: SearchSpace, seed: int) -> None:
@@ -60,8 +61,8 @@ class _OverCandidates:
     def _random(self) -> int:
         return int(self._rng.choice(np.flatnonzero(self._free)))
 
-    def _propose(self) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def _propose(self) -> int: ...
 
     def _targets(self) -> Floats:
         """Logarithms of the times; a failure counts as the slowest."""

@@ -19,6 +19,7 @@ from gpu_runner.detect import gpu_info, target_of
 from gpu_runner.names import GpuName
 from gpu_runner.protocol import Opened, Prepared, Report, Request
 from rvv_runner.board import BoardError, BoardInfo
+from rvv_runner.disturbed import DISTURBED, undisturbed
 from rvv_runner.failure import failed
 from rvv_runner.measurement import Artifact, Measurement
 
@@ -34,9 +35,7 @@ _KILL_LIMIT_S = 20.0  # the driver takes its time to end a kernel that runs
 _SLOWER_THAN_OTHERS = 20.0
 _LEAST_LIMIT_S = 5.0
 
-_ATTEMPTS = 3  # if another program used the GPU, or its clock changed
 _PAUSE_S = 0.1
-_DISTURBED = "disturbed"
 
 _LAST_BYTES = 2000  # of what the process wrote before it ended
 
@@ -101,18 +100,7 @@ class GpuBoard:
         longest_s = self._longest_s.get(artifact.source)
         if longest_s is not None:
             timeout_s = min(timeout_s, max(_LEAST_LIMIT_S, _SLOWER_THAN_OTHERS * longest_s))
-        disturbed: list[Measurement] = []
-        while True:
-            before_s = time.monotonic()
-            measurement = self._attempt(artifact, request, timeout_s)
-            took_s = time.monotonic() - before_s
-            if _DISTURBED not in measurement.conditions:
-                return measurement
-            disturbed.append(measurement)
-            if len(disturbed) == _ATTEMPTS or time.monotonic() + _PAUSE_S + took_s > deadline:
-                # A disturbance makes a run slower, so the fastest was disturbed the least.
-                return min(disturbed, key=lambda one: one.time_s or 0.0)
-            time.sleep(_PAUSE_S)
+        return undisturbed(lambda: self._attempt(artifact, request, timeout_s), deadline, _PAUSE_S)
 
     def close(self) -> None:
         """End the process; the board can be opened again."""
@@ -139,7 +127,7 @@ class GpuBoard:
             return failed(report.status, self._info, report.reason, report.max_abs_error)
         known_s = self._longest_s.get(artifact.source, 0.0)
         self._longest_s[artifact.source] = max(known_s, report.wall_s)
-        doubt = {_DISTURBED: report.doubt} if report.doubt else {}
+        doubt = {DISTURBED: report.doubt} if report.doubt else {}
         return Measurement(
             status="correct",
             times_s=report.times_s,

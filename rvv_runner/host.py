@@ -9,6 +9,7 @@ from pathlib import Path
 
 from foundation.scratch import scratch_folder
 from rvv_runner.board import BoardError, BoardInfo
+from rvv_runner.disturbed import DISTURBED, undisturbed
 from rvv_runner.failure import failed, failed_run, taken_elf
 from rvv_runner.host_conditions import HostWatch
 from rvv_runner.host_lock import measuring
@@ -20,9 +21,7 @@ from triton_rvv.host_target import host_target
 
 __all__ = ["HostBoard"]
 
-_ATTEMPTS = 3  # if the machine was busy
 _PAUSE_S = 0.2
-_DISTURBED = "disturbed"
 
 
 class HostBoard:
@@ -84,18 +83,7 @@ class HostBoard:
         if isinstance(elf, Measurement):
             return elf
         deadline = time.monotonic() + timeout_s
-        disturbed: list[Measurement] = []
-        while True:
-            before_s = time.monotonic()
-            measurement = self._attempt(elf, repeats, timeout_s)
-            took_s = time.monotonic() - before_s
-            if _DISTURBED not in measurement.conditions:
-                return measurement
-            disturbed.append(measurement)
-            if len(disturbed) == _ATTEMPTS or time.monotonic() + _PAUSE_S + took_s > deadline:
-                # A disturbance makes a run slower, so the fastest was disturbed the least.
-                return min(disturbed, key=lambda one: one.time_s or 0.0)
-            time.sleep(_PAUSE_S)
+        return undisturbed(lambda: self._attempt(elf, repeats, timeout_s), deadline, _PAUSE_S)
 
     def close(self) -> None:
         """Release the board; it can be opened again."""
@@ -110,7 +98,7 @@ class HostBoard:
         except OSError as error:
             return failed("board", self._info, f"the executable cannot be run: {error}")
         verdict = judge(result, timeout_s, repeats)
-        doubt = {_DISTURBED: watch.doubt} if watch.doubt else {}
+        doubt = {DISTURBED: watch.doubt} if watch.doubt else {}
         return failed_run(verdict, self._info) or Measurement(
             status="correct",
             times_s=verdict.launcher.times_s,
