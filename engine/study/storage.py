@@ -25,6 +25,7 @@ from engine.study.location import artifacts_dir, is_url, sqlite_file, storage_fi
 from engine.study.objectives import TIME_S
 from engine.study.trials import StoredTrials, make_study
 from foundation.errors import UserError, nearest
+from foundation.garbage import collecting_later
 from foundation.shapes import shape_text
 from search_spaces.space import SearchSpace
 
@@ -190,6 +191,7 @@ def study_named(storage: str, name: str) -> StoredTrials:
     return studies[name]
 
 
+@collecting_later()
 def _open_storage(storage: str) -> BaseStorage:
     if storage.startswith("redis"):
         with warnings.catch_warnings():
