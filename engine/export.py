@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -71,7 +73,9 @@ def _apart(
     for study in studies:
         folder = arguments.out / file_stem(study.study_name)
         folder.mkdir(parents=True, exist_ok=True)
-        line = module.write(study, folder)
+        line = ""
+        with _left_out_if_unfit(arguments):
+            line = module.write(study, folder)
         if line:
             yield f"{folder}: {line}"
         elif not any(folder.iterdir()):
@@ -82,9 +86,30 @@ def _together(
     module: ModuleType, studies: Sequence[StoredTrials], arguments: argparse.Namespace
 ) -> Iterator[str]:
     """Write all studies to the format's folder; a line for each file."""
-    entries = [module.entry_of(study) for study in studies]
+    entries = []
+    for study in studies:
+        with _left_out_if_unfit(arguments):
+            entries.append(module.entry_of(study))
     if entries:
         yield from module.write_entries(entries, arguments.out / arguments.format)
+
+
+def _format_name(text: str) -> str:
+    """The name of a format; tune_gemm and others are written with either of the two signs."""
+    return one_of("format", format_names)(text.replace("_", "-"))
+
+
+@contextlib.contextmanager
+def _left_out_if_unfit(arguments: argparse.Namespace) -> Iterator[None]:
+    """Within the block, a study that does not fit is reported, if it was not asked for by name."""
+    from engine.results.tuned_shape import UnfitStudyError
+
+    try:
+        yield
+    except UnfitStudyError as error:
+        if arguments.studies:
+            raise
+        say(f"left out: {error}", file=sys.stderr)
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -93,7 +118,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--format",
         metavar="NAME",
-        type=one_of("format", format_names),
+        type=_format_name,
         default="csv",
         help=f"{', '.join(format_names())} (default: %(default)s)",
     )

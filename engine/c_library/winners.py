@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.repeats.comparison import COMPARISON, kept_comparison
-from engine.run.summary import summarise
+from engine.run.stored_summary import stored_summary
 from engine.study.trials import StoredTrials
 from engine.workers.devices import load_board
 from foundation.config import Config
@@ -69,7 +68,7 @@ def winners_of(study: StoredTrials) -> list[LibraryWinner]:
             board, or of a kernel whose source has changed.
     """
     trials = [trial for trial in study.changes() if trial.has_outcome]
-    best = summarise(trials, None, kept_comparison(study.attribute(COMPARISON), trials)).winner
+    best = stored_summary(study, trials).winner
     if best is None or best.time_s is None:
         return []
     kernel, device = str(study.attribute("kernel")), str(study.attribute("device"))

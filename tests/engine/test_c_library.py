@@ -14,7 +14,7 @@ import pytest
 from engine.export import main
 from engine.run.identity import identity_of
 from engine.search import Search
-from engine.study.storage import open_study
+from engine.study.storage import open_study, read_studies
 from foundation.config import Config
 from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
@@ -244,6 +244,12 @@ def test_the_same_studies_give_the_same_bytes(tmp_path):
     assert "Vector lengths: 256 bits." in (tmp_path / "one/c/include/tuned.h").read_text()
 
 
+def stored_name(storage):
+    """The name of the only study."""
+    (study,) = read_studies(storage)
+    return study.study_name
+
+
 def test_a_study_of_another_device_is_refused(tmp_path):
     storage = str(tmp_path / "study.journal")
     x60, _ = infos()
@@ -251,7 +257,7 @@ def test_a_study_of_another_device_is_refused(tmp_path):
     gone = dataclasses.replace(x60, name="emulated:gone")
     write_study(storage, "vector_add", {"N": 64}, gone, BLOCK_SIZE=64)
     with pytest.raises(UserError, match="emulated:gone, and a C library holds code for RISC-V"):
-        export(storage, tmp_path)
+        export(storage, tmp_path, stored_name(storage))
 
 
 def test_different_cores_of_one_vector_length_are_refused(tmp_path, monkeypatch):
@@ -272,4 +278,4 @@ def test_a_kernel_that_changed_since_is_refused(tmp_path, monkeypatch):
     write_study(storage, "vector_add", {"N": 64}, infos()[0], BLOCK_SIZE=64)
     monkeypatch.setattr(KernelSpec, "source_digest", "changed")
     with pytest.raises(UserError, match="tuned another source of vector_add than this one"):
-        export(storage, tmp_path)
+        export(storage, tmp_path, stored_name(storage))

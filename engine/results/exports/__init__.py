@@ -5,6 +5,8 @@ and returns a line for the user, or "" if the study has nothing to write.
 
 A module whose files hold several studies has `entry_of(study)`, what they hold of it, and
 `write_entries(entries, folder)`, which returns a line for each file.
+
+`write` and `entry_of` raise `UnfitStudyError` for a study that the format cannot hold.
 """
 
 from __future__ import annotations

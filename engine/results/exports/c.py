@@ -7,7 +7,9 @@ from pathlib import Path
 
 from engine.c_library.package import write_library
 from engine.c_library.winners import LibraryWinner, winners_of
+from engine.results.tuned_shape import UnfitStudyError
 from engine.study.trials import StoredTrials
+from foundation.errors import UserError
 
 __all__ = ["entry_of", "write_entries"]
 
@@ -16,9 +18,12 @@ def entry_of(study: StoredTrials) -> list[LibraryWinner]:
     """The study's winner at each of its shapes; none if no configuration was correct.
 
     Raises:
-        UserError: for a study that cannot be part of a library.
+        UnfitStudyError: for a study that cannot be part of a library.
     """
-    return winners_of(study)
+    try:
+        return winners_of(study)
+    except UserError as error:
+        raise UnfitStudyError(str(error)) from error
 
 
 def write_entries(entries: Sequence[Sequence[LibraryWinner]], folder: Path) -> Iterator[str]:
