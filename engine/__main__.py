@@ -50,6 +50,8 @@ COMMANDS = {
     "check-key": Command("engine.check_key", "measure the cost of the power-of-two key"),
     "report": Command("engine.report", "show a study, or compare two, as one HTML page"),
     "export": Command("engine.export", "write studies as CSV, or for other programs"),
+    "import": Command("engine.import", "start later searches from other programs' results"),
+    "audit": Command("engine.audit", "check tables of tuned configurations"),
     "build": Command("engine.build", "build configurations to measure by hand"),
     "collect": Command("engine.collect", "add results measured by hand to their study"),
     "repair": Command("engine.repair", "write what is whole in a damaged journal into a new one"),
