@@ -51,6 +51,8 @@ COMMANDS = {
     "report": Command("engine.report", "show a study, or compare two, as one HTML page"),
     "explain": Command("engine.explain", "say why a study's winner won, by cause and by line"),
     "export": Command("engine.export", "write studies as CSV, or for other programs"),
+    "import": Command("engine.import", "start later searches from other programs' results"),
+    "audit": Command("engine.audit", "check tables of tuned configurations"),
     "build": Command("engine.build", "build configurations to measure by hand"),
     "collect": Command("engine.collect", "add results measured by hand to their study"),
     "repair": Command("engine.repair", "write what is whole in a damaged journal into a new one"),

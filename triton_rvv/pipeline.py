@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from triton_rvv.codegen import assemble, commented_assembly, generate
+from triton_rvv.embedding import embedded
 from triton_rvv.frontend import make_ttir
 from triton_rvv.lowering import lower_module
 from triton_rvv.source_lines import SourceLines, for_people, with_source_comments
@@ -61,6 +62,7 @@ def compile_kernel(
     known: Mapping[str, int] | None = None,
     source_lines: bool = False,
     disjoint_arguments: bool = False,
+    entry: str = "",
 ) -> CompiledKernel:
     """Compile a kernel for one configuration.
 
@@ -77,6 +79,8 @@ def compile_kernel(
             them, as comments.
         disjoint_arguments: whether different pointer arguments never lead to the same memory. Code
             that need not be right where they do keeps fewer copies of blocks.
+        entry: for a program that holds several kernels, the one symbol that the object exports; ""
+            for those of `launchers/kernel_abi.h`.
 
     Raises:
         CompileError: where the kernel cannot be compiled.
@@ -98,9 +102,9 @@ def compile_kernel(
         marks = SourceLines() if source_lines else None
         lowered = lower_module(parse_module(ttir), target, slots, marks, disjoint_arguments)
     with _timed(stages_s, "LLVM"):
-        code = generate(lowered.llir, target)
-    name = function.__name__
-    return CompiledKernel(name, ttir, code.llir, code.object, stages_s, lowered.llir, target)
+        llir = embedded(lowered.llir, entry) if entry else lowered.llir
+        code = generate(llir, target)
+    return CompiledKernel(function.__name__, ttir, code.llir, code.object, stages_s, llir, target)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -84,19 +84,19 @@ def explain_config(
     assembly = artifact.elf_path.with_suffix(COMMENTED).read_text(encoding="utf-8")
     code = read_code_map(artifact.elf_path, assembly)
     by_line = _by_line(causes, code)
-    by_cause: Counter[str] = Counter()
+    by_cause: defaultdict[str, float] = defaultdict(float)
     for cycles in by_line.values():
-        by_cause.update(cycles)
+        for cause, count in cycles.items():
+            by_cause[cause] += count
     return Explained(label, config, measurement, causes.cycles, by_cause, by_line)
 
 
-def _by_line(causes: Causes, code: CodeMap) -> dict[SourceLine, dict[str, float]]:
+def _by_line(causes: Causes, code: CodeMap) -> Mapping[SourceLine, Mapping[str, float]]:
     """What saves registers counts as spills, whatever the core waited for there."""
-    lines: defaultdict[SourceLine, Counter[str]] = defaultdict(Counter)
+    lines: defaultdict[SourceLine, defaultdict[str, float]]
+    lines = defaultdict(lambda: defaultdict(float))
     for address, cycles in causes.places.items():
         line = lines[code.line_of(address)]
-        if address in code.saves:
-            line[SPILLS] += sum(cycles.values())
-        else:
-            line.update(cycles)
-    return {line: dict(cycles) for line, cycles in lines.items()}
+        for cause, count in cycles.items():
+            line[SPILLS if address in code.saves else cause] += count
+    return lines

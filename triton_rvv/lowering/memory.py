@@ -11,7 +11,7 @@ from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.ranges import UNKNOWN, are_apart, keeps_apart
 from triton_rvv.lowering.registry import Handler
-from triton_rvv.lowering.tensors import Path, Point, Tensor, memory_type
+from triton_rvv.lowering.tensors import Path, Point, Splat, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, type_suffix, vector_type
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import PointerType, ScalarType, TensorType
@@ -239,6 +239,8 @@ def as_mask(mask: Tensor | Val | None) -> Mask | None:
     if mask is None or isinstance(mask, Mask):
         return mask
     assert isinstance(mask, Tensor)
+    if isinstance(mask, Splat):
+        return Mask(mask.type, [], [], mask.value)
     return Mask(mask.type, [], [mask])
 
 
