@@ -18,9 +18,12 @@ __all__ = ["measure_command", "triton_config"]
 
 def measure_command(result: TuningResult, config: Config) -> str:
     """The command that measures a configuration; if there are several shapes, at the first."""
+    from engine.workers.devices import machine_of  # imports Ray, which the other text needs not
+
     problem = result.problem
     words = [problem.spec.load_name, "--shape", shape_text(problem.shape), "--dtype", problem.dtype]
-    words += ["--device", result.device_name, "--config", str(config)]
+    board, _ = machine_of(result.device_name)  # to be run on the machine that reaches it
+    words += ["--device", board, "--config", str(config)]
     return f"{python_command('engine.measure')} {shlex.join(words)}"
 
 
