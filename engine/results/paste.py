@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shlex
+from typing import TYPE_CHECKING
 
-from engine.run.tuning import TuningResult
 from engine.workers.devices import machine_of
 from foundation.config import Config
 from foundation.programs import python_command
 from foundation.shapes import shape_text
 from foundation.triton_options import CONFIG_OPTIONS
+
+if TYPE_CHECKING:  # it takes seconds to import, for which the text of a configuration does not wait
+    from engine.run.tuning import TuningResult
 
 __all__ = ["measure_command", "triton_config"]
 

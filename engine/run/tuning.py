@@ -16,6 +16,7 @@ from types import FrameType
 from engine.run.events import Event, Listener, RunEnded, StageStarted, StudyOpened
 from engine.run.identity import identity_of
 from engine.run.loop import Budget, TuningLoop
+from engine.run.measured_on import store_measured_on
 from engine.run.request import SearchOptions, TuningRequest
 from engine.run.summary import Summary, summarise
 from engine.search import Search
@@ -98,6 +99,7 @@ def tune(
     options, sampler = request.study, request.search.sampler
     identity = identity_of(problem, info, sampler, more_problems, options.objectives)
     stored = open_study(options.storage, identity, space, options.name)
+    store_measured_on(stored, info)
     past = history_of(stored, identity, may_warm_start=options.use_history)
     search = Search(space, sampler, request.search.seed, stored, past.trials if past else ())
     past_name = past.name if past else None
