@@ -41,11 +41,15 @@ def check_device_name(name: str) -> None:
 def every_device(name: str) -> list[str]:
     """The devices that a name stands for: each GPU for "cuda:all", or itself.
 
+    A board with several kinds of core stands for one device a kind.
+
     Raises:
-        BoardError: if there are no such GPUs.
+        BoardError: if there are no such GPUs, or a board file is wrong.
     """
     gpu = gpu_name(name)
-    if gpu is None or gpu.number != ALL:
+    if gpu is None:
+        return processors.every_core_kind(name)
+    if gpu.number != ALL:
         return [name]
     from gpu_runner.detect import gpu_count  # torch is slow to import
 
