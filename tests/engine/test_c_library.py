@@ -190,7 +190,7 @@ def test_a_program_says_where_its_kernels_are_from(programs):
         text=True,
         check=True,
     )
-    assert "tuned at M=64,N=128: 0.001 s (estimated) on emulated:x60" in done.stdout
+    assert "tuned at M=64,N=128: 1 ms (estimated) on emulated:x60" in done.stdout
     derived = (
         "matmul fp32, generic-rv64-vlen128: BLOCK_SIZE_M=32,BLOCK_SIZE_N=32,BLOCK_SIZE_K=32,"
         "GROUP_SIZE_M=1; not measured"
