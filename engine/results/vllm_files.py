@@ -17,6 +17,7 @@ from search_spaces.gemm_a8w8_blockscale import SCALED_ELEMENTS
 
 __all__ = [
     "EXPERTS",
+    "IMPLIED",
     "SCALED_PRODUCT",
     "moe_type",
     "unusable",
@@ -43,7 +44,7 @@ _TAKEN = (
     "matrix_instr_nonkdim",
     "kpack",
 )
-_IMPLIED: Mapping[str, ParameterValue] = {
+IMPLIED: Mapping[str, ParameterValue] = {
     "NUM_KSPLIT": 1,
     "cache_modifier": "",
     "B_COLUMN_MAJOR": True,
@@ -94,7 +95,7 @@ def unusable(config: Config) -> str:
     return ", ".join(
         f"{name}={value}"
         for name, value in other.items()
-        if name not in _IMPLIED or _IMPLIED[name] != value
+        if name not in IMPLIED or IMPLIED[name] != value
     )
 
 

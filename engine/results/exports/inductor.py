@@ -21,13 +21,14 @@ from engine.results.tuned_shape import (
 from engine.study.trials import StoredTrials
 from foundation.config import Config, ParameterValue
 from foundation.triton_options import GPU_OPTIONS
-from kernels.values import TORCH_TYPES
 
 __all__ = ["entry_of", "write_entries"]
 
 _CONSUMER = "Inductor's lookup table"
 _INDENT = 2
-_FLOATS = ("fp32", "fp16", "bf16")
+
+# As str() writes the types: torch takes seconds to import.
+_TORCH_TYPES = {"fp32": "torch.float32", "fp16": "torch.float16", "bf16": "torch.bfloat16"}
 
 # Our parameters under the template's names.
 _NAMES = {
@@ -49,10 +50,10 @@ def entry_of(study: StoredTrials) -> TunedShape:
     shape = tuned_shape(study)
     shape.on_gpu(_CONSUMER)
     shape.of_kernel(_CONSUMER, tuple(_OPERATIONS), PRODUCT)
-    if shape.dtype not in _FLOATS:
+    if shape.dtype not in _TORCH_TYPES:
         raise UnfitStudyError(
             f"{shape.study} is in {shape.dtype}, and {_CONSUMER} is asked for products of "
-            f"{', '.join(_FLOATS)}: tune it with one of these as --dtype"
+            f"{', '.join(_TORCH_TYPES)}: tune it with one of these as --dtype"
         )
     return shape
 
@@ -68,18 +69,15 @@ def _key(shape: TunedShape) -> str:
     """What Inductor looks a product of row-major matrices up by."""
     operation, batch = _OPERATIONS[shape.kernel], _batch(shape.shape)
     m, n, k = (shape.shape[name] for name in "MNK")
-    inputs = tuple(
-        (TORCH_TYPES[shape.dtype], [*batch, rows, columns], [*_stride(batch, rows, columns), 1])
+    inputs = ", ".join(
+        f"({_TORCH_TYPES[shape.dtype]}, {[*batch, rows, columns]}, "
+        f"{[*(rows * columns for _ in batch), columns, 1]})"
         for rows, columns in ((m, k), (k, n))
     )
     gpu = shape.on_gpu(_CONSUMER)
     # Of AMD's GPUs, Inductor's name has features that a study does not know: any GPU then.
     device = () if gpu.is_amd else (gpu.name,)
-    return "+".join((*device, str(inputs), operation))
-
-
-def _stride(batch: Sequence[int], rows: int, columns: int) -> list[int]:
-    return [*(rows * columns for _ in batch), columns]
+    return "+".join((*device, f"({inputs})", operation))
 
 
 def _batch(shape: Mapping[str, int]) -> list[int]:
