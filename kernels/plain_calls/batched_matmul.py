@@ -18,7 +18,7 @@ CALL = PlainCall(
         Array(
             "c",
             "c_ptr",
-            "products; of i8, sums in i32",
+            "products",
             lambda s: (s["B"], s["M"], s["N"]),
             access="out",
             dtype_of={"i8": "i32"},

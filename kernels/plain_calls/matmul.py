@@ -13,7 +13,7 @@ CALL = PlainCall(
         Array(
             "c",
             "c_ptr",
-            "product; of i8, sums in i32",
+            "product",
             lambda s: (s["M"], s["N"]),
             stride="stride_cm",
             access="out",

@@ -13,7 +13,7 @@ CALL = PlainCall(
         Array(
             "c",
             "c_ptr",
-            "what the product is added to, in fp32; of i8, in i32",
+            "what the product is added to",
             lambda s: (s["M"], s["N"]),
             stride="stride_cm",
             access="inout",
