@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,11 @@ _TOP_LEVEL: dict[str, tuple[type, ...]] = {
     "ssh": (dict,),
 }
 _REQUIRED = ("cpu", "vlen_bits", "cores", "frequency_hz")
-_EMULATION: dict[str, tuple[type, ...]] = {"qemu_cpu": (str,), "cost_table": (str,)}
+_EMULATION: dict[str, tuple[type, ...]] = {
+    "qemu_cpu": (str,),
+    "cost_table": (str,),
+    "costs": (dict,),
+}
 _SSH: dict[str, tuple[type, ...]] = {
     "host": (str,),
     "user": (str,),
@@ -63,10 +67,12 @@ class Emulation:
     Args:
         qemu_cpu: value of QEMU's `-cpu`; "{vlen_bits}" stands for the vector length.
         cost_table: name of the file in `rvv_runner/emulated` with the core's costs.
+        costs: where this core differs from that table, as `read_cost_table` takes it.
     """
 
     qemu_cpu: str
     cost_table: str
+    costs: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -235,7 +241,7 @@ def _read(path: Path) -> dict[str, Any]:
     events = entries.get("events", {})
     _check(path, events, dict.fromkeys(events, (int, str)))
     if "emulation" in entries:
-        _check(path, entries["emulation"], _EMULATION, required=tuple(_EMULATION))
+        _check(path, entries["emulation"], _EMULATION, required=("qemu_cpu", "cost_table"))
     if "ssh" in entries:
         _check(path, entries["ssh"], _SSH, required=("host",))
         wrapper = entries["ssh"].get("wrapper", [])

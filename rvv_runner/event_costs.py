@@ -34,5 +34,6 @@ def event_costs(device: str) -> Mapping[str, float]:
     if emulation is None:
         return {}
     folder = Path(rvv_runner.emulated.__path__[0])
-    table = read_cost_table(folder / emulation.cost_table, read_board_file(name).vlen_bits)
+    board_file = read_board_file(name)
+    table = read_cost_table(folder / emulation.cost_table, board_file.vlen_bits, emulation.costs)
     return {event: table.cycles(key) for event, key in _CHARGES.items()}
