@@ -12,8 +12,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from truth_pages import read_instructions, read_routines
 from truth_routines import ROUTINES
+
+from rvv_runner.cores.results_page import read_instructions, read_routines
 
 __all__ = ["INSTRUCTIONS_FILE", "RECORDED", "ROUTINES_FILE", "SOURCE"]
 

@@ -40,6 +40,7 @@ static ticks_t book(struct unit_calendar *unit, uint32_t capacity, ticks_t oldes
     for (; occupancy > 0; cycle++) {
         uint16_t *taken = taken_of(unit, cycle);
         ticks_t part = capacity - *taken < occupancy ? capacity - *taken : occupancy;
+        part = part < TICKS_PER_CYCLE ? part : TICKS_PER_CYCLE; /* one server's */
         *taken += (uint16_t)part;
         occupancy -= part;
     }

@@ -15,6 +15,7 @@ from launchers.data_file import write_data_file
 from launchers.objects import launcher_object
 from rvv_runner import ElfArtifact
 from rvv_runner.board_file import BoardFile, read_board_file
+from rvv_runner.devices import load_board
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.counters import Region, parse_report
@@ -83,16 +84,29 @@ def make_emulator(vlen_bits: int = 256) -> Emulator:
     )
 
 
+def _emulator_of(device: str) -> Emulator:
+    board = load_board(device)
+    assert isinstance(board, EmulatedBoard)
+    board.open()
+    return board.emulator
+
+
 @pytest.fixture
 def run_regions(tmp_path: Path) -> RunRegions:
-    """Runs (what comes before, the region's body) in turn and returns what each region counted."""
+    """Runs (what comes before, the region's body) in turn and returns what each region counted.
 
-    def run(*regions: tuple[str, str], vlen_bits: int = 256) -> tuple[Region, ...]:
+    On the X60 with another vector length, or on another emulated core.
+    """
+
+    def run(
+        *regions: tuple[str, str], vlen_bits: int = 256, device: str = ""
+    ) -> tuple[Region, ...]:
         code = "".join(REGION.format(before=before, body=body) for before, body in regions)
         (tmp_path / "program.S").write_text(PROGRAM.format(code=code))
         flags = ["-static", "-nostdlib", "program.S", "-o", "program.elf"]
         run_zig_cc(flags, timeout_s=BUILD_TIMEOUT_S, folder=tmp_path)
-        run = run_in_qemu(make_emulator(vlen_bits), tmp_path / "program.elf", (), RUN_TIMEOUT_S)
+        emulator = _emulator_of(device) if device else make_emulator(vlen_bits)
+        run = run_in_qemu(emulator, tmp_path / "program.elf", (), RUN_TIMEOUT_S)
         assert run.result.returncode == 0, run.result.stderr
         assert run.report is not None
         return parse_report(run.report)
