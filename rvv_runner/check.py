@@ -52,9 +52,9 @@ def _check_emulated(device: str, new_name: str | None, say: Callable[[str], None
     info = board.info
     say(f"ok      QEMU: counts as the self-test says, {info.vlen_bits} bits in a vector register")
     if has_bands(info.name):
-        say(f"ok      estimates: {info.name} was compared with published times of a real core")
+        say(f"ok      estimates: {info.name} has error bands from published times of a real core")
     else:
-        say(f"note    estimates: nobody has compared {info.name} with a real core")
+        say(f"note    estimates: unchecked, {info.name} has no error band from a real core")
     return True
 
 

@@ -22,7 +22,7 @@ def trial_band(trial: StoredTrial) -> ErrorBand | None:
 def estimate_text(estimated: bool, band: ErrorBand | None) -> str:
     """ "estimated, ±24%"; empty for a time from a clock.
 
-    Without a band, nobody has compared the model with hardware, and the text says so.
+    Without a band, the model was not compared with enough of a real core, and the text says so.
     """
     if not estimated:
         return ""
