@@ -232,7 +232,7 @@ def _groups(arguments: argparse.Namespace) -> list[Sequence[str]]:
         raise UserError("there is a study for each --shape: leave out --study, or add --together")
     if len(arguments.device) == 1:
         return [arguments.device]
-    kinds = boards_by_kind(arguments.device)
+    kinds = boards_by_kind(arguments.device, arguments.ray_address)
     if len(kinds) > 1 and not arguments.mixed:
         listed = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items())
         raise UserError(

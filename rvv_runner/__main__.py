@@ -1,4 +1,4 @@
-"""Commands for boards: python -m rvv_runner trust, check and core."""
+"""Commands for boards: trust HOST, check DEVICE, core FOLDER, stat -- ELF ARGS."""
 
 from __future__ import annotations
 
@@ -15,16 +15,22 @@ from foundation.command_line import (
     positive_integer,
     run_command,
 )
+from foundation.errors import UserError
 from foundation.printing import say
 from foundation.programs import python_command
+from rvv_runner.devices import DEFAULT_DEVICE
 from triton_rvv.target import SUPPORTED_VLEN_BITS
 
 __all__ = ["main"]
 
 _PROG = "rvv_runner"
-_DESCRIPTION = "Prepares boards over SSH for measurements, and describes cores to be emulated."
+_DESCRIPTION = (
+    "Prepares boards over SSH for measurements, describes cores to be emulated, and counts what a "
+    "program does on a board."
+)
 _EPILOG = (
-    "Exit status: 0 if all is well, 1 if a board is not ready, 2 for a mistake in the command."
+    "Exit status: 0 if all is well, 1 if a board is not ready, 2 for a mistake in the command; of "
+    "stat, the program's own, or 2 for a mistake."
 )
 
 
@@ -35,6 +41,10 @@ def main(argv: Sequence[str] | None) -> int:
         UserError, BoardError: for a mistake in the arguments, or an unreachable board.
     """
     arguments = _parse(argv)
+    if arguments.command == "stat":
+        from rvv_runner.stat import stat
+
+        return stat(arguments.device, _program(arguments.words))
     # paramiko is slow to import, and --help does not need it.
     if arguments.command == "trust":
         from rvv_runner.trust import trust
@@ -76,6 +86,23 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="ssh://user@host, the name or path of a board file, or an emulated core",
     )
     check.add_argument("--write", metavar="NAME", help="write a board file of this name")
+    summary = "run a program for riscv64 and count what it does, like perf stat"
+    stat = commands.add_parser(
+        "stat",
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}. On an emulated board it runs in this "
+        "folder with an empty environment, and times and cycles are estimates; to a board over SSH "
+        "only the program is sent, which has ten minutes there.",
+    )
+    stat.add_argument(
+        "--device",
+        metavar="NAME",
+        default=DEFAULT_DEVICE,
+        help="an emulated board or one over SSH (default: %(default)s)",
+    )
+    stat.add_argument(
+        "words", metavar="ELF ARGS", nargs=argparse.REMAINDER, help="after --, what to run"
+    )
     _add_core(commands)
     return parser.parse(argv)
 
@@ -93,6 +120,14 @@ def _add_core(commands: argparse._SubParsersAction[ArgumentParser]) -> None:
     core.add_argument("--cores", metavar="NUMBER", type=positive_integer, default=1)
     core.add_argument("--l1d-bytes", metavar="BYTES", type=positive_integer, default=32 << 10)
     core.add_argument("--l2-bytes", metavar="BYTES", type=positive_integer, default=512 << 10)
+
+
+def _program(words: Sequence[str]) -> Sequence[str]:
+    """The program and its arguments, without the -- in front of them."""
+    words = words[1:] if words[:1] == ["--"] else words
+    if not words:
+        raise UserError(f"ELF is missing: see `{invocation(_PROG)} stat --help`")
+    return words
 
 
 if __name__ == "__main__":

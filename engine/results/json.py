@@ -13,6 +13,7 @@ from engine.run.estimates import trial_band
 from engine.run.shape_times import ShapeTimes
 from engine.run.summary import Summary
 from engine.run.tuning import TuningResult
+from engine.study.location import shown_storage
 from engine.study.trials import StoredTrial
 from foundation.shapes import shape_text
 
@@ -45,7 +46,7 @@ def study_record(result: TuningResult) -> dict[str, object]:
         "dtype": result.problem.dtype,
         "device": result.device,
         "sampler": result.sampler,
-        "storage": result.storage,
+        "storage": shown_storage(result.storage),
         "study": result.study,
         "warm_started_from": result.warm_started_from,
         "studies_with_other_toolchain": list(result.other_studies),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import overload
+from typing import cast, overload
 
 from engine.repeats.comparison import COMPARISON, Comparison, kept_comparison
+from engine.repeats.preference import preference
 from engine.search.model.candidates import Candidates
 from engine.search.model.transfer_model import transfer_model
 from engine.search.model.warm_start import History, WarmStart
@@ -182,10 +183,9 @@ class Search:
 
     def best(self) -> tuple[Config, float] | None:
         """The fastest configuration and its time in seconds, or None if none was correct."""
-        timed = [
-            (trial.config, trial.time_s) for trial in self.trials() if trial.time_s is not None
-        ]
-        return min(timed, key=lambda pair: pair[1], default=None)
+        timed = [trial for trial in self.trials() if trial.time_s is not None]
+        timed.sort(key=lambda trial: (trial.time_s, preference(trial.config, trial.code_bytes)))
+        return (timed[0].config, cast(float, timed[0].time_s)) if timed else None
 
     @property
     def comparison(self) -> Comparison | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import ray
 
@@ -16,6 +17,7 @@ __all__ = [
     "cluster_cpus",
     "is_head_lost",
     "node_answers",
+    "node_named",
     "this_node",
     "watching_head",
 ]
@@ -66,6 +68,29 @@ def check_head() -> None:
 def this_node() -> str:
     """Ray's id of the machine that this process runs on."""
     return str(ray.get_runtime_context().get_node_id())
+
+
+def node_named(machine: str) -> str:
+    """Ray's id of the machine that has this name or address, or offers this resource.
+
+    Raises:
+        UserError: if there is no such machine in the cluster, or several.
+    """
+    nodes = [node for node in ray.nodes() if node["Alive"]]
+    found = [node for node in nodes if machine in _names(node) or machine in node["Resources"]]
+    if len(found) == 1:
+        return str(found[0]["NodeID"])
+    known = ", ".join(sorted({name for node in nodes for name in _names(node)}))
+    which = "no machine" if not found else f"more than one machine ({len(found)})"
+    raise UserError(
+        f"the Ray cluster has {which} called {machine}: name one of {known}, or name it yourself "
+        "with `ray start --node-name`"
+    )
+
+
+def _names(node: Mapping[str, Any]) -> tuple[str, str, str]:
+    """The name that `ray start` was given, the machine's own, and its address."""
+    return node["NodeName"], node["NodeManagerHostname"], node["NodeManagerAddress"]
 
 
 def cluster_cpus() -> int:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foundation.scratch import scratch_folder
+from rvv_runner.measurement import ElfArtifact
 from rvv_runner.process import run_bounded
 from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, Ending
 
-__all__ = ["Emulator", "QemuRun", "run_in_qemu"]
+__all__ = ["Emulator", "QemuRun", "launcher_arguments", "run_in_qemu"]
 
 _PROBE_LIMIT_S = 10.0
 _SCRATCH = "emulated-"  # prefix of the folders in which programs run
@@ -47,6 +48,12 @@ class QemuRun:
 
     result: Ending
     report: str | None
+
+
+def launcher_arguments(artifact: ElfArtifact) -> tuple[str | Path, ...]:
+    """What an artifact's launcher is called with, for one check and one timed run."""
+    grid = ",".join(str(size) for size in artifact.grid)
+    return artifact.data_path, "--grid", grid, "--repeats", "1"
 
 
 def run_in_qemu(

@@ -64,9 +64,7 @@ static ticks_t enter(struct window *window, uint32_t entries, const struct costs
         uint32_t entry = (window->next_entry + i) % costs->window_entries;
         window->enters = later(window->enters, window->leaves[entry]);
     }
-    ticks_t entered = window->enters;
-    window->enters += entries * TICKS_PER_CYCLE / costs->issue_width;
-    return entered;
+    return window->enters;
 }
 
 static void leave(struct window *window, uint32_t entries, const struct costs *costs) {
@@ -77,19 +75,22 @@ static void leave(struct window *window, uint32_t entries, const struct costs *c
     }
 }
 
-static ticks_t operands_ready(const struct scoreboard *board, const struct scheduled *item,
-                              const struct costs *costs) {
-    ticks_t time = item->needs_length ? board->length_ready : 0;
+/* When the operands of an instruction that enters at `time` are ready. */
+static ticks_t operands_ready(struct scoreboard *board, const struct scheduled *item,
+                              const struct costs *costs, ticks_t time) {
+    WAIT(time, item->needs_length ? board->length_ready : 0, board->why.now,
+         board->why.length_ready);
     for (int i = 0; i < item->source_count; i++) {
         const struct operand *source = &item->sources[i];
         ticks_t ready = board->ready[source->first];
+        int last = source->first;
         if (source->first >= V_BASE) {
-            ready = group_ready(board->ready, source);
+            ready = group_ready(board->ready, source, &last);
         } else if (item->is_vector) {
             ready += costs->scalar_to_vector;
         }
         ticks_t late = source->is_late ? costs->store_data_late : 0;
-        time = later(time, ready > late ? ready - late : 0);
+        WAIT(time, minus(ready, late), board->why.now, board->why.ready[last]);
     }
     return time;
 }
@@ -119,27 +120,40 @@ void window_issue(struct scoreboard *board, const struct scheduled *item,
                   const struct misses *misses, const struct costs *costs) {
     struct window *window = board->window;
     uint32_t entries = entries_of(item, costs);
+    EXPLAINED(explain_issue(&board->why, item);)
     ticks_t entered = enter(window, entries, costs);
+    WAIT(entered, window->restarts, board->why.now, window->restart_why);
+    window->enters =
+        later(window->enters, entered + entries * TICKS_PER_CYCLE / costs->issue_width);
     board->last_issue = entered; /* where software prefetches begin */
-    ticks_t ready = later(entered, operands_ready(board, item, costs));
+    ticks_t ready = operands_ready(board, item, costs, entered);
     ticks_t start =
         book(&window->units[item->unit], capacity_of(item->unit), entered, ready, item->occupancy);
+    EXPLAINED(if (start > ready) { board->why.now = without_misses(&board->why.own); })
     board->vector_fp_waited += item->unit == UNIT_vfp ? start - ready : 0;
     board->vector_busy += item->is_vector ? item->occupancy : 0;
     ticks_t late = misses == NULL ? 0 : serve_misses(board, item, misses, costs, &start);
+    EXPLAINED(explain_until(&board->why, start);)
     ticks_t done = start + item->latency + (item->is_load ? late : 0);
     if (item->sets_length) {
         board->length_ready = done;
+        EXPLAINED(board->why.length_ready = board->why.own;)
     }
     window->last_done = done;
     for (int k = 0; k < item->destination.count; k++) {
         board->ready[item->destination.first + k] = done;
+        EXPLAINED(board->why.ready[item->destination.first + k] = board->why.own;)
         window->last_done = done;
         done += item->destination.step;
     }
     leave(window, entries, costs);
+    EXPLAINED(board->why.now = board->why.own;)
+    EXPLAINED(explain_until(&board->why, window->last_left);)
 }
 
-void window_mispredict(struct window *window, ticks_t penalty) {
-    window->enters = later(window->enters, window->last_done + penalty);
+void window_mispredict(struct scoreboard *board, ticks_t penalty) {
+    struct window *window = board->window;
+    window->restarts = window->last_done + penalty;
+    EXPLAINED(window->restart_why =
+                  (struct reason){.row = board->why.own.row, .cause = CAUSE_branches};)
 }

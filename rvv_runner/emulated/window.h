@@ -8,6 +8,7 @@
 #define WINDOW_H
 
 #include "cache.h"
+#include "causes.h"
 #include "costs.h"
 
 struct scheduled;
@@ -30,6 +31,8 @@ struct window {
     ticks_t enters;    /* when the next instruction enters */
     ticks_t last_left; /* when the last one so far leaves */
     ticks_t last_done; /* when the last one to enter is done */
+    ticks_t restarts;  /* before that, nothing enters after a mispredicted branch */
+    EXPLAINED(struct reason restart_why;)
 };
 
 /* An empty window; NULL where the host has no memory. */
@@ -43,6 +46,6 @@ void window_issue(struct scoreboard *board, const struct scheduled *item,
                   const struct misses *misses, const struct costs *costs);
 
 /* Fetch goes on only after the last instruction, a mispredicted branch, is done. */
-void window_mispredict(struct window *window, ticks_t penalty);
+void window_mispredict(struct scoreboard *board, ticks_t penalty);
 
 #endif

@@ -36,12 +36,12 @@ class JobPlan:
         script: name of the job's script in the folder of files.
         lock: path of the board's lock.
         command: the command to run; its files are relative to a job's folder.
-        repeats: timed runs.
+        repeats: timed runs of a launcher; None for any other program, which runs once.
         limit_s: time limit of the timed run.
         deadline_s: time limit of the whole job.
         core: the processor to run on, None for any.
         system: root of the board's /sys.
-        events: groups of perf's events.
+        events: groups of perf's events; for a program that is no launcher at most one.
         done_with: paths of earlier jobs' reports, which this job removes.
         cool_below_c: in degrees Celsius; a hotter board cools down before the timed run, for half
             of the time that is left. None for any temperature.
@@ -51,7 +51,7 @@ class JobPlan:
     script: str
     lock: str
     command: Sequence[str]
-    repeats: int
+    repeats: int | None
     limit_s: int
     deadline_s: int
     core: int | None
@@ -130,7 +130,7 @@ class Job:
             str(plan.limit_s),
             str(plan.deadline_s),
             "" if plan.core is None else str(plan.core),
-            str(plan.repeats),
+            "" if plan.repeats is None else str(plan.repeats),
             plan.system,
             " ".join(",".join(group) for group in plan.events),
             "--",
