@@ -46,7 +46,7 @@ def board_names() -> list[str]:
     `load_board` also takes ssh://USER@HOST and the path of a board file.
     """
     described = [name for name in board_kinds() if read_board_file(name).emulation is not None]
-    emulated = [name for name in _own_names() if _is_emulated(name)]
+    emulated = [name for name in _own_names() if _is_model(name)]
     reached = [name for name in _own_names() if name not in emulated]
     return [
         DEFAULT_DEVICE,
@@ -60,7 +60,7 @@ def _own_names() -> list[str]:
     return board_file_names(user_board_folder())
 
 
-def _is_emulated(own_name: str) -> bool:
+def _is_model(own_name: str) -> bool:
     """Whether the user's board file is of a model, not of a board of a kind that has one; a file
     that is wrong is refused when it is used."""
     try:
@@ -86,7 +86,7 @@ def emulated_board_file(name: str) -> BoardFile:
     """
     name = name.removeprefix(_EMULATED_PREFIX)
     check_device_name(f"{_EMULATED_PREFIX}{name}")
-    folder = [user_board_folder()] if name in _own_names() and _is_emulated(name) else []
+    folder = [user_board_folder()] if name in _own_names() and _is_model(name) else []
     return read_board_file(name, *folder)
 
 

@@ -16,7 +16,7 @@ from rvv_runner.cores.memory_figures import memory_figures
 from rvv_runner.cores.results_page import read_instructions, read_routines
 from rvv_runner.emulated.costs import read_cost_table
 
-__all__ = ["core_from_pages", "cost_sections"]
+__all__ = ["core_from_pages"]
 
 _BASE_TABLE = "x60_costs.toml"
 _PAGE = "index.html"
@@ -48,7 +48,7 @@ def core_from_pages(pages: Path, facts: CoreFacts, like: BoardFile) -> str:
         name: (round(value, 1), f"{source}: {what}")
         for name, (value, what) in memory_figures(routines, facts.l1d_bytes, facts.l2_bytes).items()
     }
-    costs = cost_sections(throughputs, memory, facts, like, source)
+    costs = _cost_sections(throughputs, memory, facts, like, source)
     title = (
         f"Written by `rvv_runner core` from {source} (MIT, Olaf Bernstein).\n"
         f"What is not measured there is assumed to be as on {like.name}, and says so."
@@ -56,7 +56,7 @@ def core_from_pages(pages: Path, facts: CoreFacts, like: BoardFile) -> str:
     return emulated_file(title, facts, costs)
 
 
-def cost_sections(
+def _cost_sections(
     throughputs: Mapping[str, ClassThroughput],
     memory: Mapping[str, tuple[float, str]],
     facts: CoreFacts,
@@ -73,7 +73,7 @@ def cost_sections(
         source: where the measurements are from.
 
     Raises:
-        BoardError: if a cache's size does not make a power of two of sets.
+        BoardError: if they make no cost table, or a cache has no power of two of sets.
     """
     assert like.emulation is not None
     path = Path(rvv_runner.emulated.__path__[0]) / _BASE_TABLE

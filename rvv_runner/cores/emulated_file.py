@@ -47,8 +47,7 @@ def emulated_file(title: str, facts: CoreFacts, costs: Mapping[str, Any]) -> str
         "",
         'cpu = "generic-rv64" # LLVM has no model of the core, or QEMU not its extensions',
         *(f"{name} = {value}" for name, value in vars(facts).items()),
-        # Not filled in here, but when the file is read.
-        _EMULATION.replace("{vlen_bits}", "{{vlen_bits}}").format(),
+        _EMULATION,
         "[emulation.costs]",
         f"vlen_bits = {facts.vlen_bits} # which the lists below hold for",
     ]

@@ -48,7 +48,6 @@ _MEMORY_SIZES = (
 )
 # Of out-of-order cores, with the largest that the model takes (window.h).
 _WINDOW_LIMITS = {"issue_width": 16, "window_entries": 1024, "load_misses": 64}
-_WINDOW_COUNTS = tuple(_WINDOW_LIMITS)
 _CORE_KEYS = {"vlen_bits", "memory", "pipeline", "branches", "scalar", "vector", "vector_memory"}
 _POWERS_OF_TWO = ("line_bytes", "l1d_sets", "l2_sets", "page_bytes", "tlb_sets")
 _MAX_STREAMS = 32
@@ -166,12 +165,14 @@ def read_cost_table(
 
 def _window(entry: Mapping[str, Any]) -> dict[str, int]:
     """The window of an out-of-order core; empty for one that issues in order."""
-    if entry and set(entry) != {*_WINDOW_COUNTS, "source"}:
-        raise ValueError(f"out_of_order needs exactly {', '.join(_WINDOW_COUNTS)} and source")
-    for name in _WINDOW_COUNTS if entry else ():
-        if not 1 <= entry[name] <= _WINDOW_LIMITS[name]:
-            raise ValueError(f"{name} is {entry[name]}: make it 1 to {_WINDOW_LIMITS[name]}")
-    return {name: entry[name] for name in _WINDOW_COUNTS if entry}
+    if not entry:
+        return {}
+    if set(entry) != {*_WINDOW_LIMITS, "source"}:
+        raise ValueError(f"out_of_order needs exactly {', '.join(_WINDOW_LIMITS)} and source")
+    for name, limit in _WINDOW_LIMITS.items():
+        if not 1 <= entry[name] <= limit:
+            raise ValueError(f"{name} is {entry[name]}: make it 1 to {limit}")
+    return {name: entry[name] for name in _WINDOW_LIMITS}
 
 
 def _ticks(cycles: float) -> int:
