@@ -322,6 +322,17 @@ def test_a_table_without_times_suggests_the_nearest_rows_first(tmp_path):
     assert search.ask()["BLOCK_SIZE_M"] == 64
 
 
+def test_ranges_are_suggestions_too(tmp_path, capsys):
+    storage = str(tmp_path / "s.journal")
+    config = {**GOOD, "NUM_KSPLIT": 1, "cache_modifier": None}
+    ranges = {key: {**config, "GROUP_SIZE_M": n} for n, key in enumerate(("M_LEQ_16", "any"), 1)}
+    name = "gfx942/triton/gemm/gemm_a8w8_blockscale/GEMM-A8W8_BLOCKSCALE-N=512-K=1024.json"
+    assert import_tables([str(written(tmp_path, name, ranges)), "--storage", storage]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("gemm_a8w8_blockscale-M16-N512-K1024-fp8e4nv-imported:gfx942-")
+    assert "1 configuration without times" in said
+
+
 @pytest.mark.parametrize(
     ("change", "arguments", "says"),
     [
