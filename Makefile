@@ -12,7 +12,7 @@ TESTS_LIMIT_S := 2160
 # Modules of one name, which mypy checks one at a time.
 CONFTESTS = $(shell find tests -name conftest.py)
 
-.PHONY: tune tune-all docs test test-slow test-faults soak test-triton-versions test-real test-upstream fuzz bench gpu setup clean
+.PHONY: tune tune-all docs test test-slow test-faults soak test-triton-versions test-real test-upstream fuzz bench demo gpu setup clean
 
 # The main job on the emulated board; ARGS="--trials 20" adds arguments.
 tune: setup
@@ -85,6 +85,10 @@ gpu:
 	$(PYTHON) -m pytest -p no:xdist -m gpu tests
 	$(LIMIT) 900 $(PYTHON) benchmarks/gpu_jobs.py
 	$(LIMIT) 900 $(PYTHON) benchmarks/bench_gpu.py
+
+# A transformer block in C on tuned kernels, on the emulated board; ARGS="--trials 30" searches more.
+demo: setup
+	@$(PYTHON) benchmarks/demo.py $(ARGS)
 
 setup:
 	@./setup.sh

@@ -18,7 +18,14 @@ from triton_rvv.lowering import SCHEDULED_BY_LLVM
 from triton_rvv.matrix_instruction import assemble_object, spacemit_assembly
 from triton_rvv.target import Target
 
-__all__ = ["MachineCode", "assemble", "code_bytes", "generate", "target_machine"]
+__all__ = [
+    "MachineCode",
+    "assemble",
+    "code_bytes",
+    "commented_assembly",
+    "generate",
+    "target_machine",
+]
 
 
 @dataclass(frozen=True)
@@ -42,17 +49,42 @@ def generate(llir: str, target: Target) -> MachineCode:
         LinkError: where a matrix unit needs an assembler and there is none that works.
     """
     machine = target_machine(target)
+    module = _optimised(llir, machine)
+    with _scheduling(llir):
+        if not target.has_matrix_unit:
+            return MachineCode(str(module), machine.emit_object(module))
+        text = spacemit_assembly(machine.emit_assembly(module))
+    return MachineCode(str(module), assemble_object(text))
+
+
+def commented_assembly(llir: str, target: Target) -> str:
+    """The assembly of exactly the object that `generate` makes of a module, with LLVM's comments.
+
+    They say which instructions save registers: "8-byte Folded Spill". What `assemble` makes of an
+    optimised module's text may have other registers, since the text does not hold everything that
+    LLVM goes by.
+
+    Raises:
+        CompileError: like `generate`.
+    """
+    machine = target_machine(target)
+    module = _optimised(llir, machine)
+    with _scheduling(llir):
+        machine.set_asm_verbosity(True)
+        try:
+            return str(machine.emit_assembly(module))
+        finally:
+            machine.set_asm_verbosity(False)
+
+
+def _optimised(llir: str, machine: Any) -> Any:
     try:
         module = llvm.parse_assembly(llir)
         module.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM does not accept the generated code: {error}") from error
     _clean_up(module, machine)
-    with _scheduling(llir):
-        if not target.has_matrix_unit:
-            return MachineCode(str(module), machine.emit_object(module))
-        text = spacemit_assembly(machine.emit_assembly(module))
-    return MachineCode(str(module), assemble_object(text))
+    return module
 
 
 def code_bytes(compiled: bytes) -> int:

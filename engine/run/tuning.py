@@ -23,7 +23,7 @@ from engine.search import Search
 from engine.study.history import history_of
 from engine.study.storage import open_study
 from engine.workers.artifacts import ARTIFACT_FOLDER
-from engine.workers.devices import load_board
+from engine.workers.devices import board_info
 from engine.workers.workbench import boards_at_once, workbench
 from foundation.errors import UserError
 from foundation.shapes import shape_text
@@ -94,7 +94,7 @@ def tune(
     """
     problem, *more_problems = problems = _problems(request)
     _tell(listeners, StageStarted("opening the study"))
-    info = load_board(request.devices[0]).info
+    info = board_info(request.devices[0], request.work.ray_address)
     space = _space_for(problems, info)
     options, sampler = request.study, request.search.sampler
     identity = identity_of(problem, info, sampler, more_problems, options.objectives)
