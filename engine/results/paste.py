@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from engine.workers.devices import machine_of
 from foundation.config import Config
 from foundation.programs import python_command
 from foundation.shapes import shape_text
@@ -18,8 +19,6 @@ __all__ = ["measure_command", "triton_config"]
 
 def measure_command(result: TuningResult, config: Config) -> str:
     """The command that measures a configuration; if there are several shapes, at the first."""
-    from engine.workers.devices import machine_of  # imports Ray, which the other text needs not
-
     problem = result.problem
     words = [problem.spec.load_name, "--shape", shape_text(problem.shape), "--dtype", problem.dtype]
     board, _ = machine_of(result.device_name)  # to be run on the machine that reaches it
