@@ -49,41 +49,17 @@ def board_names() -> list[str]:
     `load_board` also takes ssh://USER@HOST and the path of a board file.
     """
     described = [name for name in board_kinds() if read_board_file(name).emulation is not None]
-    own = _user_boards()
-    emulated = [name for name in own if _is_model(name)]
-    reached = [name for name in own if name not in emulated]
+    emulated = [name for name in _own_names() if _is_model(name)]
     return [
         DEFAULT_DEVICE,
         *(f"{_EMULATED_PREFIX}{name}" for name in (*described, *emulated)),
         HOST_DEVICE,
-        *reached,
+        *_user_boards(),
     ]
 
 
-def _user_boards() -> list[str]:
-    """The user's own boards; one with several kinds of core by itself and by each of them."""
-    names: list[str] = []
-    for name in board_file_names(user_board_folder()):
-        names.append(name)
-        with contextlib.suppress(BoardError):  # said when that board is used
-            names += core_kinds(name, user_board_folder())
-    return names
-
-
-def every_core_kind(name: str) -> list[str]:
-    """The devices that a board's name stands for: one for each kind of core, or itself.
-
-    Raises:
-        BoardError: if its board file is wrong.
-    """
-    if name in board_file_names(user_board_folder()):
-        return core_kinds(name, user_board_folder()) or [name]
-    if name.endswith(_FILE_SUFFIX) and Path(name).exists():
-        path = Path(name)
-        return [
-            f"{name}:{kind.partition(':')[2]}" for kind in core_kinds(path.stem, path.parent)
-        ] or [name]
-    return [name]
+def _own_names() -> list[str]:
+    return board_file_names(user_board_folder())
 
 
 def _is_model(own_name: str) -> bool:
@@ -112,8 +88,36 @@ def emulated_board_file(name: str) -> BoardFile:
     """
     name = name.removeprefix(_EMULATED_PREFIX)
     check_device_name(f"{_EMULATED_PREFIX}{name}")
-    folder = [user_board_folder()] if name in _user_boards() and _is_model(name) else []
+    folder = [user_board_folder()] if name in _own_names() and _is_model(name) else []
     return read_board_file(name, *folder)
+
+
+def _user_boards() -> list[str]:
+    """The user's own boards; one with several kinds of core by itself and by each of them."""
+    names: list[str] = []
+    for name in _own_names():
+        if _is_model(name):
+            continue
+        names.append(name)
+        with contextlib.suppress(BoardError):  # said when that board is used
+            names += core_kinds(name, user_board_folder())
+    return names
+
+
+def every_core_kind(name: str) -> list[str]:
+    """The devices that a board's name stands for: one for each kind of core, or itself.
+
+    Raises:
+        BoardError: if its board file is wrong.
+    """
+    if name in _own_names():
+        return core_kinds(name, user_board_folder()) or [name]
+    if name.endswith(_FILE_SUFFIX) and Path(name).exists():
+        path = Path(name)
+        return [
+            f"{name}:{kind.partition(':')[2]}" for kind in core_kinds(path.stem, path.parent)
+        ] or [name]
+    return [name]
 
 
 def check_device_name(name: str, more: Sequence[str] = ()) -> None:
