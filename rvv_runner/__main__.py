@@ -1,4 +1,4 @@
-"""Commands for boards: python -m rvv_runner trust HOST, python -m rvv_runner check DEVICE."""
+"""Commands for boards: python -m rvv_runner trust HOST, check DEVICE, stat -- ELF ARGS."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ from foundation.command_line import (
     invocation,
     run_command,
 )
+from foundation.errors import UserError
 from foundation.printing import say
+from rvv_runner.devices import DEFAULT_DEVICE
 
 __all__ = ["main"]
 
 _PROG = "rvv_runner"
-_DESCRIPTION = "Prepares a board over SSH for measurements."
-_EPILOG = "Exit status: 0 if the board is ready, 1 if not, 2 for a mistake in the command."
+_DESCRIPTION = "Prepares a board over SSH for measurements; counts what a program does on a board."
+_EPILOG = (
+    "Exit status: 0 if the board is ready, 1 if not, 2 for a mistake in the command; of stat, the "
+    "program's own, or 2 for a mistake."
+)
 
 
 def main(argv: Sequence[str] | None) -> int:
@@ -29,6 +34,10 @@ def main(argv: Sequence[str] | None) -> int:
         UserError, BoardError: for a mistake in the arguments, or an unreachable board.
     """
     arguments = _parse(argv)
+    if arguments.command == "stat":
+        from rvv_runner.stat import stat
+
+        return stat(arguments.device, _program(arguments.words))
     # paramiko is slow to import, and --help does not need it.
     if arguments.command == "trust":
         from rvv_runner.trust import trust
@@ -51,7 +60,32 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "device", metavar="DEVICE", help="ssh://user@host, or the name or path of a board file"
     )
     check.add_argument("--write", metavar="NAME", help="write a board file of this name")
+    summary = "run a program for riscv64 and count what it does, like perf stat"
+    stat = commands.add_parser(
+        "stat",
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}. On an emulated board it runs in this "
+        "folder with an empty environment, and times and cycles are estimates; to a board over SSH "
+        "only the program is sent, which has ten minutes there.",
+    )
+    stat.add_argument(
+        "--device",
+        metavar="NAME",
+        default=DEFAULT_DEVICE,
+        help="an emulated board or one over SSH (default: %(default)s)",
+    )
+    stat.add_argument(
+        "words", metavar="ELF ARGS", nargs=argparse.REMAINDER, help="after --, what to run"
+    )
     return parser.parse(argv)
+
+
+def _program(words: Sequence[str]) -> Sequence[str]:
+    """The program and its arguments, without the -- in front of them."""
+    words = words[1:] if words[:1] == ["--"] else words
+    if not words:
+        raise UserError(f"ELF is missing: see `{invocation(_PROG)} stat --help`")
+    return words
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from foundation.programs import python_command
 from rvv_runner.board import BoardError
 from rvv_runner.board_file import BoardFile, SshSettings
-from rvv_runner.devices import SSH_PREFIX, board_file_of
+from rvv_runner.devices import SSH_PREFIX, board_file_of, every_core_kind
 from rvv_runner.new_board_file import check_new_name, write_board_file
 from rvv_runner.preflight import Preflight
 from rvv_runner.ssh.route import parse_address
@@ -28,7 +28,16 @@ def check(device: str, new_name: str | None, say: Callable[[str], None]) -> bool
     """
     if new_name is not None:
         check_new_name(new_name)
+    names = every_core_kind(device)
+    ready = [_check(name, new_name, say, show=len(names) > 1) for name in names]
+    return all(ready)
+
+
+def _check(device: str, new_name: str | None, say: Callable[[str], None], *, show: bool) -> bool:
+    """The same for one kind of core; `show` prints its name first."""
     settings, board_file = _look_up(device)
+    if show:
+        say(f"{device}:")
     preflight = Preflight(device, settings, board_file, accept_unknown=new_name is not None)
     well = True
     for finding in preflight.findings():

@@ -299,6 +299,7 @@ class TuningLoop:
             lambda order: self._wait_for([lanes.submit(self._rounds.measure, order)]),
             seed=len(trials),
             default=self._search.space.default,
+            code_bytes={trial.config: trial.code_bytes for trial in trials},
         )
         if comparison is not None:
             self._search.keep_comparison(comparison)

@@ -10,7 +10,7 @@ from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.board_file import BoardFile
 from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.plugin import build_plugin, find_qemu, model_version, write_once
-from rvv_runner.emulated.run import Emulator, run_in_qemu
+from rvv_runner.emulated.run import Emulator, launcher_arguments, run_in_qemu
 from rvv_runner.emulated.self_test import SELF_TEST_VLEN_BITS, check_qemu
 from rvv_runner.emulated.verdict import measurement_of
 from rvv_runner.failure import failed, taken_elf
@@ -113,10 +113,8 @@ class EmulatedBoard:
         elf = taken_elf(artifact, self._info)
         if isinstance(elf, Measurement):
             return elf
-        grid = ",".join(str(size) for size in elf.grid)
-        arguments = (elf.data_path, "--grid", grid, "--repeats", "1")
         try:
-            run = run_in_qemu(self._emulator, elf.elf_path, arguments, timeout_s)
+            run = run_in_qemu(self._emulator, elf.elf_path, launcher_arguments(elf), timeout_s)
         except OSError as error:
             return failed("board", self._info, f"QEMU could not be run: {error}")
         return measurement_of(run, self._info, timeout_s)

@@ -22,7 +22,44 @@ struct core *core_new(const struct costs *costs) {
     return core;
 }
 
+#ifdef EXPLAIN
+
+/* The rows of a block's instructions, made on first use. */
+static row_t *rows_of(struct rows *rows, const struct block *block) {
+    if (block->number >= rows->capacity) {
+        uint32_t capacity = 2 * block->number + 64;
+        rows->blocks = realloc(rows->blocks, capacity * sizeof *rows->blocks);
+        if (rows->blocks == NULL) {
+            abort();
+        }
+        memset(&rows->blocks[rows->capacity], 0,
+               (capacity - rows->capacity) * sizeof *rows->blocks);
+        rows->capacity = capacity;
+    }
+    struct row_block *found = &rows->blocks[block->number];
+    if (found->rows == NULL) {
+        found->block = block;
+        found->rows = calloc(block->length, sizeof *found->rows);
+        if (found->rows == NULL) {
+            abort();
+        }
+    }
+    return found->rows;
+}
+
+static void clear_rows(struct rows *rows) {
+    for (uint32_t i = 0; i < rows->capacity; i++) {
+        if (rows->blocks[i].rows != NULL) {
+            memset(rows->blocks[i].rows, 0,
+                   rows->blocks[i].block->length * sizeof *rows->blocks[i].rows);
+        }
+    }
+}
+
+#endif
+
 void core_start_region(struct core *core) {
+    EXPLAINED(clear_rows(&core->rows);)
     scoreboard_reset(&core->board);
     memset(&core->memory.counts, 0, sizeof core->memory.counts);
     memset(core->counts, 0, sizeof core->counts);
@@ -44,6 +81,9 @@ static void replay(struct core *core, const struct block *block) {
                     immediate_i(word & 0xfe0fffff); /* the low five bits are its kind */
                 uint64_t address = core->tracker.value[rs1_of(word)] + (uint64_t)offset;
                 struct misses moved = memory_prefetch(&core->memory, address);
+                EXPLAINED(core->board.why.own =
+                              (struct reason){.row = rows_of(&core->rows, block)[i],
+                                              .cause = CAUSE_l2};)
                 scoreboard_prefetch(&core->board, &moved, core->costs);
             } else {
                 core->memory.counts.software_prefetch_unresolved++;
@@ -82,9 +122,11 @@ void core_finish_block(struct core *core, uint64_t next_pc, bool tracking) {
     if (tracking) {
         replay(core, block);
     }
+    EXPLAINED(row_t *rows = rows_of(&core->rows, block);)
     for (uint32_t i = 0; i < block->length; i++) {
         const struct scheduled *item = &variant->items[i];
         const struct misses *misses = item->site < 0 ? NULL : &core->misses[item->site];
+        EXPLAINED(core->board.why.own.row = rows[i];)
         scoreboard_issue(&core->board, item, misses != NULL && misses->any ? misses : NULL,
                          core->costs);
     }

@@ -32,6 +32,7 @@ _SOURCES = (
     "scoreboard.c",
     "tracker.c",
 )
+_EXPLAINING = "-DEXPLAIN"  # it also says where the cycles went, and estimates the same
 _FLAGS = ("-shared", "-fPIC", "-O2", "-std=gnu11", "-fvisibility=hidden", "-pthread")
 
 
@@ -62,14 +63,19 @@ def model_version() -> str:
     return digest.hexdigest()[:16]
 
 
-def build_plugin() -> Path:
+def build_plugin(explaining: bool = False) -> Path:
     """The path of the plug-in, compiled on the first call; safe to call from several processes.
+
+    Args:
+        explaining: whether its reports also say where the cycles went.
 
     Raises:
         BoardError: if there is no C compiler, or it does not compile the plug-in.
     """
     folder = build_folder()
-    built = folder / f"plugin-{model_version()}.so"
+    flags = (*_FLAGS, _EXPLAINING) if explaining else _FLAGS
+    kind = "explaining" if explaining else "plugin"
+    built = folder / f"{kind}-{model_version()}.so"
     if built.exists():
         return built
     compiler = shutil.which(os.environ.get("CC", "cc"))
@@ -79,7 +85,7 @@ def build_plugin() -> Path:
         )
     with scratch_folder(UNFINISHED, folder) as temporary:
         compiled = temporary / "plugin.so"
-        command = [compiler, *_FLAGS, "-o", str(compiled)]
+        command = [compiler, *flags, "-o", str(compiled)]
         _compile([*command, *(str(_SOURCE_FOLDER / name) for name in _SOURCES)])
         compiled.replace(built)
     return built

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foundation.scratch import scratch_folder
+from rvv_runner.measurement import ElfArtifact
 from rvv_runner.process import run_bounded
 from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, Ending
 
-__all__ = ["Emulator", "QemuRun", "run_in_qemu"]
+__all__ = ["Emulator", "QemuRun", "launcher_arguments", "run_in_qemu"]
 
 _SCRATCH = "emulated-"  # prefix of the folders in which programs run
 
@@ -43,6 +44,12 @@ class QemuRun:
 
     result: Ending
     report: str | None
+
+
+def launcher_arguments(artifact: ElfArtifact) -> tuple[str | Path, ...]:
+    """What an artifact's launcher is called with, for one check and one timed run."""
+    grid = ",".join(str(size) for size in artifact.grid)
+    return artifact.data_path, "--grid", grid, "--repeats", "1"
 
 
 def run_in_qemu(

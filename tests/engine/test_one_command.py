@@ -183,7 +183,7 @@ def completions(line: str, script: Path, **variables: str) -> list[str]:
         ("rvv-tune tune matmul --sampler ", list(SAMPLER_NAMES)),
         ("rvv-tune tune matmul --sampler tpe --until ", ["converged"]),
         ("rvv-tune tune matmul --device emulat", ["emulated", "emulated:x60"]),
-        ("rvv-tune boards ", ["trust", "check"]),
+        ("rvv-tune boards ", ["trust", "check", "stat"]),
         ("rvv-tune boards check --w", ["--write"]),
         ("rvv-tune --v", ["--version"]),
     ],
