@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import llvmlite.binding as llvm
-
 from engine.workers.artifacts import ArtifactStore
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from foundation.config import Config
@@ -19,7 +17,7 @@ from kernels.registry import load_kernel, make_problem
 from rvv_runner import Board, ElfArtifact
 from search_spaces.blocks import elements_of, product_operands
 from search_spaces.flash_attention_fwd import working_set
-from triton_rvv.codegen import target_machine
+from triton_rvv.codegen import commented_assembly
 
 __all__ = ["CASES", "NO_PROXY", "SMALLER", "Case", "Laboratory", "Proxy", "Trial"]
 
@@ -72,8 +70,7 @@ class Laboratory:
         self.problem = make_problem(load_kernel(kernel), {}, None)
         shape, dtype, target = self.problem.shape, self.problem.dtype, board.info.target
         self._builder = KernelBuilder(BuildRequest(kernel, shape, dtype, target, self._store))
-        self._machine = target_machine(target)
-        self._machine.set_asm_verbosity(True)  # comments name loops and spills
+        self._target = target
 
     def trial(self, config: Config) -> Trial | None:
         """A configuration measured in full and by every proxy; None if one of them fails."""
@@ -83,7 +80,7 @@ class Laboratory:
         if not isinstance(built, ElfArtifact):
             return None
         llir = built.elf_path.with_suffix(".llir").read_text()
-        counts = counted(self._machine.emit_assembly(llvm.parse_assembly(llir)))
+        counts = counted(commented_assembly(llir, self._target))  # comments name loops and spills
         read_s = time.perf_counter() - start_s
         proxies = {
             NO_PROXY: Proxy(0.0),
