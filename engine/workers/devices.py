@@ -58,14 +58,19 @@ def check_device_name(name: str) -> None:
 def every_device(name: str) -> list[str]:
     """The devices that a name stands for: each GPU for "cuda:all", or itself.
 
+    A board with several kinds of core stands for one device a kind.
+
     Raises:
-        BoardError: if there are no such GPUs, or another machine would have to count them.
+        BoardError: if there are no such GPUs, another machine would have to count them, or a board
+            file is wrong.
     """
     gpu = gpu_name(board := machine_of(name)[0])
     if board != name and gpu is not None and gpu.number == ALL:
         raise BoardError(f"{name} stands for GPUs of another machine: name each, as in cuda:0@NODE")
     gpu = gpu_name(name)
-    if gpu is None or gpu.number != ALL:
+    if gpu is None:
+        return processors.every_core_kind(name)
+    if gpu.number != ALL:
         return [name]
     from gpu_runner.detect import gpu_count  # torch is slow to import
 

@@ -21,7 +21,7 @@ from rvv_runner.program_counts import ProgramCounts
 from rvv_runner.ssh.cache import CannotShip, RemoteCache, RemotePlace
 from rvv_runner.ssh.counting import count_events, find_countable
 from rvv_runner.ssh.errors import LinkLost, NotAnswering, RemoteFileError
-from rvv_runner.ssh.facts import BoardFacts, ask_facts
+from rvv_runner.ssh.facts import BoardFacts, ask_facts, processor_numbers
 from rvv_runner.ssh.job import Job, JobFailed, JobPlan
 from rvv_runner.ssh.link import PATIENCE_S, Link
 from rvv_runner.ssh.program import PROGRAM_LIMIT_S, countable, counts_of_program
@@ -204,9 +204,35 @@ class SshBoard:
         core = self._settings.core
         if core is not None and core not in facts.processors:
             raise ValueError(f"it has no processor {core}: change core in the board file")
+        bound = core is not None or self._board_file.enter is None
         if core is None:
-            core = facts.processors[-1]
-        return _Ready(facts, counting, script, core if facts.has_taskset else None)
+            core = self._last_processor(facts)
+        return _Ready(facts, counting, script, core if facts.has_taskset and bound else None)
+
+    def _last_processor(self, facts: BoardFacts) -> int:
+        """The last processor of the board's kind of core.
+
+        Raises:
+            ValueError: if it has none, or processes cannot be bound to it.
+        """
+        if self._board_file.processors is None:
+            return facts.processors[-1]
+        own = set(processor_numbers(self._board_file.processors))
+        found = [number for number in facts.processors if number in own]
+        if not found:
+            raise ValueError(
+                f"none of its processors {self._board_file.processors} is online: "
+                "change processors in the board file"
+            )
+        if not facts.has_taskset:
+            raise ValueError("it lacks taskset, which chooses the kind of core: install it there")
+        wanted, told = self._board_file.marchid, facts.marchids.get(found[-1])
+        if None not in (wanted, told) and wanted != told:
+            raise ValueError(
+                f"its processor {found[-1]} has the marchid {told}, and {self._board_file.kind} "
+                f"has {wanted}: change processors in the board file"
+            )
+        return found[-1]
 
     def _counting(self, session: Session, facts: BoardFacts) -> Counting:
         events = self._board_file.events
@@ -306,6 +332,7 @@ class SshBoard:
             events=events,
             done_with=tuple(self._done_with),
             cool_below_c=self._settings.cool_below_c,
+            enter=self._board_file.enter,
         )
 
     def _not_run(self, report: JobReport) -> str:

@@ -45,6 +45,7 @@ class JobPlan:
         done_with: paths of earlier jobs' reports, which this job removes.
         cool_below_c: in degrees Celsius; a hotter board cools down before the timed run, for half
             of the time that is left. None for any temperature.
+        enter: file into which a process writes its number to get to its kind of core, or None.
     """
 
     place: RemotePlace
@@ -59,6 +60,7 @@ class JobPlan:
     events: Sequence[Sequence[str]]
     done_with: Sequence[str] = ()
     cool_below_c: float | None = None
+    enter: str | None = None
 
 
 class Job:
@@ -138,7 +140,8 @@ class Job:
         )
         session.start(
             f"env TRITON_RVV_JOB={self._id} TRITON_RVV_TUNER={_tuner()} "
-            f"TRITON_RVV_COOL={_milli(plan.cool_below_c)} {command}",
+            f"TRITON_RVV_COOL={_milli(plan.cool_below_c)} "
+            f"TRITON_RVV_ENTER={shlex.quote(plan.enter or '')} {command}",
             afterwards=f"rm -f -- {shlex.join(plan.done_with)}" if plan.done_with else "true",
         )
 

@@ -5,8 +5,9 @@
 #   sh job.sh alive ID        exit status 0 while anything of the measurement is running
 #   sh job.sh kill ID         end all of it
 #
-# The environment holds TRITON_RVV_TUNER, who measures, and TRITON_RVV_COOL, the thousandths of a
-# degree below which a run begins, or nothing. WAIT for the lock, LIMIT of one run and DEADLINE of the whole are in seconds. CORE and EVENTS may
+# The environment holds TRITON_RVV_TUNER, who measures; TRITON_RVV_COOL, the thousandths of a degree
+# below which a run begins, or nothing; and TRITON_RVV_ENTER, the file into which a process writes its
+# number to get to its kind of core, or nothing. WAIT for the lock, LIMIT of one run and DEADLINE of the whole are in seconds. CORE and EVENTS may
 # be empty; EVENTS are groups for perf, with spaces between them and commas within. COMMAND is the
 # launcher with its data and grid, without its numbers of runs; or, where REPEATS is empty, a program
 # that runs once, while the only group of EVENTS is counted. It is run in the folder of jobs. The
@@ -245,6 +246,8 @@ run() {
     echo "cooled $cooled"
     echo "limit $limit"
     [ -z "$core" ] || set -- taskset -c "$core" "$@"
+    # The number stays the same from here to the program, which has not used vectors yet.
+    [ -z "$TRITON_RVV_ENTER" ] || set -- sh -c 'echo $$ >"$0" && exec "$@"' "$TRITON_RVV_ENTER" "$@"
     if [ -z "$repeats" ]; then
         measure_program "$@"
         tell_lock
