@@ -68,11 +68,6 @@ class ArtifactStore:
     root: Path
     suffix: str = ".elf"
 
-    @property
-    def work_folders(self) -> tuple[Path, ...]:
-        """Where builds and data are made before they are renamed to their place."""
-        return self.root, self.root / _DATA_FOLDER
-
     def find(self, kernel: str, label: str, key: str) -> tuple[Path, Mapping[str, object]] | None:
         """The binary that was built under `key` and its provenance, or None."""
         folder = self._folder(kernel, label, key)

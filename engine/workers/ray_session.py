@@ -18,7 +18,7 @@ from pathlib import Path
 import ray
 from ray._private import ray_constants
 
-from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore
+from engine.workers.artifacts import ARTIFACT_FOLDER
 from engine.workers.machine import check_can_work
 from engine.workers.ray_nodes import watching_head
 from engine.workers.session_guard import guarded
@@ -69,13 +69,13 @@ def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
             ray.shutdown()
         return
     temporary = Path(tempfile.gettempdir()).resolve()
-    builds = ArtifactStore(ARTIFACT_FOLDER.resolve())
+    builds = ARTIFACT_FOLDER.resolve()
     _check_length(temporary)
-    check_can_work(temporary, builds.root)
+    check_can_work(temporary, builds)
     remove_left_behind(_FOLDER_PREFIX, temporary)
     folder, held = held_folder(_FOLDER_PREFIX, temporary)
     try:
-        with guarded(folder, builds.work_folders), _private(folder):
+        with guarded(folder, builds), _private(folder):
             try:
                 _start(cpus, folder)
                 yield

@@ -26,19 +26,19 @@ _FOR_WRITING = os.O_WRONLY | os.O_RDWR
 
 
 @contextlib.contextmanager
-def guarded(session: Path, work: Sequence[Path]) -> Iterator[None]:
+def guarded(session: Path, builds: Path) -> Iterator[None]:
     """At the end of the block, or of this process, everything that works in `session` ends.
 
-    Then the folder is removed, and what dead processes left unfinished in the folders `work`.
+    Then the folder is removed, and what dead processes left unfinished below the folder `builds`.
 
     Args:
         session: a folder of its own. What belongs to it has a variable in its environment that
             names it, or writes to its files, or runs in it without an environment.
-        work: folders in which workers make files and folders.
+        builds: where workers, and this process, make files and folders.
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     guard = subprocess.Popen(
-        [sys.executable, "-m", __name__, str(session), *map(str, work)],
+        [sys.executable, "-m", __name__, str(session), str(builds)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -52,13 +52,19 @@ def guarded(session: Path, work: Sequence[Path]) -> Iterator[None]:
             guard.communicate(timeout=_PATIENCE_S)
 
 
-def _main(session: Path, *work: Path) -> None:
+def _main(session: Path, builds: Path) -> None:
     """In the guard: wait for the tuner's end, then clear up."""
     while os.read(sys.stdin.fileno(), 1):
         pass
     _end_all(session)
     shutil.rmtree(session, ignore_errors=True)
-    for folder in work:
+    # A build's assembly is added to its folder later, so any folder may hold something unfinished.
+    unfinished = [
+        Path(folder)
+        for folder, folders, _ in os.walk(builds)
+        if any(name.startswith(UNFINISHED) for name in folders)
+    ]
+    for folder in unfinished:
         remove_left_behind(UNFINISHED, folder)
 
 

@@ -263,13 +263,15 @@ def kill_after(
         if not alive(seen) and not files_left(folder, temporary):
             return
         time.sleep(0.2)
+    notes = [f"left: {file}" for file in files_left(folder, temporary)]
+    new = [note for note in notes if note not in tally.notes]
     tally.processes += len(alive(seen))
-    tally.files += len(files_left(folder, temporary))
+    tally.files += len(new)
     for pid in alive(seen):
         with contextlib.suppress(OSError):
             command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")[:200]
             tally.notes.append(f"left: {pid} {command!r}")
-    tally.notes += [f"left: {file}" for file in files_left(folder, temporary)]
+    tally.notes += new
 
 
 def check(tally: Tally, storage: str, told: dict[str, float]) -> None:

@@ -47,11 +47,13 @@ class Worker:
     def work(self):
         self._builds.mkdir(parents=True, exist_ok=True)
         (self._builds / "data").mkdir()
+        (self._builds / "matmul" / "16-abc").mkdir(parents=True)
         # As zig does, with the environment; and as QEMU does, without one.
         subprocess.Popen(["sleep", "601"], start_new_session=True)
         with (
             scratch_folder(UNFINISHED, self._builds),
             scratch_folder(UNFINISHED, self._builds / "data"),
+            scratch_folder(UNFINISHED, self._builds / "matmul" / "16-abc"),  # for its assembly
             scratch_folder("emulated-") as folder,
         ):
             run_bounded(["sleep", "602"], folder=folder, timeout_s=600, output_limit_bytes=1)
@@ -117,7 +119,7 @@ def test_nothing_is_left(tmp_path: Path, short_folder: Path) -> None:
         )
         processes = {*descendants(tuner.pid)}
         files = [*temporary.rglob("emulated-*"), *tmp_path.glob("studies/builds/**/.new-*")]
-        assert len(files) == 3
+        assert len(files) == 4
     finally:
         tuner.send_signal(signal.SIGKILL)
         tuner.wait(timeout=10)
