@@ -56,7 +56,7 @@ def best_winners(winners: Iterable[LibraryWinner]) -> list[LibraryWinner]:
 
 
 def _place(winner: LibraryWinner) -> tuple[object, ...]:
-    sizes = tuple(winner.shape.values())
+    sizes = tuple(sorted(winner.shape.items()))
     return winner.kernel, winner.dtype, winner.target.vlen_bits, str(winner.target), sizes
 
 
@@ -73,6 +73,7 @@ def winners_of(study: StoredTrials) -> list[LibraryWinner]:
         return []
     kernel, device = str(study.attribute("kernel")), str(study.attribute("device"))
     _check_kernel(study, kernel)
+    _check_sense(study, kernel, best.config)
     made_with = study.attribute("made_with")
     parts = made_with if isinstance(made_with, dict) else {}
     return [
@@ -96,6 +97,18 @@ def _shapes(study: StoredTrials) -> list[Shape]:
     stored = study.attribute("shape")
     shapes = [as_shape(one) for one in (stored if isinstance(stored, list) else [stored])]
     return [shape for shape in shapes if shape is not None]
+
+
+def _check_sense(study: StoredTrials, kernel: str, config: Config) -> None:
+    """Anybody who may write to a storage may have made its studies."""
+    spec, sizes = load_kernel(kernel), set(plain_call(kernel).sizes)
+    is_config = set(config) <= set(spec.kernel.arg_names)
+    is_shape = bool(_shapes(study)) and all(set(shape) == sizes for shape in _shapes(study))
+    if not (is_config and is_shape and study.attribute("dtype") in spec.dtypes):
+        raise UserError(
+            f"the study {study.study_name} has a shape, an element type or parameters that "
+            f"{kernel} does not have: leave it out"
+        )
 
 
 def _check_kernel(study: StoredTrials, kernel: str) -> None:

@@ -27,9 +27,9 @@ static void large(const int64_t *sizes, int64_t grid[3]) {
 }
 
 static const struct tuned_variant variants[] = {
-    {kernel, one, 128, 1 << 20, {1, 1}},  {kernel, one, 256, 64, {16, 64}},
-    {kernel, large, 256, 64, {1024, 64}}, {kernel, large, 256, 256, {16, 256}},
-    {kernel, one, 256, 256, {1024, 256}},
+    {kernel, one, 128, 1 << 20, {1, 1}},   {kernel, large, 256, 256, {16, 256}},
+    {kernel, one, 256, 256, {1024, 256}},  {kernel, one, 256, 64, {16, 64}},
+    {kernel, large, 256, 64, {1024, 64}},
 };
 static const struct tuned_function function = {variants, 5, 2, 1};
 

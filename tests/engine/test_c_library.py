@@ -282,6 +282,20 @@ def test_a_kernel_that_changed_since_is_refused(tmp_path, monkeypatch):
         export(storage, tmp_path, stored_name(storage))
 
 
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [("shape", {"M": 64}), ("shape", [3]), ("dtype", "fp8"), ("kernel", "x")],
+)
+def test_a_study_that_makes_no_sense_is_refused(tmp_path, attribute, value):
+    storage = str(tmp_path / "study.journal")
+    write_study(storage, "vector_add", {"N": 64}, infos()[0], BLOCK_SIZE=64)
+    (study,) = read_studies(storage)
+    study.set_attribute(attribute, value)
+    sentence = "x has no plain call" if attribute == "kernel" else "vector_add does not have: leave"
+    with pytest.raises(UserError, match=sentence):
+        export(storage, tmp_path, study.study_name)
+
+
 def test_a_grid_is_written_in_c_or_refused():
     rows = Expression("M")
     assert c_text((rows + 15) // 16 * (2 - rows)) == "(((M + 15) / 16) * (2 - M))"
