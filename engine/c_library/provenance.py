@@ -26,7 +26,7 @@ def _origin(variant: Variant) -> str:
     if not variant.is_tuned:
         return f"not measured, for {place}, from the winner at {shape_text(winner.shape)}"
     estimated = " (estimated)" if winner.estimated else ""
-    return f"tuned at {place}: {winner.time_s:.6g} s{estimated} on {winner.device}"
+    return f"tuned at {place}: {winner.time_s * 1e3:.4g} ms{estimated} on {winner.device}"
 
 
 def _studies(function: Function) -> Iterator[str]:

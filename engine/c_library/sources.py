@@ -157,9 +157,10 @@ def _described(function: Function) -> dict[str, Any]:
 
 
 def _prototype(name: str, arguments: Sequence[str]) -> str:
-    """A declaration without its end, in lines as long as people read them."""
-    text = f"int {name}({', '.join(arguments)})"
-    return "\n    ".join(textwrap.wrap(text, 96, break_long_words=False))
+    """A declaration without its end, its lines ending between two arguments."""
+    whole = [argument.replace(" ", "\0") for argument in arguments]
+    lines = textwrap.wrap(f"int\0{name}({', '.join(whole)})", 96, subsequent_indent=" " * 4)
+    return "\n".join(lines).replace("\0", " ")
 
 
 def _most_covered(function: Function) -> int:

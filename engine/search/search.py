@@ -17,6 +17,7 @@ from engine.search.samplers.bayesian import BayesianSearch
 from engine.search.samplers.registry import sampler_named
 from engine.study.trials import StoredTrial, StoredTrials
 from foundation.config import Config
+from foundation.garbage import collecting_later
 from rvv_runner.measurement import Status
 from search_spaces.enumeration import Census
 from search_spaces.space import SearchSpace
@@ -74,7 +75,8 @@ class Search:
         self._finished: dict[int, StoredTrial] = {}
         self._open: dict[int, int] = {}
         self._own_violations: set[int] = set()
-        self._catch_up()
+        with collecting_later():
+            self._catch_up()
 
     @property
     def space(self) -> SearchSpace:

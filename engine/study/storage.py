@@ -31,6 +31,7 @@ from engine.study.location import (
 from engine.study.objectives import TIME_S
 from engine.study.trials import StoredTrials, make_study
 from foundation.errors import UserError, nearest
+from foundation.garbage import collecting_later
 from foundation.shapes import shape_text
 from search_spaces.space import SearchSpace
 
@@ -196,6 +197,7 @@ def study_named(storage: str, name: str) -> StoredTrials:
     return studies[name]
 
 
+@collecting_later()
 def _open_storage(storage: str) -> BaseStorage:
     if storage.startswith("redis"):
         with warnings.catch_warnings():

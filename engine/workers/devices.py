@@ -118,8 +118,8 @@ def load_board(name: str) -> Board:
     """
     if machine_of(name)[1]:
         raise BoardError(
-            f"{name} is reached from another machine: only engine.tune measures there, with "
-            "--ray-address"
+            f"{name} is reached from another machine: only engine.tune and engine.tune_all "
+            "measure there, with --ray-address"
         )
     gpu = gpu_name(name)
     if name in PYTHON_NAMES:

@@ -26,7 +26,8 @@ _CONNECT_LIMIT_S = 3.0
 
 _LOOKS_IN_VAIN = 2
 
-_joined: list[str] = []  # address of the head of the cluster that this process has joined
+# Addresses of the head of the cluster that this process has joined, and of this machine's part.
+_joined: list[str] = []
 
 
 class ClusterLost(UserError):
@@ -35,16 +36,16 @@ class ClusterLost(UserError):
 
 @contextlib.contextmanager
 def watching_head(address: str) -> Iterator[None]:
-    """Within the block, `check_head` looks whether the head of the cluster there answers."""
-    _joined.append(address)
+    """Within the block, `check_head` looks whether the cluster whose head is there answers."""
+    _joined[:] = [address, *(_address(node) for node in ray.nodes() if _is_here(node))]
     try:
         yield
     finally:
-        _joined.remove(address)
+        _joined.clear()
 
 
 def is_head_lost() -> bool:
-    """Whether the head of the cluster has gone.
+    """Whether the head of the cluster, or this machine's part of it, has gone.
 
     Ray must not be called then: it ends a process without a word if the process calls it after
     the machine's part of Ray has gone.
@@ -102,9 +103,16 @@ def node_answers(node: str) -> bool:
     """Whether a machine of the cluster can be reached; Ray itself finds out half a minute later."""
     for known in ray.nodes():
         if known["NodeID"] == node:
-            address = f"{known['NodeManagerAddress']}:{known['NodeManagerPort']}"
-            return bool(known["Alive"]) and _answers(address)
+            return bool(known["Alive"]) and _answers(_address(known))
     return False
+
+
+def _is_here(node: Mapping[str, Any]) -> bool:
+    return bool(node["NodeID"] == this_node())
+
+
+def _address(node: Mapping[str, Any]) -> str:
+    return f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"
 
 
 def _answers(address: str) -> bool:

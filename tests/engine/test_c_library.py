@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.c_library.expressions import Expression, c_text
 from engine.export import main
 from engine.run.identity import identity_of
 from engine.search import Search
@@ -190,7 +191,7 @@ def test_a_program_says_where_its_kernels_are_from(programs):
         text=True,
         check=True,
     )
-    assert "tuned at M=64,N=128: 0.001 s (estimated) on emulated:x60" in done.stdout
+    assert "tuned at M=64,N=128: 1 ms (estimated) on emulated:x60" in done.stdout
     derived = (
         "matmul fp32, generic-rv64-vlen128: BLOCK_SIZE_M=32,BLOCK_SIZE_N=32,BLOCK_SIZE_K=32,"
         "GROUP_SIZE_M=1; not measured"
@@ -279,3 +280,13 @@ def test_a_kernel_that_changed_since_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(KernelSpec, "source_digest", "changed")
     with pytest.raises(UserError, match="tuned another source of vector_add than this one"):
         export(storage, tmp_path, stored_name(storage))
+
+
+def test_a_grid_is_written_in_c_or_refused():
+    rows = Expression("M")
+    assert c_text((rows + 15) // 16 * (2 - rows)) == "(((M + 15) / 16) * (2 - M))"
+    # C rounds a negative quotient otherwise, and the others are only known when a program runs.
+    refused = (lambda: -rows // 2, lambda: bool(rows), lambda: rows // rows, lambda: rows * 0.5)
+    for unknown in refused:
+        with pytest.raises(TypeError):
+            unknown()

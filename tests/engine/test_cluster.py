@@ -15,7 +15,7 @@ from cluster import Cluster, cluster
 from engine.study.storage import read_studies
 
 # Three nodes take a minute to start, so this is for the long form.
-pytestmark = [pytest.mark.faults, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
 
 TRIALS = 12
 
