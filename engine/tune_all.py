@@ -100,8 +100,9 @@ def _request(kernel: str, arguments: argparse.Namespace) -> TuningRequest:
 
 
 def _table(results: Sequence[TuningResult]) -> str:
-    """A Markdown table. Times are medians; estimates are labelled."""
-    estimated = " (estimated)" if any(result.summary.estimated for result in results) else ""
+    """A Markdown table. Times are medians; estimates are labelled, with the widest error band."""
+    estimates = [result.summary.estimate for result in results if result.summary.estimated]
+    estimated = f" ({max(estimates, key=lambda text: (len(text), text))})" if estimates else ""
     lines = [
         f"| kernel | type | shape | default{estimated} | best{estimated} | best configuration "
         "| speed-up |",

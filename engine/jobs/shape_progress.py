@@ -14,7 +14,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from engine.results.progress import LineProgress, best_text, board_sentence
+from engine.results.progress import LineProgress, best_text, board_sentence, estimate_after
 from engine.run.events import (
     Event,
     Listener,
@@ -85,7 +85,7 @@ class _Bar:
     def __init__(self, bars: Progress, name: str) -> None:
         self._bars = bars
         self._task = bars.add_task(name, total=None, best="")
-        self._estimated = False
+        self._estimate = ""
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, StageStarted):
@@ -94,16 +94,15 @@ class _Bar:
             self._bars.update(self._task, best="")
         if isinstance(event, BoardEvent):
             self._bars.console.print(board_sentence(event), markup=False, highlight=False)
-        if isinstance(event, RunStarted):
-            self._estimated = event.estimated
         if not isinstance(event, RunStarted | TrialFinished):
             return
+        self._estimate = estimate_after(event, self._estimate)
         standing = event.standing
         self._bars.update(
             self._task,
             completed=standing.tried,
             total=standing.trials,
-            best=best_text(standing, self._estimated),
+            best=best_text(standing, self._estimate),
         )
 
     def fill(self, tried: int) -> None:

@@ -41,6 +41,7 @@ __all__ = [
     "LiveProgress",
     "best_text",
     "board_sentence",
+    "estimate_after",
     "progress_on",
 ]
 
@@ -150,7 +151,7 @@ class LiveProgress:
         self._task = self._progress.add_task("", best="")
         self._study = ""
         self._best = ""
-        self._estimated = False
+        self._estimate = ""  # of the best so far: "estimated, ±24%"
 
     def stop(self) -> None:
         """Remove the line, if it is still there."""
@@ -164,14 +165,15 @@ class LiveProgress:
                 self._show_stage(text)
             case StudyOpened():
                 self._study = _study_text(event)
-            case RunStarted(standing, estimated):
-                self._estimated = estimated
+            case RunStarted(standing):
+                self._estimate = estimate_after(event, self._estimate)
                 self._show(standing)
                 self._stage.stop()
                 self._progress.start()
             case TrialFinished(_, measurement, _, standing):
                 if measurement.status == "board":
                     self._say(f"board: {measurement.reason}")
+                self._estimate = estimate_after(event, self._estimate)
                 self._show(standing)
             case RunEnded():
                 self.stop()
@@ -191,7 +193,7 @@ class LiveProgress:
         self._stage.refresh()
 
     def _show(self, standing: Standing) -> None:
-        self._best = best_text(standing, self._estimated)
+        self._best = best_text(standing, self._estimate)
         self._progress.update(
             self._task, completed=standing.tried, total=standing.trials, best=self._best
         )
@@ -226,12 +228,35 @@ def _study_text(event: StudyOpened) -> str:
     return ", ".join(parts)
 
 
-def best_text(standing: Standing, estimated: bool) -> str:
-    """The best so far with its speed-up, if the default's time is known."""
+def estimate_after(event: RunStarted | TrialFinished, before: str) -> str:
+    """What to say beside the best time: "estimated, ±24%"; empty for one from a clock.
+
+    Args:
+        event: what happened; the band of a best from an earlier run is not known.
+        before: what was said before it.
+    """
+    if isinstance(event, RunStarted):
+        return "estimated" if event.estimated else ""
+    best, measurement = event.standing.best, event.measurement
+    if best is None or best[0] != event.config:
+        return before
+    # It imports packages that take seconds, and are loaded by now.
+    from engine.run.estimates import measurement_text
+
+    return measurement_text(measurement.estimated, measurement.board, measurement.counters)
+
+
+def best_text(standing: Standing, estimate: str) -> str:
+    """The best so far with its speed-up, if the default's time is known.
+
+    Args:
+        standing: of the study.
+        estimate: what to say beside the time: "estimated, ±24%"; "" for one from a clock.
+    """
     if standing.best is None:
         return "nothing valid yet"
     config, time_s = standing.best
-    text = f"best {time_text(time_s)}{' (estimated)' if estimated else ''}"
+    text = f"best {time_text(time_s)}{f' ({estimate})' if estimate else ''}"
     if standing.speedup is not None:
         text += f", {speedup_text(standing.speedup)} the default"
     return f"{text}: {short_config(config)}"

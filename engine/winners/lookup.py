@@ -135,7 +135,7 @@ class Found:
     def _repr_html_(self) -> str:
         """The sentence and the time for a notebook, above a table of the parameters."""
         winner = self.winner
-        time = f"{winner.time_s:.4g} s{' (estimated)' if winner.estimated else ''}"
+        time = f"{winner.time_s:.4g} s{f' ({winner.estimate})' if winner.estimate else ''}"
         text = f"{self.wanted.kernel}, {self}; {time} at {shape_text(winner.shape)}"
         names = "".join(f"<th>{escape(name)}</th>" for name in self.config)
         values = "".join(f"<td>{escape(str(value))}</td>" for value in self.config.values())

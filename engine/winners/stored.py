@@ -41,7 +41,7 @@ class Winner:
         kernel, dtype, device, shape: its problem.
         made_with: compiler, board model and kernel source, as short texts.
         config, time_s: the fastest configuration and its time in seconds.
-        estimated: whether times come from a model.
+        estimate: what to say beside its time: "estimated, ±24%"; "" for one from a clock.
         elf_sha256: of the executable that was timed; None if it is not known.
         times_s: time of every correct configuration, and infinity for those that failed; includes
             configurations that today's search space does not hold.
@@ -55,9 +55,14 @@ class Winner:
     made_with: Mapping[str, str]
     config: Config
     time_s: float
-    estimated: bool
+    estimate: str
     elf_sha256: str | None
     times_s: Mapping[Config, float]
+
+    @property
+    def estimated(self) -> bool:
+        """Whether its times come from a model."""
+        return bool(self.estimate)
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,8 @@ class StoredStudy:
         """
         trials = [t for t in self.outcomes if space is None or space.holds(t.config)]
         comparison = kept_comparison(self.comparison, trials)
-        best = summarise(trials, None, comparison).winner
+        summary = summarise(trials, None, comparison)
+        best = summary.winner
         if best is None or best.time_s is None:
             return None
         sha256 = best.attributes.get("elf_sha256")
@@ -104,7 +110,7 @@ class StoredStudy:
             made_with=self.made_with,
             config=best.config,
             time_s=best.time_s,
-            estimated=bool(best.attributes.get("estimated")),
+            estimate=summary.estimate,
             elf_sha256=None if sha256 is None else str(sha256),
             times_s={trial.config: trial.time_s or math.inf for trial in self.outcomes},
         )

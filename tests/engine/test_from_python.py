@@ -248,7 +248,8 @@ def test_what_lookup_finds_shows_itself(result: ShownResult, in_folder: None) ->
     winner = result.summary.winner
     assert winner is not None
     assert f"<td>{winner.config['BLOCK_SIZE']}</td>" in found._repr_html_()
-    assert f"{winner.time_s:.4g} s (estimated) at N=1000" in found._repr_html_()
+    assert f"{winner.time_s:.4g} s ({result.summary.estimate}) at N=1000" in found._repr_html_()
+    assert "±" in result.summary.estimate
 
 
 def test_a_second_ctrl_c_leaves_the_callers_process_alive() -> None:

@@ -13,7 +13,14 @@ import pytest
 
 import rvv_runner.emulated
 from engine.results.json import json_text, trial_record
-from engine.results.progress import LOADING, LineProgress, LiveProgress, progress_on
+from engine.results.progress import (
+    LOADING,
+    LineProgress,
+    LiveProgress,
+    best_text,
+    estimate_after,
+    progress_on,
+)
 from engine.results.units import count_text, short_config, time_text
 from engine.run.events import (
     RunEnded,
@@ -183,6 +190,20 @@ def test_the_live_line_ends_and_says_the_best_after_an_error() -> None:
     progress(RunEnded("failed", 3, 0, 1.0))
     assert progress._progress.live.is_started is False
     assert "best 250 ms (estimated), 2.00x the default: M=16 GROUP_M=8" in stream.getvalue()
+
+
+def test_the_band_of_the_best_stands_beside_it_until_another_is_best() -> None:
+    measured = Measurement(
+        status="correct", times_s=(0.25,), board="emulated:x60", estimated=True,
+        counters={"u_mode_cycle": 1e6},
+    )  # fmt: skip
+    best = TrialFinished(DEFAULT, measured, None, Standing(1, 9, (DEFAULT, 0.25), None))
+    said = estimate_after(best, "estimated")
+    assert re.fullmatch(r"estimated, ±\d+%", said)
+    assert best_text(best.standing, said).startswith(f"best 250 ms ({said}): ")
+    other = Config({"BLOCK_SIZE_M": 32, "GROUP_SIZE_M": 8})
+    slower = TrialFinished(other, measured, None, Standing(2, 9, (DEFAULT, 0.25), None))
+    assert estimate_after(slower, said) == said
 
 
 def test_json_has_no_value_that_readers_refuse() -> None:
