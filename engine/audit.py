@@ -138,7 +138,8 @@ def _print(table: Table, wrong: Sequence[Finding]) -> None:
 
     from foundation.console import EscapingConsole
 
-    say(f"{table.path}: {table.format}, {len(table.rows)} rows")
+    count = len(table.rows)
+    say(f"{table.path}: {table.format}, {count} row{'s' if count > 1 else ''}")
     if not wrong:
         say("nothing wrong")
         return

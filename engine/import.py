@@ -91,10 +91,15 @@ def _by_problem(table: Table, arguments: argparse.Namespace) -> list[tuple[Probl
     Raises:
         UserError: if there are none, or if they are about no problem of the tuner.
     """
+    usable = [
+        row
+        for row in table.rows
+        if row.config is not None and all(fault.kind != "invalid" for fault in row.faults)
+    ]
+    # Such as AITER's "any", which is for all sizes.
+    usable = [row for row in usable if row.shape] or usable
     found: dict[str, tuple[Problem, list[Row]]] = {}
-    for row in table.rows:
-        if row.config is None or any(fault.kind == "invalid" for fault in row.faults):
-            continue
+    for row in usable:
         problem = _problem(table, row, arguments)
         found.setdefault(problem.name, (problem, []))[1].append(row)
     if not found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -37,7 +37,7 @@ def report_html(contents: Sequence[StudyContent]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    filters: dict[str, Callable[..., str]] = {
         "time": lambda time_s: "-" if time_s is None else time_text(time_s),
         "count": count_text,
         "speedup": speedup_text,
@@ -45,6 +45,7 @@ def report_html(contents: Sequence[StudyContent]) -> str:
         "triton_config": triton_config,
         "breakable": _breakable,
     }
+    environment.filters |= filters
     figures: dict[str, dict[str, Any]] = {}
     for number, content in enumerate(contents, 1):
         figures |= {f"{name}-{number}": figure for name, figure in charts(content).items()}

@@ -10,7 +10,6 @@ from engine.repeats.preference import preference
 from engine.run.measured_on import measured_on
 from engine.run.stored_summary import stored_summary
 from engine.run.summary import Summary
-from engine.study.storage import SPACE_NAME
 from engine.study.trials import StoredTrial, StoredTrials
 from foundation.config import Config
 from foundation.errors import UserError
@@ -46,11 +45,10 @@ class TunedShape:
     Args:
         study: its name.
         kernel, dtype, device, shape: what was tuned, and where.
-        space_name: of its search space, if that is not the kernel's own.
         winner: its trial.
         summary: of the study.
         gpu: the GPU; None for a processor.
-        triton: the version of Triton that compiled it; "" if that is not known.
+        triton: the version of Triton that compiled it.
     """
 
     study: str
@@ -58,7 +56,6 @@ class TunedShape:
     dtype: str
     device: str
     shape: Shape
-    space_name: str
     winner: StoredTrial
     summary: Summary
     gpu: GpuLimits | None
@@ -133,11 +130,10 @@ def tuned_shape(stored: StoredTrials) -> TunedShape:
         dtype=str(stored.attribute("dtype")),
         device=str(stored.attribute("device")),
         shape=shape,
-        space_name=str(stored.attribute(SPACE_NAME) or ""),
         winner=summary.winner,
         summary=summary,
         gpu=measured.gpu,
-        triton=measured.tools.get("triton", ""),
+        triton=measured.triton,
     )
 
 
@@ -158,8 +154,9 @@ def one_per_shape(shapes: Iterable[TunedShape]) -> list[TunedShape]:
 
 
 def by_rows(shapes: Iterable[TunedShape]) -> dict[int, Config]:
-    """The winner by M, for shapes that differ in nothing else."""
-    return {shape.shape["M"]: shape.config for shape in one_per_shape(shapes)}
+    """The fastest winner by M, for shapes of one file, which differ in nothing else."""
+    same = grouped(shapes, lambda shape: shape.shape["M"])
+    return {m: min(same[m], key=_rank).config for m in sorted(same)}
 
 
 def one_version(file: str, shapes: Sequence[TunedShape]) -> str:

@@ -1,14 +1,14 @@
-"""The board and the tools that a study's times come from, as stored with it.
+"""The GPU and the Triton that a study's times come from, as stored with it.
 
-Files of winners name the GPU and the version of Triton. A study's identity has neither: it has the
-board's kind, and a digest of the tools.
+Files of winners name both. A study's identity has neither: it has the board's kind, and a digest of
+all tools.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from engine.study.trials import StoredTrials
@@ -20,27 +20,27 @@ __all__ = ["MeasuredOn", "measured_on", "store_measured_on"]
 
 _MEASURED_ON = "measured_on"  # name of the study's attribute
 
-# Names of GPUs become names of files.
+# Names of GPUs and versions become names of files.
 _NAME = re.compile(r"[\w()+-][\w ().+-]*")
 
 
 @dataclass(frozen=True)
 class MeasuredOn:
-    """What is known of a study's board and tools.
+    """What files of winners name of a study's board and tools.
 
     Args:
         gpu: the limits of the GPU; None for a processor.
-        tools: versions by name, such as "triton".
+        triton: the version of Triton.
     """
 
-    gpu: GpuLimits | None = None
-    tools: Mapping[str, str] = field(default_factory=dict)
+    gpu: GpuLimits | None
+    triton: str
 
 
 def store_measured_on(stored: StoredTrials, info: BoardInfo) -> None:
     """Store with a study what it is measured on, unless that is what is stored."""
     gpu = None if info.gpu is None else asdict(info.gpu)
-    value = {"gpu": gpu, "tools": toolchain_versions(info.backend)}
+    value = {"gpu": gpu, "triton": toolchain_versions(info.backend)["triton"]}
     if stored.attribute(_MEASURED_ON) != value:
         stored.set_attribute(_MEASURED_ON, value)
 
@@ -48,12 +48,9 @@ def store_measured_on(stored: StoredTrials, info: BoardInfo) -> None:
 def measured_on(stored: StoredTrials) -> MeasuredOn | None:
     """What a study was measured on; None if an earlier version, or another program, stored it."""
     match stored.attribute(_MEASURED_ON):
-        case {"gpu": None | dict() as gpu, "tools": dict(tools)}:
-            versions = {str(name): str(value) for name, value in tools.items()}
-            if gpu is None:
-                return MeasuredOn(None, versions)
-            limits = _limits(gpu)
-            return None if limits is None else MeasuredOn(limits, versions)
+        case {"gpu": None | dict() as gpu, "triton": str(triton)} if _NAME.fullmatch(triton):
+            limits = None if gpu is None else _limits(gpu)
+            return None if limits is None and gpu is not None else MeasuredOn(limits, triton)
     return None
 
 

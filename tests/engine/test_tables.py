@@ -155,6 +155,7 @@ HOSTILE = {
     "cut.json": ('{"M_LEQ_1": {', "is not JSON"),
     "other.json": ("[1, 2]", "no table of a known format"),
     "wide.csv": ('cu_num,us,M,N,K\n"' + "x" * 200_000 + '"\n', "field larger"),
+    "deep.yaml": ("[" * 20_000, "nested too deeply"),
     "text.yaml": ("- {M: 16\n- N", "line 2"),
     "empty.csv": (HEAD, "holds no rows"),
 }
@@ -319,6 +320,17 @@ def test_a_table_without_times_suggests_the_nearest_rows_first(tmp_path):
     assert search.ask() == default
     search.tell(default, 1e-3)
     assert search.ask()["BLOCK_SIZE_M"] == 64
+
+
+def test_ranges_are_suggestions_too(tmp_path, capsys):
+    storage = str(tmp_path / "s.journal")
+    config = {**GOOD, "NUM_KSPLIT": 1, "cache_modifier": None}
+    ranges = {key: {**config, "GROUP_SIZE_M": n} for n, key in enumerate(("M_LEQ_16", "any"), 1)}
+    name = "gfx942/triton/gemm/gemm_a8w8_blockscale/GEMM-A8W8_BLOCKSCALE-N=512-K=1024.json"
+    assert import_tables([str(written(tmp_path, name, ranges)), "--storage", storage]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("gemm_a8w8_blockscale-M16-N512-K1024-fp8e4nv-imported:gfx942-")
+    assert "1 configuration without times" in said
 
 
 @pytest.mark.parametrize(

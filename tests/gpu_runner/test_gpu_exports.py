@@ -8,6 +8,7 @@ import logging
 import os
 import typing
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +26,7 @@ from torch._inductor.lookup_table.choices import LookupTableChoices
 from engine.export import main
 from engine.results.gemm_json import config_for, read_gemm_json
 from engine.results.tuned_shape import UnfitStudyError
+from engine.study.storage import study_named
 from foundation.config import Config, ParameterValue
 
 pytestmark = pytest.mark.timeout(60)
@@ -262,6 +264,27 @@ def test_what_a_format_cannot_hold_is_one_sentence(
     with pytest.raises(UnfitStudyError, match=says):
         main([name, *out])
     assert main(out) == 1  # nobody named it
+
+
+GPU: dict[str, Any] = asdict(H200.gpu)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"triton": "../3.7", "gpu": GPU},
+        {"triton": "3.7.1", "gpu": {**GPU, "name": "/etc/x"}},
+        {"triton": "3.7.1", "gpu": {**GPU, "arch": 7}},
+        {"triton": "3.7.1", "gpu": []},
+        None,
+    ],
+)
+def test_a_study_that_names_no_gpu_is_one_sentence(storage: str, written: object) -> None:
+    """A storage may be somebody else's, and names of files are made of this."""
+    name = small(storage, "fused_moe", {"M": 16, **LAYER}, "bf16")
+    study_named(storage, name).set_attribute("measured_on", written)
+    with pytest.raises(UnfitStudyError, match="does not say which GPU and which Triton"):
+        main([name, "--format", "sglang", "--storage", storage, "--out", storage + ".out"])
 
 
 def test_parameters_that_are_missing_are_named(
