@@ -37,7 +37,7 @@ def main() -> None:
     run(f"engine.tune {shlex.quote(str(FAULTY))} --device cuda")
     run("engine.find matmul --shape M=4096,N=4096,K=4096 --dtype fp16 --device cuda")
     run("engine.tune_list list.yaml --device cuda --trials 30")
-    for path in sorted(Path("studies").rglob("*.json")):
+    for path in sorted(Path("studies", "configs").rglob("*.json")):
         print(f"--- {path}\n{path.read_text()[:1500]}")
     run("engine.gemm --gemm_size_file sizes.yaml --device cuda --trials 30 --compare")
     print(Path("tuning_results.yaml").read_text())

@@ -87,8 +87,9 @@ class LeaderRounds:
                 if _covers(times_s, order):
                     self._early.remove(times_s)
                     return [times_s[config] for config in order]
-        artifacts = [self._artifact(config) for config in order]
-        return self._times_s([artifact for artifact in artifacts if artifact is not None])
+        built = [self._artifact(config) for config in order]
+        artifacts = [artifact for artifact in built if artifact is not None]
+        return self._times_s(artifacts) if len(artifacts) == len(order) else None
 
     def _is_running(self) -> bool:
         return self._running is not None and not self._running.done()

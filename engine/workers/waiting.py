@@ -11,8 +11,8 @@ from typing import Literal
 
 __all__ = ["Cause", "Waiting"]
 
-# "other trials": outcomes are told in the order of asking, so a proposal may wait for a slower one
-# on another board; at the end of a run there is nothing left to propose.
+# "other trials": deterministic boards' outcomes are told in the order of asking, so a proposal may
+# wait for a slower one on another board; at the end of a run there is nothing left to propose.
 Cause = Literal["builders", "proposals", "store", "other tuners", "other trials"]
 
 

@@ -13,8 +13,10 @@ from search_helpers import IDENTITY
 
 from engine.repeats.comparison import Comparison, compare
 from engine.results.leaders import comparison_sentences, leader_lines
+from engine.run.leader_rounds import LeaderRounds
 from engine.run.loop import Budget, TuningLoop
 from engine.run.summary import summarise
+from engine.run.time_limit import TimeLimit
 from engine.search import Search
 from engine.study.storage import open_study
 from engine.workers.board_pool import BoardPool, BoardSource
@@ -85,6 +87,19 @@ def test_an_idle_board_measures_the_leaders_while_others_are_built(tmp_path: Pat
     comparison = search.comparison
     assert comparison is not None
     assert comparison.winner.config == {"time_ms": 10}
+
+
+def test_a_round_that_lacks_a_build_gives_no_times() -> None:
+    builders = BuilderPool(FakeBuilder, jobs=1, limit_s=5)
+    boards = BoardPool([BoardSource("fake", FakeBoard)])
+    rounds = LeaderRounds(builders, boards, TimeLimit())
+    right, failing = Config({"time_ms": 1}), Config({"time_ms": 2, "build": "fail"})
+    try:
+        assert rounds.measure([right, failing]) is None
+        assert rounds.measure([right]) == [0.001]
+    finally:
+        builders.close()
+        boards.close()
 
 
 def test_more_trials_are_compared_again(tmp_path: Path) -> None:
