@@ -12,7 +12,7 @@ TESTS_LIMIT_S := 2160
 # Modules of one name, which mypy checks one at a time.
 CONFTESTS = $(shell find tests -name conftest.py)
 
-.PHONY: tune tune-all test test-slow test-faults soak test-triton-versions test-real test-upstream fuzz bench gpu setup clean
+.PHONY: tune tune-all docs test test-slow test-faults soak test-triton-versions test-real test-upstream fuzz bench demo gpu setup clean
 
 # The main job on the emulated board; ARGS="--trials 20" adds arguments.
 tune: setup
@@ -21,6 +21,12 @@ tune: setup
 # Every kernel for 10 trials on the emulated board; the last lines are a table.
 tune-all: setup
 	@$(PYTHON) -m engine.tune_all $(ARGS)
+
+# The documentation as a site; a server, where there is one, gives it its search as well.
+docs:
+	@./setup.sh test
+	$(LIMIT) 120 env NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
+	@echo "open build/site/index.html, or run: $(PYTHON) -m http.server -d build/site"
 
 test:
 	@./setup.sh test
@@ -73,12 +79,15 @@ bench: setup
 		echo "== $$file"; $(LIMIT) 900 $(PYTHON) "$$file"; \
 	done
 
-# On a machine with a GPU: tests that need one, the jobs of docs/gpu.md, and figures beside goals.
+# On a machine with a GPU: tests that need one, the jobs of docs/gpu.md, and figures beside goals,
+# with the output of each part in studies/gpu. ARGS="tests jobs" runs some of the parts.
 # It sets nothing up, since torch has to be the build for that GPU; PYTHON=python3 names another.
 gpu:
-	$(PYTHON) -m pytest -p no:xdist -m gpu tests
-	$(LIMIT) 900 $(PYTHON) benchmarks/gpu_jobs.py
-	$(LIMIT) 900 $(PYTHON) benchmarks/bench_gpu.py
+	$(LIMIT) 1500 $(PYTHON) benchmarks/gpu_all.py $(ARGS)
+
+# A transformer block in C on tuned kernels, on the emulated board; ARGS="--trials 30" searches more.
+demo: setup
+	@$(PYTHON) benchmarks/demo.py $(ARGS)
 
 setup:
 	@./setup.sh

@@ -1,8 +1,9 @@
 """Long studies and busy boards: python benchmarks/bench_scale.py.
 
 It prints what it takes to open a study of 5,000 and of 10,000 trials up to the first proposal,
-what a trial costs at 1,000, and for which part of a run a board is busy that takes 100 ms for each
-measurement. Trials carry the attributes and the note that a run on the emulated board stores.
+what a trial costs at 1,000, alone and with many proposals open, and for which part of a run a board
+is busy that takes 100 ms for each measurement. Trials carry the attributes and the note that a run
+on the emulated board stores.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from pathlib import Path
 from unittest import mock
 
@@ -103,20 +105,20 @@ def open_and_ask(path: Path) -> None:
     )
 
 
-def trial_cost(path: Path, sampler: str) -> None:
+def trial_cost(path: Path, sampler: str, in_flight: int) -> None:
     """Print what ask and tell take in a long study."""
     search = Search(SPACE, sampler, 0, open_study(str(path), IDENTITY, SPACE))
     tried = search.tried
-    search.ask()
+    pending = deque(search.ask(in_flight))
     start_s, start_cpu_s = time.perf_counter(), time.process_time()
     for number in range(TIMED):
-        config = search.ask()
-        assert config is not None
+        config = pending.popleft()
         time_s = time_of(config)
         search.tell(config, time_s, attributes=outcome(number, time_s), note="| a | 1 |\n")
+        pending += search.ask(1)
     wall_s, cpu_s = time.perf_counter() - start_s, time.process_time() - start_cpu_s
     print(
-        f"a trial at {tried} with {sampler}: {1e3 * wall_s / TIMED:.1f} ms "
+        f"a trial at {tried} with {sampler}, {in_flight} open: {1e3 * wall_s / TIMED:.1f} ms "
         f"({1e3 * cpu_s / TIMED:.1f} ms of processor time)"
     )
 
@@ -159,8 +161,8 @@ def main() -> None:
             fill(folder / f"{trials}.journal", trials)
             command = [sys.executable, __file__, "--open", str(folder / f"{trials}.journal")]
             subprocess.run(command, check=True)
-        for sampler in ("random", "auto"):
-            trial_cost(folder / "1000.journal", sampler)
+        for sampler, in_flight in (("random", 1), ("auto", 1), ("auto", 17)):
+            trial_cost(folder / "1000.journal", sampler, in_flight)
         sys.path.insert(0, str(FAKES))
         os.environ["PYTHONPATH"] = os.pathsep.join([str(FAKES), os.environ.get("PYTHONPATH", "")])
         with ray_session(JOBS):

@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING
 from foundation.foreign_kernels import check_kernels
 
 if TYPE_CHECKING:
+    from engine import ops
     from engine.from_python import tune
     from engine.winners.lookup import lookup
     from engine.winners.tuned_kernel import tuned
 
-__all__ = ["lookup", "tune", "tuned"]
+__all__ = ["lookup", "ops", "tune", "tuned"]
 
 check_kernels(Path(__file__).resolve().parents[1])
 
 
 def __getattr__(name: str) -> object:
     # Triton and Optuna take seconds to import: --help does not wait for them.
-    if name == "tune":
+    if name in ("ops", "tune"):
         import importlib
 
-        return importlib.import_module("engine.tune")
+        return importlib.import_module(f"engine.{name}")
     if name == "lookup":
         from engine.winners.lookup import lookup
 

@@ -48,13 +48,17 @@ COMMANDS = {
     "tune-all": Command("engine.tune_all", "tune every kernel at its default shape"),
     "find": Command("engine.find", "look up the stored winner for a shape"),
     "check-key": Command("engine.check_key", "measure the cost of the power-of-two key"),
+    "regret": Command("engine.regret", "what one board's winner costs on another"),
     "report": Command("engine.report", "show a study, or compare two, as one HTML page"),
+    "explain": Command("engine.explain", "say why a study's winner won, by cause and by line"),
     "export": Command("engine.export", "write studies as CSV, or for other programs"),
+    "import": Command("engine.import", "start later searches from other programs' results"),
+    "audit": Command("engine.audit", "check tables of tuned configurations"),
     "build": Command("engine.build", "build configurations to measure by hand"),
     "collect": Command("engine.collect", "add results measured by hand to their study"),
     "repair": Command("engine.repair", "write what is whole in a damaged journal into a new one"),
     "new": Command("engine.new", "write the file of a new kernel"),
-    "boards": Command("rvv_runner.__main__", "check or trust a board over SSH"),
+    "boards": Command("rvv_runner.__main__", "check or trust a board, count a program on one"),
     "compile": Command("triton_rvv.__main__", "compile a kernel to IR and assembly", ("compile",)),
 }
 

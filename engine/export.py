@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from engine.arguments.options import add_storage_argument
-from engine.results.exports import format_names, writer_of
+from engine.results.exports import format_module, format_names
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -16,12 +20,19 @@ from foundation.command_line import (
     one_of,
     run_command,
 )
+from foundation.errors import UserError
 from foundation.printing import say
+
+if TYPE_CHECKING:
+    from engine.study.trials import StoredTrials
 
 __all__ = ["main"]
 
 _PROG = "engine.export"
-_DESCRIPTION = "Writes each study to a folder of its own, in the format of another program."
+_DESCRIPTION = (
+    "Writes studies in the format of another program: each to a folder of its own, or, where the "
+    "format has one file for several shapes, all together."
+)
 _EPILOG = "Exit status: 0 if a file was written, 1 if there was nothing to write, 2 for a mistake."
 
 
@@ -33,31 +44,72 @@ def main(argv: Sequence[str] | None) -> int:
     """
     arguments = _parse(argv)
     # Optuna and pandas take seconds to import: --help does not wait for them.
-    from engine.study.location import file_stem
     from engine.study.storage import read_studies, study_named
-    from foundation.errors import UserError
 
     if arguments.studies:
         chosen = [study_named(arguments.storage, name) for name in arguments.studies]
     else:
         chosen = read_studies(arguments.storage)
-    write = writer_of(arguments.format)
+    module = format_module(arguments.format)
     written = 0
-    for study in chosen:
-        folder = arguments.out / file_stem(study.study_name)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            line = write(study, folder)
-        except OSError as error:
-            raise UserError(
-                f"{folder} cannot be written ({error.strerror}): give another folder with --out"
-            ) from error
-        if line:
-            say(f"{folder}: {line}")
+    try:
+        export = _apart if hasattr(module, "write") else _together
+        for line in export(module, chosen, arguments):
+            say(line)
             written += 1
+    except OSError as error:
+        raise UserError(
+            f"{arguments.out} cannot be written ({error.strerror}): give another folder with --out"
+        ) from error
+    return EXIT_FOUND if written else EXIT_NOTHING_VALID
+
+
+def _apart(
+    module: ModuleType, studies: Sequence[StoredTrials], arguments: argparse.Namespace
+) -> Iterator[str]:
+    """Write each study to a folder of its own; a line for each that had something to write."""
+    from engine.study.location import file_stem
+
+    for study in studies:
+        folder = arguments.out / file_stem(study.study_name)
+        folder.mkdir(parents=True, exist_ok=True)
+        line = ""
+        with _left_out_if_unfit(arguments):
+            line = module.write(study, folder)
+        if line:
+            yield f"{folder}: {line}"
         elif not any(folder.iterdir()):
             folder.rmdir()
-    return EXIT_FOUND if written else EXIT_NOTHING_VALID
+
+
+def _together(
+    module: ModuleType, studies: Sequence[StoredTrials], arguments: argparse.Namespace
+) -> Iterator[str]:
+    """Write all studies to the format's folder; a line for each file."""
+    entries = []
+    for study in studies:
+        with _left_out_if_unfit(arguments):
+            entries.append(module.entry_of(study))
+    if entries:
+        yield from module.write_entries(entries, arguments.out / arguments.format)
+
+
+def _format_name(text: str) -> str:
+    """The name of a format; tune_gemm and others are written with either of the two signs."""
+    return one_of("format", format_names)(text.replace("_", "-"))
+
+
+@contextlib.contextmanager
+def _left_out_if_unfit(arguments: argparse.Namespace) -> Iterator[None]:
+    """Within the block, a study that does not fit is reported, if it was not asked for by name."""
+    from engine.results.tuned_shape import UnfitStudyError
+
+    try:
+        yield
+    except UnfitStudyError as error:
+        if arguments.studies:
+            raise
+        say(f"left out: {error}", file=sys.stderr)
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -66,7 +118,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--format",
         metavar="NAME",
-        type=one_of("format", format_names),
+        type=_format_name,
         default="csv",
         help=f"{', '.join(format_names())} (default: %(default)s)",
     )
@@ -76,7 +128,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         metavar="DIR",
         type=Path,
         default=Path("studies/exports"),
-        help="the folder of the studies' folders (default: %(default)s)",
+        help="the folder for the studies' folders, or the format's (default: %(default)s)",
     )
     return parser.parse(argv)
 

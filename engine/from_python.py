@@ -104,7 +104,7 @@ def tune(
         kernel=kernel_name(str(kernel)),
         shapes=_shapes(shape, shapes),
         dtype=dtype,
-        devices=_devices(device, timing),
+        devices=_devices(device, timing, ray_address),
         space=_checked("space", one_of("search space", space_names), space) if space else "",
         search=SearchOptions(
             sampler=sampler_name(sampler),
@@ -167,7 +167,7 @@ def _shape(sizes: Mapping[str, int]) -> Shape:
     return _checked("shape", shape_type, text) if text else {}
 
 
-def _devices(device: str, timing: Timing | None) -> Sequence[str]:
+def _devices(device: str, timing: Timing | None, ray_address: str | None) -> Sequence[str]:
     try:
         names = device_names(device)
     except BoardError as error:  # an unknown name
@@ -175,7 +175,7 @@ def _devices(device: str, timing: Timing | None) -> Sequence[str]:
     if timing is not None:
         one_of("way of timing", lambda: list(TIMINGS))(timing)
         names = tuple(timed(name, timing) for name in names)
-    kinds = boards_by_kind(names) if len(names) > 1 else {}
+    kinds = boards_by_kind(names, ray_address) if len(names) > 1 else {}
     if len(kinds) > 1:
         listed = "; ".join(f"{kind}: {', '.join(of_kind)}" for kind, of_kind in kinds.items())
         raise UserError(

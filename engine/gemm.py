@@ -123,8 +123,8 @@ def _add_file_arguments(parser: ArgumentParser) -> None:
 def _tune(arguments: argparse.Namespace) -> bool:
     """Tune each size and write the results; return whether each has a winner."""
     # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
-    from engine.jobs.gemm_files import result_record, write_results
     from engine.jobs.shapes import tune_each
+    from engine.results.gemm_results import result_record, write_results
 
     requests = _requests(arguments)
     records: list[dict[str, object]] = []
@@ -133,7 +133,7 @@ def _tune(arguments: argparse.Namespace) -> bool:
         if winner is None:
             say(_nothing_valid(result), flush=True)
             continue
-        records.append(result_record(result, winner))
+        records.append(result_record(result.problem, result.device, result.summary, winner))
         write_results(arguments.tuning_results_file, records)
         say(_line(records[-1], result), flush=True)
         if arguments.compare:

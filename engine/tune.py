@@ -26,7 +26,7 @@ from engine.arguments.problem import (
 from engine.from_python import CallableModule
 from engine.run.request import StudyOptions, TuningRequest
 from engine.study.objectives import CODE_BYTES, TIME_S
-from engine.workers.devices import boards_by_kind
+from engine.workers.devices import boards_by_kind, every_device
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -232,14 +232,23 @@ def _groups(arguments: argparse.Namespace) -> list[Sequence[str]]:
         raise UserError("there is a study for each --shape: leave out --study, or add --together")
     if len(arguments.device) == 1:
         return [arguments.device]
-    kinds = boards_by_kind(arguments.device)
-    if len(kinds) > 1 and not arguments.mixed:
+    kinds = boards_by_kind(arguments.device, arguments.ray_address)
+    if len(kinds) > 1 and arguments.study is not None:
+        raise UserError(
+            f"there is a study for each of {', '.join(kinds)}: leave out --study, or name one"
+        )
+    if len(kinds) > 1 and not arguments.mixed and not _is_one_board(arguments.device):
         listed = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items())
         raise UserError(
             f"the boards are of different kinds ({listed}), whose times cannot be compared: "
             "name boards of one kind, or add --mixed for one result per kind"
         )
     return list(kinds.values())
+
+
+def _is_one_board(names: Sequence[str]) -> bool:
+    """Whether these are the kinds of core of a single board."""
+    return set(names) <= set(every_device(names[0].rpartition(":")[0]))
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:

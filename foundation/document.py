@@ -195,6 +195,8 @@ def _parse(path: Path) -> Node | None:
         raise UserError(f"{path}, line {line}: {error.problem}: write YAML or JSON") from error
     except yaml.YAMLError as error:
         raise UserError(f"{path} is neither YAML nor JSON: {error}") from error
+    except RecursionError as error:
+        raise UserError(f"{path} is nested too deeply: no file that is read here is") from error
     return node
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-__all__ = ["GpuLimits"]
+__all__ = ["GpuLimits", "gpu_kind"]
 
 
 @dataclass(frozen=True)
@@ -35,3 +36,8 @@ class GpuLimits:
     def is_amd(self) -> bool:
         """Whether it is one of AMD's, which have options of their own."""
         return self.arch.startswith("gfx")
+
+
+def gpu_kind(name: str) -> str:
+    """The kind of board that a GPU is, from its name: "nvidia-h200" for "NVIDIA H200"."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")

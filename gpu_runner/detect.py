@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from foundation.gpu_limits import GpuLimits
+from foundation.gpu_limits import GpuLimits, gpu_kind
 from gpu_runner.names import GpuName
 from gpu_runner.target import GpuBackend, GpuTarget
 from rvv_runner.board import BoardError, BoardInfo
@@ -48,7 +47,7 @@ def gpu_info(name: GpuName) -> BoardInfo:
         )
     facts = _torch(backend).cuda.get_device_properties(number)
     limits = _limits(facts, backend)
-    kind = re.sub(r"[^a-z0-9]+", "-", limits.name.lower()).strip("-")
+    kind = gpu_kind(limits.name)
     return BoardInfo(
         name=str(name),
         kind=kind if name.timing == "cold" else f"{kind}-{name.timing}",

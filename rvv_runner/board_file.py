@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ __all__ = [
     "SshSettings",
     "board_file_names",
     "board_kinds",
+    "core_kinds",
     "read_board_file",
     "user_board_folder",
     "write_command",
@@ -35,12 +37,23 @@ _TOP_LEVEL: dict[str, tuple[type, ...]] = {
     "l2_bytes": (int,),
     "mvendorid": (str,),
     "marchid": (str,),
+    "processors": (str,),
+    "enter": (str,),
+    "perf_user_access": (int,),
     "emulation": (dict,),
     "events": (dict,),
     "ssh": (dict,),
 }
+# Of a board with several kinds of core: a table for each, with the entries above but [ssh].
+_CORE_KINDS = "core_kinds"
+_OF_CORE = tuple(key for key in _TOP_LEVEL if key not in ("kind", "ssh"))
+_OF_BOARD: dict[str, tuple[type, ...]] = {**_TOP_LEVEL, _CORE_KINDS: (dict,)}
 _REQUIRED = ("cpu", "vlen_bits", "cores", "frequency_hz")
-_EMULATION: dict[str, tuple[type, ...]] = {"qemu_cpu": (str,), "cost_table": (str,)}
+_EMULATION: dict[str, tuple[type, ...]] = {
+    "qemu_cpu": (str,),
+    "cost_table": (str,),
+    "costs": (dict,),
+}
 _SSH: dict[str, tuple[type, ...]] = {
     "host": (str,),
     "user": (str,),
@@ -63,10 +76,12 @@ class Emulation:
     Args:
         qemu_cpu: value of QEMU's `-cpu`; "{vlen_bits}" stands for the vector length.
         cost_table: name of the file in `rvv_runner/emulated` with the core's costs.
+        costs: where this core differs from that table, as `read_cost_table` takes it.
     """
 
     qemu_cpu: str
     cost_table: str
+    costs: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -106,8 +121,10 @@ class BoardFile:
     """A board, or a kind of board.
 
     Args:
-        name: the file's name without its extension.
-        kind: name of the file that describes this kind; boards of one kind are alike.
+        name: the file's name without its extension; with ":" and the kind of core, if the board has
+            several.
+        kind: name of the file that describes this kind, with the kind of core likewise; boards of
+            one kind are alike.
         cpu: the core's name, as `RVVTarget.named` takes it.
         vlen_bits: bits in a vector register.
         cores: number of cores.
@@ -118,6 +135,11 @@ class BoardFile:
             own name.
         mvendorid, marchid: as /proc/cpuinfo shows them for the core, None if not known.
         ssh: how to reach it; None for a kind of board.
+        processors: numbers of the processors of this kind, such as "0-3,6"; None for all.
+        enter: file on the board into which a process writes its number to get to this kind of
+            core; None where being bound to a processor is enough.
+        perf_user_access: value of the kernel's setting of that name with which users may count;
+            None if it does not matter.
     """
 
     name: str
@@ -133,6 +155,9 @@ class BoardFile:
     mvendorid: str | None = None
     marchid: str | None = None
     ssh: SshSettings | None = None
+    processors: str | None = None
+    enter: str | None = None
+    perf_user_access: int | None = None
 
     @property
     def wrapper(self) -> tuple[str, ...]:
@@ -174,14 +199,27 @@ def write_command() -> str:
     return f"{python_command('rvv_runner')} check ssh://USER@HOST --write NAME"
 
 
-def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
-    """The board file called `name`.
+def core_kinds(name: str, folder: Path = _FOLDER) -> list[str]:
+    """The names of a board's kinds of core, as "k3:x100"; empty if all of its cores are alike.
 
     Raises:
-        BoardError: if it cannot be read, or an entry is unknown, missing or of the wrong type.
+        BoardError: like `read_board_file`.
     """
-    path = folder / f"{name}.toml"
+    _, entries = _with_kind(folder / f"{name}.toml")
+    return [f"{name}:{core}" for core in entries.get(_CORE_KINDS, ())]
+
+
+def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
+    """The board file called `name`; for one kind of core of a board, as "k3:x100".
+
+    Raises:
+        BoardError: if it cannot be read, or an entry is unknown, missing or of the wrong type; if
+            it has several kinds of core and the name does not say which, or one that it lacks.
+    """
+    stem, _, core = name.partition(":")
+    path = folder / f"{stem}.toml"
     kind, entries = _with_kind(path)
+    kind, entries = _of_core(stem, core, kind, entries)
     for key in _REQUIRED:
         if key not in entries:
             raise BoardError(f"the board file {path} lacks the entry {key}: add it")
@@ -200,12 +238,31 @@ def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
         mvendorid=entries.get("mvendorid"),
         marchid=entries.get("marchid"),
         ssh=None if ssh is None else _ssh_settings(ssh),
+        processors=entries.get("processors"),
+        enter=entries.get("enter"),
+        perf_user_access=entries.get("perf_user_access"),
     )
 
 
 def board_kinds() -> list[str]:
-    """Names of the board files that each describe their own kind, in alphabetical order."""
-    return [name for name in board_file_names() if read_board_file(name).kind == name]
+    """Names of the boards and kinds of core that are described in a file of their own."""
+    names = [each for name in board_file_names() for each in core_kinds(name) or [name]]
+    return [name for name in names if read_board_file(name).kind == name]
+
+
+def _of_core(
+    stem: str, core: str, kind: str, entries: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """The kind of a board with one kind of core, and its entries; unchanged if it has only one."""
+    kinds = entries.pop(_CORE_KINDS, {})
+    if not core and not kinds:
+        return kind, entries
+    if core not in kinds:
+        names = " or ".join(f"{stem}:{each}" for each in kinds)
+        advice = f"name {names}" if names else f"name {stem} alone"
+        said = f"no kind of core named {core}" if core else "cores of several kinds"
+        raise BoardError(f"the board {stem} has {said}: {advice}")
+    return f"{kind}:{core}", {**entries, **kinds[core]}
 
 
 def _with_kind(path: Path) -> tuple[str, dict[str, Any]]:
@@ -220,7 +277,9 @@ def _with_kind(path: Path) -> tuple[str, dict[str, Any]]:
             f"make it one of {', '.join(board_file_names())}"
         )
     kind, of_kind = _with_kind(_FOLDER / f"{kind}.toml")
-    return kind, {**of_kind, **entries}
+    cores, own = of_kind.get(_CORE_KINDS, {}), entries.get(_CORE_KINDS, {})
+    together = {core: {**cores.get(core, {}), **own.get(core, {})} for core in {**cores, **own}}
+    return kind, {**of_kind, **entries, **({_CORE_KINDS: together} if together else {})}
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -231,17 +290,34 @@ def _read(path: Path) -> dict[str, Any]:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BoardError(f"the board file {path} cannot be read: {error}") from error
-    _check(path, entries, _TOP_LEVEL)
-    events = entries.get("events", {})
-    _check(path, events, dict.fromkeys(events, (int, str)))
-    if "emulation" in entries:
-        _check(path, entries["emulation"], _EMULATION, required=tuple(_EMULATION))
+    _check(path, entries, _OF_BOARD)
+    for core, its_entries in entries.get(_CORE_KINDS, {}).items():
+        if not isinstance(its_entries, dict):
+            raise BoardError(
+                f"the board file {path} has {core} under {_CORE_KINDS}: make it a table"
+            )
+        _check(path, its_entries, {key: _TOP_LEVEL[key] for key in _OF_CORE})
+        _check_tables(path, its_entries)
+    _check_tables(path, entries)
     if "ssh" in entries:
         _check(path, entries["ssh"], _SSH, required=("host",))
         wrapper = entries["ssh"].get("wrapper", [])
         if not all(isinstance(word, str) for word in wrapper):
             raise BoardError(f"the board file {path} has wrapper = {wrapper!r}: make it strings")
     return entries
+
+
+def _check_tables(path: Path, entries: Mapping[str, Any]) -> None:
+    """Check what a board or a kind of core may both have."""
+    events = entries.get("events", {})
+    _check(path, events, dict.fromkeys(events, (int, str)))
+    if "emulation" in entries:
+        _check(path, entries["emulation"], _EMULATION, required=("qemu_cpu", "cost_table"))
+    processors = entries.get("processors", "0")
+    if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", processors):
+        raise BoardError(
+            f'the board file {path} has processors = {processors!r}: make it as "0-3,6"'
+        )
 
 
 def _ssh_settings(entries: Mapping[str, Any]) -> SshSettings:

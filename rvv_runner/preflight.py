@@ -212,6 +212,11 @@ class Preflight:
             text = "not found, so there will be times but no counters: install perf for counters"
             yield Finding("perf", "note", text)
             return
+        needed = board.perf_user_access
+        if needed is not None and facts.perf_user_access not in (None, needed):
+            advice = f"run `sudo sysctl kernel.perf_user_access={needed}` there for counters"
+            text = f"kernel.perf_user_access is {facts.perf_user_access}: {advice}"
+            yield Finding("perf_user_access", "note", text)
         counting = find_countable(session, board.events)
         if counting.problem:
             paranoid = facts.perf_event_paranoid or 0

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +14,18 @@ import llvmlite.binding as llvm
 
 from triton_rvv.cores import CORES
 from triton_rvv.errors import CompileError
+from triton_rvv.lowering import SCHEDULED_BY_LLVM
 from triton_rvv.matrix_instruction import assemble_object, spacemit_assembly
 from triton_rvv.target import Target
 
-__all__ = ["MachineCode", "assemble", "code_bytes", "generate", "target_machine"]
+__all__ = [
+    "MachineCode",
+    "assemble",
+    "code_bytes",
+    "commented_assembly",
+    "generate",
+    "target_machine",
+]
 
 
 @dataclass(frozen=True)
@@ -38,16 +49,42 @@ def generate(llir: str, target: Target) -> MachineCode:
         LinkError: where a matrix unit needs an assembler and there is none that works.
     """
     machine = target_machine(target)
+    module = _optimised(llir, machine)
+    with _scheduling(llir):
+        if not target.has_matrix_unit:
+            return MachineCode(str(module), machine.emit_object(module))
+        text = spacemit_assembly(machine.emit_assembly(module))
+    return MachineCode(str(module), assemble_object(text))
+
+
+def commented_assembly(llir: str, target: Target) -> str:
+    """The assembly of exactly the object that `generate` makes of a module, with LLVM's comments.
+
+    They say which instructions save registers: "8-byte Folded Spill". What `assemble` makes of an
+    optimised module's text may have other registers, since the text does not hold everything that
+    LLVM goes by.
+
+    Raises:
+        CompileError: like `generate`.
+    """
+    machine = target_machine(target)
+    module = _optimised(llir, machine)
+    with _scheduling(llir):
+        machine.set_asm_verbosity(True)
+        try:
+            return str(machine.emit_assembly(module))
+        finally:
+            machine.set_asm_verbosity(False)
+
+
+def _optimised(llir: str, machine: Any) -> Any:
     try:
         module = llvm.parse_assembly(llir)
         module.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM does not accept the generated code: {error}") from error
     _clean_up(module, machine)
-    if target.has_matrix_unit:
-        text = spacemit_assembly(machine.emit_assembly(module))
-        return MachineCode(str(module), assemble_object(text))
-    return MachineCode(str(module), machine.emit_object(module))
+    return module
 
 
 def code_bytes(compiled: bytes) -> int:
@@ -66,7 +103,9 @@ def assemble(llir: str) -> str:
     cpu, features = (_ATTRIBUTE.format(name) for name in ("cpu", "features"))
     found = [re.search(pattern, llir) for pattern in (cpu, features)]
     chosen = [match[1] if match else "" for match in found]
-    return spacemit_assembly(_machine(str(module.triple), *chosen).emit_assembly(module))
+    machine = _machine(str(module.triple), *chosen)
+    with _scheduling(llir):
+        return spacemit_assembly(machine.emit_assembly(module))
 
 
 # How a function in LLVM's IR says what it was compiled for.
@@ -108,8 +147,8 @@ def target_machine(target: Target) -> Any:
 def _machine(triple: str, cpu: str, features: str) -> Any:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    for option in _SCHEDULED_ALREADY:
-        llvm.set_option("triton_rvv", option)
+    # After registers are assigned, loads and stores stay in the order that caches were given.
+    llvm.set_option("triton_rvv", "--enable-post-misched=false")
     layout = {"reloc": "pic", "codemodel": "small"}  # in a process or in a static executable
     if triple.startswith("riscv64"):
         layout = {"reloc": "static", "codemodel": "medium", "abiname": "lp64d"}
@@ -117,9 +156,19 @@ def _machine(triple: str, cpu: str, features: str) -> Any:
     return machine(cpu=cpu, features=features, opt=3, **layout)
 
 
-# The lowering writes instructions in the order that suits an in-order core. LLVM's schedulers keep
-# the number of live registers low instead, which puts every load right before its first use.
-_SCHEDULED_ALREADY = ("--enable-misched=false", "--enable-post-misched=false")
+@contextmanager
+def _scheduling(llir: str) -> Iterator[None]:
+    """Code emitted inside the `with` is put in order by LLVM if its module asks for that.
+
+    LLVM has one such option for the whole process.
+    """
+    with _SCHEDULER:
+        wanted = str(SCHEDULED_BY_LLVM in llir).lower()
+        llvm.set_option("triton_rvv", f"--enable-misched={wanted}")
+        yield
+
+
+_SCHEDULER = threading.Lock()
 
 _KNOWN_CPUS = (
     "generic-rv64",

@@ -15,13 +15,16 @@ __all__ = ["LinkError", "link_elf", "warm_up"]
 LINK_TIMEOUT_S = 600.0
 
 _SCRIPT = Path(__file__).with_name("drop_debug.ld")
+_SCRIPT_WITH_LINES = Path(__file__).with_name("keep_lines.ld")
 
 
 class LinkError(Exception):
     """Objects that do not link; the message is the linker's first line that says why."""
 
 
-def link_elf(objects: Sequence[Path], output: Path, backend: Backend = "rvv") -> None:
+def link_elf(
+    objects: Sequence[Path], output: Path, backend: Backend = "rvv", with_lines: bool = False
+) -> None:
     """Links `objects` and musl to a static Linux executable at `output`.
 
     The same objects in the same order give the same bytes, whatever their paths. `output` appears
@@ -31,14 +34,17 @@ def link_elf(objects: Sequence[Path], output: Path, backend: Backend = "rvv") ->
         objects: relocatable files, one of which defines main.
         output: the executable; its folder has to exist.
         backend: the kind of target that the objects are for.
+        with_lines: whether the table of lines of a kernel's object is kept; its code is not
+            affected.
 
     Raises:
         LinkError: for a symbol that is missing or defined twice, a file that is no object, or a
             link that does not end in time.
     """
+    script = _SCRIPT_WITH_LINES if with_lines else _SCRIPT
     with tempfile.TemporaryDirectory(prefix=".link-", dir=output.parent) as folder:
         linked = Path(folder) / "linked"
-        arguments = ["-static", "-O2", f"-Wl,-T,{_SCRIPT}", *map(str, objects), "-o", str(linked)]
+        arguments = ["-static", "-O2", f"-Wl,-T,{script}", *map(str, objects), "-o", str(linked)]
         try:
             run_zig_cc(arguments, timeout_s=LINK_TIMEOUT_S, backend=backend)
         except ZigError as error:

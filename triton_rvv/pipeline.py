@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from triton_rvv.codegen import assemble, generate
+from triton_rvv.codegen import assemble, commented_assembly, generate
+from triton_rvv.embedding import embedded
 from triton_rvv.frontend import make_ttir
 from triton_rvv.lowering import lower_module
-from triton_rvv.source_lines import SourceLines, with_source_comments
+from triton_rvv.source_lines import SourceLines, for_people, with_source_comments
 from triton_rvv.target import Target
 from triton_rvv.ttir import parse_module
 
@@ -30,6 +31,8 @@ class CompiledKernel:
         object: an ELF relocatable object that exports `triton_rvv_kernel`; for the host also a loop
             over programs, `triton_rvv_run_programs`.
         stages_s: seconds spent in each stage.
+        lowered: LLVM's IR before optimisation.
+        target: what code was made for.
     """
 
     name: str
@@ -37,11 +40,18 @@ class CompiledKernel:
     llir: str
     object: bytes
     stages_s: Mapping[str, float]
+    lowered: str
+    target: Target
 
     @functools.cached_property
     def assembly(self) -> str:
         """The target's assembly, made when it is first read, which takes as long as the object."""
-        return with_source_comments(assemble(self.llir))
+        return with_source_comments(assemble(for_people(self.llir)))
+
+    @functools.cached_property
+    def commented_assembly(self) -> str:
+        """The assembly of exactly this object, with LLVM's own comments; takes as long too."""
+        return commented_assembly(self.lowered, self.target)
 
 
 def compile_kernel(
@@ -52,6 +62,7 @@ def compile_kernel(
     known: Mapping[str, int] | None = None,
     source_lines: bool = False,
     disjoint_arguments: bool = False,
+    entry: str = "",
 ) -> CompiledKernel:
     """Compile a kernel for one configuration.
 
@@ -64,9 +75,12 @@ def compile_kernel(
         known: values of integer parameters that hold for every run. As in Triton's own JIT, one
             that is 1 becomes a constant and a multiple of 16 is marked as such; the launcher
             still passes it.
-        source_lines: whether the assembly shows the kernel's lines, as comments.
+        source_lines: whether the object has a table of the kernel's lines, and the assembly shows
+            them, as comments.
         disjoint_arguments: whether different pointer arguments never lead to the same memory. Code
             that need not be right where they do keeps fewer copies of blocks.
+        entry: for a program that holds several kernels, the one symbol that the object exports; ""
+            for those of `launchers/kernel_abi.h`.
 
     Raises:
         CompileError: where the kernel cannot be compiled.
@@ -88,8 +102,9 @@ def compile_kernel(
         marks = SourceLines() if source_lines else None
         lowered = lower_module(parse_module(ttir), target, slots, marks, disjoint_arguments)
     with _timed(stages_s, "LLVM"):
-        code = generate(lowered.llir, target)
-    return CompiledKernel(function.__name__, ttir, code.llir, code.object, stages_s)
+        llir = embedded(lowered.llir, entry) if entry else lowered.llir
+        code = generate(llir, target)
+    return CompiledKernel(function.__name__, ttir, code.llir, code.object, stages_s, llir, target)
 
 
 @contextmanager

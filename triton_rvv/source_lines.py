@@ -1,4 +1,4 @@
-"""Carries the lines of a kernel's source through LLVM, to stand as comments in its assembly."""
+"""Carries the lines of a kernel's source through LLVM, into its assembly and its executable."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import linecache
 import re
 from pathlib import Path
 
-__all__ = ["SourceLines", "with_source_comments"]
+__all__ = ["SourceLines", "for_people", "with_source_comments"]
 
 _UNIT, _VERSION, _SUBPROGRAM, _TYPE, _FIRST_FREE = 0, 1, 2, 3, 4
 
@@ -14,8 +14,8 @@ _UNIT, _VERSION, _SUBPROGRAM, _TYPE, _FIRST_FREE = 0, 1, 2, 3, 4
 class SourceLines:
     """Marks on instructions that say which line of the source they come from.
 
-    They are LLVM's debug locations, in the kind of unit that makes directives in assembly and
-    nothing else.
+    They are LLVM's debug locations, in the kind of unit that makes a table of lines in an object,
+    beside the code and without changing it.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class SourceLines:
             f"!llvm.dbg.cu = !{{!{_UNIT}}}",
             f"!llvm.module.flags = !{{!{_VERSION}}}",
             f"!{_UNIT} = distinct !DICompileUnit(language: DW_LANG_C99, file: !{file}, "
-            "emissionKind: DebugDirectivesOnly)",
+            f"emissionKind: {_TABLE})",
             f'!{_VERSION} = !{{i32 2, !"Debug Info Version", i32 3}}',
             f'!{_SUBPROGRAM} = distinct !DISubprogram(name: "{function}", file: !{file}, '
             f"type: !{_TYPE}, unit: !{_UNIT}, spFlags: DISPFlagDefinition)",
@@ -68,10 +68,18 @@ class SourceLines:
         return number
 
 
+# Kinds of unit: a table of lines in an object, or directives in assembly and nothing else.
+_TABLE, _DIRECTIVES = "LineTablesOnly", "DebugDirectivesOnly"
+
 _FILE = re.compile(r'\s*\.file\s+(\d+)\s+(?:"([^"]*)"\s+)?"([^"]*)"')
 _PLACE = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)")
 _LABEL = re.compile(r"\.LBB\w+:")
 _FRAME = re.compile(r"\s*\.cfi_|\s*\.Ltmp\d+:|\s*\.Lfunc_begin\d+:")
+
+
+def for_people(llir: str) -> str:
+    """A module whose assembly has directives for lines in place of the table's bytes."""
+    return llir.replace(f"emissionKind: {_TABLE}", f"emissionKind: {_DIRECTIVES}")
 
 
 def with_source_comments(assembly: str) -> str:

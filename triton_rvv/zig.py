@@ -11,7 +11,7 @@ from pathlib import Path
 
 from triton_rvv.target import Backend
 
-__all__ = ["ZigError", "run_zig_cc", "zig_target_flags", "zig_version"]
+__all__ = ["ZigError", "run_zig_ar", "run_zig_cc", "zig_target_flags", "zig_version"]
 
 
 class ZigError(Exception):
@@ -48,7 +48,20 @@ def run_zig_cc(
     Raises:
         ZigError: where it fails, or does not end within `timeout_s` seconds.
     """
-    command = [str(_zig_path()), "cc", *zig_target_flags(backend), *arguments]
+    _run_zig(["cc", *zig_target_flags(backend), *arguments], timeout_s, folder)
+
+
+def run_zig_ar(arguments: Sequence[str], *, timeout_s: float, folder: Path) -> None:
+    """Runs `zig ar`, which makes static libraries, in `folder`; prints nothing.
+
+    Raises:
+        ZigError: where it fails, or does not end within `timeout_s` seconds.
+    """
+    _run_zig(["ar", *arguments], timeout_s, folder)
+
+
+def _run_zig(arguments: Sequence[str], timeout_s: float, folder: Path | None) -> None:
+    command = [str(_zig_path()), *arguments]
     try:
         done = subprocess.run(
             command,

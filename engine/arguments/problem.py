@@ -31,6 +31,11 @@ __all__ = [
 ]
 
 
+_SEVERAL_DEVICES = (
+    "; several are separated by commas, and NAME@MACHINE is reached from a machine of --ray-address"
+)
+
+
 def add_problem_arguments(
     parser: ArgumentParser, *, kernel_optional: bool = False, several_shapes: bool = False
 ) -> None:
@@ -81,7 +86,7 @@ def add_device_argument(parser: ArgumentParser, *, several: bool = False) -> Non
         default=DEFAULT_DEVICE,
         help=f"the board{'s' if several else ''}: one of {', '.join(board_names())}, "
         f"ssh://USER@HOST, or the path of a board file"
-        f"{'; several are separated by commas' if several else ''} (default: %(default)s)",
+        f"{_SEVERAL_DEVICES if several else ''} (default: %(default)s)",
     )
     completes(device, board_names)
     parser.add_argument(

@@ -8,20 +8,13 @@ from pathlib import Path
 from engine.jobs.shape_list import ShapeGroup
 from engine.results.aiter_files import aiter_file, write_aiter_file
 from engine.results.gemm_json import Buckets, buckets, commonest, write_gemm_json
-from engine.results.vllm_files import (
-    block_file_name,
-    moe_file_name,
-    unusable,
-    write_vllm_file,
-)
+from engine.results.vllm_files import unusable, vllm_file_name, write_vllm_file
 from engine.workers.toolchain import toolchain_versions
 from foundation.config import Config
-from foundation.gpu_limits import GpuLimits
 from rvv_runner.board import BoardInfo
 
 __all__ = ["write_default_file", "write_group_files"]
 
-_SCALED_PRODUCT = "gemm_a8w8_blockscale"
 _VLLM_FOLDER = "vllm"
 
 
@@ -51,7 +44,8 @@ def write_group_files(
     if group.experts is None:
         path = aiter_file(folder, info.gpu.arch, tag, group.n, group.k)
         paths.append(write_aiter_file(path, buckets(winners)))
-    name = _vllm_name(info.gpu, group)
+    first = group.problems[0]
+    name = vllm_file_name(first.spec.name, info.gpu.name, first.dtype, first.shape)
     if name is None:
         return paths, []
     missing = _missing_in_vllm(winners)
@@ -72,16 +66,6 @@ def write_default_file(folder: Path, info: BoardInfo, tag: str, every: Sequence[
     if info.gpu is None:
         return write_gemm_json(folder, info.study_device, tag, commonest(every))
     return write_aiter_file(aiter_file(folder, info.gpu.arch, tag), commonest(every))
-
-
-def _vllm_name(gpu: GpuLimits, group: ShapeGroup) -> str | None:
-    """The name of vLLM's file for a weight matrix; None if it has none for the kernel."""
-    problem = group.problems[0]
-    if group.experts is not None:
-        return moe_file_name(gpu.name, problem.dtype, group.experts, group.n)
-    if problem.spec.name == _SCALED_PRODUCT:
-        return block_file_name(gpu.name, problem.dtype, group.n, group.k)
-    return None
 
 
 def _missing_in_vllm(winners: Mapping[int, Config]) -> str:

@@ -1,4 +1,4 @@
-"""Files of matrix sizes and of tuning results: YAML lists with one product M x N x K per entry."""
+"""Reads files of matrix sizes and of tuning results: YAML lists, a product M x N x K per entry."""
 
 from __future__ import annotations
 
@@ -6,13 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
-from engine.jobs.tune_gemm_keys import TUNE_GEMM_KEYS, tune_gemm_keys
-from engine.results.atomic_file import write_text_file
-from engine.results.rates import gigabytes_per_s, teraflops
-from engine.run.tuning import TuningResult
-from engine.study.trials import StoredTrial
+from engine.results.gemm_results import FIGURES, LAYOUTS
+from engine.results.tune_gemm_keys import TUNE_GEMM_KEYS
 from foundation.config import Config
 from foundation.document import Entry, read_list
 from foundation.errors import UserError
@@ -24,25 +19,9 @@ __all__ = [
     "GemmEntry",
     "gemm_problem",
     "read_sizes",
-    "result_record",
-    "write_results",
 ]
 
 SIZE_NAMES = ("M", "N", "K")
-
-_LAYOUTS = ("rowMajorA", "rowMajorB")
-_FIGURES = (
-    "device",
-    "time_us",
-    "runs",
-    "estimated",
-    "tflops",
-    "gb_per_s",
-    "speedup",
-    "tried",
-    "max_abs_error",
-    "elf_sha256",
-)
 
 
 @dataclass(frozen=True)
@@ -114,11 +93,11 @@ def _gemm_entry(
     dtype = dtype or (entry.text("dtype") if "dtype" in entry.keys else None)
     problem = _problem(entry, kernel, shape, dtype)
     default = default_of(problem)
-    known = (*SIZE_NAMES, *_LAYOUTS, "kernel", "dtype", *default)
-    entry.only((*known, *_FIGURES, *(TUNE_GEMM_KEYS if "num_warps" in default else ())))
+    known = (*SIZE_NAMES, *LAYOUTS, "kernel", "dtype", *default)
+    entry.only((*known, *FIGURES, *(TUNE_GEMM_KEYS if "num_warps" in default else ())))
     for name in SIZE_NAMES:
         entry.whole(name)  # no default sizes here
-    for name in _LAYOUTS:
+    for name in LAYOUTS:
         if entry.text(name, "T") != "T":
             entry.fail(name, f"{name} is {entry.text(name)}: only row-major matrices (T) are tuned")
     return GemmEntry(problem, _config(entry, default), entry)
@@ -142,55 +121,3 @@ def _config(entry: Entry, default: Config) -> Config | None:
     return Config(
         {name: entry.whole(name) if name in sizes else entry.scalar(name) for name in default}
     )
-
-
-def result_record(result: TuningResult, winner: StoredTrial) -> dict[str, object]:
-    """One product's entry in a file of results; unknown figures are left out.
-
-    `time_us` is the median of `runs` timed runs, `tflops` 10^12 operations per second, and
-    `gb_per_s` 10^9 bytes of A, B and C per second, each counted once.
-    """
-    problem, time_s = result.problem, winner.time_s
-    assert time_s is not None
-    flops = teraflops(problem, time_s)
-    speedup = result.summary.speedup(winner)
-    record = {
-        **problem.shape,
-        "rowMajorA": "T",
-        "rowMajorB": "T",
-        "kernel": problem.spec.name,
-        "dtype": problem.dtype,
-        "device": result.device,
-        **winner.config,
-        **tune_gemm_keys(winner.config),
-        "time_us": _rounded(time_s * 1e6),
-        "runs": len(winner.times_s),
-        "estimated": bool(winner.attributes.get("estimated")),
-        "tflops": None if flops is None else _rounded(flops),
-        "gb_per_s": _rounded(gigabytes_per_s(problem, time_s)),
-        "speedup": None if speedup is None else _rounded(speedup),
-        "tried": sum(result.summary.statuses.values()),
-        "max_abs_error": winner.attributes.get("max_abs_error"),
-        "elf_sha256": winner.attributes.get("elf_sha256"),
-    }
-    return {name: value for name, value in record.items() if value is not None}
-
-
-def write_results(path: Path, records: Sequence[Mapping[str, object]]) -> None:
-    """Write a file of results atomically, one entry per line.
-
-    Raises:
-        UserError: if it cannot be written.
-    """
-    text = yaml.safe_dump(
-        [dict(record) for record in records],
-        default_flow_style=None,
-        sort_keys=False,
-        width=float("inf"),
-    )
-    write_text_file(path, text)
-
-
-def _rounded(value: float) -> float:
-    """Six digits, more than any of these figures is accurate to."""
-    return float(f"{value:.6g}")

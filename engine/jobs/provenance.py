@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from engine.jobs.gemm_files import result_record
+from engine.results.gemm_results import result_record
 from engine.results.json import json_text
 from engine.run.tuning import TuningResult
 from engine.workers.toolchain import toolchain_versions
@@ -28,9 +28,12 @@ def write_provenance(path: Path, info: BoardInfo, results: Sequence[TuningResult
         UserError: if it cannot be written.
     """
     records = [
-        {"study": result.study, **result_record(result, result.summary.winner)}
+        {
+            "study": result.study,
+            **result_record(result.problem, result.device, result.summary, winner),
+        }
         for result in results
-        if result.summary.winner is not None
+        if (winner := result.summary.winner) is not None
     ]
     outputs = [asdict(result.problem.outputs) for result in results][:1]
     described = {

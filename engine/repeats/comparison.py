@@ -6,7 +6,9 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 
+from engine.repeats.preference import preference
 from engine.repeats.racing import noise_of
 from engine.repeats.signed_rank import Interval, centre, fewest_values
 from engine.study.trials import StoredTrial
@@ -15,6 +17,7 @@ from foundation.config import Config
 __all__ = [
     "COMPARISON",
     "CONFIDENCE",
+    "MOST_ROUNDS",
     "Comparison",
     "Contender",
     "compare",
@@ -31,7 +34,7 @@ COMPARISON = "comparison"  # name of the study's attribute
 _CONFIDENCE_TO_DROP = 0.99
 
 _MOST_LEADERS = 5
-_MOST_ROUNDS = 12
+MOST_ROUNDS = 12
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,9 @@ class Comparison:
 
     @property
     def winner(self) -> Contender:
-        """The fastest leader; the default, if none is significantly faster."""
+        """The default, if no leader is significantly faster; else, of those that are not
+        significantly slower than the fastest, the one that `preference` puts first.
+        """
         return self.contenders[0]
 
     @property
@@ -132,8 +137,9 @@ def leaders(trials: Sequence[StoredTrial], default: Config | None = None) -> lis
     No threshold on the time applies: a search measures each in a job or two, and times may differ
     more between jobs than within one.
     """
-    timed = [(trial.time_s, trial.number, trial.config) for trial in trials if trial.time_s]
-    ordered = [config for _, _, config in sorted(timed, key=lambda one: one[:2])]
+    timed = [trial for trial in trials if trial.time_s]
+    timed.sort(key=lambda trial: (trial.time_s, preference(trial.config, trial.code_bytes)))
+    ordered = [trial.config for trial in timed]
     rest = [config for config in ordered[_MOST_LEADERS:] if config == default]
     return ordered[:_MOST_LEADERS] + rest
 
@@ -161,7 +167,11 @@ def kept_comparison(attribute: object, trials: Sequence[StoredTrial]) -> Compari
 
 
 def compare(
-    configs: Sequence[Config], measure: Round, seed: int, default: Config | None = None
+    configs: Sequence[Config],
+    measure: Round,
+    seed: int,
+    default: Config | None = None,
+    code_bytes: Mapping[Config, int | None] = MappingProxyType({}),
 ) -> Comparison | None:
     """Measure configurations in turns until one is significantly faster, or for the most rounds.
 
@@ -173,6 +183,7 @@ def compare(
         measure: measures one round.
         seed: of the random orders.
         default: the default configuration; it wins unless another is significantly faster.
+        code_bytes: sizes of machine code, by which ties are broken; those left out are not known.
 
     Returns:
         The comparison, or None if too few rounds could be measured.
@@ -180,7 +191,7 @@ def compare(
     rng = random.Random(seed)
     times: dict[Config, list[float]] = {config: [] for config in configs}
     left = list(configs)
-    for number in range(1, _MOST_ROUNDS + 1):
+    for number in range(1, MOST_ROUNDS + 1):
         order = rng.sample(left, len(left))
         measured = measure(order)
         if measured is None:
@@ -193,7 +204,7 @@ def compare(
                 break
     if min(map(len, times.values())) < fewest_values(CONFIDENCE):
         return None
-    return _judged(times, default if default in times else None)
+    return _judged(times, default if default in times else None, code_bytes)
 
 
 def _not_slower(left: Sequence[Config], times: Mapping[Config, Sequence[float]]) -> list[Config]:
@@ -210,12 +221,22 @@ def _gap(times: Sequence[float], best: Sequence[float], confidence: float) -> In
     return centre([a - b for a, b in zip(times, best, strict=False)], confidence)
 
 
-def _judged(times: Mapping[Config, Sequence[float]], default: Config | None) -> Comparison:
+def _judged(
+    times: Mapping[Config, Sequence[float]],
+    default: Config | None,
+    code_bytes: Mapping[Config, int | None],
+) -> Comparison:
     # A dropped one has fewer rounds, and is slower than one that remains.
     most = max(map(len, times.values()))
     whole = [config for config in times if len(times[config]) == most]
-    winner = min(whole, key=lambda config: centre(times[config], CONFIDENCE).centre)
-    if default in whole and _gap(times[default], times[winner], CONFIDENCE).low <= 0:
+    fastest = min(whole, key=lambda config: centre(times[config], CONFIDENCE).centre)
+    tied = [
+        config
+        for config in whole
+        if config == fastest or _gap(times[config], times[fastest], CONFIDENCE).low <= 0
+    ]
+    winner = min(tied, key=lambda config: preference(config, code_bytes.get(config)))
+    if default is not None and default in tied:
         winner = default
     contenders = [_contender(config, times[config], times[winner]) for config in times]
     contenders.sort(key=lambda c: (c.config != winner, c.slower))

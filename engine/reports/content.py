@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.repeats.comparison import COMPARISON, kept_comparison
 from engine.reports.importance import importances
 from engine.reports.inner_loop import innermost_loop
 from engine.run.counters import CYCLES, counters_of
-from engine.run.summary import Summary, summarise
+from engine.run.stored_summary import stored_summary
+from engine.run.summary import Summary
 from engine.study.trials import StoredTrial, StoredTrials
 from foundation.config import Config
 from foundation.shapes import shape_text
 from rvv_runner.assembly import assembly_file
-from rvv_runner.event_costs import event_costs
 
 __all__ = ["Exchange", "StudyContent", "exchanges", "study_content"]
 
@@ -85,10 +84,7 @@ def study_content(stored: StoredTrials) -> StudyContent:
     """Read a study for its report."""
     trials = [t for t in stored.changes() if t.has_outcome or t.status == "constraint"]
     judged = [trial for trial in trials if trial.has_outcome]
-    default = next((t.config for t in judged if "wall_s" in t.attributes), None)
-    comparison = kept_comparison(stored.attribute(COMPARISON), judged)
-    costs = event_costs(str(stored.attribute("device")))
-    summary = summarise(judged, default, comparison, costs)
+    summary = stored_summary(stored, judged)
     return StudyContent(
         name=stored.study_name,
         about=_about(stored),

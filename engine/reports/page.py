@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from engine.reports.charts import charts, compared_convergence
 from engine.reports.content import StudyContent, exchanges
@@ -16,6 +17,7 @@ from engine.results.json import json_value
 from engine.results.paste import triton_config
 from engine.results.units import count_text, speedup_text, time_text
 from engine.study.trials import StoredTrial
+from foundation.config import Config
 
 __all__ = ["report_html"]
 
@@ -35,13 +37,15 @@ def report_html(contents: Sequence[StudyContent]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    filters: dict[str, Callable[..., str]] = {
         "time": lambda time_s: "-" if time_s is None else time_text(time_s),
         "count": count_text,
         "speedup": speedup_text,
         "percent": lambda share: f"{share:.1%}",
         "triton_config": triton_config,
+        "breakable": _breakable,
     }
+    environment.filters |= filters
     figures: dict[str, dict[str, Any]] = {}
     for number, content in enumerate(contents, 1):
         figures |= {f"{name}-{number}": figure for name, figure in charts(content).items()}
@@ -88,6 +92,11 @@ def _heat_names(content: StudyContent) -> list[str]:
     return list(dict.fromkeys(varied))
 
 
+def _breakable(config: Config) -> Markup:
+    """A configuration that may be broken between its parameters, as on a phone."""
+    return Markup(",<wbr>").join(escape(part) for part in str(config).split(","))
+
+
 def _failures(trials: Sequence[StoredTrial]) -> list[Mapping[str, object]]:
     """One row per status and rule: how many, and the first reason."""
     rows: dict[tuple[str, str], dict[str, object]] = {}
@@ -102,7 +111,7 @@ def _failures(trials: Sequence[StoredTrial]) -> list[Mapping[str, object]]:
                 "rule": key[1],
                 "count": 0,
                 "reason": str(trial.attributes.get("reason", "")),
-                "config": str(trial.config),
+                "config": trial.config,
             },
         )
         row["count"] = int(str(row["count"])) + 1

@@ -4,7 +4,14 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const CLEAR = { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
 const OPTIONS = { responsive: true, displayModeBar: false };
 
+// On a phone, the names of neighbouring axes would overlap.
+const isNarrow = window.innerWidth < 640;
+
 for (const [name, figure] of Object.entries(data.figures)) {
+  if (isNarrow && figure.data[0].type === "parcoords") {
+    figure.data[0].labelangle = -50;
+    Object.assign(figure.layout.margin, { l: 30, r: 85, t: 130 });
+  }
   Plotly.newPlot(`chart-${name}`, figure.data, { ...figure.layout, ...CLEAR }, OPTIONS);
 }
 

@@ -6,15 +6,19 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from engine.results.front import over_default
 from engine.run.counters import counters_of
 from engine.run.estimates import trial_band
 from engine.run.shape_times import ShapeTimes
 from engine.run.summary import Summary
-from engine.run.tuning import TuningResult
+from engine.study.location import shown_storage
 from engine.study.trials import StoredTrial
 from foundation.shapes import shape_text
+
+if TYPE_CHECKING:  # it takes seconds to import, for which the report of a study does not wait
+    from engine.run.tuning import TuningResult
 
 __all__ = ["json_text", "json_value", "study_record"]
 
@@ -45,7 +49,7 @@ def study_record(result: TuningResult) -> dict[str, object]:
         "dtype": result.problem.dtype,
         "device": result.device,
         "sampler": result.sampler,
-        "storage": result.storage,
+        "storage": shown_storage(result.storage),
         "study": result.study,
         "warm_started_from": result.warm_started_from,
         "studies_with_other_toolchain": list(result.other_studies),

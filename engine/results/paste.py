@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shlex
+from typing import TYPE_CHECKING
 
-from engine.run.tuning import TuningResult
+from engine.workers.devices import machine_of
 from foundation.config import Config
 from foundation.programs import python_command
 from foundation.shapes import shape_text
 from foundation.triton_options import CONFIG_OPTIONS
+
+if TYPE_CHECKING:  # it takes seconds to import, for which the text of a configuration does not wait
+    from engine.run.tuning import TuningResult
 
 __all__ = ["measure_command", "triton_config"]
 
@@ -17,7 +21,8 @@ def measure_command(result: TuningResult, config: Config) -> str:
     """The command that measures a configuration; if there are several shapes, at the first."""
     problem = result.problem
     words = [problem.spec.load_name, "--shape", shape_text(problem.shape), "--dtype", problem.dtype]
-    words += ["--device", result.device_name, "--config", str(config)]
+    board, _ = machine_of(result.device_name)  # to be run on the machine that reaches it
+    words += ["--device", board, "--config", str(config)]
     return f"{python_command('engine.measure')} {shlex.join(words)}"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from engine.results.table import print_tables
 from engine.results.units import short_config, speedup_text, time_text
 from engine.run.tuning import TuningResult
+from engine.study.location import shown_storage
 from engine.study.storage import read_studies
 from foundation.console import EscapingConsole
 from foundation.errors import UserError
@@ -55,7 +56,10 @@ class ShownResult(TuningResult):
         for stored in read_studies(self.storage):
             if stored.study_name == self.study:
                 return trials_table(list(stored.changes()))
-        raise UserError(f"{self.storage} has no study {self.study}: is this the folder it ran in?")
+        raise UserError(
+            f"{shown_storage(self.storage)} has no study {self.study}: "
+            "is this the folder it ran in?"
+        )
 
     def _printed(self) -> EscapingConsole:
         file = io.StringIO()

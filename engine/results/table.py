@@ -26,7 +26,7 @@ from engine.results.units import (
 from engine.run.counters import CYCLES, CounterChange, counters_of
 from engine.run.summary import Summary
 from engine.run.tuning import TuningResult
-from engine.study.location import artifacts_dir
+from engine.study.location import artifacts_dir, shown_storage
 from engine.study.trials import StoredTrial
 from engine.workers.board_events import BoardRecord
 from foundation.config import Config
@@ -68,7 +68,7 @@ def _places(result: TuningResult) -> dict[str, str]:
         "study": result.study,
         **({} if past is None else {"warm_started_from": past}),
         **_other_studies(result),
-        "storage": result.storage,
+        "storage": shown_storage(result.storage),
         "builds": str(result.builds / result.problem.spec.name),
         "dashboard": _dashboard_command(result.storage),
     }
@@ -81,7 +81,9 @@ def _places(result: TuningResult) -> dict[str, str]:
 def _dashboard_command(storage: str) -> str:
     """The command that shows this storage in the dashboard of this Python environment."""
     artifacts = str(artifacts_dir(storage))
-    return shlex.join([program("optuna-dashboard"), storage, "--artifact-dir", artifacts])
+    return shlex.join(
+        [program("optuna-dashboard"), shown_storage(storage), "--artifact-dir", artifacts]
+    )
 
 
 def _other_studies(result: TuningResult) -> dict[str, str]:

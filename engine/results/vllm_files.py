@@ -12,9 +12,23 @@ from pathlib import Path
 
 from engine.results.atomic_file import write_json_file
 from foundation.config import Config, ParameterValue
+from foundation.shapes import Shape
 from search_spaces.gemm_a8w8_blockscale import SCALED_ELEMENTS
 
-__all__ = ["block_file_name", "moe_file_name", "unusable", "vllm_config", "write_vllm_file"]
+__all__ = [
+    "EXPERTS",
+    "IMPLIED",
+    "SCALED_PRODUCT",
+    "moe_type",
+    "unusable",
+    "vllm_config",
+    "vllm_file_name",
+    "write_vllm_file",
+]
+
+# The kernels whose configurations it reads.
+SCALED_PRODUCT = "gemm_a8w8_blockscale"
+EXPERTS = "fused_moe"
 
 _INDENT = 4
 
@@ -30,49 +44,49 @@ _TAKEN = (
     "matrix_instr_nonkdim",
     "kpack",
 )
-_IMPLIED: Mapping[str, ParameterValue] = {
+IMPLIED: Mapping[str, ParameterValue] = {
     "NUM_KSPLIT": 1,
     "cache_modifier": "",
     "B_COLUMN_MAJOR": True,
 }
 
 # vLLM's names of element types in names of files; 16-bit types are left out there.
-_BLOCK_TYPES = {"fp8e4nv": "fp8_w8a8", "i8": "int8_w8a8"}
+_BLOCK_TYPES = {"fp8e4nv": "fp8_w8a8"}
 _MOE_TYPES = {"fp32": "float32"}
 
 # All GPUs of this family share the files of mixtures of experts.
 _FAMILY = ("H200", "NVIDIA_H200")
 
 
-def block_file_name(device: str, dtype: str, n: int, k: int) -> str | None:
-    """The file of a product of 8-bit matrices with scales; None if vLLM has none for the type.
+def vllm_file_name(kernel: str, device: str, dtype: str, shape: Shape) -> str | None:
+    """The file that holds the configurations of a weight matrix, or of a layer of experts.
 
     Args:
+        kernel: the kernel's name.
         device: the GPU's name, as its driver gives it: "NVIDIA H200".
         dtype: element type of the matrices.
-        n, k: columns and rows of the weights.
+        shape: N and K of the weights. With experts: their number E, and as N the columns of the
+            layer's first product, half of which vLLM names the layer by.
+
+    Returns:
+        Its name; None if vLLM reads no configurations of the kernel in this type.
     """
-    named = _BLOCK_TYPES.get(dtype)
-    if named is None:
-        return None
-    shape = f"block_shape=[{SCALED_ELEMENTS},{SCALED_ELEMENTS}]"
-    return f"N={n},K={k},device_name={_device(device)},dtype={named},{shape}.json"
+    name = device.replace(" ", "_")
+    if kernel == SCALED_PRODUCT and dtype in _BLOCK_TYPES:
+        block = f"block_shape=[{SCALED_ELEMENTS},{SCALED_ELEMENTS}]"
+        sizes = f"N={shape['N']},K={shape['K']}"
+        return f"{sizes},device_name={name},dtype={_BLOCK_TYPES[dtype]},{block}.json"
+    if kernel == EXPERTS:
+        if _FAMILY[0] in name.split("_"):
+            name = _FAMILY[1]
+        sizes = f"E={shape['E']},N={shape['N'] // 2}"
+        return f"{sizes},device_name={name}{moe_type(dtype)}.json"
+    return None
 
 
-def moe_file_name(device: str, dtype: str, experts: int, n: int) -> str:
-    """The file of a mixture of experts.
-
-    Args:
-        device: the GPU's name, as its driver gives it.
-        dtype: element type of tokens and experts.
-        experts: number of experts.
-        n: columns of the first product of the layer, twice those that vLLM names it by.
-    """
-    name = _device(device)
-    if _FAMILY[0] in name.split("_"):
-        name = _FAMILY[1]
-    typed = f",dtype={_MOE_TYPES[dtype]}" if dtype in _MOE_TYPES else ""
-    return f"E={experts},N={n // 2},device_name={name}{typed}.json"
+def moe_type(dtype: str) -> str:
+    """The part of a file's name that says the type of experts; empty for 16-bit types."""
+    return f",dtype={_MOE_TYPES[dtype]}" if dtype in _MOE_TYPES else ""
 
 
 def unusable(config: Config) -> str:
@@ -81,7 +95,7 @@ def unusable(config: Config) -> str:
     return ", ".join(
         f"{name}={value}"
         for name, value in other.items()
-        if name not in _IMPLIED or _IMPLIED[name] != value
+        if name not in IMPLIED or IMPLIED[name] != value
     )
 
 
@@ -105,7 +119,3 @@ def write_vllm_file(path: Path, winners: Mapping[int, Config], triton_version: s
     head = {} if triton_version is None else {"triton_version": triton_version}
     rows = {str(m): vllm_config(winners[m]) for m in sorted(winners)}
     return write_json_file(path, {**head, **rows}, _INDENT)
-
-
-def _device(name: str) -> str:
-    return name.replace(" ", "_")

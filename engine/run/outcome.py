@@ -49,7 +49,7 @@ class Outcome:
         if command:
             parts.append(f"```sh\n{command}\n```")
         if measurement.counters:
-            rows = [f"| {name} | {value:g} |" for name, value in measurement.counters.items()]
+            rows = [f"| {name} | {_count(value)} |" for name, value in measurement.counters.items()]
             parts.append("\n".join(["| event | count |", "|---|---|", *rows]))
         return "\n\n".join(parts)
 
@@ -94,6 +94,11 @@ class Outcome:
         """The time at each shape, if there are several."""
         parts = self.measurement.parts if isinstance(self.measurement, JointMeasurement) else {}
         return {shape: part.time_s for shape, part in parts.items() if part.time_s is not None}
+
+
+def _count(value: float) -> str:
+    """A counter with all its digits."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"
 
 
 def failed_build(failure: BuildFailure, spans: Sequence[Span] = ()) -> Outcome:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from engine.repeats.comparison import Comparison
+from engine.repeats.preference import preference
 from engine.run.counters import CounterChange, counter_changes
 from engine.run.estimates import estimate_text, tied, trial_band
 from engine.run.shape_times import ShapeTimes, times_at_shapes
@@ -26,7 +27,7 @@ class Summary:
 
     Args:
         best: the fastest correct trials, five at most, the fastest first; if the leaders were
-            compared, in the order of the comparison.
+            compared, in the order of the comparison. Equal times are ordered by `preference`.
         default: the trial of the default configuration; None if it was not measured.
         changes: counters of the winner beside the default's, as `counter_changes` orders them.
         statuses: number of tried configurations by status.
@@ -49,7 +50,7 @@ class Summary:
 
     @property
     def winner(self) -> StoredTrial | None:
-        """The fastest correct trial."""
+        """The fastest correct trial, or the winner of the comparison."""
         return self.best[0] if self.best else None
 
     @property
@@ -94,7 +95,11 @@ def summarise(
     }
     correct = [trial for trial in trials if trial.status == "correct" and trial.time_s is not None]
     correct.sort(
-        key=lambda trial: (places.get(trial.config, len(places)), trial.time_s, trial.number)
+        key=lambda trial: (
+            places.get(trial.config, len(places)),
+            trial.time_s,
+            preference(trial.config, trial.code_bytes),
+        )
     )
     best = tuple(correct[:_BEST])
     of_default = next((trial for trial in correct if trial.config == default), None)

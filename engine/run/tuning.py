@@ -16,13 +16,14 @@ from types import FrameType
 from engine.run.events import Event, Listener, RunEnded, StageStarted, StudyOpened
 from engine.run.identity import identity_of
 from engine.run.loop import Budget, TuningLoop
+from engine.run.measured_on import store_measured_on
 from engine.run.request import SearchOptions, TuningRequest
 from engine.run.summary import Summary, summarise
 from engine.search import Search
 from engine.study.history import history_of
 from engine.study.storage import open_study
 from engine.workers.artifacts import ARTIFACT_FOLDER
-from engine.workers.devices import load_board
+from engine.workers.devices import board_info
 from engine.workers.workbench import boards_at_once, workbench
 from foundation.errors import UserError
 from foundation.shapes import shape_text
@@ -93,11 +94,12 @@ def tune(
     """
     problem, *more_problems = problems = _problems(request)
     _tell(listeners, StageStarted("opening the study"))
-    info = load_board(request.devices[0]).info
+    info = board_info(request.devices[0], request.work.ray_address)
     space = _space_for(problems, info)
     options, sampler = request.study, request.search.sampler
     identity = identity_of(problem, info, sampler, more_problems, options.objectives)
     stored = open_study(options.storage, identity, space, options.name)
+    store_measured_on(stored, info)
     past = history_of(stored, identity, may_warm_start=options.use_history)
     search = Search(space, sampler, request.search.seed, stored, past.trials if past else ())
     past_name = past.name if past else None
@@ -206,7 +208,10 @@ def _run(
             budget=budget,
             in_flight=len(devices) + request.work.jobs,
             repeats=bench.repeats,
+            deterministic=info.deterministic,
             estimated=info.estimated,
+            # Builds do not disturb a GPU, and a processor's board may share its cores with them.
+            rounds_while_idle=info.gpu is not None,
             listeners=listeners,
         )
         signals.enter_context(_stopped_by_signals(loop, owns_process))

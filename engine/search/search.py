@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import overload
+from typing import cast, overload
 
 from engine.repeats.comparison import COMPARISON, Comparison, kept_comparison
+from engine.repeats.preference import preference
 from engine.search.model.candidates import Candidates
 from engine.search.model.transfer_model import transfer_model
 from engine.search.model.warm_start import History, WarmStart
@@ -16,6 +17,7 @@ from engine.search.samplers.bayesian import BayesianSearch
 from engine.search.samplers.registry import sampler_named
 from engine.study.trials import StoredTrial, StoredTrials
 from foundation.config import Config
+from foundation.garbage import collecting_later
 from rvv_runner.measurement import Status
 from search_spaces.enumeration import Census
 from search_spaces.space import SearchSpace
@@ -73,7 +75,8 @@ class Search:
         self._finished: dict[int, StoredTrial] = {}
         self._open: dict[int, int] = {}
         self._own_violations: set[int] = set()
-        self._catch_up()
+        with collecting_later():
+            self._catch_up()
 
     @property
     def space(self) -> SearchSpace:
@@ -182,10 +185,9 @@ class Search:
 
     def best(self) -> tuple[Config, float] | None:
         """The fastest configuration and its time in seconds, or None if none was correct."""
-        timed = [
-            (trial.config, trial.time_s) for trial in self.trials() if trial.time_s is not None
-        ]
-        return min(timed, key=lambda pair: pair[1], default=None)
+        timed = [trial for trial in self.trials() if trial.time_s is not None]
+        timed.sort(key=lambda trial: (trial.time_s, preference(trial.config, trial.code_bytes)))
+        return (timed[0].config, cast(float, timed[0].time_s)) if timed else None
 
     @property
     def comparison(self) -> Comparison | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from engine.study.imported import KEPT_TRIALS, device_of, suggestions
 from engine.study.passed_over import is_odd, note_passed_over
 from engine.study.selection import fastest_and_latest
 from engine.study.storage import FORMAT_VERSION, StudyIdentity
@@ -16,10 +17,8 @@ __all__ = ["PastStudy", "history_of"]
 
 _HISTORY = "history"  # name of the study's attribute
 
-# The fewest correct trials in a study worth starting from, and how many of its trials are kept with
-# the new study.
+# The fewest correct trials in a study worth starting from.
 _FEWEST_TRIALS = 5
-_KEPT_TRIALS = 200
 
 # Distances of a study, in doublings of one dimension. Chosen by hand: another board changes most of
 # what determines the best blocks, another toolchain little.
@@ -38,6 +37,7 @@ class PastStudy:
     Args:
         name: of the study they are from.
         trials: configurations and their times in seconds, the fastest first; None for a failure.
+            Of a table without times, their places in it.
     """
 
     name: str
@@ -82,6 +82,10 @@ def _nearest(stored: StoredTrials, identity: StudyIdentity) -> PastStudy | None:
             if attributes.get("kernel") == identity.kernel and is_odd(attributes):
                 note_passed_over(name)
             continue
+        suggested = suggestions(attributes)
+        if suggested:
+            found.append((away, 0, PastStudy(name, suggested)))
+            continue
         trials = stored.trials_of(name)
         correct = sum(trial.time_s is not None for trial in trials)
         if correct >= _FEWEST_TRIALS:
@@ -92,7 +96,7 @@ def _nearest(stored: StoredTrials, identity: StudyIdentity) -> PastStudy | None:
 def _kept(trials: Iterable[StoredTrial]) -> tuple[tuple[Config, float | None], ...]:
     """Those with an outcome, the fastest first and failures last."""
     settled = sorted((t for t in trials if t.has_outcome), key=lambda trial: trial.number)
-    places = fastest_and_latest([trial.time_s for trial in settled], _KEPT_TRIALS)
+    places = fastest_and_latest([trial.time_s for trial in settled], KEPT_TRIALS)
     kept = [settled[place] for place in places]
     kept.sort(key=lambda trial: (trial.time_s is None, trial.time_s or 0.0))
     return tuple((trial.config, trial.time_s) for trial in kept)
@@ -112,6 +116,6 @@ def _distance(identity: StudyIdentity, attributes: Mapping[str, object]) -> floa
     return (
         doublings / len(identity.shapes)
         + _ANOTHER_DTYPE * (attributes.get("dtype") != identity.dtype)
-        + _ANOTHER_DEVICE * (attributes.get("device") != identity.device)
+        + _ANOTHER_DEVICE * (device_of(attributes) != identity.device)
         + _ANOTHER_TOOLCHAIN * (attributes.get("made_with") != dict(identity.made_with))
     )

@@ -11,6 +11,7 @@ __all__ = [
     "file_stem",
     "is_url",
     "reports_dir",
+    "shown_storage",
     "sqlite_file",
     "storage_file",
 ]
@@ -51,6 +52,19 @@ def sqlite_file(storage: str) -> Path | None:
 def is_url(storage: str) -> bool:
     """Whether a storage is named by an Optuna URL, and not by the path of a journal file."""
     return "://" in storage
+
+
+def shown_storage(storage: str) -> str:
+    """A storage as it is printed: a database's address without its password."""
+    if not is_url(storage) or "@" not in storage:
+        return storage
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        return make_url(storage).render_as_string(hide_password=True)
+    except (ArgumentError, ValueError):  # no port, or one that is not a number
+        return f"{storage.partition('://')[0]}://***"
 
 
 def file_stem(study: str) -> str:

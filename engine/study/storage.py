@@ -21,10 +21,17 @@ from optuna.storages.journal import BaseJournalBackend, JournalRedisBackend
 
 from engine.study.damage import DamagedJournalError, damaged_line
 from engine.study.journal import CrashSafeJournal, CrashSafeStorage
-from engine.study.location import artifacts_dir, is_url, sqlite_file, storage_file
+from engine.study.location import (
+    artifacts_dir,
+    is_url,
+    shown_storage,
+    sqlite_file,
+    storage_file,
+)
 from engine.study.objectives import TIME_S
 from engine.study.trials import StoredTrials, make_study
 from foundation.errors import UserError, nearest
+from foundation.garbage import collecting_later
 from foundation.shapes import shape_text
 from search_spaces.space import SearchSpace
 
@@ -190,6 +197,7 @@ def study_named(storage: str, name: str) -> StoredTrials:
     return studies[name]
 
 
+@collecting_later()
 def _open_storage(storage: str) -> BaseStorage:
     if storage.startswith("redis"):
         with warnings.catch_warnings():
@@ -255,8 +263,8 @@ def _as_user_error(storage: str) -> Iterator[None]:
         # Each database driver has its own exceptions, so there is no shorter list of types.
         reason = (str(error).splitlines() or [type(error).__name__])[0].strip().rstrip(".")
         raise UserError(
-            f"the storage {storage} cannot be used ({reason}): give --storage the path of a "
-            "journal file, which is created if missing, or an Optuna storage URL"
+            f"the storage {shown_storage(storage)} cannot be used ({reason}): give --storage "
+            "the path of a journal file, which is created if missing, or an Optuna storage URL"
         ) from error
 
 

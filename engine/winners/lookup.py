@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Literal
 
+from engine.repeats.preference import Preference, preference
 from engine.run.identity import made_with
 from engine.study.location import DEFAULT_STORAGE, storage_file
 from engine.winners.stored import (
@@ -221,7 +222,7 @@ def find(
         return Found("power-of-two", wanted, at_key, distance(wanted.shape, key), costs)
     nearest = min(
         winners,
-        key=lambda w: (distance(wanted.shape, w.shape), w.made_with != wanted.made_with, w.time_s),
+        key=lambda w: (distance(wanted.shape, w.shape), *_rank(w, wanted)),
     )
     away = distance(wanted.shape, nearest.shape)
     return Found("nearest", wanted, nearest, away, costs, rejected)
@@ -261,7 +262,11 @@ def _serves(study: StoredStudy, wanted: Wanted) -> bool:
 def _best_at(winners: list[Winner], shape: Mapping[str, int], wanted: Wanted) -> Winner | None:
     """The fastest at a shape; studies made with today's toolchain take precedence."""
     there = [winner for winner in winners if winner.shape == shape]
-    return min(there, key=lambda w: (w.made_with != wanted.made_with, w.time_s), default=None)
+    return min(there, key=lambda winner: _rank(winner, wanted), default=None)
+
+
+def _rank(winner: Winner, wanted: Wanted) -> tuple[bool, float, Preference]:
+    return winner.made_with != wanted.made_with, winner.time_s, preference(winner.config)
 
 
 def _why_not(costs: tuple[KeyCost, ...], max_key_cost: float) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.repeats.comparison import COMPARISON, kept_comparison
+from engine.repeats.preference import Preference, preference
 from engine.run.summary import summarise
 from engine.study.location import DEFAULT_STORAGE
 from engine.study.passed_over import is_odd, note_passed_over
@@ -170,7 +171,7 @@ def key_costs(winners: list[Winner], made_with: Mapping[str, str]) -> tuple[KeyC
         made_with: only studies made with exactly this are compared.
     """
     same = [winner for winner in winners if winner.made_with == made_with]
-    at_key = {_hashable(w.shape): w for w in sorted(same, key=lambda w: -w.time_s)}
+    at_key = {_hashable(w.shape): w for w in sorted(same, key=_rank, reverse=True)}
     costs = []
     for winner in _merged(same):
         key = at_key.get(_hashable(key_of(winner.shape)))
@@ -219,10 +220,14 @@ def _merged(winners: list[Winner]) -> list[Winner]:
         by_shape.setdefault(_hashable(winner.shape), []).append(winner)
     merged = []
     for group in by_shape.values():
-        fastest = min(group, key=lambda w: w.time_s)
+        fastest = min(group, key=_rank)
         times_s = {config: t for winner in group for config, t in winner.times_s.items()}
         merged.append(Winner(**{**vars(fastest), "times_s": times_s}))
     return merged
+
+
+def _rank(winner: Winner) -> tuple[float, Preference]:
+    return winner.time_s, preference(winner.config)
 
 
 def _hashable(shape: Shape) -> tuple[tuple[str, int], ...]:

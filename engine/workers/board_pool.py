@@ -9,12 +9,22 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
+from engine.workers.artifacts import ARTIFACT_FOLDER
 from engine.workers.board_events import BoardBack, BoardEvent, BoardNote, BoardRecord, BoardTakenOut
+from engine.workers.parcels import Parcel, TravellingFile, files_of, missing, packed, unpack
 from engine.workers.ray_nodes import ClusterLost
 from engine.workers.spans import Span, span
 from engine.workers.waiting import Waiting
-from engine.workers.worker_pool import Blueprint, PoolClosed, WorkerDied, WorkerPool, WorkerTimeout
+from engine.workers.worker_pool import (
+    Blueprint,
+    Lease,
+    PoolClosed,
+    WorkerDied,
+    WorkerPool,
+    WorkerTimeout,
+)
 from foundation.errors import CommandError
 from rvv_runner.board import Board, BoardError
 from rvv_runner.measurement import USED_BY, WAITED_FOR_OTHERS, Artifact, Measurement
@@ -23,6 +33,8 @@ __all__ = ["BoardPool", "BoardSource"]
 
 _ATTEMPTS = 3
 _GRACE_S = 15.0  # a board returns within its limit and a few seconds; later, its worker hangs
+
+_SEND_LIMIT_S = 120.0  # one artifact with its data, to another machine
 
 _OPEN_LIMIT_S = 120.0  # opening a board that still boots waits up to a minute
 
@@ -53,6 +65,12 @@ class _BoardWorker:
     def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
         return self._board.measure(artifact, repeats, timeout_s)
 
+    def missing(self, files: Sequence[TravellingFile]) -> tuple[TravellingFile, ...]:
+        return missing(files)
+
+    def unpack(self, parcels: Sequence[Parcel], below: Path) -> None:
+        unpack(parcels, below)
+
     def close(self) -> None:
         self._board.close()
 
@@ -64,17 +82,21 @@ class BoardSource:
     Args:
         name: for messages; several boards may have the same.
         load: called in the board's own process; picklable.
+        machine: of the cluster, which reaches the board; "" for this one.
+        builds: absolute path of the folder below which builds lie, on each machine.
     """
 
     name: str
     load: Callable[[], Board]
+    machine: str = ""
+    builds: Path = ARTIFACT_FOLDER
 
 
 @dataclass(eq=False)
 class _Seat:
     """A board's place in the pool; `error` says why it gets no jobs, None while it does."""
 
-    name: str
+    source: BoardSource
     place: str  # distinct from those of other boards with the same name
     workers: WorkerPool
     record: BoardRecord
@@ -82,14 +104,19 @@ class _Seat:
     is_open: bool = False  # in its process
     notes: set[str] = field(default_factory=set)
 
+    @property
+    def name(self) -> str:
+        return self.source.name
+
 
 class BoardPool:
     """Measures on the first free board. Ray must be running.
 
     A board at fault is taken out, and its job goes to another. It returns when it passes its
     check: it opens again and, if any board has measured an artifact, measures that artifact.
-    Boards are attached to this machine, so their workers run here even if the builds run on a
-    cluster. Every method may be called from any thread.
+    A board's worker runs on the machine that reaches it: this one, even if the builds run on a
+    cluster, or another one of the cluster, to which artifacts are sent. Every method may be called
+    from any thread.
 
     Args:
         sources: one per board.
@@ -109,7 +136,7 @@ class BoardPool:
         names = [source.name for source in sources]
         self._seats = [
             _Seat(
-                source.name,
+                source,
                 f"{source.name} {number}" if names.count(source.name) > 1 else source.name,
                 _worker_pool(source),
                 BoardRecord(source.name),
@@ -180,6 +207,12 @@ class BoardPool:
             measurements.append(measurement)
         self._give_back(seat, artifacts[-1], measurements[-1], time.monotonic() - start_s)
         return measurements
+
+    @property
+    def idle(self) -> int:
+        """How many boards are in and have no work."""
+        with self._changed:
+            return len(self._free)
 
     def take_events(self) -> Iterator[BoardEvent]:
         """The events since the last call."""
@@ -332,13 +365,26 @@ class BoardPool:
 
 
 def _worker_pool(source: BoardSource) -> WorkerPool:
-    return WorkerPool([Blueprint(_BoardWorker, (source.load,), cpus=0, on_this_machine=True)])
+    is_here = not source.machine
+    blueprint = Blueprint(
+        _BoardWorker, (source.load,), cpus=0, on_this_machine=is_here, machine=source.machine
+    )
+    return WorkerPool([blueprint])
+
+
+def _send(artifact: Artifact, worker: Lease, builds: Path) -> None:
+    """Bring an artifact's files to a worker on another machine, if they are not there yet."""
+    wanted = worker.call("missing", files_of(artifact), timeout_s=_SEND_LIMIT_S)
+    if wanted:
+        worker.call("unpack", packed(wanted), builds, timeout_s=_SEND_LIMIT_S)
 
 
 def _measure_on(seat: _Seat, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
     """The board's measurement; if its process fails or it does not open, the fault is its own."""
     try:
         with seat.workers.lend() as worker:
+            if seat.source.machine and worker.is_elsewhere:
+                _send(artifact, worker, seat.source.builds)
             measurement: Measurement = worker.call(
                 "measure", artifact, repeats, timeout_s, timeout_s=timeout_s + _GRACE_S
             )

@@ -7,18 +7,20 @@ from collections.abc import Sequence
 import rvv_runner.devices as processors
 from foundation.errors import UserError
 from gpu_runner.names import ALL, GpuName, Timing, example_names, gpu_name
-from rvv_runner.board import Board, BoardError
+from rvv_runner.board import Board, BoardError, BoardInfo
 
 # Python processes, which run callables: on this machine's processor, or with its first GPU.
 PYTHON_NAMES = ("python", "python:cuda")
 
 __all__ = [
     "PYTHON_NAMES",
+    "board_info",
     "board_names",
     "boards_by_kind",
     "check_device_name",
     "every_device",
     "load_board",
+    "machine_of",
     "timed",
 ]
 
@@ -28,12 +30,27 @@ def board_names() -> list[str]:
     return [*processors.board_names(), *example_names(), *PYTHON_NAMES]
 
 
+def machine_of(name: str) -> tuple[str, str]:
+    """A device's name without its machine, and the machine of a cluster: "desk@node" has both.
+
+    The machine is "" for this one. What follows the "@" of "ssh://USER@HOST" is none, nor is how a
+    GPU is timed in "cuda@graph".
+    """
+    if name.startswith(processors.SSH_PREFIX) or gpu_name(name) is not None or "@" not in name:
+        return name, ""
+    board, _, machine = name.rpartition("@")
+    return board, machine
+
+
 def check_device_name(name: str) -> None:
-    """Check a device's name, without contacting the board.
+    """Check a device's name, without contacting the board; another machine knows its own.
 
     Raises:
         BoardError: for an unknown name.
     """
+    board, machine = machine_of(name)
+    if machine and board:
+        return
     if gpu_name(name) is None and name not in PYTHON_NAMES:
         processors.check_device_name(name, [*example_names(), *PYTHON_NAMES])
 
@@ -41,11 +58,19 @@ def check_device_name(name: str) -> None:
 def every_device(name: str) -> list[str]:
     """The devices that a name stands for: each GPU for "cuda:all", or itself.
 
+    A board with several kinds of core stands for one device a kind.
+
     Raises:
-        BoardError: if there are no such GPUs.
+        BoardError: if there are no such GPUs, another machine would have to count them, or a board
+            file is wrong.
     """
+    gpu = gpu_name(board := machine_of(name)[0])
+    if board != name and gpu is not None and gpu.number == ALL:
+        raise BoardError(f"{name} stands for GPUs of another machine: name each, as in cuda:0@NODE")
     gpu = gpu_name(name)
-    if gpu is None or gpu.number != ALL:
+    if gpu is None:
+        return processors.every_core_kind(name)
+    if gpu.number != ALL:
         return [name]
     from gpu_runner.detect import gpu_count  # torch is slow to import
 
@@ -59,18 +84,43 @@ def timed(name: str, timing: Timing) -> str:
     Raises:
         UserError: if it is no GPU.
     """
-    gpu = gpu_name(name)
+    board, machine = machine_of(name)
+    gpu = gpu_name(board)
     if gpu is None:
         raise UserError(f"--timing is for GPUs, which {name} is not: leave it out")
-    return str(GpuName(gpu.backend, gpu.number, timing))
+    return str(GpuName(gpu.backend, gpu.number, timing)) + (f"@{machine}" if machine else "")
+
+
+def board_info(name: str, ray_address: str | None = None) -> BoardInfo:
+    """What is known about a board before anything runs on it.
+
+    Args:
+        name: the device's.
+        ray_address: of the cluster whose machine reaches the board, if another one does.
+
+    Raises:
+        BoardError: as `load_board`.
+        UserError: if the cluster or its machine is not there.
+    """
+    board, machine = machine_of(name)
+    if not machine:
+        return load_board(name).info
+    from engine.workers.distant_boards import info_on  # Ray is slow to import
+
+    return info_on(machine, board, ray_address)
 
 
 def load_board(name: str) -> Board:
-    """The board called `name`, not yet opened.
+    """The board called `name`, not yet opened; one that this machine reaches.
 
     Raises:
         BoardError: for an unknown name, or as the kinds of boards raise it.
     """
+    if machine_of(name)[1]:
+        raise BoardError(
+            f"{name} is reached from another machine: only engine.tune and engine.tune_all "
+            "measure there, with --ray-address"
+        )
     gpu = gpu_name(name)
     if name in PYTHON_NAMES:
         from engine.workers.callable_board import CallableBoard
@@ -84,11 +134,13 @@ def load_board(name: str) -> Board:
     return GpuBoard(gpu)
 
 
-def boards_by_kind(names: Sequence[str]) -> dict[str, list[str]]:
+def boards_by_kind(names: Sequence[str], ray_address: str | None = None) -> dict[str, list[str]]:
     """The names of boards by their kind, as studies name it, in the given order.
 
+    Boards of other machines are asked about through the cluster at `ray_address`.
+
     Raises:
-        BoardError: if `load_board` rejects a board, if a board is named twice, or if boards claim
+        BoardError: if `board_info` rejects a board, if a board is named twice, or if boards claim
             to be of one kind but need different code.
     """
     kinds: dict[str, list[str]] = {}
@@ -96,7 +148,7 @@ def boards_by_kind(names: Sequence[str]) -> dict[str, list[str]]:
     for name in names:
         if names.count(name) > 1:
             raise BoardError(f"the board {name} is named twice: name each board once")
-        info = load_board(name).info
+        info = board_info(name, ray_address)
         kind = info.study_device
         kinds.setdefault(kind, []).append(name)
         if made_for.setdefault(kind, (info.cpu, info.vlen_bits)) != (info.cpu, info.vlen_bits):

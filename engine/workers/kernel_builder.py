@@ -28,7 +28,10 @@ from triton_rvv.link import LinkError, link_elf, warm_up
 from triton_rvv.pipeline import compile_kernel
 from triton_rvv.target import Target
 
-__all__ = ["BuildRequest", "KernelBuilder"]
+__all__ = ["COMMENTED", "BuildRequest", "KernelBuilder"]
+
+# Ending of the assembly beside an executable with lines, which says what saves registers.
+COMMENTED = ".commented.s"
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class BuildRequest:
         kernel, shape, dtype, outputs: arguments for `kernels.registry`.
         target: what code is generated for.
         store: where builds are stored.
+        with_lines: whether executables say which line of the kernel each instruction comes from.
     """
 
     kernel: str
@@ -47,6 +51,7 @@ class BuildRequest:
     target: Target
     store: ArtifactStore
     outputs: Outputs = OWN_OUTPUTS
+    with_lines: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,7 @@ class KernelBuilder:
         self._problem = make_problem(spec, request.shape, request.dtype, request.outputs)
         self._target = request.target
         self._store = request.store
+        self._with_lines = request.with_lines
         warm_up(request.target.backend)
         self._launcher = launcher_object(request.target)
         self._tools = toolchain_versions()
@@ -119,7 +125,8 @@ class KernelBuilder:
             constants=self._problem.constants(config),
             known=_integers(arguments),
         )
-        key = digest(spec.kernel.cache_key, job, str(self._target), self._tools)
+        lines = ("with lines",) if self._with_lines else ()
+        key = digest(spec.kernel.cache_key, job, str(self._target), self._tools, *lines)
         found = self._store.find(spec.name, job.label, key)
         if found is None:
             self._compile_and_link(job, key)
@@ -150,15 +157,18 @@ class KernelBuilder:
                 job.constants,
                 self._target,
                 known=job.known,
+                source_lines=self._with_lines,
                 disjoint_arguments=True,  # the launcher gives each an array of its own
             )
             stem = folder / f"{spec.name}_kernel"
             stem.with_suffix(".ttir").write_text(compiled.ttir)
             stem.with_suffix(".llir").write_text(compiled.llir)
             stem.with_suffix(".o").write_bytes(compiled.object)
+            if self._with_lines:
+                stem.with_suffix(COMMENTED).write_text(compiled.commented_assembly)
             start_s = time.perf_counter()
             objects = [stem.with_suffix(".o"), self._launcher]
-            link_elf(objects, stem.with_suffix(".elf"), self._target.backend)
+            link_elf(objects, stem.with_suffix(".elf"), self._target.backend, self._with_lines)
             provenance = {
                 "problem": self._problem.name,
                 "config": dict(job.config),

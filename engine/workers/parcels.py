@@ -110,7 +110,7 @@ def place_sources(parcels: Sequence[Parcel]) -> None:
         if path.exists():
             if path.read_bytes() != parcel.contents:
                 raise UserError(
-                    f"{path} is another file on {socket.gethostname()}, which builds for you: "
+                    f"{path} is another file on {socket.gethostname()}, which works for you: "
                     "remove it there"
                 )
             continue

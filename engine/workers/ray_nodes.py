@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import ray
 
@@ -16,6 +17,7 @@ __all__ = [
     "cluster_cpus",
     "is_head_lost",
     "node_answers",
+    "node_named",
     "this_node",
     "watching_head",
 ]
@@ -24,7 +26,8 @@ _CONNECT_LIMIT_S = 3.0
 
 _LOOKS_IN_VAIN = 2
 
-_joined: list[str] = []  # address of the head of the cluster that this process has joined
+# Addresses of the head of the cluster that this process has joined, and of this machine's part.
+_joined: list[str] = []
 
 
 class ClusterLost(UserError):
@@ -33,16 +36,16 @@ class ClusterLost(UserError):
 
 @contextlib.contextmanager
 def watching_head(address: str) -> Iterator[None]:
-    """Within the block, `check_head` looks whether the head of the cluster there answers."""
-    _joined.append(address)
+    """Within the block, `check_head` looks whether the cluster whose head is there answers."""
+    _joined[:] = [address, *(_address(node) for node in ray.nodes() if _is_here(node))]
     try:
         yield
     finally:
-        _joined.remove(address)
+        _joined.clear()
 
 
 def is_head_lost() -> bool:
-    """Whether the head of the cluster has gone.
+    """Whether the head of the cluster, or this machine's part of it, has gone.
 
     Ray must not be called then: it ends a process without a word if the process calls it after
     the machine's part of Ray has gone.
@@ -68,6 +71,29 @@ def this_node() -> str:
     return str(ray.get_runtime_context().get_node_id())
 
 
+def node_named(machine: str) -> str:
+    """Ray's id of the machine that has this name or address, or offers this resource.
+
+    Raises:
+        UserError: if there is no such machine in the cluster, or several.
+    """
+    nodes = [node for node in ray.nodes() if node["Alive"]]
+    found = [node for node in nodes if machine in _names(node) or machine in node["Resources"]]
+    if len(found) == 1:
+        return str(found[0]["NodeID"])
+    known = ", ".join(sorted({name for node in nodes for name in _names(node)}))
+    which = "no machine" if not found else f"more than one machine ({len(found)})"
+    raise UserError(
+        f"the Ray cluster has {which} called {machine}: name one of {known}, or name it yourself "
+        "with `ray start --node-name`"
+    )
+
+
+def _names(node: Mapping[str, Any]) -> tuple[str, str, str]:
+    """The name that `ray start` was given, the machine's own, and its address."""
+    return node["NodeName"], node["NodeManagerHostname"], node["NodeManagerAddress"]
+
+
 def cluster_cpus() -> int:
     """How many processors the cluster gives to workers, at least 1."""
     return max(1, int(ray.cluster_resources().get("CPU", 0)))
@@ -77,9 +103,16 @@ def node_answers(node: str) -> bool:
     """Whether a machine of the cluster can be reached; Ray itself finds out half a minute later."""
     for known in ray.nodes():
         if known["NodeID"] == node:
-            address = f"{known['NodeManagerAddress']}:{known['NodeManagerPort']}"
-            return bool(known["Alive"]) and _answers(address)
+            return bool(known["Alive"]) and _answers(_address(known))
     return False
+
+
+def _is_here(node: Mapping[str, Any]) -> bool:
+    return bool(node["NodeID"] == this_node())
+
+
+def _address(node: Mapping[str, Any]) -> str:
+    return f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"
 
 
 def _answers(address: str) -> bool:

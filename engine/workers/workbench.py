@@ -12,9 +12,11 @@ from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore, BuildFailur
 from engine.workers.board_pool import BoardPool, BoardSource
 from engine.workers.builders import BUILD_LIMIT_S, Builder, BuilderPool
 from engine.workers.callables import CallableBuilder
-from engine.workers.devices import PYTHON_NAMES, load_board
+from engine.workers.devices import PYTHON_NAMES, load_board, machine_of
+from engine.workers.distant_boards import distant_source
 from engine.workers.gpu_builder import GpuBuildRequest, GpuKernelBuilder
 from engine.workers.joint import JointBoard, JointBuilder
+from engine.workers.parcels import sources
 from engine.workers.ray_nodes import cluster_cpus
 from engine.workers.ray_session import ray_session
 from foundation.config import Config
@@ -120,7 +122,7 @@ def workbench(
         builders = BuilderPool(
             make_builder, jobs, build_limit_s, _kernel_files(problem), info.backend
         )
-        pool = BoardPool([BoardSource(name, functools.partial(load, name)) for name in devices])
+        pool = BoardPool([_source_of(name, load, problem, info) for name in devices])
         try:
             pool.wait_open()
             runs = 1 if info.deterministic else repeats or _REPEATS
@@ -162,6 +164,16 @@ def _check_fits(problem: Problem, info: BoardInfo) -> None:
             f"{problem.spec.name} is {what}, and {info.name} does not run one: give --device "
             f"{needed}"
         )
+
+
+def _source_of(
+    name: str, load: Callable[[str], Board], problem: Problem, info: BoardInfo
+) -> BoardSource:
+    """Where the pool gets a board from, on the machine that reaches it."""
+    board, machine = machine_of(name)
+    if not machine:
+        return BoardSource(name, functools.partial(load, name))
+    return distant_source(name, machine, board, load, info.backend, sources(_kernel_files(problem)))
 
 
 def _kernel_files(problem: Problem) -> list[Path]:

@@ -15,7 +15,13 @@ import ray
 from ray.exceptions import GetTimeoutError, OutOfMemoryError, RayActorError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from engine.workers.ray_nodes import check_head, is_head_lost, node_answers, this_node
+from engine.workers.ray_nodes import (
+    check_head,
+    is_head_lost,
+    node_answers,
+    node_named,
+    this_node,
+)
 from foundation.errors import TooBusyError, UserError
 from foundation.processors import used_cpu_s
 
@@ -94,12 +100,21 @@ class Blueprint:
         args: its constructor's arguments; picklable.
         cpus: how many processors Ray reserves for it.
         on_this_machine: whether it must run here, and not on another node of a cluster.
+        machine: of a cluster, where it must run; "" for any.
     """
 
     worker_class: type
     args: tuple[object, ...] = ()
     cpus: float = 1
     on_this_machine: bool = False
+    machine: str = ""
+
+    @property
+    def node(self) -> str | None:
+        """Ray's id of the machine where it must run now; None for any."""
+        if self.machine:
+            return node_named(self.machine)
+        return this_node() if self.on_this_machine else None
 
 
 class _Worker:
@@ -119,8 +134,7 @@ class _Worker:
         check_head()
         blueprint = self._blueprint
         options: dict[str, Any] = {"num_cpus": blueprint.cpus, "max_restarts": 0}
-        if blueprint.on_this_machine:
-            node = ray.get_runtime_context().get_node_id()
+        if (node := blueprint.node) is not None:
             options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(node, soft=False)
         self._handle = ray.remote(blueprint.worker_class).options(**options).remote(*blueprint.args)
         self._told_place = self._handle.__ray_call__.remote(_place_of)

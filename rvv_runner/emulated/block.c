@@ -2,10 +2,13 @@
 #include "block.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static pthread_mutex_t variants_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static atomic_uint block_count;
 
 static void *allocate(size_t count, size_t size) {
     void *memory = calloc(count, size);
@@ -20,6 +23,7 @@ struct block *block_new(uint64_t pc, uint32_t length) {
     struct block *block = allocate(1, sizeof *block);
     block->pc = pc;
     block->end_pc = pc;
+    block->number = block_count++;
     block->words = allocate(length, sizeof *block->words);
     block->sizes = allocate(length, sizeof *block->sizes);
     block->sites = allocate(length, sizeof *block->sites);

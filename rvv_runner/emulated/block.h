@@ -42,6 +42,7 @@ struct schedule_variant {
 
 struct block {
     uint64_t pc, end_pc;
+    uint32_t number; /* blocks are numbered as they are made */
     uint32_t length; /* instructions */
     uint32_t site_count;
     uint32_t *words;

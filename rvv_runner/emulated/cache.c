@@ -160,6 +160,8 @@ void memory_access_slowly(struct memory *memory, uint64_t line, bool store, stru
         uint32_t penalty = fill.l2_hit ? costs->l2_random : costs->dram_random;
         penalty += fill.evicted_dirty ? costs->dirty_eviction : 0;
         misses->penalty += store ? penalty / costs->store_misses : penalty;
+        EXPLAINED(uint32_t random = fill.l2_hit ? 0 : costs->dram_random;)
+        EXPLAINED(misses->random += store ? random / costs->store_misses : random;)
     } else if (fill.l2_hit) {
         misses->l2_streamed += followed;
         misses->l2_waited += !followed;
@@ -177,6 +179,7 @@ void memory_translate_slowly(struct memory *memory, uint64_t page, struct misses
     memory->counts.tlb_miss++;
     misses->any = true;
     misses->penalty += memory->costs->tlb_miss;
+    EXPLAINED(misses->walks += memory->costs->tlb_miss;)
 }
 
 struct misses memory_prefetch(struct memory *memory, uint64_t address) {

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "causes.h"
 #include "costs.h"
 #include "pages.h"
 
@@ -39,6 +40,8 @@ struct misses {
     uint16_t dram_written; /* dirty lines that L2 wrote back for them */
     uint16_t stored_lines; /* lines that stores went on to, missed or not */
     bool any;
+    EXPLAINED(uint32_t walks; /* ticks of the penalty that page walks take */)
+    EXPLAINED(uint32_t random; /* ticks of the penalty that DRAM takes */)
 };
 
 struct memory {

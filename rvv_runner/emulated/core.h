@@ -10,6 +10,17 @@
 
 enum { MAX_SITES = 512 }; /* QEMU ends a translation block after 512 instructions */
 
+#ifdef EXPLAIN
+/* The ticks of each instruction of each block that has run, by the block's number. */
+struct rows {
+    uint32_t capacity;
+    struct row_block {
+        const struct block *block;
+        row_t *rows; /* NULL where the block has not run */
+    } *blocks;
+};
+#endif
+
 struct core {
     const struct costs *costs;
     struct scoreboard board;
@@ -23,6 +34,7 @@ struct core {
     uint64_t counts[STATIC_COUNT_COUNT];
     uint64_t branch_misses;
     uint64_t vector_memory_callbacks;
+    EXPLAINED(struct rows rows;)
     struct misses misses[MAX_SITES];
     struct observed observed[MAX_SITES];
 };

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["Region", "parse_report"]
+__all__ = ["MODELLED_EVENTS", "Region", "parse_report", "reports_whole"]
 
 # The K1's event name -> the plug-in's counts. Events that count cycles are estimates.
 _K1_EVENTS = {
@@ -48,6 +48,25 @@ _OWN_COUNTERS = (
 )
 
 
+# What comes from the models of core and memory; the other counts are exact.
+MODELLED_EVENTS = frozenset(
+    {
+        "u_mode_cycle",
+        "eu_vfpu_full",
+        "vidu_total_cycle",
+        "l1d_miss",
+        "l1d_load_miss",
+        "l2_access",
+        "l2_miss",
+        "l2_load_access",
+        "l2_store_access",
+        "l1d_dirty_eviction",
+        "tlb_miss",
+        "branch_misses",
+    }
+)
+
+
 @dataclass(frozen=True)
 class Region:
     """One measured region.
@@ -77,6 +96,11 @@ def parse_report(text: str) -> tuple[Region, ...]:
         return tuple(_region(entry) for entry in entries)
     except (KeyError, TypeError) as error:
         raise ValueError(f"the plug-in's report lacks an entry: {error}") from error
+
+
+def reports_whole(text: str) -> bool:
+    """Whether the only region of a report is the whole program."""
+    return bool(json.loads(text)["whole"])
 
 
 def _region(raw: Mapping[str, float]) -> Region:

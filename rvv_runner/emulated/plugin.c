@@ -1,5 +1,8 @@
 /* Glue between QEMU and the model: what to instrument, regions, the report at the end.
  *
+ * Arguments: costs=FILE, report=FILE, and whole=1 to measure the whole program if it marks no
+ * region.
+ *
  * Each block gets one callback at its start and one for each memory access. A block is put through
  * the scoreboard when the next one starts, because only then are its misses known. The caches are
  * kept up to date all the time, so that a region finds them as warm as the program left them; the
@@ -9,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core.h"
 #include "qemu_api.h"
@@ -28,6 +32,8 @@ static struct report *report;
 static const char *report_path;
 static atomic_bool measuring;
 static atomic_bool tracking; /* some instruction needs the values of registers */
+static bool whole;           /* the whole program is measured, as long as it marks no region */
+static pid_t program;        /* the process that reports, and not those that it forks */
 static ptrdiff_t guest_base; /* host address minus guest address */
 
 /* QEMU's own code leaves the upper halves of AVX registers dirty, which slows its SSE arithmetic
@@ -119,6 +125,7 @@ static void on_memory(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
 
 static void on_region_start(unsigned vcpu, void *data) {
     (void)data;
+    whole = false;
     core_of(vcpu);
     for (unsigned i = 0; i < MAX_THREADS; i++) {
         if (cores[i] != NULL) {
@@ -128,18 +135,24 @@ static void on_region_start(unsigned vcpu, void *data) {
     measuring = true;
 }
 
-static void on_region_stop(unsigned vcpu, void *data) {
-    (void)vcpu;
+static void stop_region(uint64_t next_pc) {
     if (!measuring) {
         return;
     }
     measuring = false;
     for (unsigned i = 0; i < MAX_THREADS; i++) {
         if (cores[i] != NULL && cores[i]->pending != NULL) {
-            core_finish_block(cores[i], (uint64_t)(uintptr_t)data, tracking);
+            core_finish_block(cores[i], next_pc, tracking);
         }
     }
     report_add_region(&report, cores, MAX_THREADS);
+}
+
+static void on_region_stop(unsigned vcpu, void *data) {
+    (void)vcpu;
+    if (!whole) {
+        stop_region((uint64_t)(uintptr_t)data);
+    }
 }
 
 static uint32_t instruction_word(const struct qemu_plugin_insn *insn) {
@@ -199,7 +212,13 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
 static void on_end(qemu_plugin_id_t id, void *data) {
     (void)id;
     (void)data;
-    if (!report_write(report, report_path)) {
+    if (getpid() != program) {
+        return;
+    }
+    if (whole) {
+        stop_region(0);
+    }
+    if (!report_write(report, report_path, whole)) {
         _Exit(EXIT_FAILURE);
     }
 }
@@ -225,6 +244,9 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     if (!costs_read(costs_path, &costs)) {
         return 1;
     }
+    whole = argument(argc, argv, "whole") != NULL;
+    measuring = whole;
+    program = getpid();
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
     qemu_plugin_register_atexit_cb(id, on_end, NULL);
     return 0;

@@ -13,8 +13,11 @@ from foundation.scratch import UNFINISHED, scratch_folder
 from foundation.user_folders import cache_folder
 from rvv_runner.board import BoardError
 
-__all__ = ["build_folder", "build_plugin", "find_qemu", "model_version", "write_once"]
+__all__ = ["MODEL_VERSION", "build_folder", "build_plugin", "find_qemu", "write_once"]
 
+# Estimates of one version can be compared, and share studies. Make it another one when any estimate
+# changes: tests/rvv_runner/test_same_estimates.py says when.
+MODEL_VERSION = "0d5bc8e2efbaefbd"
 COMPILE_TIMEOUT_S = 60.0
 
 _SOURCE_FOLDER = Path(__file__).parent
@@ -31,7 +34,9 @@ _SOURCES = (
     "report.c",
     "scoreboard.c",
     "tracker.c",
+    "window.c",
 )
+_EXPLAINING = "-DEXPLAIN"  # it also says where the cycles went, and estimates the same
 _FLAGS = ("-shared", "-fPIC", "-O2", "-std=gnu11", "-fvisibility=hidden", "-pthread")
 
 
@@ -54,22 +59,27 @@ def build_folder() -> Path:
     return folder
 
 
-def model_version() -> str:
-    """A hash of the plug-in's sources and flags; estimates of one version can be compared."""
+def _sources_key() -> str:
+    """A hash of what the plug-in is built from."""
     digest = hashlib.sha256("\0".join([platform.machine(), *_FLAGS]).encode())
     for name in sorted([*_SOURCES, *(path.name for path in _SOURCE_FOLDER.glob("*.h"))]):
         digest.update(f"\0{name}\0".encode() + (_SOURCE_FOLDER / name).read_bytes())
     return digest.hexdigest()[:16]
 
 
-def build_plugin() -> Path:
+def build_plugin(explaining: bool = False) -> Path:
     """The path of the plug-in, compiled on the first call; safe to call from several processes.
+
+    Args:
+        explaining: whether its reports also say where the cycles went.
 
     Raises:
         BoardError: if there is no C compiler, or it does not compile the plug-in.
     """
     folder = build_folder()
-    built = folder / f"plugin-{model_version()}.so"
+    flags = (*_FLAGS, _EXPLAINING) if explaining else _FLAGS
+    kind = "explaining" if explaining else "plugin"
+    built = folder / f"{kind}-{_sources_key()}.so"
     if built.exists():
         return built
     compiler = shutil.which(os.environ.get("CC", "cc"))
@@ -79,7 +89,7 @@ def build_plugin() -> Path:
         )
     with scratch_folder(UNFINISHED, folder) as temporary:
         compiled = temporary / "plugin.so"
-        command = [compiler, *_FLAGS, "-o", str(compiled)]
+        command = [compiler, *flags, "-o", str(compiled)]
         _compile([*command, *(str(_SOURCE_FOLDER / name) for name in _SOURCES)])
         compiled.replace(built)
     return built

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Counted while running; names as in the JSON. */
 #define MEMORY_COUNTS(X)                                                                           \
@@ -23,7 +24,16 @@ struct region {
     struct memory_counts memory;
     uint64_t branch_misses, vector_memory_callbacks;
     unsigned threads;
+    EXPLAINED(struct place *places; size_t place_count;)
 };
+
+#ifdef EXPLAIN
+/* The ticks of the instruction at an address. */
+struct place {
+    uint64_t pc;
+    row_t row;
+};
+#endif
 
 struct report {
     size_t count, capacity;
@@ -46,6 +56,59 @@ static void add_core(struct region *region, const struct core *core) {
 #undef X
 }
 
+#ifdef EXPLAIN
+
+static void add_places(struct region *region, const struct block *block, const row_t *rows) {
+    uint64_t pc = block->pc;
+    region->places =
+        realloc(region->places, (region->place_count + block->length) * sizeof *region->places);
+    if (region->places == NULL) {
+        abort();
+    }
+    for (uint32_t i = 0; i < block->length; i++) {
+        struct place *place = &region->places[region->place_count++];
+        place->pc = pc;
+        memcpy(place->row, rows[i], sizeof place->row);
+        pc += block->sizes[i];
+    }
+}
+
+static void explain_region(struct region *region, const struct core *core) {
+    if (core_elapsed(core) != region->elapsed || region->places != NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < core->rows.capacity; i++) {
+        const struct row_block *found = &core->rows.blocks[i];
+        if (found->rows != NULL) {
+            add_places(region, found->block, found->rows);
+        }
+    }
+}
+
+static void write_row(FILE *file, const row_t row) {
+    for (int cause = 0; cause < CAUSE_COUNT; cause++) {
+        fprintf(file, ", %" PRIu64 ".%02u", row[cause] / TICKS_PER_CYCLE,
+                (unsigned)(row[cause] % TICKS_PER_CYCLE));
+    }
+}
+
+/* The names of the causes, then each address with its cycles by cause. */
+static void write_places(FILE *file, const struct region *region) {
+    fputs(", \"causes\": [", file);
+#define X(name) fputs(CAUSE_##name == 0 ? "\"" #name "\"" : ", \"" #name "\"", file);
+    CAUSES(X)
+#undef X
+    fputs("], \"places\": [", file);
+    for (size_t i = 0; i < region->place_count; i++) {
+        fprintf(file, "%s[%" PRIu64, i == 0 ? "\n" : ",\n", region->places[i].pc);
+        write_row(file, region->places[i].row);
+        fputs("]", file);
+    }
+    fputs("]", file);
+}
+
+#endif
+
 void report_add_region(struct report **report, struct core *const *cores, unsigned core_count) {
     if (*report == NULL || (*report)->count == (*report)->capacity) {
         size_t count = *report == NULL ? 0 : (*report)->count;
@@ -65,6 +128,13 @@ void report_add_region(struct report **report, struct core *const *cores, unsign
             add_core(region, cores[i]);
         }
     }
+#ifdef EXPLAIN
+    for (unsigned i = 0; i < core_count; i++) {
+        if (cores[i] != NULL) {
+            explain_region(region, cores[i]);
+        }
+    }
+#endif
 }
 
 static void write_ticks(FILE *file, const char *name, ticks_t ticks) {
@@ -94,17 +164,19 @@ static void write_region(FILE *file, const struct region *region) {
 #undef X
     write_count(file, "branch_misses", region->branch_misses);
     write_count(file, "vector_memory_callbacks", region->vector_memory_callbacks);
-    fprintf(file, "\"threads\": %u}", region->threads);
+    fprintf(file, "\"threads\": %u", region->threads);
+    EXPLAINED(write_places(file, region);)
+    fputs("}", file);
 }
 
-bool report_write(const struct report *report, const char *path) {
+bool report_write(const struct report *report, const char *path, bool whole) {
     FILE *file = fopen(path, "w");
     if (file == NULL) {
         fprintf(stderr, "board plug-in: cannot write %s\n", path);
         return false;
     }
     size_t count = report == NULL ? 0 : report->count;
-    fputs("{\"regions\": [", file);
+    fprintf(file, "{\"whole\": %s, \"regions\": [", whole ? "true" : "false");
     for (size_t i = 0; i < count; i++) {
         fputs(i == 0 ? "\n" : ",\n", file);
         write_region(file, &report->regions[i]);

@@ -6,10 +6,12 @@
 
 struct report;
 
-/* Take down one region over all cores; cores that never ran are NULL. */
+/* Take down one region over all cores; cores that never ran are NULL. Where a plug-in explains, its
+ * causes are those of the slowest core. */
 void report_add_region(struct report **report, struct core *const *cores, unsigned core_count);
 
-/* Write all regions. Returns false, with a message on stderr, where the file cannot be written. */
-bool report_write(const struct report *report, const char *path);
+/* Write all regions; `whole` says that the only one is the whole program. Returns false, with a
+ * message on stderr, where the file cannot be written. */
+bool report_write(const struct report *report, const char *path, bool whole);
 
 #endif

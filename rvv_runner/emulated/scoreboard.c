@@ -5,7 +5,12 @@
 #include <string.h>
 
 void scoreboard_reset(struct scoreboard *board) {
+    struct window *window = board->window;
     memset(board, 0, sizeof *board);
+    board->window = window;
+    if (window != NULL) {
+        window_reset(window);
+    }
     for (int unit = 0; unit < UNIT_COUNT; unit++) {
         board->unit_free[unit][1] = unit == UNIT_ieu ? 0 : UINT64_MAX;
     }
@@ -70,15 +75,55 @@ static void dram_transfer(struct scoreboard *board, const struct costs *costs, t
     }
 }
 
-static ticks_t beyond(ticks_t when, ticks_t time) { return when > time ? when - time : 0; }
+#ifdef EXPLAIN
+
+/* Add to what keeps the one outstanding unforeseen miss; what is still under way goes before it. */
+static void explain_fill(struct scoreboard *board, ticks_t start, ticks_t dram, ticks_t l2,
+                         ticks_t tlb) {
+    struct reason *fill = &board->why.fill_free;
+    const struct reason *own = &board->why.own;
+    if (board->fill_free <= start) {
+        *fill = (struct reason){0};
+    }
+    fill->row = own->row;
+    fill->cause = own->cause;
+    fill->dram += dram;
+    fill->l2 += l2;
+    fill->tlb += tlb;
+}
+
+/* What of a load's delay comes from where. */
+static void explain_late(struct reason *own, const struct misses *misses, ticks_t late,
+                         ticks_t bus) {
+    own->dram = misses->random + bus;
+    own->tlb = misses->walks;
+    own->l2 = late - own->dram - own->tlb;
+}
+
+/* A store that starts at `start` waits from then on for room in a buffer: for DRAM's bus, the
+ * outstanding miss or L2. */
+static void explain_full(struct scoreboard *board, ticks_t start, ticks_t full, ticks_t miss,
+                         ticks_t l2) {
+    struct reasons *why = &board->why;
+    explain_until(why, start);
+    enum cause cause = l2 == full ? CAUSE_l2 : CAUSE_dram;
+    why->now = (struct reason){.row = why->own.row, .cause = cause};
+    if (miss == full) {
+        why->now = why->fill_free;
+    }
+}
+
+#endif
 
 ticks_t scoreboard_miss(struct scoreboard *board, const struct scheduled *item,
                         const struct misses *misses, const struct costs *costs, ticks_t *time) {
     if (misses->penalty > 0 && item->is_load) {
-        *time = later(*time, board->fill_free);
+        WAIT(*time, board->fill_free, board->why.now, board->why.fill_free);
     }
     ticks_t start = *time;
     if (misses->penalty > 0) {
+        EXPLAINED(explain_fill(board, start, misses->random,
+                               misses->penalty - misses->random - misses->walks, misses->walks);)
         board->fill_free = later(board->fill_free, start) + misses->penalty;
     }
     dram_transfer(board, costs, start, misses->dram_read, misses->dram_written);
@@ -86,7 +131,10 @@ ticks_t scoreboard_miss(struct scoreboard *board, const struct scheduled *item,
     if (item->is_load) {
         ticks_t waited = item->is_vector ? costs->l2_streamed : costs->l2_streamed_scalar;
         late += misses->l2_streamed * (ticks_t)costs->l2_streamed + misses->l2_waited * waited;
-        return late + (misses->dram_read > 0 ? beyond(board->dram_free, start) : 0);
+        ticks_t bus = misses->dram_read > 0 ? minus(board->dram_free, start) : 0;
+        late += bus;
+        EXPLAINED(explain_late(&board->why.own, misses, late, bus);)
+        return late;
     }
     /* Stores wait in a buffer, and hold up what follows only when it is full. */
     uint32_t l2_lines = misses->l2_streamed + misses->l2_waited;
@@ -96,14 +144,13 @@ ticks_t scoreboard_miss(struct scoreboard *board, const struct scheduled *item,
             later(board->l2_write_free, earliest) + l2_lines * (ticks_t)costs->l2_written;
     }
     ticks_t buffered = start + costs->dram_ahead;
-    ticks_t full = 0;
-    if (misses->dram_read + misses->dram_written > 0) {
-        full = beyond(board->dram_free, buffered);
-    }
-    if (misses->penalty > 0) {
-        full = later(full, beyond(board->fill_free, buffered));
-    }
-    *time += later(full, beyond(board->l2_write_free, buffered));
+    bool moved = misses->dram_read + misses->dram_written > 0;
+    ticks_t bus = moved ? minus(board->dram_free, buffered) : 0;
+    ticks_t miss = misses->penalty > 0 ? minus(board->fill_free, buffered) : 0;
+    ticks_t l2 = minus(board->l2_write_free, buffered);
+    ticks_t full = later(later(bus, miss), l2);
+    EXPLAINED(explain_full(board, start, full, miss, l2);)
+    *time += full;
     return 0;
 }
 
@@ -111,6 +158,7 @@ void scoreboard_prefetch(struct scoreboard *board, const struct misses *moved,
                          const struct costs *costs) {
     dram_transfer(board, costs, board->last_issue, moved->dram_read, moved->dram_written);
     if (moved->l2_streamed > 0) { /* one line at a time comes from L2 */
+        EXPLAINED(explain_fill(board, board->last_issue, 0, costs->l2_streamed, 0);)
         board->fill_free = later(board->fill_free, board->last_issue) + costs->l2_streamed;
     }
 }

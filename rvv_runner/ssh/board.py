@@ -6,6 +6,7 @@ import contextlib
 import math
 import shlex
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,12 +16,15 @@ from rvv_runner.conditions import doubt
 from rvv_runner.failure import failed, taken_elf
 from rvv_runner.measurement import Artifact, ElfArtifact, Measurement
 from rvv_runner.perf_groups import Counting
+from rvv_runner.program import Program
+from rvv_runner.program_counts import ProgramCounts
 from rvv_runner.ssh.cache import CannotShip, RemoteCache, RemotePlace
 from rvv_runner.ssh.counting import count_events, find_countable
 from rvv_runner.ssh.errors import LinkLost, NotAnswering, RemoteFileError
-from rvv_runner.ssh.facts import BoardFacts, ask_facts
+from rvv_runner.ssh.facts import BoardFacts, ask_facts, processor_numbers
 from rvv_runner.ssh.job import Job, JobFailed, JobPlan
 from rvv_runner.ssh.link import PATIENCE_S, Link
+from rvv_runner.ssh.program import PROGRAM_LIMIT_S, countable, counts_of_program
 from rvv_runner.ssh.report import JobReport
 from rvv_runner.ssh.route import Address, find_route
 from rvv_runner.ssh.session import Session
@@ -150,6 +154,32 @@ class SshBoard:
                 time.sleep(_PAUSE_S)
         return failed("board", self._info, f"{why} ({attempt} attempts)") if why else measurement
 
+    def count(self, program: Program) -> ProgramCounts:
+        """Run any program once and count events meanwhile; only the program itself is sent.
+
+        Raises:
+            BoardError: if it could not be run.
+        """
+        if self._link is None or self._ready is None:
+            raise RuntimeError("count() was called on a board that is not open")
+        deadline = time.monotonic() + PROGRAM_LIMIT_S + _GRACE_S
+        session = self._link.session(deadline)
+        counting = countable(session, self._ready.facts, self._board_file.events)
+        groups = [[event for group in counting.groups for event in group]]
+
+        def plan(session: Session) -> JobPlan:
+            (digest,) = self._cache.ship(session, program.path)
+            command = (f"../files/{digest}", *program.arguments)
+            return self._job(command, None, PROGRAM_LIMIT_S, groups if groups[0] else ())
+
+        try:
+            report = self._run(plan, deadline)
+        except (CannotShip, JobFailed, RemoteFileError) as error:
+            raise BoardError(f"{program.path} could not be run: {error}") from error
+        if report.outcome != "done":
+            raise BoardError(f"{program.path} could not be run: {self._not_run(report)}")
+        return counts_of_program(report, counting)
+
     def close(self) -> None:
         """Log out; the board can be opened again."""
         if self._link is not None:
@@ -174,9 +204,35 @@ class SshBoard:
         core = self._settings.core
         if core is not None and core not in facts.processors:
             raise ValueError(f"it has no processor {core}: change core in the board file")
+        bound = core is not None or self._board_file.enter is None
         if core is None:
-            core = facts.processors[-1]
-        return _Ready(facts, counting, script, core if facts.has_taskset else None)
+            core = self._last_processor(facts)
+        return _Ready(facts, counting, script, core if facts.has_taskset and bound else None)
+
+    def _last_processor(self, facts: BoardFacts) -> int:
+        """The last processor of the board's kind of core.
+
+        Raises:
+            ValueError: if it has none, or processes cannot be bound to it.
+        """
+        if self._board_file.processors is None:
+            return facts.processors[-1]
+        own = set(processor_numbers(self._board_file.processors))
+        found = [number for number in facts.processors if number in own]
+        if not found:
+            raise ValueError(
+                f"none of its processors {self._board_file.processors} is online: "
+                "change processors in the board file"
+            )
+        if not facts.has_taskset:
+            raise ValueError("it lacks taskset, which chooses the kind of core: install it there")
+        wanted, told = self._board_file.marchid, facts.marchids.get(found[-1])
+        if None not in (wanted, told) and wanted != told:
+            raise ValueError(
+                f"its processor {found[-1]} has the marchid {told}, and {self._board_file.kind} "
+                f"has {wanted}: change processors in the board file"
+            )
+        return found[-1]
 
     def _counting(self, session: Session, facts: BoardFacts) -> Counting:
         events = self._board_file.events
@@ -203,7 +259,9 @@ class SshBoard:
         """One measurement, and why it cannot be trusted, or ""."""
         assert self._ready is not None
         try:
-            report = self._run(artifact, repeats, timeout_s, deadline)
+            report = self._run(
+                lambda session: self._plan(session, artifact, repeats, timeout_s), deadline
+            )
         except (BoardError, CannotShip, JobFailed, RemoteFileError) as error:
             return failed("board", self._info, str(error)), ""
         if report.outcome != "done":
@@ -214,9 +272,7 @@ class SshBoard:
             return measurement, ""
         return measurement, doubt(report.conditions, self._settings.busy_cores)
 
-    def _run(
-        self, artifact: ElfArtifact, repeats: int, timeout_s: float, deadline: float
-    ) -> JobReport:
+    def _run(self, plan: Callable[[Session], JobPlan], deadline: float) -> JobReport:
         """Run one job to its end, over as many connections as needed."""
         assert self._link is not None
         job: Job | None = None
@@ -224,7 +280,7 @@ class SshBoard:
             session = self._link.session(deadline)
             try:
                 if job is None:
-                    job = Job(self._plan(session, artifact, repeats, timeout_s))
+                    job = Job(plan(session))
                 report = self._outcome(job, session, deadline)
             except LinkLost as error:
                 self._link.drop()
@@ -251,20 +307,32 @@ class SshBoard:
         shipped = self._cache.ship(session, artifact.elf_path, artifact.data_path)
         elf, data = (f"../files/{digest}" for digest in shipped)
         grid = ",".join(str(size) for size in artifact.grid)
+        command = (elf, data, "--grid", grid)
+        return self._job(command, repeats, timeout_s, self._ready.counting.groups)
+
+    def _job(
+        self,
+        command: Sequence[str],
+        repeats: int | None,
+        timeout_s: float,
+        events: Sequence[Sequence[str]],
+    ) -> JobPlan:
+        assert self._ready is not None
         limit_s = max(math.ceil(timeout_s), 1)
         return JobPlan(
             place=self._place,
             script=self._ready.script,
             lock=self._settings.lock,
-            command=(*self._settings.wrapper, elf, data, "--grid", grid),
+            command=(*self._settings.wrapper, *command),
             repeats=repeats,
             limit_s=limit_s,
             deadline_s=limit_s + _JOB_GRACE_S,
             core=self._ready.core,
             system=self._system,
-            events=self._ready.counting.groups,
+            events=events,
             done_with=tuple(self._done_with),
             cool_below_c=self._settings.cool_below_c,
+            enter=self._board_file.enter,
         )
 
     def _not_run(self, report: JobReport) -> str:

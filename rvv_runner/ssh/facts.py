@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rvv_runner.board_file import BoardFile
 from rvv_runner.ssh.session import Session
 
-__all__ = ["BoardFacts", "ask_facts", "matching_kind", "parse_facts"]
+__all__ = ["BoardFacts", "ask_facts", "matching_kind", "parse_facts", "processor_numbers"]
 
 _PROBE = Path(__file__).with_name("probe.sh")
 _PROBE_LIMIT_S = 20.0
@@ -28,9 +28,10 @@ class BoardFacts:
         has_taskset, has_perf: tools that a job can do without.
         isa: of its cores, as /proc/cpuinfo shows it, or "".
         mvendorid, marchid: of its cores, None if /proc/cpuinfo does not show them.
+        marchids: the architecture number of each processor that /proc/cpuinfo shows one for.
         governors: the distinct ones in use.
         highest_hz: highest clock that the system allows, None if it is not shown.
-        perf_event_paranoid: the kernel's setting, None if it has none.
+        perf_event_paranoid, perf_user_access: the kernel's settings, None if it has none.
     """
 
     machine: str
@@ -41,9 +42,11 @@ class BoardFacts:
     isa: str = ""
     mvendorid: str | None = None
     marchid: str | None = None
+    marchids: Mapping[int, str] = field(default_factory=dict)
     governors: tuple[str, ...] = field(default_factory=tuple)
     highest_hz: int | None = None
     perf_event_paranoid: int | None = None
+    perf_user_access: int | None = None
 
 
 def ask_facts(session: Session, system: str) -> BoardFacts:
@@ -72,20 +75,30 @@ def parse_facts(text: str) -> BoardFacts:
         raise ValueError("the board's shell did not run the probe")
     has = facts.get("has", [])
     frequencies = [int(value) * 1000 for value in facts.get("highest_khz", ()) if value.isdigit()]
-    paranoid = facts.get("perf_event_paranoid", [""])[0]
     return BoardFacts(
         machine=facts["machine"][0],
-        processors=_processors(facts["online"][0]),
+        processors=processor_numbers(facts["online"][0]),
         missing=tuple(facts.get("missing", ())),
         has_taskset="taskset" in has,
         has_perf="perf" in has,
         isa=facts.get("cpu.isa", [""])[0],
         mvendorid=facts.get("cpu.mvendorid", [None])[0],
         marchid=facts.get("cpu.marchid", [None])[0],
+        marchids={
+            int(number): marchid
+            for number, _, marchid in (line.partition(" ") for line in facts.get("marchid_of", ()))
+            if number.isdigit()
+        },
         governors=tuple(sorted(set(facts.get("governor", ())))),
         highest_hz=max(frequencies, default=None),
-        perf_event_paranoid=int(paranoid) if re.fullmatch(r"-?\d+", paranoid) else None,
+        perf_event_paranoid=_number(facts, "perf_event_paranoid"),
+        perf_user_access=_number(facts, "perf_user_access"),
     )
+
+
+def _number(facts: Mapping[str, list[str]], name: str) -> int | None:
+    value = facts.get(name, [""])[0]
+    return int(value) if re.fullmatch(r"-?\d+", value) else None
 
 
 def matching_kind(facts: BoardFacts, kinds: Iterable[BoardFile]) -> BoardFile | None:
@@ -98,7 +111,7 @@ def matching_kind(facts: BoardFacts, kinds: Iterable[BoardFile]) -> BoardFile | 
     return None
 
 
-def _processors(text: str) -> tuple[int, ...]:
+def processor_numbers(text: str) -> tuple[int, ...]:
     """The numbers in a list such as "0-3,6"."""
     numbers: list[int] = []
     for part in text.split(","):

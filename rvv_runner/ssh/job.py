@@ -36,22 +36,23 @@ class JobPlan:
         script: name of the job's script in the folder of files.
         lock: path of the board's lock.
         command: the command to run; its files are relative to a job's folder.
-        repeats: timed runs.
+        repeats: timed runs of a launcher; None for any other program, which runs once.
         limit_s: time limit of the timed run.
         deadline_s: time limit of the whole job.
         core: the processor to run on, None for any.
         system: root of the board's /sys.
-        events: groups of perf's events.
+        events: groups of perf's events; for a program that is no launcher at most one.
         done_with: paths of earlier jobs' reports, which this job removes.
         cool_below_c: in degrees Celsius; a hotter board cools down before the timed run, for half
             of the time that is left. None for any temperature.
+        enter: file into which a process writes its number to get to its kind of core, or None.
     """
 
     place: RemotePlace
     script: str
     lock: str
     command: Sequence[str]
-    repeats: int
+    repeats: int | None
     limit_s: int
     deadline_s: int
     core: int | None
@@ -59,6 +60,7 @@ class JobPlan:
     events: Sequence[Sequence[str]]
     done_with: Sequence[str] = ()
     cool_below_c: float | None = None
+    enter: str | None = None
 
 
 class Job:
@@ -130,7 +132,7 @@ class Job:
             str(plan.limit_s),
             str(plan.deadline_s),
             "" if plan.core is None else str(plan.core),
-            str(plan.repeats),
+            "" if plan.repeats is None else str(plan.repeats),
             plan.system,
             " ".join(",".join(group) for group in plan.events),
             "--",
@@ -138,7 +140,8 @@ class Job:
         )
         session.start(
             f"env TRITON_RVV_JOB={self._id} TRITON_RVV_TUNER={_tuner()} "
-            f"TRITON_RVV_COOL={_milli(plan.cool_below_c)} {command}",
+            f"TRITON_RVV_COOL={_milli(plan.cool_below_c)} "
+            f"TRITON_RVV_ENTER={shlex.quote(plan.enter or '')} {command}",
             afterwards=f"rm -f -- {shlex.join(plan.done_with)}" if plan.done_with else "true",
         )
 

@@ -5,10 +5,12 @@
 #   sh job.sh alive ID        exit status 0 while anything of the measurement is running
 #   sh job.sh kill ID         end all of it
 #
-# The environment holds TRITON_RVV_TUNER, who measures, and TRITON_RVV_COOL, the thousandths of a
-# degree below which a run begins, or nothing. WAIT for the lock, LIMIT of one run and DEADLINE of the whole are in seconds. CORE and EVENTS may
+# The environment holds TRITON_RVV_TUNER, who measures; TRITON_RVV_COOL, the thousandths of a degree
+# below which a run begins, or nothing; and TRITON_RVV_ENTER, the file into which a process writes its
+# number to get to its kind of core, or nothing. WAIT for the lock, LIMIT of one run and DEADLINE of the whole are in seconds. CORE and EVENTS may
 # be empty; EVENTS are groups for perf, with spaces between them and commas within. COMMAND is the
-# launcher with its data and grid, without its numbers of runs; it is run in the folder of jobs. The
+# launcher with its data and grid, without its numbers of runs; or, where REPEATS is empty, a program
+# that runs once, while the only group of EVENTS is counted. It is run in the folder of jobs. The
 # report is printed, and stays in ../jobs/ID.report for whoever lost the link; it is whole where its
 # last line says how it ended. A POSIX shell and few other programs, since starting one takes
 # milliseconds on a small core.
@@ -122,6 +124,31 @@ measure() {
     fi
 }
 
+# One run of any program. Under perf, its status goes through a file: perf ends with 0 where a signal
+# ended the program.
+measure_program() {
+    condition before
+    part out
+    if [ -n "$groups" ]; then
+        bounded "$limit" perf stat -x ';' -o "$id.counts" -e "$groups" -- \
+            sh -c 'file=$0; "$@"; echo $? >"$file"' "$id.status" "$@"
+        [ ! -s "$id.status" ] || read -r status <"$id.status"
+    else
+        bounded "$limit" "$@"
+    fi
+    part facts
+    echo "status $status"
+    echo "run.took $took"
+    condition after
+    sweep TRITON_RVV_RUN
+    echo "left_behind $swept"
+    part err
+    cat err
+    part counts
+    [ ! -r "$id.counts" ] || cat "$id.counts"
+    rm -f "$id.counts" "$id.status"
+}
+
 # For each group one run without warm-up and one with a single one, both without timed repetitions:
 # what they differ by is one run of the grid. Counting is given up where there is not time enough.
 count() {
@@ -219,6 +246,13 @@ run() {
     echo "cooled $cooled"
     echo "limit $limit"
     [ -z "$core" ] || set -- taskset -c "$core" "$@"
+    # The number stays the same from here to the program, which has not used vectors yet.
+    [ -z "$TRITON_RVV_ENTER" ] || set -- sh -c 'echo $$ >"$0" && exec "$@"' "$TRITON_RVV_ENTER" "$@"
+    if [ -z "$repeats" ]; then
+        measure_program "$@"
+        tell_lock
+        finish done
+    fi
     measure "$@"
     # Counted only where the timed run was right: anything else has no use for counters.
     if [ -n "$groups" ] && [ "$status" = 0 ]; then

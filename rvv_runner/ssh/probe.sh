@@ -9,15 +9,22 @@ done
 for tool in taskset perf; do
     ! command -v "$tool" >/dev/null || echo "has $tool"
 done
-# Every processor has its own lines; they are alike on boards of one kind of core.
+# Every processor has its own lines; the distinct ones, then the core of each.
 grep -E '^(mvendorid|marchid|isa|uarch)[[:space:]]*:' /proc/cpuinfo | sort -u |
     while IFS=: read -r name value; do echo "cpu.${name%%[[:space:]]*} ${value# }"; done
+while IFS=: read -r name value; do
+    case $name in
+        processor*) number=${value# } ;;
+        marchid*) echo "marchid_of $number ${value# }" ;;
+    esac
+done </proc/cpuinfo
 for file in "$sys"/devices/system/cpu/cpu*/cpufreq/scaling_governor; do
     [ -r "$file" ] && read -r governor <"$file" && echo "governor $governor"
 done
 for file in "$sys"/devices/system/cpu/cpu*/cpufreq/cpuinfo_max_freq; do
     [ -r "$file" ] && read -r frequency <"$file" && echo "highest_khz $frequency"
 done
-[ -r /proc/sys/kernel/perf_event_paranoid ] &&
-    echo "perf_event_paranoid $(cat /proc/sys/kernel/perf_event_paranoid)"
+for setting in perf_event_paranoid perf_user_access; do
+    [ -r "/proc/sys/kernel/$setting" ] && echo "$setting $(cat "/proc/sys/kernel/$setting")"
+done
 true

@@ -28,10 +28,11 @@ class JobReport:
             killed because its time was up.
         out_of_time: whether it was killed because its time was up.
         stdout: what the timed run printed, up to the limit.
-        stderr: likewise, "" if the status is 0.
+        stderr: likewise, "" if a launcher's status is 0.
         left_behind: number of processes that it left running, which were killed.
         conditions: of the board, by name, each with the lines of the system's files.
         counts: the output of perf for each group of events, without and with one timed run.
+        program_counts: the output of perf for a program that is no launcher, or "".
     """
 
     outcome: Outcome
@@ -46,6 +47,7 @@ class JobReport:
     left_behind: int = 0
     conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     counts: tuple[tuple[str, str], ...] = ()
+    program_counts: str = ""
 
 
 # Exit statuses of timeout(1) if the time was up: 124, or 137 if it had to kill. A program may end
@@ -99,6 +101,7 @@ def parse_job_report(text: str, job: str) -> JobReport:
         left_behind=int(_only(facts, "left_behind")),
         conditions={name: tuple(values) for name, values in facts.items() if "." in name},
         counts=_counts(sections),
+        program_counts=parts.get("counts", ""),
     )
 
 

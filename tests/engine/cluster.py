@@ -46,7 +46,7 @@ class Node:
 
 @dataclass
 class Cluster:
-    """A head and two more nodes with a processor each."""
+    """A head and two more nodes, called "a" and "b", with a processor each."""
 
     address: str
     head: Node
@@ -92,6 +92,7 @@ def _start(folder: Path, options: list[str], cpus: int, hidden: Path | None = No
             "--block",
             "--disable-usage-stats",
             "--node-ip-address=127.0.0.1",
+            f"--node-name={folder.name}",
             f"--num-cpus={cpus}",
             f"--object-store-memory={_STORE_BYTES}",
             f"--temp-dir={folder / 'r'}",

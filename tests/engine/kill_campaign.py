@@ -228,9 +228,12 @@ def storage_campaign(kind: str, kills: int, rng: random.Random) -> Tally:
 
 
 def kill(child: int, output: Path, rng: random.Random) -> bool:
-    """Kill a child, mostly after it has told something; whether it was alive until then."""
+    """Kill a child, mostly after it has told something; whether it was alive until then.
+
+    On a busy machine, opening a study in a database takes seconds, and nothing is told meanwhile.
+    """
     deadline = time.monotonic() + (0 if rng.random() < 0.2 else STAGE_LIMIT_S)
-    while not output.exists() and time.monotonic() < deadline:
+    while not (output.exists() and output.stat().st_size) and time.monotonic() < deadline:
         time.sleep(0.01)
     time.sleep(rng.uniform(0, 0.5))
     os.kill(child, signal.SIGKILL)

@@ -15,7 +15,7 @@ from cluster import Cluster, cluster
 from engine.study.storage import read_studies
 
 # Three nodes take a minute to start, so this is for the long form.
-pytestmark = [pytest.mark.faults, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
 
 TRIALS = 12
 
@@ -29,10 +29,10 @@ def three_nodes(tmp_path: Path) -> Iterator[Cluster]:
         yield made
 
 
-def tune(nodes: Cluster, folder: Path) -> subprocess.Popen[str]:
+def tune(nodes: Cluster, folder: Path, *arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "engine.tune", "vector_add", "--trials", str(TRIALS)]
     return subprocess.Popen(
-        [*command, "--jobs", "3", "--ray-address", nodes.address],
+        [*command, "--jobs", "3", "--ray-address", nodes.address, *arguments],
         cwd=folder,
         env={**os.environ, "RAY_AUTH_MODE": "disabled"},
         stdout=subprocess.PIPE,
@@ -67,7 +67,26 @@ def test_it_tunes_loses_a_node_and_ends_right(three_nodes: Cluster, tmp_path: Pa
     assert f"tried: {TRIALS} correct" in out or "winner" in out
 
 
-def test_without_its_head_the_run_ends_in_a_sentence(three_nodes: Cluster, tmp_path: Path) -> None:
+def test_boards_of_other_machines_measure_and_one_is_lost(
+    three_nodes: Cluster, tmp_path: Path
+) -> None:
+    process = tune(three_nodes, tmp_path / "tuner", "--device", "emulated@a,emulated@b")
+    trials_until(process, 3)
+    three_nodes.others[0].kill()
+    out, err = process.communicate(timeout=150)
+    assert process.returncode == 0, out + err
+    (study,) = read_studies(str(tmp_path / "tuner" / "studies" / "tuner.journal"))
+    trials = [trial for trial in study.changes() if trial.has_outcome]
+    assert [trial.status for trial in trials] == ["correct"] * TRIALS
+    places = {where for trial in trials for what, where, _, _ in trial.spans if what == "measure"}
+    assert {place.split(" ")[0] for place in places} <= {"emulated@a", "emulated@b"}
+    assert any(place.startswith("emulated@b") for place in places)
+    assert "board=emulated@a" in out + err  # the lost one is told of
+
+
+def test_without_its_head_a_run_ends_in_a_sentence_and_is_resumed(
+    three_nodes: Cluster, tmp_path: Path
+) -> None:
     process = tune(three_nodes, tmp_path / "tuner")
     trials_until(process, 3)
     three_nodes.head.kill()
@@ -75,3 +94,13 @@ def test_without_its_head_the_run_ends_in_a_sentence(three_nodes: Cluster, tmp_p
     assert process.returncode == 2, out + err
     assert "no longer answers" in err
     assert "Traceback" not in err
+    (study,) = read_studies(str(tmp_path / "tuner" / "studies" / "tuner.journal"))
+    before = {str(trial.config) for trial in study.changes() if trial.has_outcome}
+    assert len(before) >= 3
+    hidden = tmp_path / "tuner"
+    with TemporaryDirectory(prefix="c-") as short, cluster(Path(short), hidden) as another:
+        out, err = tune(another, hidden).communicate(timeout=150)
+    told = [line for line in out.splitlines() if line.startswith("trial=")]
+    assert len(told) == TRIALS - len(before), out + err
+    (study,) = read_studies(str(tmp_path / "tuner" / "studies" / "tuner.journal"))
+    assert sum(trial.has_outcome for trial in study.changes()) == TRIALS

@@ -15,9 +15,11 @@ import optuna
 import pytest
 from search_helpers import IDENTITY, SPACE, optuna_storage, run, search_in, time_of
 
+from engine.run.outcome import Outcome
 from engine.search import Search
 from engine.study.storage import open_study
 from foundation.errors import UserError
+from rvv_runner.measurement import Measurement
 from search_spaces.space import Parameter, SearchSpace
 
 pytestmark = pytest.mark.timeout(120)
@@ -96,6 +98,12 @@ def test_optuna_dashboard_says_why_a_trial_has_no_time(storage: str, dashboard_o
         ("Pruned", f"**pruned** {rule.name}: {rule.reason}"),
         ("Fail", "**board** its process died"),
     ]
+
+
+def test_a_note_has_every_digit_of_a_counter() -> None:
+    counters = {"u_mode_cycle": 14035417.0, "share": 0.25}
+    note = Outcome(Measurement("correct", (1e-3,), counters, board="b")).note()
+    assert "| u_mode_cycle | 14,035,417 |\n| share | 0.25 |" in note
 
 
 def test_powers_of_two_have_a_logarithmic_axis(storage: str) -> None:

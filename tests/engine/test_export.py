@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 from pathlib import Path
@@ -126,6 +127,57 @@ def test_t4_is_as_its_schema_says(storage, tmp_path):
     document = json.loads(exported(storage, tmp_path, "t4", "t4.json").read_text())
     _, schema = files.output_file_schema("results")
     jsonschema.validate(document, schema)
+
+
+def test_t1_asks_for_what_was_recorded(storage, tmp_path):
+    path = exported(storage, tmp_path, "t1", "t1.json")
+    problem = json.loads(path.read_text())
+    (block,) = problem["ConfigurationSpace"]["TuningParameters"]
+    assert (block["Name"], block["Type"]) == ("BLOCK", "int")
+    assert ast.literal_eval(block["Values"]) == [1, 2, 4, 8, 16, 32]
+    (condition,) = problem["ConfigurationSpace"]["Conditions"]
+    known = [BLOCK for BLOCK in range(40) if eval(condition["Expression"], {"BLOCK": BLOCK})]
+    assert known == [1, 2, 4, 8, 16, 32]
+    recorded = path.with_name(problem["KernelSpecification"]["SimulationInput"])
+    assert set(json.loads(recorded.read_text())["cache"]) == {"1", "2", "4", "8", "16", "32"}
+
+
+def test_kernel_tuner_simulates_a_t1(tmp_path, monkeypatch):
+    interface = pytest.importorskip(
+        "kernel_tuner.interface", reason="kernel_tuner is not installed"
+    )
+    files = pytest.importorskip("kernel_tuner.file_utils")
+    jsonschema = pytest.importorskip("jsonschema")
+    path = exported(partly_tried(tmp_path), tmp_path, "t1", "t1.json")
+    jsonschema.validate(json.loads(path.read_text()), files.input_file_schema()[1])
+    monkeypatch.chdir(path.parent)
+    rows, _ = interface.tune_kernel_T1(path, simulation_mode=True, output_T4=False)
+    found = {(row["BLOCK"], row["ORDER"], row["FUSED"]): row["time"] for row in rows}
+    assert found == {(8, "rows", True): 8.0, (16, "columns", False): 16.0}
+
+
+def partly_tried(folder):
+    """The storage of a study that tried two of eight combinations."""
+    storage = str(folder / "part.journal")
+    space = SearchSpace(
+        (
+            Parameter("BLOCK", (8, 16)),
+            Parameter("ORDER", ("rows", "columns")),
+            Parameter("FUSED", (False, True)),
+        )
+    )
+    search = Search(space, "random", trials=open_study(storage, IDENTITY, space))
+    for config in (
+        {"BLOCK": 8, "ORDER": "rows", "FUSED": True},
+        {"BLOCK": 16, "ORDER": "columns", "FUSED": False},
+    ):
+        assert search.take(config)
+        search.tell(config, config["BLOCK"] * 1e-3, attributes={"board": "b"})
+    return storage
+
+
+def test_either_sign_is_taken_in_names_of_formats(storage, tmp_path):
+    exported(storage, tmp_path, "kernel_tuner", "kernel_tuner_cache.json")
 
 
 def test_a_format_that_is_not_there(storage):

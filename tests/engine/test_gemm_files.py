@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine import gemm
-from engine.jobs.gemm_files import read_sizes, write_results
+from engine.jobs.gemm_files import read_sizes
+from engine.results.gemm_results import write_results
 from foundation.errors import UserError
 
 pytestmark = pytest.mark.timeout(60)

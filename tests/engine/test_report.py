@@ -79,6 +79,21 @@ def test_its_figures_are_those_of_the_csv(storage, tmp_path):
     assert sorted(best, reverse=True) == best
 
 
+def test_estimates_say_how_far_off_they_are_and_who_is_tied(storage, tmp_path):
+    identity = StudyIdentity("k", {"N": 8}, "fp32", "emulated:x60", "grid", {"compiler": "c"})
+    search = Search(SPACE, "grid", trials=open_study(storage, identity, SPACE))
+    while (config := search.ask()) is not None:
+        fast: dict[object, float] = {8: 1e-3, 16: 1.001e-3}
+        time_s = fast.get(config["BLOCK"], 5e-3) * (1 + config["GROUP"])
+        counters = {"u_mode_cycle": 1.6e9 * time_s, "l2_miss": 1}
+        attributes = {"board": "emulated:x60", "estimated": True, "counters": counters}
+        search.tell(config, time_s, attributes=attributes)
+    page = page_of(storage, [identity.name], tmp_path).read_text()
+    assert re.search(r"not a measurement; the winner's is estimated, ±\d+%", page)
+    places = re.findall(r"<td>(winner|\d[^<]*)</td><td><code>BLOCK=(\d+),<wbr>GROUP=(\d)", page)
+    assert places[:3] == [("winner", "8", "1"), ("2 tied", "16", "1"), ("3", "8", "8")]
+
+
 def test_idle_time_lies_between_what_was_done(storage, tmp_path):
     page = page_of(storage, [study_in(storage, "board", best=8)], tmp_path).read_text()
     build, measure = data_of(page)["figures"]["timeline-1"]["data"]

@@ -143,8 +143,9 @@ def test_a_bowl_is_a_slope_over_the_distance_from_the_middle(
 
 
 @with_and_without_source
+@pytest.mark.parametrize("groups", [(3,), (1, 2)], ids=["at once", "in turn"])
 def test_what_is_being_tried_counts_as_its_prediction(
-    observed: tuple[np.ndarray, np.ndarray], expected: np.ndarray | None
+    observed: tuple[np.ndarray, np.ndarray], expected: np.ndarray | None, groups: tuple[int, ...]
 ) -> None:
     numbers, values = observed
     tried = np.setdiff1d(np.arange(len(MIXED)), numbers)[:3]
@@ -152,8 +153,8 @@ def test_what_is_being_tried_counts_as_its_prediction(
     hyperparameters = Hyperparameters.from_logarithms(LOGARITHMS)
     process = GaussianProcess(MIXED.levels, _inputs(numbers, expected), values, hyperparameters)
     prediction = Prediction(process, asked)
-    for number in tried:
-        prediction.believe(_inputs(np.array([number]), expected))
+    for group in np.split(tried, np.cumsum(groups)[:-1]):
+        prediction.believe(_inputs(group, expected))
     assumed, _ = process.predict(_inputs(tried, expected))
     later = GaussianProcess(
         MIXED.levels,

@@ -9,10 +9,11 @@ import pytest
 from gpus import H200, MI300X
 
 from engine.jobs.config_files import write_default_file, write_group_files
-from engine.jobs.gemm_files import read_sizes, write_results
+from engine.jobs.gemm_files import read_sizes
 from engine.jobs.shape_list import ShapeGroup, ShapeList, read_shape_list
-from engine.jobs.tune_gemm_keys import TUNE_GEMM_KEYS, tune_gemm_keys
 from engine.results.gemm_json import buckets
+from engine.results.gemm_results import write_results
+from engine.results.tune_gemm_keys import TUNE_GEMM_KEYS, tune_gemm_keys
 from foundation.config import Config
 
 pytestmark = pytest.mark.timeout(60)

@@ -11,7 +11,12 @@ import pytest
 import rvv_runner
 from foundation.programs import python_command
 from rvv_runner import BoardError
-from rvv_runner.board_file import board_file_names, read_board_file, user_board_folder
+from rvv_runner.board_file import (
+    board_file_names,
+    core_kinds,
+    read_board_file,
+    user_board_folder,
+)
 from rvv_runner.devices import DEFAULT_DEVICE, board_file_of, board_names, known_board, load_board
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.costs import read_cost_table
@@ -68,7 +73,7 @@ def test_who_has_a_board_is_told_how_to_name_it(my_board, name, refused):
     with pytest.raises(BoardError, match=refused) as caught:
         load_board(name)
     assert command in str(caught.value)
-    assert name.endswith(".toml") or "emulated, emulated:x60, host, my-board" in str(caught.value)
+    assert name.endswith(".toml") or "emulated:x60, host, my-board" in str(caught.value)
 
 
 def test_only_boards_over_ssh_are_checked():
@@ -100,7 +105,7 @@ def test_a_users_board_takes_what_its_kind_has(my_board, by_path):
         (
             'kind = "x60"',
             'kind = "x61"',
-            "kind = 'x61': make it one of bpi-f3, jupiter, k230, muse-book, sg2044, x60",
+            "kind = 'x61': make it one of a100, a210, ascalon, bpi-f3, c908, .*, x100, x60",
         ),
         ('user = "me"', 'usr = "me"', "unknown entry usr"),
         ('user = "me"', 'wrapper = ["qemu", 1]', "wrapper = .*: make it strings"),
@@ -123,10 +128,11 @@ def test_a_kind_of_board_cannot_be_reached():
 
 @pytest.mark.parametrize("name", board_file_names())
 def test_every_kind_of_board_can_be_compiled_for(name):
-    board_file = read_board_file(name)
-    RVVTarget(vlen_bits=board_file.vlen_bits, cpu=board_file.cpu)
-    assert board_file.ssh is None
-    for line in (BOARD.parent / f"{name}.toml").read_text().split("[")[0].splitlines():
+    for kind in core_kinds(name) or [name]:
+        board_file = read_board_file(kind)
+        RVVTarget.named(board_file.cpu, board_file.vlen_bits)
+        assert board_file.ssh is None
+    for line in (BOARD.parent / f"{name}.toml").read_text().split("[em")[0].splitlines():
         # Each figure has its source beside it.
         assert " = " not in line or "#" in line or line.startswith(("mvendorid", "marchid"))
 

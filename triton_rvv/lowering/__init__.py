@@ -1,5 +1,11 @@
 """From TTIR to LLVM IR, a file for each family of operations."""
 
-from triton_rvv.lowering.function import ENTRY, argument_types, kernel_name, lower_module
+from triton_rvv.lowering.function import (
+    ENTRY,
+    SCHEDULED_BY_LLVM,
+    argument_types,
+    kernel_name,
+    lower_module,
+)
 
-__all__ = ["ENTRY", "argument_types", "kernel_name", "lower_module"]
+__all__ = ["ENTRY", "SCHEDULED_BY_LLVM", "argument_types", "kernel_name", "lower_module"]

@@ -21,7 +21,15 @@ from triton_rvv.lowering.matrix_dot import fits_matrix_unit, multiply_int8
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.tensors import Buffer, Elementwise, Point, Tensor
-from triton_rvv.lowering.tile import PackedRows, Rows, RowsInPlace, Tile
+from triton_rvv.lowering.tile import (
+    Columns,
+    ColumnsReadOnce,
+    PackedColumns,
+    PackedRows,
+    Rows,
+    RowsInPlace,
+    Tile,
+)
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.views import Plane
 from triton_rvv.ttir import Operation
@@ -32,6 +40,9 @@ __all__ = ["HANDLERS", "converted", "multiply"]
 # Up to this many panels of B, reading A where it lies is quicker than copying it first: a copy
 # costs about as much as a third of the multiply-adds with one panel.
 PANELS_IN_PLACE = 4
+# With fewer neighbouring runs in a tile, reading B without a copy is slower: rows may share a few
+# sets of the cache, and those on their way drive one another out. With 4 it is 3 times as fast.
+RUNS_READ_ONCE = 4
 # B blocks up to half an L1 cache of 32 KiB stay there while the rows of A go by.
 RESIDENT_B_BYTES = 16 << 10
 
@@ -45,7 +56,7 @@ class _Product:
 
     Args:
         rows, depth: the shape of A.
-        b: the right operand, in panels of one run.
+        b: the right operand.
         start: the accumulator before, in the type of the sums.
         result: the accumulator after; it may be the array that `start` reads.
         rounded: converts sums to the type of the result.
@@ -53,7 +64,7 @@ class _Product:
 
     rows: int
     depth: int
-    b: Buffer
+    b: Columns
     start: Tensor
     result: Buffer
     rounded: Emit
@@ -81,10 +92,54 @@ def multiply(
     left, right, start = (converted(tensor, sum_type) for tensor in (left, right, start))
     in_place = _is_matrix_in_memory(context, left)
     sinks.prepare(context, [left, right, start])
-    b = sinks.materialise(context, right)
-    product = _Product(
-        left.shape[-2], left.shape[-1], b, start, result, _rounding(sum_type, result)
-    )
+    rounded = _rounding(sum_type, result)
+    rows, depth = left.shape[-2:]
+
+    def product(b: Columns) -> _Product:
+        return _Product(rows, depth, b, start, result, rounded)
+
+    if read_once := _columns_read_once(context, left, right):
+        _multiply_reading_once(context, left, right, product, read_once)
+    else:
+        b = PackedColumns(sinks.materialise(context, right))
+        _multiply_by_panels(context, left, in_place, product(b))
+    context.bind(operation.result, result)
+
+
+def _columns_read_once(context: Context, left: Tensor, right: Tensor) -> ColumnsReadOnce | None:
+    """B as it lies, where A has so few rows that copying B costs more than multiplying it.
+
+    A tile then takes several runs of columns, for as many accumulators as others have.
+    """
+    if len(right.shape) > 2 or isinstance(right, Buffer) or right.settled is not None:
+        return None
+    panel = sinks.run_width(context, [right])
+    runs = min(context.target.tile_rows // left.shape[0], right.shape[-1] // panel)
+    return ColumnsReadOnce(right, panel, runs) if runs >= RUNS_READ_ONCE else None
+
+
+def _multiply_reading_once(
+    context: Context,
+    left: Tensor,
+    right: Tensor,
+    product: Callable[[Columns], _Product],
+    b: ColumnsReadOnce,
+) -> None:
+    """Multiply by B as it lies, if nothing of it is masked or wraps, and else by a copy."""
+    a = sinks.materialise(context, left)
+
+    def copied() -> None:
+        with context.region():
+            panels = PackedColumns(sinks.materialise(context, right))
+            _multiply_packed(context, a, product(panels))
+
+    plain = paths.all_of(context, right.plain_guards(context.builder))
+    context.builder.branches(plain, lambda: _multiply_packed(context, a, product(b)), copied)
+
+
+def _multiply_by_panels(context: Context, left: Tensor, in_place: bool, product: _Product) -> None:
+    """Multiply by B in panels, and by A where it lies or in panels too."""
+    b = product.b
 
     def packed() -> None:
         _multiply_packed(context, sinks.materialise(context, left), product)
@@ -98,7 +153,6 @@ def multiply(
         context.builder.branches(plain, where_it_lies, packed)
     else:
         packed()
-    context.bind(operation.result, result)
 
 
 def _is_matrix_in_memory(context: Context, tensor: Tensor) -> bool:
@@ -137,11 +191,12 @@ def _multiply_packed(context: Context, a: Buffer, product: _Product) -> None:
     if len(a.shape) == 2:
         _tiles(context, product, lambda row: PackedRows(builder, a, row, tile_rows))
         return
+    assert isinstance(product.b, PackedColumns)
     for batch in sinks.steps(context, a.shape[0], 1, unrolled=False):
         plane = a.plane(builder, batch)
         one = replace(
             product,
-            b=product.b.plane(builder, batch),
+            b=PackedColumns(product.b.block.plane(builder, batch)),
             start=Plane(product.start, batch),
             result=product.result.plane(builder, batch),
         )
@@ -172,14 +227,15 @@ def _tiles(context: Context, product: _Product, rows_of_a: RowsOfA) -> None:
     """
     b, tile_rows = product.b, min(product.rows, context.target.tile_rows)
     columns = b.shape[1]
+    width = b.panel * b.runs
     # A single tile stays in registers from one product to the next.
-    single = (tile_rows, b.panel) == (product.rows, columns)
-    if b.type.elements * b.element.size_bytes <= RESIDENT_B_BYTES:
+    single = (tile_rows, width) == (product.rows, columns)
+    if b.size_bytes <= RESIDENT_B_BYTES:
         for row in sinks.steps(context, product.rows, tile_rows, single):
-            for column in sinks.steps(context, columns, b.panel, single):
+            for column in sinks.steps(context, columns, width, single):
                 _tile(context, product, rows_of_a, (row, column))
     else:
-        for column in sinks.steps(context, columns, b.panel, single):
+        for column in sinks.steps(context, columns, width, single):
             for row in sinks.steps(context, product.rows, tile_rows, single):
                 _tile(context, product, rows_of_a, (row, column))
 
@@ -190,9 +246,10 @@ def _tile(context: Context, product: _Product, rows_of_a: RowsOfA, corner: tuple
     rows = rows_of_a(row)
     tile = Tile(builder, rows, product.b, column)
     # Loads take longest where they come first.
-    ahead = tile.first_rows_of_b()
+    ahead = tile.first_runs_of_b()
     places = [builder.add(row, integer(offset)) for offset in range(rows.count)]
-    points = [Point((place,), column, product.b.panel) for place in places]
+    starts = [builder.add(column, integer(run * product.b.panel)) for run in range(product.b.runs)]
+    points = [Point((place,), start, product.b.panel) for place in places for start in starts]
     totals = [Variable(builder, product.start.at(builder, point)) for point in points]
     for base in sinks.steps(context, product.depth, tile.unroll, unrolled=False):
         tile.multiply_add(base, product.depth, ahead, totals)

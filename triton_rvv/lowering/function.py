@@ -41,10 +41,22 @@ from triton_rvv.target import RVVTarget, Target
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import ScalarType, TensorType
 
-__all__ = ["ENTRY", "LoweredKernel", "argument_types", "kernel_name", "lower_module"]
+__all__ = [
+    "ENTRY",
+    "SCHEDULED_BY_LLVM",
+    "LoweredKernel",
+    "argument_types",
+    "kernel_name",
+    "lower_module",
+]
 
 # The symbol that a launcher calls, once for each program of the grid.
 ENTRY = "triton_rvv_kernel"
+
+# A function's attribute: LLVM's scheduler chooses the order of instructions. For element-wise code
+# and reductions it is 3 to 26% faster on the emulated X60. Around a product it is up to 26% slower:
+# the lowering has ordered its tiles, and the scheduler puts every load right before its first use.
+SCHEDULED_BY_LLVM = '"triton-rvv-scheduled-by-llvm"'
 
 
 def _program_id(context: Context, operation: Operation) -> None:
@@ -133,7 +145,8 @@ def lower_module(
     context = Context(target, handlers, grid[:3], grid[3:], aliases, functions, source_lines)
     _load_arguments(context, arguments, slots or range(len(arguments)))
     calls.lower_body(context, function.regions[0].blocks)
-    llir = _module_text(kernel_name(module), context, target, source_lines)
+    has_product = any(op.name in ("tt.dot", "tt.dot_scaled") for op in module.walk())
+    llir = _module_text(kernel_name(module), context, target, source_lines, has_product)
     checked = accesses(module, aliases) if checks_bounds else ()
     return LoweredKernel(llir, aliases.apart, tuple(checked))
 
@@ -172,7 +185,11 @@ def _kernel(module: Operation) -> Operation:
 
 
 def _module_text(
-    name: str, context: Context, target: Target, source_lines: SourceLines | None
+    name: str,
+    context: Context,
+    target: Target,
+    source_lines: SourceLines | None,
+    has_product: bool,
 ) -> str:
     builder = context.builder
     arguments = "ptr noalias readonly %args, i32 %px, i32 %py, i32 %pz, i32 %nx, i32 %ny, i32 %nz"
@@ -180,6 +197,8 @@ def _module_text(
     if isinstance(target, RVVTarget):
         vscale = target.vlen_bits // 64
         attributes += f" vscale_range({vscale},{vscale})"
+        if not has_product:
+            attributes += f" {SCHEDULED_BY_LLVM}"
     mark = source_lines.function_mark if source_lines else ""
     lines = [
         f'source_filename = "{name}"',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.lowering import arith, sinks
@@ -256,8 +257,13 @@ def _and(context: Context, operation: Operation) -> None:
             context.pass_on(value)
     terms = [term for mask in masks for term in mask.terms]
     others = [other for mask in masks for other in mask.operands]
-    others += [tensor for tensor in operands if isinstance(tensor, Tensor) and tensor not in masks]
-    context.bind(operation.result, Mask(block_type(operation), terms, others))
+    uniform = functools.reduce(context.builder.conjunction, [mask.uniform for mask in masks])
+    for operand in operands:
+        if isinstance(operand, Splat):
+            uniform = context.builder.conjunction(uniform, operand.value)
+        elif isinstance(operand, Tensor) and operand not in masks:
+            others.append(operand)
+    context.bind(operation.result, Mask(block_type(operation), terms, others, uniform))
 
 
 HANDLERS: Mapping[str, Handler] = {

@@ -11,7 +11,9 @@ from triton_rvv.lowering.tensors import Point, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.types import TensorType
 
-__all__ = ["Mask", "Term"]
+__all__ = ["TRUE", "Mask", "Term"]
+
+TRUE = Val("i1", "true")
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,25 @@ _EXTREME = {"slt": "largest", "sle": "largest", "sgt": "smallest", "sge": "small
 
 
 class Mask(Tensor):
-    """A conjunction of one-dimensional comparisons and of any other truth values."""
+    """A conjunction of one-dimensional comparisons and of any other truth values.
 
-    def __init__(self, type_: TensorType, terms: Sequence[Term], others: Sequence[Tensor]) -> None:
+    Args:
+        type_: shape and element type.
+        terms: the comparisons.
+        others: blocks of truth values.
+        uniform: a truth value for all elements, such as whether a block's only row exists.
+    """
+
+    def __init__(
+        self,
+        type_: TensorType,
+        terms: Sequence[Term],
+        others: Sequence[Tensor],
+        uniform: Val = TRUE,
+    ) -> None:
         super().__init__(type_, others, cost=1)
         self.terms = tuple(terms)
+        self.uniform = uniform
 
     @property
     def own_spans_rows(self) -> bool:
@@ -91,7 +107,8 @@ class Mask(Tensor):
         return [guard for term in self.terms for guard in term.left.fit_guards()]
 
     def own_mask_guards(self, builder: Builder) -> list[Val]:
-        return [term.guard(builder) for term in self.terms if term.has_guard]
+        guards = [term.guard(builder) for term in self.terms if term.has_guard]
+        return guards if self.uniform == TRUE else [self.uniform, *guards]
 
     def own_buffers(self) -> frozenset[str]:
         return frozenset().union(*(term.left.buffers() for term in self.terms))
@@ -102,9 +119,9 @@ class Mask(Tensor):
     def condition(self, builder: Builder, point: Point) -> Val:
         """The mask at `point`; a scalar where it is the same for the whole run.
 
-        On an unmasked path the comparisons that have a guard are known to hold.
+        On an unmasked path what has a guard is known to hold.
         """
-        total = Val("i1", "true")
+        total = TRUE if point.path.unmasked else self.uniform
         for term in self.terms:
             if not (point.path.unmasked and term.has_guard):
                 total = builder.conjunction(total, term.at(builder, point))

@@ -11,7 +11,7 @@ from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.ranges import UNKNOWN, are_apart, keeps_apart
 from triton_rvv.lowering.registry import Handler
-from triton_rvv.lowering.tensors import Path, Point, Tensor, memory_type
+from triton_rvv.lowering.tensors import PLAIN_PATH, Point, Splat, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, type_suffix, vector_type
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import PointerType, ScalarType, TensorType
@@ -81,8 +81,7 @@ class Load(Tensor):
         contiguous = self.pointers.last_stride(builder, linear=True)
         if contiguous is None or contiguous.constant != 1 or not self._is_plain_when_guarded:
             return [Val("i1", "false")]
-        lies_right = [*self.fit_guards(), *self.linear_guards(), *self.mask_guards(builder)]
-        return [self._spreads(builder), *lies_right]
+        return [self._spreads(builder), *self.plain_guards(builder)]
 
     def _spreads(self, builder: Builder) -> Val:
         """Whether neighbouring rows do not all lie in the same few sets of a cache."""
@@ -102,10 +101,9 @@ class Load(Tensor):
 
         Only where the guards in place hold.
         """
-        path = Path(linear=True, unmasked=True, fits=True)
         places = [builder.add(first, integer(row)) for row in range(count)]
-        points = [Point((place,), integer(0), 1, path) for place in places]
-        pointers = self.pointers.on(path)
+        points = [Point((place,), integer(0), 1, PLAIN_PATH) for place in places]
+        pointers = self.pointers.on(PLAIN_PATH)
         starts = [pointers.row_base(builder, point) for point in points]
         stride = self.pointers.components[-2].linear_stride(builder, self.pointers.index_type)
         return starts, stride
@@ -194,7 +192,7 @@ def prefetch_ahead(
         return
     rows, element = pointers.shape[-2], memory_type(pointers.pointee)
     stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
-    ahead = min(ROWS_AHEAD, rows)
+    ahead = min(point.rows_ahead, rows)
     if pointers.advance is None and ahead == rows:
         return
     distance = builder.mul(integer(ahead), stride)
@@ -209,9 +207,6 @@ def prefetch_ahead(
 
 
 READ, WRITE = integer(0, "i32"), integer(1, "i32")
-
-# Copying so many rows takes about as long as a line takes to come from memory.
-ROWS_AHEAD = 8
 
 # Half of what one way of a 32 KiB cache of 4 ways holds: of rows at multiples of this distance, 8
 # share two sets, and drive one another out.
@@ -239,6 +234,8 @@ def as_mask(mask: Tensor | Val | None) -> Mask | None:
     if mask is None or isinstance(mask, Mask):
         return mask
     assert isinstance(mask, Tensor)
+    if isinstance(mask, Splat):
+        return Mask(mask.type, [], [], mask.value)
     return Mask(mask.type, [], [mask])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from triton_rvv.lowering.context import Context
-from triton_rvv.lowering.tensors import Path, Tensor
+from triton_rvv.lowering.tensors import PLAIN_PATH, Path, Tensor
 from triton_rvv.lowering.values import Val
 
 __all__ = ["all_fit", "all_of", "guarded"]
@@ -53,7 +53,7 @@ def guarded(
 
     builder.branches(
         builder.conjunction(fits, plain),
-        lambda: walk(Path(linear=True, unmasked=True, fits=True)),
+        lambda: walk(PLAIN_PATH),
         otherwise
         if plain.ref == "true"
         else lambda: builder.branches(fits, not_plain, otherwise, likely=True),

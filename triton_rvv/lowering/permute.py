@@ -137,7 +137,7 @@ class _Expression:
                 return None
             terms.append(replace(term, axis=self._order.index(term.axis), left=left))
         others = self._all(tensor.operands)
-        return None if others is None else Mask(self._type(tensor), terms, others)
+        return None if others is None else Mask(self._type(tensor), terms, others, tensor.uniform)
 
     def _load(self, load: Load) -> Tensor | None:
         pointers = self._affine(load.pointers)

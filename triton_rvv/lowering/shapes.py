@@ -42,7 +42,7 @@ def _expand_dims(context: Context, operation: Operation) -> None:
         context.bind(operation.result, _expand_affine(tensor, type_, axis))
     elif isinstance(tensor, Mask) and not tensor.operands:
         terms = [_expand_term(term, type_, axis) for term in tensor.terms]
-        context.bind(operation.result, Mask(type_, terms, []))
+        context.bind(operation.result, Mask(type_, terms, [], tensor.uniform))
     else:
         context.bind(operation.result, ExpandDims(type_, tensor, axis))
 
@@ -75,7 +75,7 @@ def _broadcast(context: Context, operation: Operation) -> None:
         context.pass_on(operation.operands[0])
         terms = [replace(term, left=_broadcast_affine(term.left, type_)) for term in tensor.terms]
         others = [Broadcast(type_, [other]) for other in tensor.operands]
-        context.bind(operation.result, Mask(type_, terms, others))
+        context.bind(operation.result, Mask(type_, terms, others, tensor.uniform))
     elif tensor.type.elements == 1:
         # As a scalar it can be part of an address, and what it is made from is computed once.
         context.bind(operation.result, Splat(type_, _only_element(context, tensor)))

@@ -19,6 +19,8 @@ from triton_rvv.types import PointerType, ScalarType, TensorType
 __all__ = [
     "ANY_PATH",
     "EXPENSIVE",
+    "PLAIN_PATH",
+    "ROWS_AHEAD",
     "Buffer",
     "Elementwise",
     "Path",
@@ -48,6 +50,10 @@ class Path:
 
 
 ANY_PATH = Path()
+PLAIN_PATH = Path(linear=True, unmasked=True, fits=True)
+
+# Copying so many rows takes about as long as a line takes to come from memory.
+ROWS_AHEAD = 8
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,7 @@ class Point:
         path: what is known of the whole block here.
         memo: what has been computed already at the same place in the code.
         number: of the first element in row-major order, where blocks are walked by it.
+        rows_ahead: how many rows further on a load asks for what comes next.
     """
 
     index: tuple[Val, ...]
@@ -72,6 +79,7 @@ class Point:
     path: Path = ANY_PATH
     memo: dict[object, Val] = field(default_factory=dict, compare=False)
     number: Val | None = None
+    rows_ahead: int = ROWS_AHEAD
 
     @property
     def coordinates(self) -> tuple[Val, ...]:
@@ -140,6 +148,10 @@ class Tensor(ABC):
         """Back to the recipe: the array need not have been written where the code goes on."""
         self.settled = None
         self.operands, self.cost = self._recipe
+
+    def plain_guards(self, builder: Builder) -> list[Val]:
+        """Truth values that, where all of them hold, put a point on the plain path."""
+        return [*self.fit_guards(), *self.linear_guards(), *self.mask_guards(builder)]
 
     def linear_guards(self) -> list[Val]:
         """Truth values that, where all of them hold, put a point on a linear path."""

@@ -14,11 +14,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from triton_rvv.lowering.builder import Builder, Variable
-from triton_rvv.lowering.tensors import Buffer, memory_type
+from triton_rvv.lowering.tensors import (
+    PLAIN_PATH,
+    ROWS_AHEAD,
+    Buffer,
+    Point,
+    Tensor,
+    memory_type,
+)
 from triton_rvv.lowering.values import Val, integer, vector_type
 from triton_rvv.types import PointerType, ScalarType
 
-__all__ = ["UNROLL_K", "PackedRows", "Rows", "RowsInPlace", "Tile"]
+__all__ = [
+    "UNROLL_K",
+    "Columns",
+    "ColumnsReadOnce",
+    "PackedColumns",
+    "PackedRows",
+    "Rows",
+    "RowsInPlace",
+    "Tile",
+]
 
 # Steps along K that are written out. Loads are hidden behind earlier steps only within these.
 UNROLL_K = 16
@@ -135,6 +151,55 @@ class RowsInPlace(Rows):
         return self._builder.mul(self._stride, integer(self.count))
 
 
+class Columns(ABC):
+    """The right operand, of which a tile takes some columns.
+
+    Args:
+        block: shape and element type.
+        panel: how many columns a run of a row has.
+        runs: how many neighbouring runs a tile takes of each row.
+    """
+
+    def __init__(self, block: Tensor, panel: int, runs: int = 1) -> None:
+        self.runs = runs
+        self.shape = block.shape
+        self.element = block.element
+        self.size_bytes = block.type.elements * block.element.size_bytes
+        self.panel = panel
+
+    @abstractmethod
+    def at(self, builder: Builder, row: Val, column: Val) -> Val:
+        """A run of a row, from `column` on."""
+
+
+class PackedColumns(Columns):
+    """A block in panels, for tiles that read it several times."""
+
+    def __init__(self, block: Buffer) -> None:
+        super().__init__(block, block.panel)
+        self.block = block
+
+    def at(self, builder: Builder, row: Val, column: Val) -> Val:
+        address = self.block.address_in_panel(builder, column, row, integer(0))
+        type_ = vector_type(memory_type(self.element), self.panel)
+        return builder.load(type_, address, self.element.size_bytes)
+
+
+class ColumnsReadOnce(Columns):
+    """A block of which each element is computed where it is multiplied, on a plain path."""
+
+    def __init__(self, block: Tensor, panel: int, runs: int) -> None:
+        super().__init__(block, panel, runs)
+        self._block = block
+        # As many lines as elsewhere: more of them would drive one another out of the cache.
+        self._rows_ahead = max(1, ROWS_AHEAD // runs)
+
+    def at(self, builder: Builder, row: Val, column: Val) -> Val:
+        ahead = self._rows_ahead
+        point = Point((row,), column, self.panel, PLAIN_PATH, rows_ahead=ahead)
+        return self._block.at(builder, point)
+
+
 @dataclass(frozen=True)
 class Tile:
     """What one tile multiplies.
@@ -148,19 +213,19 @@ class Tile:
 
     builder: Builder
     rows: Rows
-    panels: Buffer
+    panels: Columns
     column: Val
 
     @property
     def unroll(self) -> int:
         """Steps that are written out at a time."""
-        return min(self.rows.run_length, UNROLL_K)
+        return min(self.rows.run_length, UNROLL_K // self.panels.runs)
 
-    def first_rows_of_b(self) -> list[Variable]:
-        """The rows of B that the first steps need, loaded early."""
+    def first_runs_of_b(self) -> list[Variable]:
+        """The runs of B that the first multiply-adds need, loaded early."""
         with self.builder.fixed_loads():
-            rows = [self._b(integer(0), k) for k in range(min(LOOK_AHEAD, self.unroll))]
-        return [Variable(self.builder, row) for row in rows]
+            runs = [self._b(*place) for place in self._places(integer(0), self.unroll)[:LOOK_AHEAD]]
+        return [Variable(self.builder, run) for run in runs]
 
     def multiply_add(
         self, base: Val, depth: int, ahead: Sequence[Variable], totals: Sequence[Variable]
@@ -170,41 +235,45 @@ class Tile:
         Args:
             base: the first of them.
             depth: the extent of K.
-            ahead: the rows of B for the first steps; afterwards, for the steps that follow.
-            totals: the accumulator of each row.
+            ahead: the runs of B for the first multiply-adds; afterwards, for those that follow.
+            totals: the accumulators, of each row one for each run of columns.
         """
         builder, unroll = self.builder, self.unroll
         first, rest = builder.split(base, self.rows.run_length)
-        steps = [(base, k) for k in range(unroll)]
+        places = self._places(base, unroll)
         if depth > unroll:
             after = builder.add(base, integer(unroll))
             inside = builder.compare("slt", after, integer(depth))
             # Behind the last step nothing is needed: any place will do.
             after = builder.select(inside, after, integer(0))
-            steps += [(after, k) for k in range(LOOK_AHEAD)]
+            places += self._places(after, unroll)[:LOOK_AHEAD]
         distance = self.rows.prefetch_distance(first, depth)
         offsets = [builder.add(rest, integer(k)) for k in range(unroll)]
-        b_rows = [row.read() for row in ahead]
-        elements = [self.rows.load(row, first, offsets[0]) for row in range(len(totals))]
-        for step in range(unroll):
-            b_rows += [self._b(*place) for place in steps[step + LOOK_AHEAD :][:1]]
-            for row, total in enumerate(totals):
+        b_runs, runs = [run.read() for run in ahead], self.panels.runs
+        elements = [self.rows.load(row, first, offsets[0]) for row in range(self.rows.count)]
+        for turn in range(unroll * runs):
+            step, run = divmod(turn, runs)
+            b_runs += [self._b(*place) for place in places[turn + LOOK_AHEAD :][:1]]
+            for row in range(self.rows.count):
                 factor = builder.splat(elements[row], self.panels.panel)
-                if step + 1 < unroll:
+                if run + 1 == runs and step + 1 < unroll:
                     elements[row] = self.rows.load(row, first, offsets[step + 1])
-                if step == unroll // 2:
+                if run == 0 and step == unroll // 2:
                     self.rows.prefetch(row, first, rest, distance)
-                total.write(_multiplied_and_added(builder, factor, b_rows[step], total.read()))
-        for variable, value in zip(ahead, b_rows[unroll:], strict=False):
+                total = totals[row * runs + run]
+                total.write(_multiplied_and_added(builder, factor, b_runs[turn], total.read()))
+        for variable, value in zip(ahead, b_runs[unroll * runs :], strict=False):
             variable.write(value)
 
-    def _b(self, base: Val, offset: int) -> Val:
-        """The tile's columns of a row of B."""
+    def _places(self, base: Val, steps: int) -> list[tuple[Val, int, int]]:
+        """The runs of B that some steps multiply, in their order."""
+        return [(base, step, run) for step in range(steps) for run in range(self.panels.runs)]
+
+    def _b(self, base: Val, offset: int, run: int) -> Val:
+        """A run of the tile's columns of a row of B."""
         row = self.builder.add(base, integer(offset))
-        address = self.panels.address_in_panel(self.builder, self.column, row, integer(0))
-        element = self.panels.element
-        type_ = vector_type(element.llvm, self.panels.panel)
-        return self.builder.load(type_, address, element.size_bytes)
+        column = self.builder.add(self.column, integer(run * self.panels.panel))
+        return self.panels.at(self.builder, row, column)
 
 
 def _multiplied_and_added(builder: Builder, left: Val, right: Val, total: Val) -> Val:

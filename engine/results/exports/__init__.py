@@ -1,23 +1,21 @@
 """Studies as files of other programs. Each format is one module here, and its name is the module's.
 
-A module has `write(study, folder)`, which writes its files to an existing folder and returns a line
-for the user, or "" if the study has nothing to write.
+A module whose files are about one study has `write(study, folder)`: it writes to an existing folder
+and returns a line for the user, or "" if the study has nothing to write.
+
+A module whose files hold several studies has `entry_of(study)`, what they hold of it, and
+`write_entries(entries, folder)`, which returns a line for each file.
+
+`write` and `entry_of` raise `UnfitStudyError` for a study that the format cannot hold.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from types import ModuleType
 
-if TYPE_CHECKING:
-    from engine.study.trials import StoredTrials
-
-    Writer = Callable[[StoredTrials, Path], str]
-
-__all__ = ["format_names", "writer_of"]
+__all__ = ["format_module", "format_names"]
 
 
 def format_names() -> list[str]:
@@ -25,7 +23,6 @@ def format_names() -> list[str]:
     return [module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__)]
 
 
-def writer_of(name: str) -> Writer:
-    """The function `write` of a format in `format_names()`."""
-    module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
-    return cast("Writer", module.write)
+def format_module(name: str) -> ModuleType:
+    """The module of a format in `format_names()`."""
+    return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")

@@ -10,12 +10,14 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from engine.results.atomic_file import write_text_file
+from engine.results.tried_values import tried_values
 from engine.study.trials import StoredTrial, StoredTrials
-from foundation.config import ParameterValue
 from foundation.shapes import as_shape
 
-__all__ = ["write"]
+__all__ = ["FILE", "write", "write_trials"]
 
+FILE = "kernel_tuner_cache.json"
 
 _MS = 1e3
 # It knows no wrong outputs in its files, and no time limit.
@@ -30,10 +32,16 @@ _ERRORS = {
 
 def write(study: StoredTrials, folder: Path) -> str:
     """Write the cache; of a configuration with several trials, the latest counts."""
-    trials = [t for t in study.changes() if t.status == "correct" or t.status in _ERRORS]
+    count = write_trials(study, list(study.changes()), folder)
+    return f"{count} configurations" if count else ""
+
+
+def write_trials(study: StoredTrials, every: Sequence[StoredTrial], folder: Path) -> int:
+    """Write the cache of these trials, unless none has an outcome; how many configurations."""
+    trials = [t for t in every if t.status == "correct" or t.status in _ERRORS]
     tuned = [trial for trial in trials if trial.has_outcome]
     if not tuned:
-        return ""
+        return 0
     names = list(tuned[0].config)
     entries = {
         ",".join(str(trial.config[name]) for name in names): _entry(trial, names)
@@ -46,14 +54,13 @@ def write(study: StoredTrials, folder: Path) -> str:
         "kernel_name": str(study.attribute("kernel")),
         "problem_size": list(shape.values()),
         "tune_params_keys": names,
-        "tune_params": {name: _values(tuned, name) for name in names},
+        "tune_params": {name: tried_values(tuned, name) for name in names},
         "objective": "time",
         "cache": entries,
     }
     # Kernel Tuner takes a file for a closed one by these last three characters.
-    text = json.dumps(cache, indent=0)
-    (folder / "kernel_tuner_cache.json").write_text(text)
-    return f"{len(entries)} configurations"
+    write_text_file(folder / FILE, json.dumps(cache, indent=0))
+    return len(entries)
 
 
 def _entry(trial: StoredTrial, names: Sequence[str]) -> dict[str, object]:
@@ -67,11 +74,3 @@ def _entry(trial: StoredTrial, names: Sequence[str]) -> dict[str, object]:
     if isinstance(stages_s, Mapping):
         entry["compile_time"] = sum(map(float, stages_s.values())) * _MS
     return entry
-
-
-def _values(trials: Sequence[StoredTrial], name: str) -> list[ParameterValue]:
-    """Those that were tried; in order, if they are numbers."""
-    values = {trial.config[name] for trial in trials}
-    if all(isinstance(value, int | float) for value in values):
-        return sorted(values)
-    return sorted(values, key=str)

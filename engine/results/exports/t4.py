@@ -5,16 +5,17 @@ The schema is github.com/odgaard/TuningSchema; Kernel Tuner ships a copy. Times 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from engine.results.atomic_file import write_json_file
 from engine.run.counters import counters_of
 from engine.study.trials import StoredTrial, StoredTrials
 
 __all__ = ["write"]
 
 
+_INDENT = 2
 _MS = 1e3
 _VERSION = "1.0.0"
 _INVALIDITY = {
@@ -37,7 +38,7 @@ def write(study: StoredTrials, folder: Path) -> str:
         "metadata": {"timeunit": "milliseconds"},
         "results": results,
     }
-    (folder / "t4.json").write_text(json.dumps(document, indent=2))
+    write_json_file(folder / "t4.json", document, _INDENT)
     return f"{len(results)} results"
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.repeats.comparison import COMPARISON, kept_comparison
 from engine.results.paste import triton_config
 from engine.results.units import time_text
-from engine.run.summary import summarise
+from engine.run.stored_summary import stored_summary
 from engine.study.trials import StoredTrials
 
 __all__ = ["write"]
@@ -27,7 +26,7 @@ CONFIGS = [
 def write(study: StoredTrials, folder: Path) -> str:
     """Write the module."""
     trials = [trial for trial in study.changes() if trial.has_outcome]
-    best = summarise(trials, None, kept_comparison(study.attribute(COMPARISON), trials)).best
+    best = stored_summary(study, trials).best
     if not best:
         return ""
     estimated = any(trial.attributes.get("estimated") for trial in best)

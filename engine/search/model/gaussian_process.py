@@ -216,18 +216,20 @@ class Prediction:
         return result
 
     def believe(self, tried: Inputs) -> None:
-        """Take one more configuration that is being tried: a row is added to each matrix."""
+        """Take more configurations that are being tried; each adds a row to each matrix."""
         process, size = self._process, len(self._known)
-        shared = _solve_lower(self._factor, process.covariance(self._known, tried))[:, 0]
-        own = process.prior_variance(tried)[0] + process.noise_variance - shared @ shared
-        own = np.sqrt(max(own, JITTER))
-        row = (process.covariance(tried, self._inputs)[0] - shared @ self._explained) / own
-        factor = np.zeros((size + 1, size + 1))
-        factor[:size, :size], factor[size, :size], factor[size, size] = self._factor, shared, own
-        self._factor = factor
+        shared = _solve_lower(self._factor, process.covariance(self._known, tried))
+        own = process.covariance(tried, tried) - shared.T @ shared
+        own[np.diag_indices(len(tried))] += process.noise_variance
+        own_factor = _cholesky(own)
+        unexplained = process.covariance(tried, self._inputs) - shared.T @ self._explained
+        rows = _solve_lower(own_factor, unexplained)
+        self._factor = np.block(
+            [[self._factor, np.zeros((size, len(tried)))], [shared.T, own_factor]]
+        )
         self._known = self._known.followed_by(tried)
-        self._explained = np.vstack([self._explained, row])
-        self._variance = self._variance - row**2
+        self._explained = np.vstack([self._explained, rows])
+        self._variance = self._variance - np.einsum("ij,ij->j", rows, rows)
 
 
 def _cholesky(matrix: Floats) -> Floats:

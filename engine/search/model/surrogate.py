@@ -104,9 +104,9 @@ class Surrogate:
             process = GaussianProcess(levels, self._inputs(state, numbers), known, hyperparameters)
             prediction = Prediction(process, self._inputs(state, choice.tolist()))
             kept = self._predicted = _Predicted(numbers, known, choice, prediction)
-        for number in being_tried[len(kept.believed) :]:
-            kept.prediction.believe(self._inputs(state, [number]))
-            kept.believed.append(number)
+        if more := being_tried[len(kept.believed) :]:
+            kept.prediction.believe(self._inputs(state, more))
+            kept.believed += more
         return kept.prediction.mean, kept.prediction.deviation
 
     def _hyperparameters(

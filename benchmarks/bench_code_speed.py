@@ -1,0 +1,162 @@
+"""Generated code beside its bound and plain C: python benchmarks/bench_code_speed.py [KERNEL ...]
+
+On the emulated X60, so all cycles are estimates. Rows are in `code_speed.toml`, the bounds and what
+they mean in `code_bounds.py`, the C code in `plain_kernels.c`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import tomllib
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from code_bounds import bound_cycles
+from plain_c import FLAG_SETS, PLAIN_KERNELS, build_plain_kernel
+
+from engine.workers.artifacts import ArtifactStore, BuildFailure
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.config import Config
+from foundation.shapes import Shape, shape_text
+from kernels.registry import load_kernel, make_problem
+from kernels.spec import Problem
+from rvv_runner import ElfArtifact
+from rvv_runner.board import Board
+from rvv_runner.devices import load_board
+
+__all__ = ["Row", "measured"]
+
+LIMIT_S = 600.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """A kernel at one shape, and what to compare it with.
+
+    Args:
+        kernel, shape, dtype: the problem; the kernel's defaults where they are left out.
+        blocks: values of the default configuration's parameters, in their order.
+        goal: the share of the bound to reach, where there is one.
+        plain_c: whether the C code is measured, which takes long for large products.
+        recorded: million cycles of other libraries, on an older model.
+    """
+
+    kernel: str
+    shape: Shape = field(default_factory=dict)
+    dtype: str = ""
+    blocks: Sequence[Sequence[int]] = ()
+    goal: float | None = None
+    plain_c: bool = True
+    recorded: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def problem(self) -> Problem:
+        spec = load_kernel(self.kernel)
+        return make_problem(spec, self.shape, self.dtype or spec.dtypes[0])
+
+
+@dataclass(frozen=True)
+class Result:
+    """Cycles of a row; of the default, and of the fastest configuration."""
+
+    row: Row
+    default: float
+    best: float
+    best_config: Config
+    bound: float
+    plain_c: float | None
+
+
+def measured(row: Row) -> Result:
+    """Build and measure everything of a row.
+
+    Raises:
+        SystemExit: for a kernel that does not build, or whose output is wrong.
+    """
+    problem = row.problem
+    default = problem.default_config
+    configs = [default, *(Config(dict(zip(default, block, strict=True))) for block in row.blocks)]
+    board = load_board("emulated")
+    board.open()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        request = BuildRequest(
+            row.kernel, problem.shape, problem.dtype, board.info.target, ArtifactStore(folder)
+        )
+        builder = KernelBuilder(request)
+        cycles = [_cycles(board, builder.build(config)) for config in configs]
+        own_c = row.plain_c and row.kernel in PLAIN_KERNELS and not row.dtype
+        c_cycles = [
+            _cycles(board, build_plain_kernel(problem, flags, folder))
+            for flags in (FLAG_SETS if own_c else ())
+        ]
+    best = min(cycles)
+    chosen = configs[cycles.index(best)]
+    return Result(
+        row, cycles[0], best, chosen, bound_cycles(problem), min(c_cycles) if own_c else None
+    )
+
+
+def _cycles(board: Board, built: ElfArtifact | BuildFailure) -> float:
+    if isinstance(built, BuildFailure):
+        raise SystemExit(f"a kernel does not build: {built.reason}")
+    measurement = board.measure(built, 1, LIMIT_S)
+    if measurement.status != "correct":
+        raise SystemExit(f"{built.elf_path} is {measurement.status}: {measurement.reason}")
+    return measurement.counters["u_mode_cycle"]
+
+
+_HEADER = """\
+| kernel, type, shape | default | best | blocks | bound | share | goal | plain C | C / best |
+|---|---|---|---|---|---|---|---|---|"""
+
+
+def _line(result: Result) -> str:
+    row, problem = result.row, result.row.problem
+    blocks = "x".join(str(value) for value in result.best_config.values())
+    goal = "" if row.goal is None else f"{row.goal:.0%}"
+    c_code = "" if result.plain_c is None else _thousands(result.plain_c)
+    faster = "" if result.plain_c is None else f"{result.plain_c / result.best:.2f}x"
+    cells = (
+        f"{row.kernel} {problem.dtype} {shape_text(problem.shape)}",
+        *(_thousands(cycles) for cycles in (result.default, result.best)),
+        *(blocks, _thousands(result.bound), f"{result.bound / result.best:.0%}"),
+        *(goal, c_code, faster),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _recorded(row: Row) -> str:
+    figures = ", ".join(f"{name} {cycles:g}" for name, cycles in row.recorded.items())
+    return f"{shape_text(row.shape)}: {figures}"
+
+
+def _thousands(cycles: float) -> str:
+    return f"{cycles / 1e3:.0f}"
+
+
+def main() -> None:
+    rows = [Row(**row) for row in _read("code_speed.toml")["row"]]
+    if chosen := sys.argv[1:]:
+        rows = [row for row in rows if row.kernel in chosen]
+    print("thousand cycles on one emulated X60 core, all of them estimates")
+    print(_HEADER, flush=True)
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for result in pool.map(measured, rows):
+            print(_line(result), flush=True)
+    if recorded := [row for row in rows if row.recorded]:
+        print("\nrecorded, on an older model with faster caches, million cycles of fp32 matmul:")
+        print("\n".join(map(_recorded, recorded)))
+
+
+def _read(name: str) -> dict[str, list[dict[str, Any]]]:
+    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Builds the kernels of `plain_kernels.c` as artifacts for any board."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import launchers
+from kernels.spec import Problem
+from launchers.data_file import write_data_file
+from launchers.objects import launcher_object
+from rvv_runner import ElfArtifact
+from triton_rvv.link import link_elf
+from triton_rvv.target import RVVTarget
+from triton_rvv.zig import run_zig_cc
+
+__all__ = ["FLAG_SETS", "PLAIN_KERNELS", "build_plain_kernel"]
+
+TIMEOUT_S = 120.0
+_TARGET = ("-std=c11", "-mcpu=baseline_rv64+v+zvl256b+zba+zbb+zbs")
+FLAG_SETS = (
+    ("-O3",),
+    ("-O3", "-ffast-math"),
+    ("-O3", "-ffast-math", "-mllvm", "-riscv-v-register-bit-width-lmul=4"),
+)
+PLAIN_KERNELS = (
+    *("matmul", "vector_add", "softmax", "cross_entropy", "layernorm_fwd", "layernorm_bwd"),
+    *("rope_fwd", "rope_bwd", "dropout", "correlation", "resize", "warp", "jacobi"),
+)
+
+
+def build_plain_kernel(problem: Problem, flags: Sequence[str], folder: Path) -> ElfArtifact:
+    """The artifact of one of PLAIN_KERNELS, compiled by zig's clang.
+
+    Args:
+        problem: the kernel at a shape, in its first type; gives data and expected outputs.
+        flags: besides those of the core.
+        folder: for the files that are written.
+    """
+    source, output = Path(__file__).with_name("plain_kernels.c"), folder / "plain.o"
+    include = Path(launchers.__file__).parent
+    what = [f"-DKERNEL={problem.spec.name}", f"-I{include}", str(source), "-o", str(output)]
+    run_zig_cc(["-c", *_TARGET, *flags, *what], timeout_s=TIMEOUT_S)
+    elf, data = folder / "plain.elf", folder / "plain.data"
+    link_elf([output, launcher_object(RVVTarget())], elf)
+    write_data_file(data, problem.arguments(problem.default_config))
+    digest = hashlib.sha256(elf.read_bytes()).hexdigest()
+    grid = (1, 1, problem.shape["D"] if problem.spec.name == "correlation" else 1)
+    return ElfArtifact(elf, digest, data, grid, RVVTarget().vlen_bits)

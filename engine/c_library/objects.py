@@ -1,0 +1,118 @@
+"""The members of the library's archive: an object for each configuration, and the C around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from engine.c_library.expressions import Expression
+from engine.c_library.variants import Function, Variant
+from foundation.errors import UserError
+from triton_rvv.errors import CompileError
+from triton_rvv.pipeline import compile_kernel
+from triton_rvv.zig import run_zig_ar, run_zig_cc
+
+__all__ = ["archive", "compile_c", "compile_variants", "parameters", "symbolic_sizes"]
+
+# The C is for any libc: it shares with it only what the system's own interface fixes.
+_C_FLAGS = ("-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-Werror", "-fPIC", "-c")
+_TIMEOUT_S = 120.0
+
+
+def parameters(function: Function) -> dict[str, str]:
+    """Triton's type of each of the kernel's arguments at run time, in the kernel's order."""
+    call = function.call
+    types = {a.argument: f"*{a.element_type(function.dtype)}" for a in call.arrays}
+    types |= dict.fromkeys([array.stride for array in call.strided], "i32")
+    types |= dict.fromkeys(call.integers(symbolic_sizes(function)), "i32")
+    types |= {number.argument: number.dtype for number in call.numbers}
+    return {name: types[name] for name in function.spec.kernel.arg_names if name in types}
+
+
+def symbolic_sizes(function: Function) -> dict[str, Expression]:
+    """The sizes of a call as the C function names them."""
+    return {name: Expression(name) for name in function.call.sizes}
+
+
+def compile_variants(functions: Sequence[Function]) -> dict[str, bytes]:
+    """Objects by the entry of the variants whose code they are.
+
+    Raises:
+        UserError: if a stored winner does not compile.
+    """
+    compiled: dict[str, bytes] = {}
+    for function in functions:
+        for variant in function.variants:
+            if variant.entry not in compiled:
+                compiled[variant.entry] = _compile(function, variant)
+    return compiled
+
+
+def _compile(function: Function, variant: Variant) -> bytes:
+    """The code of a variant, which is right for any size: only what every call has is a constant.
+
+    Code for the sizes of the study alone took as many cycles (docs/c_library.md): of a size, the
+    compiler knows only whether it is 1 or a multiple of 16.
+    """
+    problem = function.problem(variant.shape)
+    fixed = {
+        name: value
+        for name, value in function.call.integers(symbolic_sizes(function)).items()
+        if isinstance(value, int)
+    }
+    try:
+        compiled = compile_kernel(
+            function.spec.kernel,
+            parameters(function),
+            problem.constants(variant.config),
+            variant.target,
+            known=fixed,
+            disjoint_arguments=True,  # the function refuses arrays that overlap
+            entry=variant.entry,
+        )
+    except CompileError as error:
+        raise UserError(
+            f"{variant.config} of the study {variant.winner.study} does not compile: {error}; "
+            "tune the kernel again, or leave the study out"
+        ) from error
+    return compiled.object
+
+
+def compile_c(sources: Mapping[str, str], folder: Path) -> dict[str, bytes]:
+    """Objects from C for rv64gc, by the stem of their source.
+
+    Args:
+        sources: texts by file name, headers among them.
+        folder: an empty folder to compile in.
+
+    Raises:
+        ZigError: if this machine cannot compile them, as with a full disk.
+    """
+    for name, text in sources.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    found = {}
+    for name in sources:
+        source = Path(name)
+        if source.suffix == ".c":
+            output = f"{source.stem}.o"
+            run_zig_cc([*_C_FLAGS, name, "-o", output], timeout_s=_TIMEOUT_S, folder=folder)
+            found[source.stem] = (folder / output).read_bytes()
+    return found
+
+
+def archive(objects: Mapping[str, bytes], path: Path, folder: Path) -> None:
+    """Write a static library; the same objects give the same bytes.
+
+    Args:
+        objects: by the stem of their names.
+        path: of the library.
+        folder: an empty folder to work in.
+
+    Raises:
+        ZigError: if this machine cannot write it.
+    """
+    names = [f"{stem}.o" for stem in objects]
+    for name, contents in zip(names, objects.values(), strict=True):
+        (folder / name).write_bytes(contents)
+    run_zig_ar(["rcsD", "library.a", *names], timeout_s=_TIMEOUT_S, folder=folder)
+    (folder / "library.a").replace(path)

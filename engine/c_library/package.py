@@ -1,0 +1,50 @@
+"""Writes the library's folder: header, archive, and what build systems read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+
+from engine.c_library.objects import archive, compile_c, compile_variants
+from engine.c_library.sources import header, sources
+from engine.c_library.variants import library_functions
+from engine.c_library.winners import LibraryWinner, best_winners
+from foundation.scratch import UNFINISHED, scratch_folder
+
+__all__ = ["write_library"]
+
+
+def write_library(winners: Sequence[LibraryWinner], folder: Path) -> list[str]:
+    """Write the library of these winners; the same winners give the same bytes.
+
+    Writes include/tuned.h, lib/libtuned.a, CMakeLists.txt and lib/pkgconfig/tuned.pc.
+
+    Args:
+        winners: of any number of studies.
+        folder: made if it is missing; files of an earlier library are replaced.
+
+    Returns:
+        The names of the functions; none without winners, and then nothing is written.
+
+    Raises:
+        UserError: for winners that cannot be in one library.
+        ZigError: if this machine cannot compile it.
+    """
+    functions = library_functions(best_winners(winners))
+    if not functions:
+        return []
+    folder.mkdir(parents=True, exist_ok=True)
+    kernels = compile_variants(functions)
+    with scratch_folder(UNFINISHED, folder) as scratch:
+        objects = compile_c(sources(functions), scratch)
+        for part in ("include", "lib/pkgconfig"):
+            (folder / part).mkdir(parents=True, exist_ok=True)
+        archive({**objects, **kernels}, folder / "lib" / "libtuned.a", scratch)
+    own = files("engine.c_library")
+    (folder / "include" / "tuned.h").write_text(header(functions))
+    (folder / "CMakeLists.txt").write_text((own / "CMakeLists.txt").read_text())
+    described = (own / "tuned.pc").read_text().replace("{{ version }}", version("triton-rvv-tuner"))
+    (folder / "lib" / "pkgconfig" / "tuned.pc").write_text(described)
+    return [function.name for function in functions]

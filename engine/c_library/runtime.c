@@ -1,0 +1,229 @@
+/* Checks calls, chooses a variant for the sizes, and spreads its programs over threads. */
+#include "runtime.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define MOST_ELEMENTS INT32_MAX /* kernels count elements in 32 bits */
+#define MOST_THREADS 1024
+#define CHUNKS_PER_THREAD 16 /* so that none waits long for the last one */
+#define STACK_BYTES ((size_t)16 << 20) /* a program's blocks take up to 4 MiB of it */
+
+/* A grid that several threads run. */
+struct job {
+    tuned_kernel *kernel;
+    const uint64_t *args;
+    uint32_t grid[3];
+    uint64_t programs, chunk, next;
+    int is_out_of_memory;
+};
+
+/* Memory for the blocks of the program that a thread runs, and the job it is for. */
+static _Thread_local struct {
+    void *memory;
+    struct job *job;
+} scratch;
+
+/* As launchers/kernel_abi.h has it. A kernel asks for the same size in each program. */
+HIDDEN void *triton_rvv_scratch(uint64_t size_bytes) {
+    if (scratch.memory == NULL)
+        scratch.memory = aligned_alloc(64, (size_bytes + 63) / 64 * 64);
+    if (scratch.memory == NULL)
+        __atomic_store_n(&scratch.job->is_out_of_memory, 1, __ATOMIC_RELAXED);
+    return scratch.memory;
+}
+
+static void *run_programs(void *argument) {
+    struct job *job = argument;
+    uint32_t num_x = job->grid[0], num_y = job->grid[1], num_z = job->grid[2];
+    scratch.job = job;
+    for (;;) {
+        uint64_t first = __atomic_fetch_add(&job->next, job->chunk, __ATOMIC_RELAXED);
+        if (first >= job->programs)
+            break;
+        uint64_t end = job->programs - first < job->chunk ? job->programs : first + job->chunk;
+        for (uint64_t i = first; i < end; i++)
+            job->kernel(job->args, (uint32_t)(i % num_x), (uint32_t)(i / num_x % num_y),
+                        (uint32_t)(i / num_x / num_y), num_x, num_y, num_z);
+    }
+    free(scratch.memory);
+    scratch.memory = NULL;
+    return NULL;
+}
+
+/* Threads that cannot be started leave their share to the others. */
+static void run_on_threads(struct job *job, int threads) {
+    pthread_t started[MOST_THREADS];
+    pthread_attr_t attributes;
+    int count = 0;
+    if (threads > 1 && pthread_attr_init(&attributes) == 0) {
+        pthread_attr_setstacksize(&attributes, STACK_BYTES);
+        while (count < threads - 1 &&
+               pthread_create(&started[count], &attributes, run_programs, job) == 0)
+            count++;
+        pthread_attr_destroy(&attributes);
+    }
+    run_programs(job);
+    while (count > 0)
+        pthread_join(started[--count], NULL);
+}
+
+static int thread_count(int asked) {
+    if (asked > 0)
+        return asked < MOST_THREADS ? asked : MOST_THREADS;
+    const char *text = getenv("TUNED_THREADS");
+    long count = text == NULL ? 1 : strtol(text, NULL, 10);
+    return count < 1 ? 1 : count < MOST_THREADS ? (int)count : MOST_THREADS;
+}
+
+/* The product of all sizes but the last; MOST_ELEMENTS + 1 stands for any larger one. */
+static int64_t row_count(const struct tuned_array *array) {
+    int64_t rows = 1;
+    for (int i = 0; i < TUNED_MOST_SIZES - 1; i++) {
+        int64_t size = array->shape[i];
+        if (size == 0)
+            return 0;
+        rows = size > MOST_ELEMENTS / rows ? MOST_ELEMENTS + INT64_C(1) : rows * size;
+        if (rows > MOST_ELEMENTS)
+            rows = MOST_ELEMENTS + INT64_C(1);
+    }
+    return rows;
+}
+
+static int64_t column_count(const struct tuned_array *array) {
+    return array->shape[TUNED_MOST_SIZES - 1];
+}
+
+/* Elements from the first to behind the last. */
+static int64_t extent(const struct tuned_array *array) {
+    int64_t rows = row_count(array), columns = column_count(array);
+    return rows == 0 || columns == 0 ? 0 : (rows - 1) * array->stride + columns;
+}
+
+/* Whether two arrays share an element. Two matrices may lie side by side in one larger matrix. */
+static int overlap(const struct tuned_array *one, const struct tuned_array *other) {
+    uintptr_t a = (uintptr_t)one->address, b = (uintptr_t)other->address;
+    uintptr_t a_bytes = (uintptr_t)extent(one) * one->element_bytes;
+    uintptr_t b_bytes = (uintptr_t)extent(other) * other->element_bytes;
+    if (a_bytes == 0 || b_bytes == 0 || a + a_bytes <= b || b + b_bytes <= a)
+        return 0;
+    uintptr_t line = (uintptr_t)one->stride * one->element_bytes;
+    if (line != (uintptr_t)other->stride * other->element_bytes)
+        return 1;
+    uintptr_t shift = a <= b ? (b - a) % line : (line - (a - b) % line) % line;
+    uintptr_t a_row = (uintptr_t)column_count(one) * one->element_bytes;
+    uintptr_t b_row = (uintptr_t)column_count(other) * other->element_bytes;
+    return shift < a_row || shift + b_row > line;
+}
+
+static int check_array(const struct tuned_array *array) {
+    if (array->stride < column_count(array))
+        return TUNED_BAD_STRIDE;
+    if (array->stride > MOST_ELEMENTS || extent(array) > MOST_ELEMENTS)
+        return TUNED_TOO_LARGE;
+    return array->address == NULL && extent(array) != 0 ? TUNED_NULL_ARRAY : TUNED_OK;
+}
+
+static int check_arrays(const struct tuned_array *arrays, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        int status = check_array(&arrays[i]);
+        if (status != TUNED_OK)
+            return status;
+    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < count; j++)
+            if (i != j && arrays[i].written && overlap(&arrays[i], &arrays[j]))
+                return TUNED_OVERLAP;
+    return TUNED_OK;
+}
+
+/* The factor between two shapes: the product of the ratios of their sizes, each 1 or more. */
+static double distance(const int64_t *sizes, const int64_t *shape, size_t count) {
+    double product = 1;
+    for (size_t i = 0; i < count; i++) {
+        double ratio = (double)(sizes[i] > 0 ? sizes[i] : 1) / (double)shape[i];
+        product *= ratio < 1 ? 1 / ratio : ratio;
+    }
+    return product;
+}
+
+/* Of the variants that are right for the sizes, those whose block covers no more than it has to,
+ * and of them the one that was tuned nearest; the first of several. */
+static const struct tuned_variant *choose(const struct tuned_function *function,
+                                          const int64_t *sizes) {
+    const struct tuned_variant *best = NULL;
+    double best_distance = 0;
+    for (size_t i = 0; i < function->variant_count; i++) {
+        const struct tuned_variant *variant = &function->variants[i];
+        if (variant->vlen_bits != tuned_machine_vlen)
+            continue;
+        if (function->covered >= 0 && variant->covers < sizes[function->covered])
+            continue;
+        double away = distance(sizes, variant->shape, function->size_count);
+        if (best == NULL || variant->covers < best->covers ||
+            (variant->covers == best->covers && away < best_distance)) {
+            best = variant;
+            best_distance = away;
+        }
+    }
+    return best;
+}
+
+/* Runs the grid of a job; threads that have nothing to do are not started. */
+static int run_grid(struct job *job, int threads) {
+    job->programs = (uint64_t)job->grid[0] * job->grid[1] * job->grid[2];
+    if (job->programs == 0)
+        return TUNED_OK;
+    if ((uint64_t)threads > job->programs)
+        threads = (int)job->programs;
+    job->chunk = threads == 1 ? job->programs : job->programs / CHUNKS_PER_THREAD / (uint64_t)threads;
+    if (job->chunk == 0)
+        job->chunk = 1;
+    run_on_threads(job, threads);
+    return job->is_out_of_memory ? TUNED_OUT_OF_MEMORY : TUNED_OK;
+}
+
+int tuned_run(const struct tuned_function *function, const struct tuned_call *call) {
+    if (tuned_machine_vlen == 0)
+        return TUNED_WRONG_MACHINE;
+    int status = check_arrays(call->arrays, call->array_count);
+    if (status != TUNED_OK)
+        return status;
+    const struct tuned_variant *variant = choose(function, call->sizes);
+    if (variant == NULL)
+        return TUNED_TOO_LARGE;
+    struct job job = {.kernel = variant->kernel, .args = call->args};
+    int64_t grid[3];
+    variant->grid(call->sizes, grid);
+    for (int i = 0; i < 3; i++) {
+        if (grid[i] > UINT32_MAX)
+            return TUNED_TOO_LARGE;
+        job.grid[i] = (uint32_t)grid[i];
+    }
+    return run_grid(&job, thread_count(call->threads));
+}
+
+int tuned_status(void) { return tuned_machine_vlen == 0 ? TUNED_WRONG_MACHINE : TUNED_OK; }
+
+const char *tuned_message(int status) {
+    switch (status) {
+    case TUNED_OK:
+        return "no error";
+    case TUNED_WRONG_MACHINE:
+        return tuned_machine_fault;
+    case TUNED_BAD_SIZE:
+        return "a size is negative, or no multiple of what tuned.h says";
+    case TUNED_BAD_STRIDE:
+        return "a stride is less than the columns of its array";
+    case TUNED_NULL_ARRAY:
+        return "an array that has elements is NULL";
+    case TUNED_TOO_LARGE:
+        return "an array has more than 2147483647 elements, or a size is above what tuned.h says";
+    case TUNED_OVERLAP:
+        return "an array that is written shares elements with another one";
+    case TUNED_OUT_OF_MEMORY:
+        return "there is too little memory for the kernel's blocks; the results are incomplete";
+    default:
+        return "no status of this library";
+    }
+}

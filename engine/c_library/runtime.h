@@ -1,0 +1,86 @@
+/* What the functions of the library have in common; no part of its interface. */
+#ifndef TUNED_RUNTIME_H
+#define TUNED_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tuned.h"
+
+#define TUNED_MOST_SIZES 4 /* of a call, and of an array */
+#define HIDDEN __attribute__((visibility("hidden")))
+
+/* Runs one program of a grid, as triton_rvv_kernel of launchers/kernel_abi.h. */
+typedef void tuned_kernel(const uint64_t *args, uint32_t pid_x, uint32_t pid_y, uint32_t pid_z,
+                          uint32_t num_x, uint32_t num_y, uint32_t num_z);
+
+/* A configuration's code, and when it is taken. */
+struct tuned_variant {
+    tuned_kernel *kernel;
+    void (*grid)(const int64_t *sizes, int64_t grid[3]); /* programs along x, y and z */
+    uint32_t vlen_bits;
+    int64_t covers;                   /* the largest size that it is right for; 0: any */
+    int64_t shape[TUNED_MOST_SIZES]; /* where it was tuned */
+};
+
+struct tuned_function {
+    const struct tuned_variant *variants;
+    size_t variant_count;
+    size_t size_count;
+    int covered; /* the place of the size that a variant covers; -1: none */
+};
+
+/* An array of a call. Of its sizes the last are the columns, ones stand in front of fewer; the
+ * starts of its rows are `stride` elements apart. */
+struct tuned_array {
+    const void *address;
+    size_t element_bytes;
+    int64_t shape[TUNED_MOST_SIZES];
+    int64_t stride;
+    int written;
+};
+
+/* A call: its arguments for the kernel, and what has to be checked of it. */
+struct tuned_call {
+    const int64_t *sizes;
+    const struct tuned_array *arrays;
+    size_t array_count;
+    const uint64_t *args;
+    int threads;
+};
+
+/* An extension beyond rv64gcv that the library's code uses: an instruction of it that changes
+ * nothing is tried when the program is loaded. */
+enum tuned_extension { TUNED_ZBA, TUNED_ZBB, TUNED_ZBS, TUNED_ZFH, TUNED_ZICOND, TUNED_EXTENSIONS };
+
+/* In the generated library.c: the vector lengths in bits, ending in 0, and for each extension its
+ * name if the code uses it. */
+HIDDEN extern const uint32_t tuned_vlens[];
+HIDDEN extern const char *const tuned_extensions[TUNED_EXTENSIONS];
+
+/* Checks a call, chooses the variant, and runs its grid; returns the status for the caller. */
+HIDDEN int tuned_run(const struct tuned_function *function, const struct tuned_call *call);
+
+/* The machine's vector length in bits; 0 where it cannot run the library's code. */
+HIDDEN extern uint32_t tuned_machine_vlen;
+
+/* Why it cannot. */
+HIDDEN extern char tuned_machine_fault[];
+
+/* Whether a size may be one: TUNED_OK or a status. Kernels take sizes in 32 bits. */
+static inline int tuned_check_size(int64_t size, int64_t multiple_of) {
+    if (size < 0 || size % multiple_of != 0)
+        return TUNED_BAD_SIZE;
+    return size > INT32_MAX ? TUNED_TOO_LARGE : TUNED_OK;
+}
+
+/* An fp32 as a kernel's argument. */
+static inline uint64_t tuned_fp32_slot(float value) {
+    union {
+        float value;
+        uint32_t bits;
+    } slot = {value};
+    return slot.bits;
+}
+
+#endif

@@ -1,0 +1,207 @@
+"""The C around the kernels: the header, a source for each function, and what all of them share."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from engine.c_library.expressions import Expression, c_text
+from engine.c_library.objects import parameters, symbolic_sizes
+from engine.c_library.provenance import provenance
+from engine.c_library.variants import Function, Variant
+from foundation.errors import UserError
+from kernels.plain_calls.call import Array
+
+__all__ = ["header", "sources"]
+
+_C_TYPES = {
+    "i8": "int8_t",
+    "i16": "int16_t",
+    "i32": "int32_t",
+    "i64": "int64_t",
+    "fp16": "tuned_fp16",
+    "bf16": "tuned_bf16",
+    "fp32": "float",
+    "fp64": "double",
+}
+_OWN = ("runtime.h", "runtime.c", "machine.c")
+# As `enum tuned_extension` of runtime.h orders them.
+_TRIED_EXTENSIONS = ("zba", "zbb", "zbs", "zfh", "zicond")
+_MOST_SIZES = 4  # TUNED_MOST_SIZES
+
+
+def header(functions: Sequence[Function]) -> str:
+    """The text of tuned.h."""
+    vlens = sorted({v.target.vlen_bits for function in functions for v in function.variants})
+    described = [_described(function) for function in functions]
+    return _render("header.h.j2", vlens=vlens, functions=described)
+
+
+def sources(functions: Sequence[Function]) -> dict[str, str]:
+    """Texts by file name, to be compiled in one folder.
+
+    Raises:
+        UserError: for a kernel whose grid cannot be written in C.
+    """
+    own = {name: (files("engine.c_library") / name).read_text() for name in _OWN}
+    generated = {f"{f.name}.c": _function_source(f) for f in functions}
+    return {**own, "tuned.h": header(functions), "library.c": _library(functions), **generated}
+
+
+def _library(functions: Sequence[Function]) -> str:
+    targets = {v.target for function in functions for v in function.variants}
+    vlens = sorted({target.vlen_bits for target in targets})
+    used = {name for target in targets for name in target.extensions}
+    names = (f'"{name}"' if f"+{name}" in used else "NULL" for name in _TRIED_EXTENSIONS)
+    return (
+        '#include "runtime.h"\n\n'
+        f"const uint32_t tuned_vlens[] = {{{', '.join(map(str, vlens))}, 0}};\n"
+        "const char *const tuned_extensions[TUNED_EXTENSIONS] = {\n"
+        f"    {', '.join(names)},\n}};\n"
+    )
+
+
+def _function_source(function: Function) -> str:
+    call, names = function.call, list(function.call.sizes)
+    entries = {variant.entry: variant for variant in function.variants}
+    covered = names.index(call.covered.size) if call.covered else -1
+    return _render(
+        "function.c.j2",
+        function=_described(function),
+        size_names=names,
+        entries=[
+            {"name": entry, "grid": _grid(function, variant)} for entry, variant in entries.items()
+        ],
+        variants=[
+            {
+                "entry": variant.entry,
+                "vlen_bits": variant.target.vlen_bits,
+                "covers": variant.covers,
+                "shape": [variant.shape[name] for name in names],
+            }
+            for variant in function.variants
+        ],
+        covered=covered,
+        multiples=call.multiple_of,
+        provenance=[_escaped(line) for line in provenance(function)],
+        arrays=[_checked_array(function, array) for array in call.arrays],
+        slots=_slots(function),
+    )
+
+
+def _grid(function: Function, variant: Variant) -> list[str]:
+    """The grid in C: the kernel's own function of the sizes, called with expressions."""
+    sizes = {name: Expression(f"sizes[{i}]") for i, name in enumerate(function.call.sizes)}
+    problem = function.problem(sizes)  # type: ignore[arg-type]
+    try:
+        return [c_text(size) for size in function.spec.grid(problem, variant.config)]
+    except TypeError as error:
+        raise UserError(f"the grid of {function.kernel} cannot be written in C: {error}") from error
+
+
+def _checked_array(function: Function, array: Array) -> dict[str, Any]:
+    shape = [c_text(size) for size in array.shape(symbolic_sizes(function))]
+    return {
+        "name": array.name,
+        "shape": ["1"] * (_MOST_SIZES - len(shape)) + shape,
+        "stride": f"{array.name}_stride" if array.stride else shape[-1],
+        "written": int(array.access != "in"),
+    }
+
+
+def _slots(function: Function) -> list[str]:
+    """The kernel's arguments, as launchers/kernel_abi.h wants them."""
+    call = function.call
+    integers = call.integers(symbolic_sizes(function))
+    values = {array.argument: f"(uint64_t)(uintptr_t){array.name}" for array in call.arrays}
+    values |= {array.stride: f"(uint64_t){array.name}_stride" for array in call.strided}
+    values |= {name: f"(uint64_t){c_text(value)}" for name, value in integers.items()}
+    for number in call.numbers:
+        is_float = number.dtype == "fp32"
+        slot = f"tuned_fp32_slot({number.name})" if is_float else f"(uint64_t){number.name}"
+        values[number.argument] = slot
+    return [values[name] for name in parameters(function)]
+
+
+def _described(function: Function) -> dict[str, Any]:
+    """A function for the header: its prototype, and a line for each of its parameters."""
+    call, spoken = function.call, []
+    prototype = [f"int64_t {name}" for name in call.sizes]
+    spoken += [f"{name}: {meaning}" for name, meaning in call.sizes.items()]
+    for array in call.arrays:
+        prototype.append(_array_parameter(function, array))
+        shape = ", ".join(_readable(size) for size in array.shape(symbolic_sizes(function)))
+        stride = ""
+        if array.stride:
+            prototype.append(f"int64_t {array.name}_stride")
+            stride = f", rows {array.name}_stride apart"
+        access = {"in": "read", "out": "written", "inout": "read and written"}[array.access]
+        spoken.append(f"{array.name}: {array.meaning}; ({shape}){stride}, {access}")
+    for number in call.numbers:
+        prototype.append(f"{_C_TYPES[number.dtype]} {number.name}")
+        spoken.append(f"{number.name}: {number.meaning}")
+    notes = [f"{name} is a multiple of {of}." for name, of in call.multiple_of.items()]
+    if call.covered:
+        notes.append(f"{call.covered.size} is at most {_most_covered(function)}.")
+    return {
+        "name": function.name,
+        "meaning": call.meaning,
+        "parameters": spoken,
+        "notes": notes,
+        "prototype": _prototype(function.name, [*prototype, "int threads"]),
+    }
+
+
+def _prototype(name: str, arguments: Sequence[str]) -> str:
+    """A declaration without its end, its lines ending between two arguments."""
+    whole = [argument.replace(" ", "\0") for argument in arguments]
+    lines = textwrap.wrap(f"int\0{name}({', '.join(whole)})", 96, subsequent_indent=" " * 4)
+    return "\n".join(lines).replace("\0", " ")
+
+
+def _most_covered(function: Function) -> int:
+    """The largest size that the function takes at every vector length."""
+    most: dict[int, int] = {}
+    for variant in function.variants:
+        vlen_bits = variant.target.vlen_bits
+        most[vlen_bits] = max(most.get(vlen_bits, 0), variant.covers)
+    return min(most.values())
+
+
+def _array_parameter(function: Function, array: Array) -> str:
+    const = "const " if array.access == "in" else ""
+    c_type = _C_TYPES[array.element_type(function.dtype)]
+    return f"{const}{c_type} *TUNED_RESTRICT {array.name}"
+
+
+def _readable(size: object) -> str:
+    """A size for people: "M + 2"."""
+    text = c_text(size)  # type: ignore[arg-type]
+    return text[1:-1] if text.startswith("(") else text
+
+
+def _escaped(text: str) -> str:
+    """A text as a string literal of C holds it; study names are anybody's."""
+    return "".join(
+        char
+        if " " <= char <= "~" and char not in '"\\?'
+        else f"\\{ord(char):03o}"
+        if ord(char) < 256
+        else "?"
+        for char in text
+    )
+
+
+def _render(template: str, **values: object) -> str:
+    environment = Environment(
+        loader=PackageLoader("engine.c_library", "."),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(values)

@@ -1,0 +1,132 @@
+"""The winners that a library is made from, read from studies of RISC-V boards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine.run.stored_summary import stored_summary
+from engine.study.trials import StoredTrials
+from engine.workers.devices import load_board
+from foundation.config import Config
+from foundation.errors import UserError
+from foundation.shapes import Shape, as_shape
+from kernels.plain_calls import plain_call
+from kernels.registry import load_kernel
+from rvv_runner.devices import board_names, known_board, known_boards
+from triton_rvv.target import RVVTarget, Target
+
+__all__ = ["LibraryWinner", "best_winners", "winners_of"]
+
+
+@dataclass(frozen=True)
+class LibraryWinner:
+    """The winner of a study at a shape, with all that a library says of where it is from.
+
+    Args:
+        kernel, dtype, shape, config: what runs, and where it was tuned.
+        target: what its code is made for.
+        study, device: where it was measured.
+        time_s: its time there; over several shapes, their geometric mean.
+        estimated: whether that comes from a model.
+        made_with: compiler, board model and kernel source, as short texts.
+    """
+
+    kernel: str
+    dtype: str
+    shape: Shape
+    config: Config
+    target: RVVTarget
+    study: str
+    device: str
+    time_s: float
+    estimated: bool
+    made_with: str
+
+
+def best_winners(winners: Iterable[LibraryWinner]) -> list[LibraryWinner]:
+    """The winner of each kernel, element type, target and shape, in a fixed order.
+
+    Of two for the same, a measured time takes precedence over an estimated one, then the faster.
+    """
+    best: dict[object, LibraryWinner] = {}
+    for winner in sorted(winners, key=lambda w: (_place(w), w.estimated, w.time_s, w.study)):
+        best.setdefault(_place(winner), winner)
+    return list(best.values())
+
+
+def _place(winner: LibraryWinner) -> tuple[object, ...]:
+    sizes = tuple(winner.shape.values())
+    return winner.kernel, winner.dtype, winner.target.vlen_bits, str(winner.target), sizes
+
+
+def winners_of(study: StoredTrials) -> list[LibraryWinner]:
+    """The study's winner at each of its shapes; none if no configuration was correct.
+
+    Raises:
+        UserError: for a study of a kernel without a plain call, of another device than a RISC-V
+            board, or of a kernel whose source has changed.
+    """
+    trials = [trial for trial in study.changes() if trial.has_outcome]
+    best = stored_summary(study, trials).winner
+    if best is None or best.time_s is None:
+        return []
+    kernel, device = str(study.attribute("kernel")), str(study.attribute("device"))
+    _check_kernel(study, kernel)
+    made_with = study.attribute("made_with")
+    parts = made_with if isinstance(made_with, dict) else {}
+    return [
+        LibraryWinner(
+            kernel=kernel,
+            dtype=str(study.attribute("dtype")),
+            shape=shape,
+            config=best.config,
+            target=_target(study.study_name, device),
+            study=study.study_name,
+            device=device,
+            time_s=best.time_s,
+            estimated=bool(best.attributes.get("estimated")),
+            made_with=", ".join(f"{name} {value}" for name, value in parts.items()),
+        )
+        for shape in _shapes(study)
+    ]
+
+
+def _shapes(study: StoredTrials) -> list[Shape]:
+    stored = study.attribute("shape")
+    shapes = [as_shape(one) for one in (stored if isinstance(stored, list) else [stored])]
+    return [shape for shape in shapes if shape is not None]
+
+
+def _check_kernel(study: StoredTrials, kernel: str) -> None:
+    plain_call(kernel)
+    made_with = study.attribute("made_with")
+    source = made_with.get("kernel source") if isinstance(made_with, dict) else None
+    if source != load_kernel(kernel).source_digest:
+        raise UserError(
+            f"the study {study.study_name} tuned another source of {kernel} than this one: "
+            f"tune {kernel} again, or leave the study out"
+        )
+
+
+def _target(study: str, device: str) -> RVVTarget:
+    """What code for a device is made for.
+
+    Raises:
+        UserError: if it is no RISC-V board, or its board file is gone.
+    """
+    target = _known_target(device)
+    if not isinstance(target, RVVTarget):
+        raise UserError(
+            f"the study {study} is of the device {device}, and a C library holds code for RISC-V "
+            "boards that a board file describes: leave the study out"
+        )
+    return target
+
+
+def _known_target(device: str) -> Target | None:
+    kind = device.partition("-under-")[0]  # of a board behind a wrapper, such as an emulator
+    for board in map(known_board, known_boards()):
+        if board.kind == kind:
+            return board.info(board.name).target
+    return load_board(device).info.target if device in board_names() else None

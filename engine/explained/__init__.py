@@ -1,0 +1,1 @@
+"""Why a winner won: the cycles of configurations by cause and by source line."""

@@ -1,0 +1,102 @@
+"""Builds a configuration with its source lines, and says where the cycles of its run went."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.workers.artifacts import BuildFailure
+from engine.workers.kernel_builder import COMMENTED, KernelBuilder
+from foundation.config import Config
+from foundation.errors import UserError
+from rvv_runner.emulated.board import EmulatedBoard
+from rvv_runner.emulated.causes import CAUSES, Causes, explain_run
+from rvv_runner.measurement import Measurement
+from triton_rvv.line_table import CodeMap, SourceLine, read_code_map
+
+__all__ = ["CAUSE_MEANINGS", "SPILLS", "Explained", "explain_config"]
+
+SPILLS = "spills"
+CAUSE_MEANINGS: Mapping[str, str] = {
+    **CAUSES,
+    SPILLS: "registers to be saved to the stack and got back",
+}
+
+_LIMIT_S = 600.0
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Where the cycles of one configuration went.
+
+    Args:
+        label: its role: "winner", "runner-up" or "default".
+        config: the configuration.
+        measurement: of the run, with the counters.
+        cycles: the estimate.
+        by_cause: cycles by cause; they add up to the estimate.
+        by_line: likewise, by source line of the kernel or function around it, and by cause.
+    """
+
+    label: str
+    config: Config
+    measurement: Measurement
+    cycles: float
+    by_cause: Mapping[str, float]
+    by_line: Mapping[SourceLine, Mapping[str, float]]
+
+    @property
+    def accounted(self) -> float:
+        """The share of its cycles that has a cause."""
+        return sum(self.by_cause.values()) / self.cycles
+
+    def of_line(self, line: SourceLine) -> float:
+        """Cycles of a line, 0 if it has none."""
+        return sum(self.by_line.get(line, {}).values())
+
+    @property
+    def lines(self) -> list[SourceLine]:
+        """Its lines, the one with the most cycles first."""
+        return sorted(self.by_line, key=lambda line: (-self.of_line(line), line))
+
+
+def explain_config(
+    label: str, config: Config, builder: KernelBuilder, board: EmulatedBoard
+) -> Explained:
+    """Build a configuration and explain one run of it.
+
+    Args:
+        label: its role.
+        config: the configuration.
+        builder: makes executables with lines.
+        board: an open emulated board.
+
+    Raises:
+        UserError: if it cannot be built, or no longer computes what it should.
+    """
+    artifact = builder.build(config)
+    if isinstance(artifact, BuildFailure):
+        raise UserError(f"the {label} {config} does not build any more: {artifact.reason}")
+    measurement, causes = explain_run(board.emulator, board.info, artifact, _LIMIT_S)
+    if causes is None:
+        raise UserError(f"the {label} {config} does not run any more: {measurement.reason}")
+    assembly = artifact.elf_path.with_suffix(COMMENTED).read_text(encoding="utf-8")
+    code = read_code_map(artifact.elf_path, assembly)
+    by_line = _by_line(causes, code)
+    by_cause: defaultdict[str, float] = defaultdict(float)
+    for cycles in by_line.values():
+        for cause, count in cycles.items():
+            by_cause[cause] += count
+    return Explained(label, config, measurement, causes.cycles, by_cause, by_line)
+
+
+def _by_line(causes: Causes, code: CodeMap) -> Mapping[SourceLine, Mapping[str, float]]:
+    """What saves registers counts as spills, whatever the core waited for there."""
+    lines: defaultdict[SourceLine, defaultdict[str, float]]
+    lines = defaultdict(lambda: defaultdict(float))
+    for address, cycles in causes.places.items():
+        line = lines[code.line_of(address)]
+        for cause, count in cycles.items():
+            line[SPILLS if address in code.saves else cause] += count
+    return lines

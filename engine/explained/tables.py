@@ -1,0 +1,115 @@
+"""Prints where cycles went, of several configurations side by side."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.box import SIMPLE
+from rich.table import Table
+
+from engine.explained.explained import CAUSE_MEANINGS, Explained
+from engine.results.units import count_text, spaced_config
+from foundation.console import EscapingConsole
+from triton_rvv.line_table import SourceLine
+
+__all__ = ["print_explained"]
+
+_MOST_LINES = 10
+_LEAST_SHARE = 0.005  # a line with less of the cycles of every configuration is left out
+_MOST_DIFFERENCES = 3
+_TEXT_WIDTH = 60
+
+
+def print_explained(
+    explained: Sequence[Explained], estimate: str, console: EscapingConsole
+) -> None:
+    """Print the tables, and what they come to in words.
+
+    Args:
+        explained: the winner first.
+        estimate: what to say of the cycles: "estimated, ±24%".
+        console: where to print.
+    """
+    for one in explained:
+        console.print(f"{one.label}: {spaced_config(one.config)}", highlight=False)
+    console.print(_causes_table(explained, estimate))
+    console.print(_lines_table(explained, estimate))
+    for sentence in _sentences(explained):
+        console.print(sentence, highlight=False, markup=False)
+
+
+def _causes_table(explained: Sequence[Explained], estimate: str) -> Table:
+    table = _table(f"Cycles by cause ({estimate})", "cause", explained)
+    table.add_column("what the core waited for")
+    for cause, meaning in CAUSE_MEANINGS.items():
+        if any(one.by_cause.get(cause) for one in explained):
+            cells = [_cell(one, one.by_cause.get(cause, 0)) for one in explained]
+            table.add_row(cause, *cells, meaning)
+    table.add_row("all", *(_cell(one, one.cycles) for one in explained))
+    return table
+
+
+def _lines_table(explained: Sequence[Explained], estimate: str) -> Table:
+    table = _table(f"Cycles by source line ({estimate})", "line", explained)
+    table.add_column("most of the winner's")
+    winner = explained[0]
+    for line in winner.lines[:_MOST_LINES]:
+        if any(one.of_line(line) >= _LEAST_SHARE * one.cycles for one in explained):
+            cells = [_cell(one, one.of_line(line)) for one in explained]
+            table.add_row(_line_text(line), *cells, _most(winner.by_line[line]))
+    return table
+
+
+def _table(title: str, first: str, explained: Sequence[Explained]) -> Table:
+    table = Table(title=title, box=SIMPLE, title_style="bold")
+    table.add_column(first)
+    for one in explained:
+        table.add_column(one.label, justify="right", no_wrap=True)
+    return table
+
+
+def _cell(one: Explained, cycles: float) -> str:
+    return f"{count_text(cycles)} {cycles / one.cycles:4.0%}"
+
+
+def _line_text(line: SourceLine) -> str:
+    if not line.number:
+        return f"(no line, in {line.file})"
+    text = linecache.getline(line.file, line.number).strip()
+    shown = text if len(text) <= _TEXT_WIDTH else f"{text[: _TEXT_WIDTH - 3]}..."
+    return f"{Path(line.file).name}:{line.number}: {shown}"
+
+
+def _most(causes: Mapping[str, float]) -> str:
+    return max(causes, key=lambda cause: causes[cause])
+
+
+def _sentences(explained: Sequence[Explained]) -> list[str]:
+    winner = explained[0]
+    line = winner.lines[0]
+    cause = _most(winner.by_line[line])
+    found = [
+        f"causes account for {winner.accounted:.1%} of the winner's cycles",
+        f"the line with the most: {_line_text(line)} ({winner.of_line(line) / winner.cycles:.0%}, "
+        f"most of it {cause}: {CAUSE_MEANINGS[cause]})",
+    ]
+    found += [_difference(winner, other) for other in explained[1:]]
+    return found
+
+
+def _difference(winner: Explained, other: Explained) -> str:
+    """What the other loses, the largest first; and what it saves."""
+    more = other.cycles - winner.cycles
+    gaps = {
+        cause: other.by_cause.get(cause, 0) - winner.by_cause.get(cause, 0)
+        for cause in CAUSE_MEANINGS
+    }
+    largest = sorted(gaps, key=lambda cause: -abs(gaps[cause]))[:_MOST_DIFFERENCES]
+    listed = ", ".join(f"{cause} {_signed(gaps[cause])}" for cause in largest if gaps[cause])
+    return f"the {other.label} takes {_signed(more)} cycles ({more / winner.cycles:+.0%}): {listed}"
+
+
+def _signed(cycles: float) -> str:
+    return f"{'-' if cycles < 0 else '+'}{count_text(abs(cycles))}"

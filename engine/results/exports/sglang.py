@@ -1,0 +1,62 @@
+"""SGLang's files of configurations, one for each weight matrix or layer of experts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.results.sglang_files import sglang_file
+from engine.results.tuned_shape import (
+    PRODUCT,
+    TunedShape,
+    UnfitStudyError,
+    by_rows,
+    grouped,
+    tuned_shape,
+)
+from engine.results.vllm_files import EXPERTS, SCALED_PRODUCT, unusable, write_vllm_file
+from engine.study.trials import StoredTrials
+
+__all__ = ["entry_of", "write_entries"]
+
+_CONSUMER = "SGLang"
+
+
+def entry_of(study: StoredTrials) -> TunedShape:
+    """The study's winner.
+
+    Raises:
+        UnfitStudyError: if SGLang reads no configurations of the kernel, or its kernel lacks what
+            the winner needs.
+    """
+    shape = tuned_shape(study)
+    shape.on_gpu(_CONSUMER)
+    shape.of_kernel(_CONSUMER, (EXPERTS, SCALED_PRODUCT), (*PRODUCT, "GROUP_SIZE_M"))
+    if _file(shape) is None:
+        raise UnfitStudyError(
+            f"{shape.study} is in {shape.dtype}, and SGLang reads configurations of "
+            f"{shape.kernel} in fp8e4nv and i8 only: tune it with one of these as --dtype"
+        )
+    # SGLang's kernels take what vLLM's take.
+    if missing := unusable(shape.config):
+        raise UnfitStudyError(
+            f"{shape.study} has a winner with {missing}, which SGLang's kernel lacks: tune it "
+            "with --space vllm"
+        )
+    return shape
+
+
+def write_entries(shapes: Sequence[TunedShape], folder: Path) -> list[str]:
+    """Write a file for each weight matrix, with all numbers of rows that were tuned."""
+    lines = []
+    for file, group in grouped(shapes, _file).items():
+        assert file is not None
+        winners = by_rows(group)
+        path = write_vllm_file(folder / file, winners, None)
+        lines.append(f"{path}: {', '.join(f'M={m}' for m in winners)}")
+    return lines
+
+
+def _file(shape: TunedShape) -> Path | None:
+    gpu = shape.on_gpu(_CONSUMER)
+    return sglang_file(shape.kernel, gpu.name, shape.dtype, shape.shape, shape.triton)

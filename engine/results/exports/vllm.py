@@ -1,0 +1,72 @@
+"""vLLM's files of configurations, one for each weight matrix or layer of experts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.results.tuned_shape import (
+    PRODUCT,
+    TunedShape,
+    UnfitStudyError,
+    by_rows,
+    grouped,
+    one_version,
+    tuned_shape,
+)
+from engine.results.vllm_files import (
+    EXPERTS,
+    SCALED_PRODUCT,
+    unusable,
+    vllm_file_name,
+    write_vllm_file,
+)
+from engine.study.trials import StoredTrials
+
+__all__ = ["entry_of", "write_entries"]
+
+_CONSUMER = "vLLM"
+
+
+def entry_of(study: StoredTrials) -> TunedShape:
+    """The study's winner.
+
+    Raises:
+        UnfitStudyError: if vLLM reads no configurations of the kernel, or its kernel lacks what
+            the winner needs.
+    """
+    shape = tuned_shape(study)
+    shape.on_gpu(_CONSUMER)
+    shape.of_kernel(_CONSUMER, (EXPERTS, SCALED_PRODUCT), (*PRODUCT, "GROUP_SIZE_M"))
+    if _name(shape) is None:
+        raise UnfitStudyError(
+            f"{shape.study} is in {shape.dtype}, and vLLM reads configurations of {shape.kernel} "
+            "in fp8e4nv only: tune it with --dtype fp8e4nv"
+        )
+    if missing := unusable(shape.config):
+        raise UnfitStudyError(
+            f"{shape.study} has a winner with {missing}, which vLLM's kernel lacks: tune it with "
+            "--space vllm"
+        )
+    return shape
+
+
+def write_entries(shapes: Sequence[TunedShape], folder: Path) -> list[str]:
+    """Write a file for each weight matrix, with all numbers of rows that were tuned.
+
+    Raises:
+        UnfitStudyError: if experts of one file were tuned with several versions of Triton.
+    """
+    lines = []
+    for name, group in grouped(shapes, _name).items():
+        assert name is not None
+        triton = one_version(name, group) if group[0].kernel == EXPERTS else None
+        winners = by_rows(group)
+        path = write_vllm_file(folder / name, winners, triton)
+        lines.append(f"{path}: {', '.join(f'M={m}' for m in winners)}")
+    return lines
+
+
+def _name(shape: TunedShape) -> str | None:
+    gpu = shape.on_gpu(_CONSUMER)
+    return vllm_file_name(shape.kernel, gpu.name, shape.dtype, shape.shape)

@@ -1,0 +1,106 @@
+"""Counts what a user's own program does on an emulated board; it needs no launcher or markers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from foundation.errors import UserError
+from foundation.scratch import scratch_folder
+from rvv_runner.board import BoardError, BoardInfo
+from rvv_runner.emulated.counters import MODELLED_EVENTS, Region, parse_report, reports_whole
+from rvv_runner.emulated.error_band import error_band
+from rvv_runner.emulated.run import Emulator
+from rvv_runner.program import Program
+from rvv_runner.program_counts import TIME, ProgramCounts, Scope
+
+__all__ = ["count_program"]
+
+# Where Debian's package libc6-riscv64-cross puts the libraries of dynamic programs.
+_SYSROOT = Path("/usr/riscv64-linux-gnu")
+_SYSROOT_VARIABLE = "QEMU_LD_PREFIX"  # QEMU's own
+_SIGNAL_BASE = 128
+
+
+def count_program(emulator: Emulator, info: BoardInfo, program: Program) -> ProgramCounts:
+    """Run a program in QEMU, with this process's files and terminal, and count what it does.
+
+    Its environment is empty, so that the counts do not depend on this process's. What is counted is
+    each region that it marks, or the whole program if it marks none.
+
+    Raises:
+        UserError: if it is dynamic and the libraries for it are not to be found.
+        BoardError: if QEMU cannot be started.
+    """
+    with scratch_folder("stat-") as folder:
+        for name, path in (("plugin.so", emulator.plugin), ("costs.txt", emulator.costs)):
+            (folder / name).symlink_to(path.resolve())
+        report = folder / "report.json"
+        load = f"{folder}/plugin.so,costs={folder}/costs.txt,report={report},whole=1"
+        status = _run(
+            [
+                *(str(emulator.qemu), "-cpu", emulator.cpu, "-seed", "1", "-plugin", load),
+                *_libraries(program),
+                *(str(program.path), *program.arguments),
+            ]
+        )
+        text = report.read_text(encoding="utf-8") if report.exists() else None
+    if text is None:
+        return ProgramCounts(status, (), notes=(_no_report(status),))
+    regions = parse_report(text)
+    counted = _names(len(regions), whole=reports_whole(text))
+    return ProgramCounts(
+        status,
+        tuple(
+            Scope(name, region.cycles / info.frequency_hz, region.counters)
+            for name, region in zip(counted, regions, strict=True)
+        ),
+        estimated=MODELLED_EVENTS | {TIME},
+        bands=tuple(error_band(info.name, region.counters) for region in regions),
+        notes=tuple(note for region in regions for note in _notes(region)),
+    )
+
+
+def _run(command: Sequence[str]) -> int:
+    """The program's exit status as a shell has it."""
+    try:
+        ended = subprocess.run(command, env={}, check=False).returncode
+    except OSError as error:
+        raise BoardError(f"QEMU could not be run: {error}") from error
+    return ended if ended >= 0 else _SIGNAL_BASE - ended
+
+
+def _libraries(program: Program) -> list[str]:
+    """QEMU's arguments for where a dynamic program finds its linker and libraries."""
+    if program.interpreter is None:
+        return []
+    root = Path(os.environ.get(_SYSROOT_VARIABLE) or _SYSROOT)
+    if not (root / program.interpreter.lstrip("/")).exists():
+        raise UserError(
+            f"{program.path} is dynamic, and {root} has no {program.interpreter}: run sudo apt-get "
+            f"install libc6-riscv64-cross, set {_SYSROOT_VARIABLE} to a folder that has it, or "
+            "link with -static"
+        )
+    return ["-L", str(root)]
+
+
+def _names(count: int, *, whole: bool) -> list[str]:
+    if whole:
+        return ["the whole program"]
+    return ["the marked region"] if count == 1 else [f"region {n + 1}" for n in range(count)]
+
+
+def _no_report(status: int) -> str:
+    ending = f"signal {status - _SIGNAL_BASE}" if status > _SIGNAL_BASE else f"status {status}"
+    return f"nothing was counted, since the program ended with {ending} before it could exit"
+
+
+def _notes(region: Region) -> list[str]:
+    said = {
+        "unknown_vector_type": "vector instructions ran under a type that vsetvl took from a "
+        "register: they are estimated as for e32 and m1",
+        "software_prefetch_unresolved": "software prefetches have an unknown address: left out",
+    }
+    return [f"{count:,.0f} {said[name]}" for name, count in region.unresolved.items()]

@@ -1,0 +1,67 @@
+"""The pages of commands and of messages name what the code has."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from typing import get_args
+
+import pytest
+from documents import REPOSITORY
+
+from engine.__main__ import COMMANDS
+from rvv_runner.measurement import Status
+
+_MESSAGES = (REPOSITORY / "docs" / "messages.md").read_text()
+_ROWS = re.findall(r"^\| `([^`]+)` \|", _MESSAGES, re.MULTILINE)
+_SENTENCES = [row for row in _ROWS if row not in get_args(Status)]
+_SOURCES = (
+    "foundation",
+    "triton_rvv",
+    "launchers",
+    "rvv_runner",
+    "gpu_runner",
+    "kernels",
+    "engine",
+)
+
+
+@cache
+def _texts() -> str:
+    """A line for each text of the code, with … for what is put in."""
+    texts = {(REPOSITORY / "setup.sh").read_text()}
+    for folder in _SOURCES:
+        for file in (REPOSITORY / folder).rglob("*.py"):
+            texts |= {_spelt(node) for node in ast.walk(ast.parse(file.read_text()))}
+    return "\n".join(text for text in texts if " " in text)
+
+
+def _spelt(node: ast.AST) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return re.sub(r"{\w*}", "…", node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_spelt(part) or "…" for part in node.values)
+    return ""
+
+
+def test_the_page_of_commands_has_each_command_and_no_other() -> None:
+    page = (REPOSITORY / "docs" / "commands.md").read_text()
+    named = re.findall(r"^\| `([a-z-]+)( [a-z]+)?` \| `([\w.]+)", page, re.MULTILINE)
+    assert {name for name, _, _ in named} == set(COMMANDS)
+    for name, _, module in named:
+        assert COMMANDS[name].module.removesuffix(".__main__") == module, name
+
+
+def test_the_page_of_messages_has_each_status() -> None:
+    assert set(get_args(Status)) - {"correct"} == set(_ROWS) - set(_SENTENCES)
+
+
+@pytest.mark.parametrize("sentence", _SENTENCES)
+def test_a_message_is_one_that_the_code_gives(sentence: str) -> None:
+    pieces = [re.escape(piece) for piece in sentence.split("…")]
+    assert re.search(r"[^\n]*?".join(pieces), _texts()), sentence
+
+
+def test_there_are_messages_to_check() -> None:
+    assert len(_SENTENCES) > 30

@@ -1,0 +1,45 @@
+/* Which variant a call takes: the shared part of the library with variants that do nothing. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime.c"
+
+uint32_t tuned_machine_vlen = 256;
+char tuned_machine_fault[1];
+const uint32_t tuned_vlens[] = {256, 0};
+const char *const tuned_extensions[TUNED_EXTENSIONS];
+
+static int64_t programs; /* of the last call */
+
+static void kernel(const uint64_t *args, uint32_t pid_x, uint32_t pid_y, uint32_t pid_z,
+                   uint32_t num_x, uint32_t num_y, uint32_t num_z) {
+    (void)args, (void)num_x, (void)num_y, (void)num_z;
+    __atomic_fetch_add(&programs, 1 + (int64_t)pid_x + 100 * (int64_t)pid_y + 10000 * (int64_t)pid_z,
+                       __ATOMIC_RELAXED);
+}
+
+/* The number of the variant, told by its grid. */
+static void one(const int64_t *sizes, int64_t grid[3]) {
+    (void)sizes, grid[0] = 1, grid[1] = 1, grid[2] = 1;
+}
+static void large(const int64_t *sizes, int64_t grid[3]) {
+    (void)sizes, grid[0] = 7, grid[1] = 5, grid[2] = 3;
+}
+
+static const struct tuned_variant variants[] = {
+    {kernel, one, 128, 1 << 20, {1, 1}},  {kernel, one, 256, 64, {16, 64}},
+    {kernel, large, 256, 64, {1024, 64}}, {kernel, large, 256, 256, {16, 256}},
+    {kernel, one, 256, 256, {1024, 256}},
+};
+static const struct tuned_function function = {variants, 5, 2, 1};
+
+/* rows columns threads: prints the status, and what its programs added up to. */
+int main(int argc, char **argv) {
+    if (argc != 4)
+        return 2;
+    const int64_t sizes[] = {atoll(argv[1]), atoll(argv[2])};
+    const struct tuned_call call = {sizes, NULL, 0, NULL, atoi(argv[3])};
+    int status = tuned_run(&function, &call);
+    printf("%d %lld\n", status, (long long)programs);
+    return 0;
+}

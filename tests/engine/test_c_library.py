@@ -1,0 +1,292 @@
+"""One archive for two vector lengths, linked to C and C++ programs that run in QEMU."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.c_library.expressions import Expression, c_text
+from engine.export import main
+from engine.run.identity import identity_of
+from engine.search import Search
+from engine.study.storage import open_study, read_studies
+from foundation.config import Config
+from foundation.errors import UserError
+from kernels.registry import load_kernel, make_problem
+from kernels.spec import KernelSpec
+from rvv_runner.board_file import user_board_folder
+from rvv_runner.devices import known_board, load_board
+from triton_rvv.zig import run_zig_cc
+
+PROGRAM = Path(__file__).with_name("library_program.c")
+CPU = "rv64,v={v},vlen={vlen},elen=64,vext_spec=v1.0,Zfh=true,zba=true,zbb={zbb},zbs=true"
+LANGUAGES = {"c": ["-x", "c", "-std=c99"], "c++": ["-x", "c++", "-std=c++11"]}
+STRICT = ["-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+
+
+def write_study(storage, kernel, shape, info, **config):
+    """A study of one correct trial, stored as a run stores it."""
+    problem = make_problem(load_kernel(kernel), shape)
+    space = problem.space(info)
+    search = Search(
+        space, "random", trials=open_study(storage, identity_of(problem, info, "random"), space)
+    )
+    while search.ask() != Config(config):
+        pass
+    search.tell(Config(config), 1e-3, attributes={"board": info.name, "estimated": True})
+
+
+def export(storage, out, *names):
+    arguments = [*names, "--storage", storage, "--out", str(out), "--format", "c"]
+    return main(arguments)
+
+
+def infos():
+    """Of a board with vectors of 256 bits, and of one with 128."""
+    return load_board("emulated:x60").info, known_board("k230").info("k230")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("library")
+    storage = str(folder / "study.journal")
+    for info in infos():
+        shape = {"M": 64, "N": 128}
+        write_study(storage, "softmax", shape, info, BLOCK_SIZE_M=4, BLOCK_SIZE_N=128)
+    # At 128 bits, the library has the winner of 256.
+    write_study(
+        storage,
+        "matmul",
+        {"M": 64, "N": 64, "K": 64},
+        infos()[0],
+        BLOCK_SIZE_M=32,
+        BLOCK_SIZE_N=32,
+        BLOCK_SIZE_K=32,
+        GROUP_SIZE_M=1,
+    )
+    assert export(storage, folder) == 0
+    return folder / "c"
+
+
+@pytest.fixture(scope="module")
+def programs(library, tmp_path_factory):
+    """The program in both languages, linked with the archive."""
+    folder = tmp_path_factory.mktemp("programs")
+    for language, flags in LANGUAGES.items():
+        link = ["-x", "none", f"-L{library / 'lib'}", "-ltuned", "-static"]
+        command = [*flags, *STRICT, f"-I{library / 'include'}", str(PROGRAM), *link]
+        run_zig_cc([*command, "-o", str(folder / language)], timeout_s=120)
+    return folder
+
+
+def run(program, *arguments, vlen=256, v="true", zbb="true", **environment):
+    cpu = CPU.format(vlen=vlen, v=v, zbb=zbb)
+    return subprocess.run(
+        ["qemu-riscv64", "-cpu", cpu, str(program), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        env=environment,
+    )
+
+
+def saved(path):
+    """Names and arrays that the program wrote, in order."""
+    data, found = path.read_bytes(), []
+    while data:
+        name = data[:16].rstrip(b"\0").decode()
+        rows, columns = np.frombuffer(data[16:32], np.int64)
+        size = 32 + 4 * rows * columns
+        found.append((name, np.frombuffer(data[32:size], np.float32).reshape(rows, columns)))
+        data = data[size:]
+    return found
+
+
+@pytest.mark.parametrize("vlen", [128, 256])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_results_are_right_at_ragged_sizes(programs, tmp_path, language, vlen):
+    done = run(programs / language, tmp_path / "saved", vlen=vlen)
+    assert (done.returncode, done.stderr) == (0, "")
+    calls = iter(saved(tmp_path / "saved"))
+    products, rows = 0, 0
+    for name, first in calls:
+        if name == "matmul a":
+            b, c = next(calls)[1], next(calls)[1]
+            n, k = sizes(first, b, c)
+            expected = first[:, :k].astype(np.float64) @ b[:, :n].astype(np.float64)
+            np.testing.assert_allclose(c[:, :n], expected, rtol=1e-5, atol=1e-5)
+            assert np.all(c[:, n:] == -77)
+            products += 1
+        else:
+            y = next(calls)[1]
+            n = 2 * first.shape[1] - y.shape[1]
+            exact = np.exp(first[:, :n].astype(np.float64))
+            np.testing.assert_allclose(
+                y[:, :n], exact / exact.sum(axis=1, keepdims=True), rtol=2e-5, atol=1e-8
+            )
+            assert np.all(y[:, n:] == -77)
+            rows += 1
+    assert (products, rows) == (8, 8)
+
+
+def sizes(a, b, c):
+    """N and K, from strides that are 1, 2 and 3 paddings longer than the columns."""
+    pad = c.shape[1] - b.shape[1]
+    return b.shape[1] - 2 * pad, a.shape[1] - pad
+
+
+def test_mistakes_are_named_and_nothing_crashes(programs):
+    done = run(programs / "c")
+    told = dict(line.split(": ", 1) for line in done.stdout.splitlines())
+    right = {name for name, sentence in told.items() if sentence == "no error"}
+    assert right == {"machine", "right", "empty null", "behind", "beside"}
+    assert told["negative"].startswith("a size is negative")
+    assert told["narrow"] == "a stride is less than the columns of its array"
+    assert told["null"] == "an array that has elements is NULL"
+    too_large = {name for name, sentence in told.items() if "2147483647" in sentence}
+    assert too_large == {"wide", "long", "far"}
+    shared = {name for name, sentence in told.items() if "shares elements" in sentence}
+    assert shared == {"same", "partly", "not quite beside", "around the edge"}
+
+
+@pytest.mark.parametrize(
+    ("cpu", "sentence"),
+    [
+        (
+            {"vlen": 512},
+            "this machine's vector registers have 512 bits, and the library's code is for 128 or "
+            "256 bits",
+        ),
+        ({"v": "false"}, "this machine has no vector unit, and the library's code is for 128 or "),
+        ({"zbb": "false"}, "this machine lacks the extension zbb, which the library's code uses"),
+    ],
+)
+def test_another_machine_gets_a_sentence(programs, tmp_path, cpu, sentence):
+    done = run(programs / "c", tmp_path / "saved", **cpu)
+    assert done.returncode == 3  # the program's own
+    at_load, at_call = done.stderr.splitlines()
+    assert at_load.startswith(sentence)
+    assert at_call == at_load
+
+
+def test_the_environment_sets_the_number_of_threads(programs):
+    """More than any machine has; a program with too little memory for a thread has to go on."""
+    for count in ("5000", "-3", "two"):
+        done = run(programs / "c", TUNED_THREADS=count)
+        assert "right: no error" in done.stdout
+        assert done.returncode == 0
+
+
+def test_a_program_says_where_its_kernels_are_from(programs):
+    done = subprocess.run(
+        ["readelf", "-p", ".tuned.provenance", str(programs / "c")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "tuned at M=64,N=128: 1 ms (estimated) on emulated:x60" in done.stdout
+    derived = (
+        "matmul fp32, generic-rv64-vlen128: BLOCK_SIZE_M=32,BLOCK_SIZE_N=32,BLOCK_SIZE_K=32,"
+        "GROUP_SIZE_M=1; not measured"
+    )
+    assert derived in done.stdout
+    assert "study softmax-M64-N128-fp32-k230-random-" in done.stdout
+
+
+def test_build_systems_find_it(library, tmp_path):
+    for tool in ("cmake", "pkg-config"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+    asked = subprocess.run(
+        ["pkg-config", "--cflags", "--libs", "tuned"],
+        env={"PKG_CONFIG_PATH": str(library / "lib" / "pkgconfig"), "PATH": "/usr/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    folders = [Path(word[2:]).resolve() for word in asked if word[:2] in ("-I", "-L")]
+    assert folders == [library / "include", library / "lib"]
+    assert asked[-2:] == ["-ltuned", "-pthread"]
+    project = tmp_path / "CMakeLists.txt"
+    project.write_text(
+        "cmake_minimum_required(VERSION 3.13)\nproject(program C)\n"
+        f"add_subdirectory({library} tuned)\nadd_executable(program {PROGRAM})\n"
+        "target_link_libraries(program PRIVATE tuned::tuned)\n"
+    )
+    compiler = tmp_path / "cc"
+    zig = f"{sys.executable} -m ziglang cc -target riscv64-linux-musl -static"
+    compiler.write_text(f'#!/bin/sh\nexec {zig} "$@"\n')
+    compiler.chmod(0o755)
+    build = tmp_path / "build"
+    settings = [f"-DCMAKE_C_COMPILER={compiler}", "-DCMAKE_SYSTEM_NAME=Linux"]
+    for command in (["cmake", "-S", tmp_path, "-B", build, *settings], ["cmake", "--build", build]):
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "right: no error" in run(build / "program").stdout
+
+
+def test_the_same_studies_give_the_same_bytes(tmp_path):
+    """The library is for one vector length only, and says so."""
+    storage = str(tmp_path / "study.journal")
+    for size, block in ((4096, 1024), (64, 64)):
+        write_study(storage, "vector_add", {"N": size}, infos()[0], BLOCK_SIZE=block)
+    for out in ("one", "two"):
+        assert export(storage, tmp_path / out) == 0
+    files = [sorted((tmp_path / out).rglob("*.*")) for out in ("one", "two")]
+    assert len(files[0]) == 4
+    assert [file.read_bytes() for file in files[0]] == [file.read_bytes() for file in files[1]]
+    assert "Vector lengths: 256 bits." in (tmp_path / "one/c/include/tuned.h").read_text()
+
+
+def stored_name(storage):
+    """The name of the only study."""
+    (study,) = read_studies(storage)
+    return study.study_name
+
+
+def test_a_study_of_another_device_is_refused(tmp_path):
+    storage = str(tmp_path / "study.journal")
+    x60, _ = infos()
+    assert export(storage, tmp_path) == 1  # there is no study
+    gone = dataclasses.replace(x60, name="emulated:gone")
+    write_study(storage, "vector_add", {"N": 64}, gone, BLOCK_SIZE=64)
+    with pytest.raises(UserError, match="emulated:gone, and a C library holds code for RISC-V"):
+        export(storage, tmp_path, stored_name(storage))
+
+
+def test_different_cores_of_one_vector_length_are_refused(tmp_path, monkeypatch):
+    storage, x60 = str(tmp_path / "study.journal"), infos()[0]
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    folder = user_board_folder()
+    folder.mkdir(parents=True)
+    facts = "cpu = 'generic-rv64'\nvlen_bits = 256\ncores = 1\nfrequency_hz = 1\n"
+    (folder / "mine.toml").write_text(facts)
+    for info in (x60, known_board("mine").info("mine")):
+        write_study(storage, "vector_add", {"N": 64}, info, BLOCK_SIZE=64)
+    with pytest.raises(UserError, match="different cores with vectors of 256 bits"):
+        export(storage, tmp_path)
+
+
+def test_a_kernel_that_changed_since_is_refused(tmp_path, monkeypatch):
+    storage = str(tmp_path / "study.journal")
+    write_study(storage, "vector_add", {"N": 64}, infos()[0], BLOCK_SIZE=64)
+    monkeypatch.setattr(KernelSpec, "source_digest", "changed")
+    with pytest.raises(UserError, match="tuned another source of vector_add than this one"):
+        export(storage, tmp_path, stored_name(storage))
+
+
+def test_a_grid_is_written_in_c_or_refused():
+    rows = Expression("M")
+    assert c_text((rows + 15) // 16 * (2 - rows)) == "(((M + 15) / 16) * (2 - M))"
+    # C rounds a negative quotient otherwise, and the others are only known when a program runs.
+    refused = (lambda: -rows // 2, lambda: bool(rows), lambda: rows // rows, lambda: rows * 0.5)
+    for unknown in refused:
+        with pytest.raises(TypeError):
+            unknown()

@@ -1,0 +1,84 @@
+"""Why a winner won: causes that add up, lines of the kernel, and what cannot be explained."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from engine.explain import main
+from engine.explained.explained import SPILLS, Explained
+from engine.explained.tables import print_explained
+from engine.run.identity import identity_of
+from engine.study.storage import open_study
+from foundation.config import Config
+from foundation.console import EscapingConsole
+from foundation.errors import UserError
+from kernels.registry import load_kernel, make_problem
+from rvv_runner.board_file import read_board_file
+from rvv_runner.emulated.board import EmulatedBoard
+from rvv_runner.measurement import Measurement
+from triton_rvv.line_table import SourceLine
+
+NAMES = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "GROUP_SIZE_M")
+WINNER, DEFAULT = (32, 32, 32, 1), (16, 16, 16, 8)
+SHAPE = {"M": 32, "N": 32, "K": 32}
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A study of a small product, with made-up times; the commands run in its folder."""
+    monkeypatch.chdir(tmp_path)
+    problem = make_problem(load_kernel("matmul"), SHAPE)
+    info = EmulatedBoard(read_board_file("x60")).info
+    identity = identity_of(problem, info, "grid")
+    space = problem.space(info)
+    trials = open_study("study.journal", identity, space)
+    for values, time_s, more in ((DEFAULT, 2e-3, {"wall_s": 1.0}), (WINNER, 1e-3, {})):
+        config = Config(dict(zip(NAMES, values, strict=True)))
+        counters = {"board": info.name, "estimated": True, "counters": {"u_mode_cycle": 1.0}}
+        trials.finish(trials.start(config, space, {}), time_s, "correct", {**counters, **more})
+    return identity.name
+
+
+def test_the_causes_and_lines_of_a_winner(study, capfd):
+    assert main([study, "--storage", "study.journal"]) == 0
+    text = capfd.readouterr().out
+    assert "causes account for 100.0% of the winner's cycles" in text
+    found = re.search(r"the line with the most: matmul\.py:(\d+): (.*) \((\d+)%", text)
+    kernel = Path(load_kernel("matmul").kernel.fn.__code__.co_filename).read_text().splitlines()
+    line = kernel[int(found[1]) - 1].strip()
+    assert "tl.dot" in line
+    assert line.startswith(found[2].removesuffix("..."))
+    assert int(found[3]) > 30
+    assert "runner-up" in text
+    assert "estimated, ±" in text
+    assert re.search(r"vector .*a vector unit or its result", text)
+    assert "note: the study has 1 cycles for the winner" in text
+
+
+def test_what_cannot_be_explained_is_one_sentence(study):
+    trials = ["--storage", "study.journal"]
+    with pytest.raises(UserError, match=r"host is not emulated, and .*: add --device emulated"):
+        main([study, *trials, "--device", "host"])
+    with pytest.raises(UserError, match="there is no study"):
+        main(["other", *trials])
+
+
+def test_a_difference_names_its_largest_causes():
+    def one(label, **causes):
+        lines = {SourceLine("k.py", 3): causes}
+        measurement = Measurement(status="correct", reason="")
+        return Explained(label, Config({"B": 1}), measurement, sum(causes.values()), causes, lines)
+
+    console = EscapingConsole(width=120, record=True, file=io.StringIO())
+    print_explained(
+        [one("winner", dram=100, vector=50), one("default", dram=700, vector=50, spills=200)],
+        "estimated",
+        console,
+    )
+    text = console.export_text()
+    assert f"the default takes +800 cycles (+533%): dram +600, {SPILLS} +200" in text
+    assert "k.py:3" in text

@@ -1,0 +1,55 @@
+"""Which variant of a library's function a call takes, in the library's own C on this machine."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from triton_rvv.zig import run_zig_cc
+
+SOURCE = Path(__file__).with_name("library_dispatch.c")
+LIBRARY = Path(__file__).parents[2] / "engine" / "c_library"
+HEADER = "enum { TUNED_OK, TUNED_WRONG_MACHINE, TUNED_BAD_SIZE, TUNED_BAD_STRIDE, "
+HEADER += "TUNED_NULL_ARRAY, TUNED_TOO_LARGE, TUNED_OVERLAP, TUNED_OUT_OF_MEMORY };\n"
+HEADER += "int tuned_status(void);\nconst char *tuned_message(int status);\n"
+
+ONE = 1
+# Every program of a 7 x 5 x 3 grid once: 105 programs, and the sums of their places.
+LARGE = 105 + 3 * 5 * 21 + 100 * 7 * 3 * 10 + 10000 * 7 * 5 * 3
+TOO_LARGE = 5
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dispatch")
+    (folder / "tuned.h").write_text(HEADER)
+    command = ["-O1", f"-I{folder}", f"-I{LIBRARY}", str(SOURCE), "-o", str(folder / "program")]
+    run_zig_cc(command, timeout_s=120, backend="host")
+    return folder / "program"
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "status", "ran"),
+    [
+        (16, 64, 0, ONE),  # tuned here
+        (1024, 64, 0, LARGE),
+        (127, 64, 0, ONE),  # the geometric mean of 16 and 1024 is 128
+        (129, 64, 0, LARGE),
+        (1, 1, 0, ONE),
+        (0, 0, 0, ONE),
+        (2000000000, 3, 0, LARGE),
+        (1024, 65, 0, ONE),  # what covers 64 columns is wrong here, however near
+        (16, 65, 0, LARGE),
+        (16, 256, 0, LARGE),
+        (16, 257, TOO_LARGE, 0),  # another vector length has code for it
+    ],
+)
+@pytest.mark.parametrize("threads", [1, 4])
+def test_the_nearest_that_covers_runs_every_program_once(
+    program, rows, columns, status, ran, threads
+):
+    command = [str(program), str(rows), str(columns), str(threads)]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
+    assert printed.split() == [str(status), str(ran)]
