@@ -184,11 +184,11 @@ def one_region(seed: int) -> Table:
     return table
 
 
-def random_failures(seed: int) -> Table:
-    """95% fail at random: nothing can be learned of failures."""
+def random_failures(seed: int, part: float = 0.95) -> Table:
+    """So many fail at random: nothing can be learned of failures."""
     rng = np.random.default_rng(seed)
     table = dict(blocks(seed))
-    fails = rng.random(len(table)) < 0.95
+    fails = rng.random(len(table)) < part
     return {
         config: None if failed else time_s
         for (config, time_s), failed in zip(table.items(), fails, strict=True)
@@ -207,5 +207,8 @@ FAMILIES: Mapping[str, Callable[[int], Table]] = {
     "conditional": conditional,
     "a_third_fails": a_third_fails,
     "one_region": one_region,
+    "half_fails": partial(random_failures, part=0.5),
+    "most_fails": partial(random_failures, part=0.8),
     "random_failures": random_failures,
+    "nearly_all_fails": partial(random_failures, part=0.99),
 }

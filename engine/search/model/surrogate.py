@@ -17,6 +17,7 @@ from engine.search.model.gaussian_process import (
     Inputs,
     Prediction,
 )
+from engine.search.model.milestones import milestone
 from engine.search.model.search_state import SearchState
 from engine.study.selection import fastest_and_latest
 
@@ -24,9 +25,6 @@ __all__ = ["Surrogate", "candidate_pool", "training_set"]
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
-
-# Hyperparameters are fitted again each time the trials have grown by one part in so many.
-_REFIT_PARTS = 8
 
 # The size of the random sample in the candidate pool. In long studies it is smaller, which bounds
 # the cost of a proposal: so many covariances with the trials.
@@ -116,8 +114,7 @@ class Surrogate:
     ) -> Hyperparameters:
         """Fitted to the first trials, whose number grows in steps."""
         settled = _settled(state)
-        step = max(1, len(settled) // _REFIT_PARTS)
-        first = _chosen(settled[: len(settled) // step * step], state.times_s, MAX_FITTED_ROWS)
+        first = _chosen(settled[: milestone(len(settled))], state.times_s, MAX_FITTED_ROWS)
         if self._fitted is None or self._fitted[0] != first:
             inputs = self._inputs(state, first)
             self._fitted = first, fit(state.candidates.levels, inputs, values(first))

@@ -6,10 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.search.model.acquisition import log_expected_improvement
+from engine.search.model.failures import Failures
 from engine.search.model.search_state import SearchState
 from engine.search.model.surrogate import Surrogate, candidate_pool, training_set
 from engine.search.model.targets import Scale, scaled, targets
 from engine.search.model.transfer_model import TransferModel
+from engine.search.samplers.random import random
 from engine.search.samplers.spread import SURROGATE_SPREAD_TRIALS, spread, spread_or_close
 
 __all__ = ["BayesianSearch"]
@@ -50,6 +52,7 @@ class BayesianSearch:
 
     def __init__(self, *, bowl: bool = False) -> None:
         self._surrogate = Surrogate(bowl=bowl)
+        self._failures = Failures()
 
     def __call__(self, state: SearchState) -> int:
         """The number of a free candidate."""
@@ -60,7 +63,9 @@ class BayesianSearch:
             return spread(state)
         fewest = _FEWEST_TIMES if state.transfer is None else 1
         if len(state.fastest(fewest)) < fewest:
-            return spread_or_close(state)
+            if self._failures.follow_a_pattern(state):
+                return spread_or_close(state)
+            return random(state)
         pool = candidate_pool(state, state.fastest(_NEIGHBOURED))
         gain = self._log_gain(state, pool)
         return int(pool[gain.round(_GAIN_DECIMALS).argmax()])
@@ -75,7 +80,8 @@ class BayesianSearch:
             return None
         pool = candidate_pool(state, state.fastest(_NEIGHBOURED))
         gain = self._log_gain(state, pool)
-        times_s = [state.times_s[number] for number in training_set(state)]
+        known = self._failures.forget_random_ones(state)
+        times_s = [known.times_s[number] for number in training_set(known)]
         _, scale = scaled(times_s, _scale_elsewhere(state))
         return float(np.exp(gain.max()) * scale.deviation)
 
@@ -85,12 +91,13 @@ class BayesianSearch:
         Candidates that violate soft rules are expected to be slower until they are tried.
         """
         prior = _prior_mean(state)
+        known = self._failures.forget_random_ones(state)
 
         def values(numbers: list[int]) -> Floats:
-            return _targets(state, numbers) - prior[numbers]
+            return _targets(known, numbers) - prior[numbers]
 
-        mean, deviation = self._surrogate(state, values, pool)
-        best = _targets(state, training_set(state)).min()
+        mean, deviation = self._surrogate(known, values, pool)
+        best = _targets(known, training_set(known)).min()
         gain = log_expected_improvement(mean + prior[pool], deviation, float(best))
         return np.where(state.free[pool], gain, -np.inf)
 
