@@ -79,12 +79,11 @@ bench: setup
 		echo "== $$file"; $(LIMIT) 900 $(PYTHON) "$$file"; \
 	done
 
-# On a machine with a GPU: tests that need one, the jobs of docs/gpu.md, and figures beside goals.
+# On a machine with a GPU: tests that need one, the jobs of docs/gpu.md, and figures beside goals,
+# with the output of each part in studies/gpu. ARGS="tests jobs" runs some of the parts.
 # It sets nothing up, since torch has to be the build for that GPU; PYTHON=python3 names another.
 gpu:
-	$(PYTHON) -m pytest -p no:xdist -m gpu tests
-	$(LIMIT) 900 $(PYTHON) benchmarks/gpu_jobs.py
-	$(LIMIT) 900 $(PYTHON) benchmarks/bench_gpu.py
+	$(LIMIT) 1500 $(PYTHON) benchmarks/gpu_all.py $(ARGS)
 
 # A transformer block in C on tuned kernels, on the emulated board; ARGS="--trials 30" searches more.
 demo: setup

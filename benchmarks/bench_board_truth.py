@@ -20,11 +20,11 @@ from pathlib import Path
 from record_truth import INSTRUCTIONS_FILE, RECORDED, ROUTINES_FILE
 from truth_gemm import build_loader, read_gemm_kernels, run_gemm
 from truth_instructions import measure_cells
-from truth_pages import InstructionRow
 from truth_routines import Estimate, Point, build_routine, run_points
 from truth_scores import Comparison, band, score, tied_below
 
 from rvv_runner.board_file import read_board_file
+from rvv_runner.cores.results_page import InstructionRow
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.error_band import BANDS_FILE, is_memory_bound
 from rvv_runner.emulated.run import Emulator

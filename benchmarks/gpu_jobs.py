@@ -35,6 +35,7 @@ def main() -> None:
     run(f"engine.tune {MATMUL}", kill_after=lambda text: text.count("trial=") >= 20)
     run(f"engine.tune {MATMUL}")
     run(f"engine.tune {shlex.quote(str(FAULTY))} --device cuda")
+    run("engine.find matmul --shape M=4096,N=4096,K=4096 --dtype fp16 --device cuda")
     run("engine.tune_list list.yaml --device cuda --trials 30")
     for path in sorted(Path("studies").rglob("*.json")):
         print(f"--- {path}\n{path.read_text()[:1500]}")

@@ -5,7 +5,6 @@
 #include "kernel_abi.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #define NAME_(kernel) #kernel

@@ -1,9 +1,10 @@
-"""Measures a random part of a kernel's space on a GPU, with what its rules forbid.
+"""Measures a kernel's space on a GPU, with a random part of what its rules forbid.
 
     python -m benchmarks.record_gpu_space matmul --dtype fp16 --shape M=64,N=8192,K=4096
 
-One build serves every --shape with sizes divisible alike. Writes a table for each shape to
-benchmarks/recorded/gpu, which tests/search_spaces/test_gpu_rules.py judges the rules by.
+One build serves every --shape with sizes divisible alike; the first one's rules count. Writes a
+table for each shape to benchmarks/recorded/gpu, which tests/search_spaces/test_gpu_rules.py judges
+the rules by. What takes all registers takes up to a minute to build, so `--forbidden` is few.
 """
 
 from __future__ import annotations
@@ -14,25 +15,22 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
-from multiprocessing import get_context
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
 from engine.arguments.problem import shape_type
+from engine.workers.devices import load_board
+from engine.workers.joint import JointMeasurement
+from engine.workers.workbench import Workbench, workbench
 from foundation.config import Config
 from foundation.processors import cores
-from gpu_runner.artifact import GpuArtifact
-from gpu_runner.board import GpuBoard
-from gpu_runner.compile import GpuCompileError, KernelInput, compile_kernel, kernel_input
-from gpu_runner.detect import target_of
-from gpu_runner.names import GpuName
-from gpu_runner.target import GpuTarget
-from kernels.on_device import ProblemArguments, without_contents
+from foundation.shapes import shape_text
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
+from rvv_runner.board import BoardInfo
 from rvv_runner.measurement import Measurement
 from search_spaces.space import SearchSpace
 
@@ -43,55 +41,69 @@ RECORDED = Path(__file__).parent / "recorded" / "gpu"
 # By the problem's name.
 Tables = dict[str, dict[Config, Measurement]]
 
+_DEVICE = "cuda"
 _REPEATS = 5
 _LIMIT_S = 10.0
-
-
-@dataclass(frozen=True)
-class _Build:
-    """A configuration's machine code, and what it was made from."""
-
-    made_from: KernelInput
-    artifact: GpuArtifact
 
 
 def main() -> int:
     """Record the space at each shape; what was measured is written even if it is ended early."""
     arguments = _parse()
-    board = GpuBoard(GpuName("cuda"))
+    info = load_board(_DEVICE).info
     spec = load_kernel(arguments.kernel)
     problems = [make_problem(spec, shape, arguments.dtype) for shape in arguments.shape]
-    configs = _drawn(problems[0].space(board.info), arguments.configs)
+    configs = _drawn(problems[0].space(info), arguments.forbidden)
     tables: Tables = {problem.name: {} for problem in problems}
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("it was ended"))
-    board.open()
+    first, *more = problems
     try:
-        _measure_all(board, problems, configs, tables, arguments.jobs)
+        with workbench(
+            first, [_DEVICE], info, jobs=arguments.jobs, repeats=_REPEATS, more_problems=more
+        ) as bench:
+            # Ray sets handlers of its own at its start.
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit("it was ended"))
+            _measure_all(bench, problems, configs, tables, arguments.jobs)
     finally:
         for problem in problems:
-            print(_written(problem, board.info.kind, tables[problem.name], arguments.out))
-        board.close()
+            print(_written(problem, info, tables[problem.name], arguments.out))
     return 0
 
 
 def _measure_all(
-    board: GpuBoard,
+    bench: Workbench,
     problems: Sequence[Problem],
     configs: Sequence[Config],
     tables: Tables,
     jobs: int,
 ) -> None:
-    """Fill the tables; builds run in processes of their own, and serve every shape."""
-    target, source = target_of(board.info), ProblemArguments.of(problems[0])
+    """Fill the tables. A build that takes too long is a failure here as it is in a study."""
     start_s = time.monotonic()
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        builds = [pool.submit(_built, source, config, target) for config in configs]
-        for number, future in enumerate(as_completed(builds)):
-            config, build = future.result()
-            for problem in problems:
-                tables[problem.name][config] = _measured(board, problem, config, build, target)
-            if number % 10 == 0:
-                print(f"{number} of {len(builds)}, {time.monotonic() - start_s:.0f} s", flush=True)
+    lanes = ThreadPoolExecutor(jobs + 1)
+    try:
+        measured = {lanes.submit(_measured, bench, problems, one): one for one in configs}
+        for number, future in enumerate(as_completed(measured), start=1):
+            _keep(future, measured[future], tables)
+            if number % 100 == 0:
+                took_s = time.monotonic() - start_s
+                print(f"{number} of {len(configs)}, {took_s:.0f} s", flush=True)
+    finally:
+        lanes.shutdown(wait=False, cancel_futures=True)
+
+
+def _measured(
+    bench: Workbench, problems: Sequence[Problem], config: Config
+) -> dict[str, Measurement]:
+    """The outcome at each shape, by the problem's name; a failed build is one at every shape."""
+    measurement, _ = bench.measure(config, _LIMIT_S * len(problems))
+    if isinstance(measurement, JointMeasurement):
+        by_shape = {shape_text(problem.shape): problem.name for problem in problems}
+        return {by_shape[shape]: part for shape, part in measurement.parts.items()}
+    return {problem.name: measurement for problem in problems}
+
+
+def _keep(future: Future[dict[str, Measurement]], config: Config, tables: Tables) -> None:
+    for name, measurement in future.result().items():
+        if measurement.status != "board":
+            tables[name][config] = measurement
 
 
 def _parse() -> argparse.Namespace:
@@ -99,75 +111,35 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("kernel")
     parser.add_argument("--shape", type=shape_type, action="append", required=True)
     parser.add_argument("--dtype")
-    parser.add_argument("--configs", type=int, default=400)
-    parser.add_argument("--jobs", type=int, default=cores())
+    parser.add_argument("--forbidden", type=int, default=100, help="so many of them, at random")
+    parser.add_argument("--jobs", type=int, default=max(cores() - 1, 1))
     parser.add_argument("--out", type=Path, default=RECORDED)
     return parser.parse_args()
 
 
-def _drawn(space: SearchSpace, count: int) -> list[Config]:
-    """Combinations of the space, at random, forbidden ones too."""
+def _drawn(space: SearchSpace, forbidden: int) -> list[Config]:
+    """Every valid configuration, in a random order, and then so many that rules forbid."""
+    rng = np.random.default_rng(0)
     every = list(space.combinations())
-    chosen = np.random.default_rng(0).permutation(len(every))[:count]
-    return [every[place] for place in chosen]
+    mixed = [every[place] for place in rng.permutation(len(every))]
+    valid = [config for config in mixed if space.holds(config)]
+    return valid + [config for config in mixed if not space.holds(config)][:forbidden]
 
 
-def _built(
-    source: ProblemArguments, config: Config, target: GpuTarget
-) -> tuple[Config, _Build | str]:
-    """The machine code, or why there is none; runs in a process of its own."""
-    problem = source.problem
-    made_from = _made_from(problem, config, target)
-    try:
-        compiled = compile_kernel(problem.spec.kernel, made_from, target)
-    except GpuCompileError as error:
-        return config, str(error)
-    artifact = GpuArtifact(
-        target=target,
-        name=f"{problem.spec.name}_kernel",
-        binary=compiled.binary,
-        metadata=compiled.metadata,
-        signature=made_from.signature,
-        constants=made_from.constants,
-        grid=(1, 1, 1),
-        config=config,
-        source=source,
-        sha256=str(hash(compiled.binary)),
-        path=Path(),
-    )
-    return config, _Build(made_from, artifact)
-
-
-def _made_from(problem: Problem, config: Config, target: GpuTarget) -> KernelInput:
-    arguments = without_contents(problem, config)
-    constants, options = problem.constants(config), problem.launch_options(config)
-    return kernel_input(problem.spec.kernel, arguments, constants, options, target)
-
-
-def _measured(
-    board: GpuBoard, problem: Problem, config: Config, build: _Build | str, target: GpuTarget
-) -> Measurement:
-    if isinstance(build, str):
-        return Measurement("compile", reason=build)
-    assert _made_from(problem, config, target) == build.made_from, "the shapes need other builds"
-    artifact = replace(
-        build.artifact,
-        grid=problem.spec.grid(problem, config),
-        source=ProblemArguments.of(problem),
-    )
-    return board.measure(artifact, _REPEATS, _LIMIT_S)
-
-
-def _written(problem: Problem, kind: str, table: dict[Config, Measurement], folder: Path) -> Path:
+def _written(
+    problem: Problem, info: BoardInfo, table: dict[Config, Measurement], folder: Path
+) -> Path:
     """Write one row per configuration: its values, its time in seconds or None, its status."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{problem.name}-{kind}.json"
-    names = list(next(iter(table)))
+    path = folder / f"{problem.name}-{info.kind}.json"
+    space = problem.space(info)
+    names = [parameter.name for parameter in space.parameters]
     head = {
         "kernel": problem.spec.name,
         "shape": dict(problem.shape),
         "dtype": problem.dtype,
-        "device": kind,
+        "board": asdict(info),
+        "default": dict(space.default or {}),
         "parameters": names,
     }
     rows = ",\n".join(map(json.dumps, _rows(names, table)))

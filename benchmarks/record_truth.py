@@ -12,10 +12,18 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from truth_pages import read_instructions, read_routines
 from truth_routines import ROUTINES
 
-__all__ = ["INSTRUCTIONS_FILE", "RECORDED", "ROUTINES_FILE", "SOURCE"]
+from rvv_runner.cores.results_page import read_instructions, read_routines
+
+__all__ = [
+    "COMPILED",
+    "INSTRUCTIONS_FILE",
+    "RECORDED",
+    "ROUTINES_FILE",
+    "SOURCE",
+    "nearest",
+]
 
 RECORDED = Path(__file__).parent / "recorded"
 INSTRUCTIONS_FILE = "x60_instructions.tsv"
@@ -29,24 +37,25 @@ _MEMORY_SIZES = tuple(1 << shift for shift in range(10, 26, 2))
 _MEMORY_ROUTINES = ("memcpy", "memset", "utf8_count")
 _LONGEST = {"mandelbrot": 1 << 13, "mergelines": 1 << 18}
 # Compiled C that the compiler may turn into vector code or a libc call, as others did not.
-_COMPILED = ("libc", "musl", "autovec", "boring")
+COMPILED = ("libc", "musl", "autovec", "boring")
 
 
 def _routine_lines(checkout: Path) -> Iterable[str]:
     yield "page\ttitle\timplementation\tsize\tcycles"
     for routine in read_routines(checkout / "spacemit_x60"):
-        if routine.page not in ROUTINES or any(word in routine.name for word in _COMPILED):
+        if routine.page not in ROUTINES or any(word in routine.name for word in COMPILED):
             continue
         memory = routine.page in _MEMORY_ROUTINES and routine.name in ("rvv_m1", "rvv_m8")
         wanted = (*_SIZES, *_MEMORY_SIZES) if memory else _SIZES
         longest = _LONGEST.get(routine.page, max(routine.rates))
-        sizes = {_nearest(routine.rates, min(size, longest)) for size in wanted}
+        sizes = {nearest(routine.rates, min(size, longest)) for size in wanted}
         for size in sorted(sizes):
             cycles = size / routine.rates[size]
             yield f"{routine.page}\t{routine.title}\t{routine.name}\t{size}\t{cycles:.0f}"
 
 
-def _nearest(sizes: Iterable[int], wanted: int) -> int:
+def nearest(sizes: Iterable[int], wanted: int) -> int:
+    """The size that is fewest times as large or as small as the wanted one."""
     return min(sizes, key=lambda size: abs(math.log(size / wanted)))
 
 

@@ -7,8 +7,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from truth_pages import InstructionRow
-
+from rvv_runner.cores.results_page import InstructionRow
 from rvv_runner.emulated.counters import parse_report
 from rvv_runner.emulated.run import Emulator, run_in_qemu
 from triton_rvv.zig import run_zig_cc

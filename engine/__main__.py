@@ -48,6 +48,7 @@ COMMANDS = {
     "tune-all": Command("engine.tune_all", "tune every kernel at its default shape"),
     "find": Command("engine.find", "look up the stored winner for a shape"),
     "check-key": Command("engine.check_key", "measure the cost of the power-of-two key"),
+    "regret": Command("engine.regret", "what one board's winner costs on another"),
     "report": Command("engine.report", "show a study, or compare two, as one HTML page"),
     "explain": Command("engine.explain", "say why a study's winner won, by cause and by line"),
     "export": Command("engine.export", "write studies as CSV, or for other programs"),

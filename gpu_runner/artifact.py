@@ -29,6 +29,12 @@ class ArgumentsSource(Protocol):
         """
         ...
 
+    def make_timed(
+        self, config: Config, device: str, checked: tuple[Argument, ...]
+    ) -> tuple[Argument, ...]:
+        """Those of the timed runs: with other contents than `make` gave, where they may differ."""
+        ...
+
     def __hash__(self) -> int: ...
 
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
+from typing import cast
 
 import torch
 from triton.runtime.errors import OutOfResources
@@ -49,6 +50,19 @@ class _NotMade(Exception):
 
 
 @dataclass(frozen=True)
+class _Arguments:
+    """A kernel's arguments in the GPU's memory, twice: what is right for some inputs only is wrong.
+
+    Args:
+        checked: for the run whose outputs are checked first.
+        timed: for the timed runs and the check after them; with other contents.
+    """
+
+    checked: DeviceArguments
+    timed: DeviceArguments
+
+
+@dataclass(frozen=True)
 class _Context:
     """What the process keeps between measurements.
 
@@ -64,7 +78,7 @@ class _Context:
     timer: Timer
     watch: GpuWatch
     lock: str
-    arguments: dict[ArgumentsSource, ByValuesRead[DeviceArguments]]
+    arguments: dict[ArgumentsSource, ByValuesRead[_Arguments]]
 
 
 def main(descriptor: int, number: int, timing: Timing) -> None:
@@ -129,18 +143,19 @@ def _measured(context: _Context, request: Request, connection: Connection) -> Re
     artifact: GpuArtifact = pickle.loads(request.artifact)
     arguments = _arguments_of(context, artifact)
     kernel = LoadedKernel(artifact)
-    launch = kernel.launcher(arguments)
+    launch = kernel.launcher(arguments.timed)
     with measuring_on(context.lock):
         connection.send(Prepared())
         start_s = time.monotonic()
-        error = _checked(launch, arguments)
+        error = _checked(kernel.launcher(arguments.checked), arguments.checked)
         report = Report("correct", max_abs_error=error, conditions=kernel.needs)
         if not request.repeats:
             return report
-        times_s = context.timer.times_s(launch, arguments.restore, request.repeats, context.watch)
+        restore = arguments.timed.restore
+        times_s = context.timer.times_s(launch, restore, request.repeats, context.watch)
         doubt = context.watch.stop()
         # A race between programs may show in a later run only.
-        error = max(error, _checked(launch, arguments))
+        error = max(error, _checked(launch, arguments.timed))
     return replace(
         report,
         times_s=times_s,
@@ -163,7 +178,7 @@ def _checked(launch: Callable[[], None], arguments: DeviceArguments) -> float:
     return arguments.check()
 
 
-def _arguments_of(context: _Context, artifact: GpuArtifact) -> DeviceArguments:
+def _arguments_of(context: _Context, artifact: GpuArtifact) -> _Arguments:
     """The arguments in the GPU's memory, made once for configurations that share them."""
     known = context.arguments.get(artifact.source)
     if known is None:
@@ -175,12 +190,17 @@ def _arguments_of(context: _Context, artifact: GpuArtifact) -> DeviceArguments:
     return known(artifact.config)
 
 
-def _made(source: ArgumentsSource, device: str, config: Config) -> DeviceArguments:
+def _made(source: ArgumentsSource, device: str, config: Config) -> _Arguments:
     try:
-        arguments = source.make(config, device)
+        checked = source.make(config, device)
+        timed = source.make_timed(config, device, checked)
     except Exception as error:
         raise _NotMade(f"the arguments cannot be made: {_first_line(error)}") from error
-    return DeviceArguments(arguments, device)
+    first = DeviceArguments(checked, device)
+    try:
+        return _Arguments(first, DeviceArguments(timed, device))
+    except torch.cuda.OutOfMemoryError:
+        return _Arguments(first, first)  # what fits once has to do
 
 
 def _fault(error: RuntimeError) -> Report:
@@ -196,4 +216,5 @@ def _first_line(error: BaseException) -> str:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])  # type: ignore[arg-type]
+    # The board's process names one of the ways.
+    main(int(sys.argv[1]), int(sys.argv[2]), cast(Timing, sys.argv[3]))

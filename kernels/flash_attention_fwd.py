@@ -29,6 +29,8 @@ from launchers.arguments import Argument
 
 __all__ = ["SPEC", "make_spec"]
 
+LOG2_E = tl.constexpr(1.4426950408889634)
+
 
 @triton.jit
 def flash_attention_fwd_kernel(
@@ -44,14 +46,16 @@ def flash_attention_fwd_kernel(
     BLOCK_SIZE_M: tl.constexpr,
     BLOCK_SIZE_N: tl.constexpr,
     BLOCK_SIZE_DMODEL: tl.constexpr,
+    WHOLE_BLOCKS: tl.constexpr,
     IS_CAUSAL: tl.constexpr,
 ):
     """BLOCK_SIZE_M queries of one head a program, which walks over blocks of BLOCK_SIZE_N keys.
 
     q, out: (heads, n_queries, head_size); k, v: (heads, n_keys, head_size); logsumexp: (heads,
     n_queries), the logarithm of each row's sum of exponentials, which a backward pass needs.
-    BLOCK_SIZE_DMODEL is a power of two that covers head_size. Causal: a query sees the keys up to
-    its own position.
+    BLOCK_SIZE_DMODEL is a power of two that covers head_size. With WHOLE_BLOCKS, all three sizes
+    are multiples of their blocks, and no load is masked. Causal: a query sees the keys up to its
+    own position. The scale is positive.
     """
     head = tl.program_id(axis=1)
     first_query = tl.program_id(axis=0) * BLOCK_SIZE_M
@@ -61,8 +65,10 @@ def flash_attention_fwd_kernel(
     q_at = (head * n_queries + queries)[:, None] * head_size + dims[None, :]
     k_at = (head * n_keys + keys)[:, None] * head_size + dims[None, :]
     q_mask = (queries[:, None] < n_queries) & (dims[None, :] < head_size)
-    q = tl.load(q_ptr + q_at, mask=q_mask, other=0.0)
+    q = tl.load(q_ptr + q_at) if WHOLE_BLOCKS else tl.load(q_ptr + q_at, mask=q_mask, other=0.0)
 
+    # Powers of two cost less than of e, and the scale is part of the exponent.
+    binary_scale = scale * LOG2_E
     largest = tl.full((BLOCK_SIZE_M,), -float("inf"), dtype=tl.float32)
     total = tl.zeros((BLOCK_SIZE_M,), dtype=tl.float32)
     out = tl.zeros((BLOCK_SIZE_M, BLOCK_SIZE_DMODEL), dtype=tl.float32)
@@ -70,26 +76,27 @@ def flash_attention_fwd_kernel(
     for first in range(0, end, BLOCK_SIZE_N):
         seen = first + keys
         mask = (seen[:, None] < n_keys) & (dims[None, :] < head_size)
-        k = tl.load(k_ptr + first * head_size + k_at, mask=mask, other=0.0)
-        scores = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
-        visible = seen[None, :] < n_keys
+        k_ptrs, v_ptrs = k_ptr + first * head_size + k_at, v_ptr + first * head_size + k_at
+        k = tl.load(k_ptrs) if WHOLE_BLOCKS else tl.load(k_ptrs, mask=mask, other=0.0)
+        scores = tl.dot(q, tl.trans(k), input_precision="ieee")
+        if not WHOLE_BLOCKS:
+            scores = tl.where(seen[None, :] < n_keys, scores, -float("inf"))
         if IS_CAUSAL:
-            visible = visible & (seen[None, :] <= queries[:, None])
-        scores = tl.where(visible, scores, -float("inf"))
+            scores = tl.where(seen[None, :] <= queries[:, None], scores, -float("inf"))
         # The first block has a visible key in every row, so that no row stays at -inf.
-        new_largest = tl.maximum(largest, tl.max(scores, axis=1))
-        weights = tl.exp(scores - new_largest[:, None])
-        correction = tl.exp(largest - new_largest)
-        total = total * correction + tl.sum(weights, axis=1)
-        v = tl.load(v_ptr + first * head_size + k_at, mask=mask, other=0.0)
+        new_largest = tl.maximum(largest, tl.max(scores, axis=1) * binary_scale)
+        weights = tl.exp2(scores * binary_scale - new_largest[:, None])
+        correction = tl.exp2(largest - new_largest)
         out = out * correction[:, None]
+        v = tl.load(v_ptrs) if WHOLE_BLOCKS else tl.load(v_ptrs, mask=mask, other=0.0)
         out = tl.dot(weights.to(v.dtype), v, out, input_precision="ieee")
+        total = total * correction + tl.sum(weights, axis=1)
         largest = new_largest
 
     out = out * (1 / total)[:, None]  # one division a row
     tl.store(out_ptr + q_at, out.to(out_ptr.dtype.element_ty), mask=q_mask)
     logsumexp_ptrs = logsumexp_ptr + head * n_queries + queries
-    tl.store(logsumexp_ptrs, largest + tl.log(total), mask=queries < n_queries)
+    tl.store(logsumexp_ptrs, (largest + tl.log2(total)) / LOG2_E, mask=queries < n_queries)
 
 
 def make_spec(
@@ -98,8 +105,9 @@ def make_spec(
     """The kernel's entry, with or without the causal mask.
 
     Args:
-        name, kernel, constants: as in `KernelSpec`.
+        name, kernel: as in `KernelSpec`.
         is_causal: whether a query sees only the keys up to its own position.
+        constants: besides WHOLE_BLOCKS.
     """
     return KernelSpec(
         name=name,
@@ -111,7 +119,7 @@ def make_spec(
         grid=_grid,
         flops=functools.partial(_flops, is_causal),
         traffic_bytes=_traffic_bytes,
-        constants=constants,
+        constants=functools.partial(_constants, constants),
     )
 
 
@@ -146,6 +154,15 @@ def _heads(problem: Problem) -> int:
 
 def _grid(problem: Problem, config: Config) -> Grid:
     return (triton.cdiv(problem.shape["N_CTX"], int(config["BLOCK_SIZE_M"])), _heads(problem), 1)
+
+
+def _constants(
+    others: Mapping[str, ParameterValue], problem: Problem, config: Config
+) -> dict[str, ParameterValue]:
+    n, head_size = problem.shape["N_CTX"], problem.shape["D_HEAD"]
+    blocks = ((n, "BLOCK_SIZE_M"), (n, "BLOCK_SIZE_N"), (head_size, "BLOCK_SIZE_DMODEL"))
+    whole = all(size % int(config[name]) == 0 for size, name in blocks)
+    return {**others, "WHOLE_BLOCKS": whole}
 
 
 def _default_config(problem: Problem) -> Config:

@@ -24,6 +24,7 @@ def flash_attention_fwd_causal_kernel(
     BLOCK_SIZE_M: tl.constexpr,
     BLOCK_SIZE_N: tl.constexpr,
     BLOCK_SIZE_DMODEL: tl.constexpr,
+    WHOLE_BLOCKS: tl.constexpr,
 ):
     """`flash_attention_fwd_kernel` with the causal mask; blocks of later keys are left out."""
     flash_attention_fwd_kernel(
@@ -39,6 +40,7 @@ def flash_attention_fwd_causal_kernel(
         BLOCK_SIZE_M,
         BLOCK_SIZE_N,
         BLOCK_SIZE_DMODEL,
+        WHOLE_BLOCKS,
         IS_CAUSAL=True,
     )
 

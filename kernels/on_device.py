@@ -54,6 +54,20 @@ class ProblemArguments:
         """
         return made_on(device, lambda: self.problem.arguments(config))
 
+    def make_timed(
+        self, config: Config, device: str, checked: tuple[Argument, ...]
+    ) -> tuple[Argument, ...]:
+        """Those of the timed runs, with contents from other seeds.
+
+        Args:
+            config, device: as in `make`.
+            checked: what `make` returned.
+
+        Raises:
+            UserError: like `make`.
+        """
+        return made_on(device, lambda: self.problem.timed_arguments(config, checked))
+
     @property
     def problem(self) -> Problem:
         """The problem; loading it again costs nothing.

@@ -171,17 +171,23 @@ class Problem:
         """Every argument in a configuration, as in `KernelSpec.arguments`."""
         return tuple(map(self.outputs.tolerated, self.spec.arguments(self, config)))
 
-    def timed_arguments(self, config: Config) -> tuple[Argument, ...]:
+    def timed_arguments(
+        self, config: Config, checked: tuple[Argument, ...] = ()
+    ) -> tuple[Argument, ...]:
         """The arguments for the timed runs: with contents from other seeds, so that what is right
         for some inputs only is found.
 
         They are those of the check again if sizes or scalars depend on the seed, since one
         executable and one grid serve both.
+
+        Args:
+            config: the configuration.
+            checked: the arguments of the check, if they are at hand.
         """
         # It needs torch, which is slow to import; whoever has arguments has imported it.
         from kernels.values import data_set
 
-        checked = self.arguments(config)
+        checked = checked or self.arguments(config)
         with data_set(1):
             timed = self.arguments(config)
         same = list(map(without_arrays, timed)) == list(map(without_arrays, checked))

@@ -6,7 +6,7 @@ import torch
 import triton
 import triton.language as tl
 
-from foundation.config import Config
+from foundation.config import Config, ParameterValue
 from kernels.references.products import factors_and_product
 from kernels.spec import Grid, KernelSpec, Problem
 from kernels.values import input_array, output_array, size_bytes, sizes, tolerance_of_sum
@@ -34,11 +34,13 @@ def split_k_matmul_kernel(
     BLOCK_SIZE_K: tl.constexpr,
     GROUP_SIZE_M: tl.constexpr,
     SPLIT_K: tl.constexpr,
+    WHOLE_BLOCKS: tl.constexpr,
 ):
     """C += A @ B in fp32 or int32: tiles of C along x, SPLIT_K parts of the sums along y.
 
     GROUP_SIZE_M rows of tiles are walked column by column; 0 stands for all of them. A part is a
-    run of whole blocks of K, so that what it reads of A lies together.
+    run of whole blocks of K, so that what it reads of A lies together. With WHOLE_BLOCKS, M, N and
+    K are multiples of their blocks, and nothing is masked.
     """
     tiles_m = tl.cdiv(M, BLOCK_SIZE_M)
     tile = tl.program_id(axis=0)
@@ -61,16 +63,23 @@ def split_k_matmul_kernel(
 
     total = tl.zeros((BLOCK_SIZE_M, BLOCK_SIZE_N), dtype=c_ptr.dtype.element_ty)
     for first in range(start, end, BLOCK_SIZE_K):
-        inside = depth < end - first
-        a = tl.load(a_ptrs, mask=(rows[:, None] < M) & inside[None, :], other=0.0)
-        b = tl.load(b_ptrs, mask=inside[:, None] & (columns[None, :] < N), other=0.0)
+        if WHOLE_BLOCKS:
+            a = tl.load(a_ptrs)
+            b = tl.load(b_ptrs)
+        else:
+            inside = depth < end - first
+            a = tl.load(a_ptrs, mask=(rows[:, None] < M) & inside[None, :], other=0.0)
+            b = tl.load(b_ptrs, mask=inside[:, None] & (columns[None, :] < N), other=0.0)
         total = tl.dot(a, b, total, input_precision="ieee", out_dtype=c_ptr.dtype.element_ty)
         a_ptrs += BLOCK_SIZE_K * stride_ak
         b_ptrs += BLOCK_SIZE_K * stride_bk
 
     c_ptrs = c_ptr + rows[:, None] * stride_cm + columns[None, :] * stride_cn
-    mask = (rows[:, None] < M) & (columns[None, :] < N)
-    tl.atomic_add(c_ptrs, total, mask=mask, sem="relaxed")
+    if WHOLE_BLOCKS:
+        tl.atomic_add(c_ptrs, total, sem="relaxed")
+    else:
+        mask = (rows[:, None] < M) & (columns[None, :] < N)
+        tl.atomic_add(c_ptrs, total, mask=mask, sem="relaxed")
 
 
 def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
@@ -92,6 +101,11 @@ def _grid(problem: Problem, config: Config) -> Grid:
     rows = triton.cdiv(problem.shape["M"], int(config["BLOCK_SIZE_M"]))
     columns = triton.cdiv(problem.shape["N"], int(config["BLOCK_SIZE_N"]))
     return (rows * columns, int(config["SPLIT_K"]), 1)
+
+
+def _constants(problem: Problem, config: Config) -> dict[str, ParameterValue]:
+    whole = all(problem.shape[name] % int(config[f"BLOCK_SIZE_{name}"]) == 0 for name in "MNK")
+    return {"GROUP_SIZE_M": 0, "WHOLE_BLOCKS": whole}
 
 
 def _output_dtype(problem: Problem) -> str:
@@ -117,5 +131,5 @@ SPEC = KernelSpec(
     grid=_grid,
     flops=lambda problem: 2 * problem.shape["M"] * problem.shape["N"] * problem.shape["K"],
     traffic_bytes=_traffic_bytes,
-    constants={"GROUP_SIZE_M": 0},
+    constants=_constants,
 )

@@ -1,29 +1,36 @@
-"""Commands for boards: python -m rvv_runner trust HOST, check DEVICE, stat -- ELF ARGS."""
+"""Commands for boards: trust HOST, check DEVICE, core FOLDER, stat -- ELF ARGS."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
     invocation,
+    positive_integer,
     run_command,
 )
 from foundation.errors import UserError
 from foundation.printing import say
+from foundation.programs import python_command
 from rvv_runner.devices import DEFAULT_DEVICE
+from triton_rvv.target import SUPPORTED_VLEN_BITS
 
 __all__ = ["main"]
 
 _PROG = "rvv_runner"
-_DESCRIPTION = "Prepares a board over SSH for measurements; counts what a program does on a board."
+_DESCRIPTION = (
+    "Prepares boards over SSH for measurements, describes cores to be emulated, and counts what a "
+    "program does on a board."
+)
 _EPILOG = (
-    "Exit status: 0 if the board is ready, 1 if not, 2 for a mistake in the command; of stat, the "
-    "program's own, or 2 for a mistake."
+    "Exit status: 0 if all is well, 1 if a board is not ready, 2 for a mistake in the command; of "
+    "stat, the program's own, or 2 for a mistake."
 )
 
 
@@ -43,9 +50,26 @@ def main(argv: Sequence[str] | None) -> int:
         from rvv_runner.trust import trust
 
         return EXIT_FOUND if trust(arguments.host, sys.stdin, sys.stdout) else EXIT_NOTHING_VALID
+    if arguments.command == "core":
+        return _write_core(arguments)
     from rvv_runner.check import check
 
     return EXIT_FOUND if check(arguments.device, arguments.write, say) else EXIT_NOTHING_VALID
+
+
+def _write_core(arguments: argparse.Namespace) -> int:
+    from rvv_runner.cores.core import core_from_pages
+    from rvv_runner.cores.emulated_file import CoreFacts
+    from rvv_runner.devices import emulated_board_file
+    from rvv_runner.new_board_file import check_new_name, write_text
+
+    check_new_name(arguments.write)
+    facts = CoreFacts(**{name: getattr(arguments, name) for name in CoreFacts.__annotations__})
+    like = emulated_board_file(arguments.like)
+    text = core_from_pages(arguments.pages, facts, like)
+    say(f"written: {write_text(arguments.write, text)}")
+    say(f"next: {python_command('engine.tune')} KERNEL --device emulated:{arguments.write}")
+    return EXIT_FOUND
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -57,7 +81,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     summary = "check whether a board is ready to measure, and say what to do if not"
     check = commands.add_parser("check", help=summary, description=summary)
     check.add_argument(
-        "device", metavar="DEVICE", help="ssh://user@host, or the name or path of a board file"
+        "device",
+        metavar="DEVICE",
+        help="ssh://user@host, the name or path of a board file, or an emulated core",
     )
     check.add_argument("--write", metavar="NAME", help="write a board file of this name")
     summary = "run a program for riscv64 and count what it does, like perf stat"
@@ -77,7 +103,23 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     stat.add_argument(
         "words", metavar="ELF ARGS", nargs=argparse.REMAINDER, help="after --, what to run"
     )
+    _add_core(commands)
     return parser.parse(argv)
+
+
+def _add_core(commands: argparse._SubParsersAction[ArgumentParser]) -> None:
+    summary = "write the board file of a core from its page of rvv-bench-results, to be emulated"
+    core = commands.add_parser("core", help=summary, description=summary)
+    core.add_argument("pages", metavar="FOLDER", type=Path, help="such as spacemit_x100")
+    core.add_argument("--write", metavar="NAME", required=True, help="for --device emulated:NAME")
+    core.add_argument("--like", metavar="CORE", default="x60", help="for what the page lacks")
+    core.add_argument(
+        "--vlen-bits", metavar="BITS", type=int, choices=SUPPORTED_VLEN_BITS, required=True
+    )
+    core.add_argument("--frequency-hz", metavar="HZ", type=positive_integer, required=True)
+    core.add_argument("--cores", metavar="NUMBER", type=positive_integer, default=1)
+    core.add_argument("--l1d-bytes", metavar="BYTES", type=positive_integer, default=32 << 10)
+    core.add_argument("--l2-bytes", metavar="BYTES", type=positive_integer, default=512 << 10)
 
 
 def _program(words: Sequence[str]) -> Sequence[str]:

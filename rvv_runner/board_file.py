@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,11 @@ _CORE_KINDS = "core_kinds"
 _OF_CORE = tuple(key for key in _TOP_LEVEL if key not in ("kind", "ssh"))
 _OF_BOARD: dict[str, tuple[type, ...]] = {**_TOP_LEVEL, _CORE_KINDS: (dict,)}
 _REQUIRED = ("cpu", "vlen_bits", "cores", "frequency_hz")
-_EMULATION: dict[str, tuple[type, ...]] = {"qemu_cpu": (str,), "cost_table": (str,)}
+_EMULATION: dict[str, tuple[type, ...]] = {
+    "qemu_cpu": (str,),
+    "cost_table": (str,),
+    "costs": (dict,),
+}
 _SSH: dict[str, tuple[type, ...]] = {
     "host": (str,),
     "user": (str,),
@@ -72,10 +76,12 @@ class Emulation:
     Args:
         qemu_cpu: value of QEMU's `-cpu`; "{vlen_bits}" stands for the vector length.
         cost_table: name of the file in `rvv_runner/emulated` with the core's costs.
+        costs: where this core differs from that table, as `read_cost_table` takes it.
     """
 
     qemu_cpu: str
     cost_table: str
+    costs: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -306,7 +312,7 @@ def _check_tables(path: Path, entries: Mapping[str, Any]) -> None:
     events = entries.get("events", {})
     _check(path, events, dict.fromkeys(events, (int, str)))
     if "emulation" in entries:
-        _check(path, entries["emulation"], _EMULATION, required=tuple(_EMULATION))
+        _check(path, entries["emulation"], _EMULATION, required=("qemu_cpu", "cost_table"))
     processors = entries.get("processors", "0")
     if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", processors):
         raise BoardError(

@@ -7,7 +7,14 @@ from collections.abc import Callable
 from foundation.programs import python_command
 from rvv_runner.board import BoardError
 from rvv_runner.board_file import BoardFile, SshSettings
-from rvv_runner.devices import SSH_PREFIX, board_file_of, every_core_kind
+from rvv_runner.devices import (
+    SSH_PREFIX,
+    board_file_of,
+    every_core_kind,
+    is_emulated,
+    load_board,
+)
+from rvv_runner.emulated.error_band import has_bands
 from rvv_runner.new_board_file import check_new_name, write_board_file
 from rvv_runner.preflight import Preflight
 from rvv_runner.ssh.route import parse_address
@@ -19,13 +26,15 @@ def check(device: str, new_name: str | None, say: Callable[[str], None]) -> bool
     """Check a board and print one line per step; whether it can measure.
 
     Args:
-        device: ssh://user@host, or the name or path of a board file.
+        device: ssh://user@host, the name or path of a board file, or an emulated core.
         new_name: write a board file of this name if no step failed.
         say: prints a line.
 
     Raises:
         BoardError: for a device that is not a board over SSH, or a name that cannot be written.
     """
+    if is_emulated(device):
+        return _check_emulated(device, new_name, say)
     if new_name is not None:
         check_new_name(new_name)
     names = every_core_kind(device)
@@ -48,6 +57,20 @@ def _check(device: str, new_name: str | None, say: Callable[[str], None], *, sho
         say(f"written: {write_board_file(new_name, preflight.board_file)}")
         say(f"next: {python_command('engine.tune')} KERNEL --device {new_name}")
     return well
+
+
+def _check_emulated(device: str, new_name: str | None, say: Callable[[str], None]) -> bool:
+    if new_name is not None:
+        raise BoardError(f"{device} is emulated and has its board file: leave out --write")
+    board = load_board(device)
+    board.open()
+    info = board.info
+    say(f"ok      QEMU: counts as the self-test says, {info.vlen_bits} bits in a vector register")
+    if has_bands(info.name):
+        say(f"ok      estimates: {info.name} has error bands from published times of a real core")
+    else:
+        say(f"note    estimates: unchecked, {info.name} has no error band from a real core")
+    return True
 
 
 def _look_up(device: str) -> tuple[SshSettings, BoardFile | None]:

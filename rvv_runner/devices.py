@@ -26,7 +26,9 @@ __all__ = [
     "board_file_of",
     "board_names",
     "check_device_name",
+    "emulated_board_file",
     "every_core_kind",
+    "is_emulated",
     "known_board",
     "known_boards",
     "load_board",
@@ -46,18 +48,56 @@ def board_names() -> list[str]:
 
     `load_board` also takes ssh://USER@HOST and the path of a board file.
     """
-    emulated = [
-        f"{_EMULATED_PREFIX}{name}"
-        for name in board_kinds()
-        if read_board_file(name).emulation is not None
+    described = [name for name in board_kinds() if read_board_file(name).emulation is not None]
+    emulated = [name for name in _own_names() if _is_model(name)]
+    return [
+        DEFAULT_DEVICE,
+        *(f"{_EMULATED_PREFIX}{name}" for name in (*described, *emulated)),
+        HOST_DEVICE,
+        *_user_boards(),
     ]
-    return [DEFAULT_DEVICE, *emulated, HOST_DEVICE, *_user_boards()]
+
+
+def _own_names() -> list[str]:
+    return board_file_names(user_board_folder())
+
+
+def _is_model(own_name: str) -> bool:
+    """Whether the user's board file is of a model, not of a board of a kind that has one; a file
+    that is wrong is refused when it is used."""
+    try:
+        board_file = read_board_file(own_name, user_board_folder())
+    except BoardError:
+        return False
+    return board_file.emulation is not None and board_file.ssh is None
+
+
+def is_emulated(name: str) -> bool:
+    """Whether the device is a model of a core."""
+    return name == DEFAULT_DEVICE or name.startswith(_EMULATED_PREFIX)
+
+
+def emulated_board_file(name: str) -> BoardFile:
+    """The board file behind "emulated:NAME": the user's own, or one of this project.
+
+    Args:
+        name: with the prefix "emulated:" or without.
+
+    Raises:
+        BoardError: if there is none, or it is wrong.
+    """
+    name = name.removeprefix(_EMULATED_PREFIX)
+    check_device_name(f"{_EMULATED_PREFIX}{name}")
+    folder = [user_board_folder()] if name in _own_names() and _is_model(name) else []
+    return read_board_file(name, *folder)
 
 
 def _user_boards() -> list[str]:
     """The user's own boards; one with several kinds of core by itself and by each of them."""
     names: list[str] = []
-    for name in board_file_names(user_board_folder()):
+    for name in _own_names():
+        if _is_model(name):
+            continue
         names.append(name)
         with contextlib.suppress(BoardError):  # said when that board is used
             names += core_kinds(name, user_board_folder())
@@ -70,7 +110,7 @@ def every_core_kind(name: str) -> list[str]:
     Raises:
         BoardError: if its board file is wrong.
     """
-    if name in board_file_names(user_board_folder()):
+    if name in _own_names():
         return core_kinds(name, user_board_folder()) or [name]
     if name.endswith(_FILE_SUFFIX) and Path(name).exists():
         path = Path(name)
@@ -99,6 +139,9 @@ def check_device_name(name: str, more: Sequence[str] = ()) -> None:
 
 def _unknown_device(name: str, names: Sequence[str]) -> str:
     """Why there is no such device, and what to do."""
+    if name.startswith(_EMULATED_PREFIX):
+        cores = [known for known in names if known.startswith(_EMULATED_PREFIX)]
+        return f"there is no emulated core named {name}: choose one of {', '.join(cores)}"
     if name in board_file_names():
         return (
             f"{name} is a kind of board, and you have no board file of that name: write one with "
@@ -123,7 +166,7 @@ def load_board(name: str) -> Board:
     if name == DEFAULT_DEVICE:
         name = f"{_EMULATED_PREFIX}{_DEFAULT_EMULATED}"
     if name.startswith(_EMULATED_PREFIX):
-        return EmulatedBoard(read_board_file(name.removeprefix(_EMULATED_PREFIX)))
+        return EmulatedBoard(emulated_board_file(name))
     if name == HOST_DEVICE:
         from rvv_runner.host import HostBoard  # LLVM is slow to import
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import rvv_runner.emulated
-from rvv_runner.board_file import board_kinds, read_board_file
+from rvv_runner.board import BoardError
+from rvv_runner.devices import emulated_board_file
 from rvv_runner.emulated.costs import read_cost_table
 
 __all__ = ["event_costs"]
@@ -29,10 +30,13 @@ def event_costs(device: str) -> Mapping[str, float]:
     Args:
         device: its name in studies: "emulated:x60", or "x60" for boards of this kind.
     """
-    name = device.removeprefix("emulated:")
-    emulation = read_board_file(name).emulation if name in board_kinds() else None
+    try:
+        board_file = emulated_board_file(device)
+    except BoardError:
+        return {}
+    emulation = board_file.emulation
     if emulation is None:
         return {}
     folder = Path(rvv_runner.emulated.__path__[0])
-    table = read_cost_table(folder / emulation.cost_table, read_board_file(name).vlen_bits)
+    table = read_cost_table(folder / emulation.cost_table, board_file.vlen_bits, emulation.costs)
     return {event: table.cycles(key) for event, key in _CHARGES.items()}

@@ -10,7 +10,7 @@ from rvv_runner.board import BoardError
 from rvv_runner.board_file import BoardFile, SshSettings, user_board_folder
 from rvv_runner.ssh.facts import BoardFacts
 
-__all__ = ["NEW_KIND", "check_new_name", "guessed_board_file", "write_board_file"]
+__all__ = ["NEW_KIND", "check_new_name", "guessed_board_file", "write_board_file", "write_text"]
 
 NEW_KIND = "new"  # of a board that no file describes
 
@@ -53,9 +53,14 @@ def guessed_board_file(facts: BoardFacts, settings: SshSettings) -> BoardFile:
 
 def write_board_file(name: str, board: BoardFile) -> Path:
     """Write what is known about the board, for `--device NAME`; the path of the file."""
+    return write_text(name, _text(board))
+
+
+def write_text(name: str, text: str) -> Path:
+    """Write the text of a board file; its path."""
     path = _path(name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(_text(board), encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     return path
 
 

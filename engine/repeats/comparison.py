@@ -17,6 +17,7 @@ from foundation.config import Config
 __all__ = [
     "COMPARISON",
     "CONFIDENCE",
+    "MOST_ROUNDS",
     "Comparison",
     "Contender",
     "compare",
@@ -33,7 +34,7 @@ COMPARISON = "comparison"  # name of the study's attribute
 _CONFIDENCE_TO_DROP = 0.99
 
 _MOST_LEADERS = 5
-_MOST_ROUNDS = 12
+MOST_ROUNDS = 12
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ def compare(
     rng = random.Random(seed)
     times: dict[Config, list[float]] = {config: [] for config in configs}
     left = list(configs)
-    for number in range(1, _MOST_ROUNDS + 1):
+    for number in range(1, MOST_ROUNDS + 1):
         order = rng.sample(left, len(left))
         measured = measure(order)
         if measured is None:

@@ -20,10 +20,13 @@ def trial_band(trial: StoredTrial) -> ErrorBand | None:
 
 
 def estimate_text(estimated: bool, band: ErrorBand | None) -> str:
-    """ "estimated, ±24%", without the band where there is none; empty for a time from a clock."""
+    """ "estimated, ±24%"; empty for a time from a clock.
+
+    Without a band, the model was not compared with enough of a real core, and the text says so.
+    """
     if not estimated:
         return ""
-    return "estimated" if band is None else f"estimated, ±{band.error:.0%}"
+    return "estimated, unchecked" if band is None else f"estimated, ±{band.error:.0%}"
 
 
 def measurement_text(estimated: bool, board: str, counters: Mapping[str, float]) -> str:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from engine.run.events import (
     Standing,
     TrialFinished,
 )
+from engine.run.leader_rounds import LeaderRounds
 from engine.run.outcome import Outcome, failed_build
 from engine.run.time_limit import DEFAULT_LIMIT_S, TimeLimit
 from engine.search import Search
@@ -69,9 +70,10 @@ class _Interrupted(Exception):
 class TuningLoop:
     """One run of a study. It owns the two pools and closes them at its end.
 
-    The order of asks and tells does not depend on timing: proposal n is asked for just after the
-    outcome of proposal n - in_flight is told, and outcomes are told in the order of asking. With
-    the same seed and deterministic boards, two runs are identical.
+    On deterministic boards, the order of asks and tells does not depend on timing: proposal n is
+    asked for just after the outcome of proposal n - in_flight is told, and outcomes are told in the
+    order of asking. With the same seed, two runs are identical. On others, outcomes are told as
+    they come, so that no proposal waits for a slow build.
 
     Args:
         search: proposes configurations and learns from their outcomes.
@@ -81,7 +83,9 @@ class TuningLoop:
             cannot learn from proposals that are still open.
         repeats: timed runs of a measurement, fewer for a configuration that is significantly
             slower than the best. If more than one, the leaders are compared in turns at the end.
+        deterministic: whether the boards are.
         estimated: whether the boards' times come from a model.
+        rounds_while_idle: whether boards that wait for builds measure the leaders in turns.
         listeners: called with every event, in this thread.
     """
 
@@ -94,7 +98,9 @@ class TuningLoop:
         budget: Budget,
         in_flight: int,
         repeats: int,
+        deterministic: bool = True,
         estimated: bool = False,
+        rounds_while_idle: bool = False,
         listeners: Sequence[Listener] = (),
     ) -> None:
         self._search = search
@@ -107,7 +113,9 @@ class TuningLoop:
         self._race = Race(repeats)
         for trial in search.trials():
             self._race.learn(trial.times_s)
+        self._deterministic = deterministic
         self._estimated = estimated
+        self._rounds_while_idle = rounds_while_idle
         self._listeners = listeners
         self._stop = threading.Event()
         self._pending: deque[tuple[Config, Future[Outcome]]] = deque()
@@ -115,6 +123,7 @@ class TuningLoop:
         self._faults_in_a_row = 0
         self._measured = 0
         self._limit = TimeLimit()
+        self._rounds = LeaderRounds(builders, boards, self._limit)
 
     def stop(self) -> None:
         """Ask the run to end now; safe in a signal handler."""
@@ -143,7 +152,8 @@ class TuningLoop:
         return ended
 
     def _run_lanes(self, start_s: float) -> EndReason:
-        lanes = ThreadPoolExecutor(self._in_flight, thread_name_prefix="lane")
+        # One more is for a round of the leaders.
+        lanes = ThreadPoolExecutor(self._in_flight + 1, thread_name_prefix="lane")
         try:
             self._limit.learn(self._known_default_wall_s())
             reason = self._drive(lanes, start_s)
@@ -171,11 +181,12 @@ class TuningLoop:
             reason = self._fill(lanes, start_s)
             if not self._pending:
                 return reason or "exhausted"
-            config, future = self._pending[0]
-            outcome = self._wait_for(future)
-            self._pending.popleft()
-            self._tell(config, outcome)
-            self._check_boards(outcome)
+            self._wait_for([future for _, future in self._awaited()], lanes)
+            for config, future in [one for one in self._awaited() if one[1].done()]:
+                outcome = future.result()
+                self._pending.remove((config, future))
+                self._tell(config, outcome)
+                self._check_boards(outcome)
 
     def _fill(self, lanes: ThreadPoolExecutor, start_s: float) -> EndReason | None:
         """Open proposals up to `in_flight`; return why no more will be opened, if so."""
@@ -198,13 +209,22 @@ class TuningLoop:
             self._pending.append((config, lanes.submit(self._evaluate, config)))
         return None
 
-    def _wait_for(self, future: Future[_T]) -> _T:
+    def _awaited(self) -> list[tuple[Config, Future[Outcome]]]:
+        """The proposals of which one has to end before the next is asked for."""
+        return list(self._pending)[:1] if self._deterministic else list(self._pending)
+
+    def _wait_for(
+        self, futures: Sequence[Future[_T]], lanes: ThreadPoolExecutor | None = None
+    ) -> _T:
+        """The result of the first to end; given lanes, idle boards measure leaders meanwhile."""
         while not self._stop.is_set():
             self._search.keep_alive()
-            done = wait([future], timeout=_POLL_S).done
+            if lanes is not None and self._rounds_while_idle:
+                self._rounds.begin_early(self._leaders(), lanes)
+            done = wait(futures, timeout=_POLL_S, return_when=FIRST_COMPLETED).done
             self._tell_of_boards()
             if done:
-                return future.result()
+                return next(iter(done)).result()
         raise _Interrupted
 
     def _evaluate(self, config: Config) -> Outcome:
@@ -253,6 +273,8 @@ class TuningLoop:
             self._measured += 1
             time_s = measurement.time_s if measurement.status == "correct" else None
             self._race.learn(measurement.times_s)
+            if self._rounds_while_idle:
+                self._rounds.learn(config, outcome)
             best = self._search.best()
             leads = time_s is not None and (best is None or time_s < best[1])
             with self._boards.waiting.doing("store"):
@@ -273,8 +295,8 @@ class TuningLoop:
         if is_deterministic or self._search.comparison is not None:
             return
         comparison = compare(
-            leaders(trials, self._search.space.default),
-            lambda order: self._wait_for(lanes.submit(self._measure_round, order)),
+            self._leaders(),
+            lambda order: self._wait_for([lanes.submit(self._rounds.measure, order)]),
             seed=len(trials),
             default=self._search.space.default,
             code_bytes={trial.config: trial.code_bytes for trial in trials},
@@ -282,13 +304,8 @@ class TuningLoop:
         if comparison is not None:
             self._search.keep_comparison(comparison)
 
-    def _measure_round(self, configs: Sequence[Config]) -> list[float] | None:
-        """Times in seconds of one run of each configuration on one board; runs in a lane."""
-        built = [self._builders.build(config) for config in configs]
-        artifacts = [artifact for artifact in built if not isinstance(artifact, BuildFailure)]
-        measured = self._boards.measure_in_turn(artifacts, 1, self._limit.wait())
-        times_s = [measurement.time_s for measurement in measured if measurement.time_s is not None]
-        return times_s if len(times_s) == len(configs) else None
+    def _leaders(self) -> list[Config]:
+        return leaders(self._search.trials(), self._search.space.default)
 
     def _check_boards(self, outcome: Outcome) -> None:
         if self._faults_in_a_row >= _FAULTS_IN_A_ROW:

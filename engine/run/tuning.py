@@ -208,7 +208,10 @@ def _run(
             budget=budget,
             in_flight=len(devices) + request.work.jobs,
             repeats=bench.repeats,
+            deterministic=info.deterministic,
             estimated=info.estimated,
+            # Builds do not disturb a GPU, and a processor's board may share its cores with them.
+            rounds_while_idle=info.gpu is not None,
             listeners=listeners,
         )
         signals.enter_context(_stopped_by_signals(loop, owns_process))

@@ -208,6 +208,12 @@ class BoardPool:
         self._give_back(seat, artifacts[-1], measurements[-1], time.monotonic() - start_s)
         return measurements
 
+    @property
+    def idle(self) -> int:
+        """How many boards are in and have no work."""
+        with self._changed:
+            return len(self._free)
+
     def take_events(self) -> Iterator[BoardEvent]:
         """The events since the last call."""
         while self._events:

@@ -9,7 +9,7 @@ from pathlib import Path
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.board_file import BoardFile
 from rvv_runner.emulated.costs import read_cost_table
-from rvv_runner.emulated.plugin import build_plugin, find_qemu, model_version, write_once
+from rvv_runner.emulated.plugin import MODEL_VERSION, build_plugin, find_qemu, write_once
 from rvv_runner.emulated.run import Emulator, launcher_arguments, run_in_qemu
 from rvv_runner.emulated.self_test import SELF_TEST_VLEN_BITS, check_qemu
 from rvv_runner.emulated.verdict import measurement_of
@@ -41,13 +41,16 @@ class EmulatedBoard:
                 "add the section [emulation] to its board file"
             )
         self._emulation = board_file.emulation
-        path = _COST_TABLES / board_file.emulation.cost_table
+        path = _COST_TABLES / self._emulation.cost_table
         try:
-            self._costs_text = read_cost_table(path, board_file.vlen_bits).plugin_text()
+            table = read_cost_table(path, board_file.vlen_bits, self._emulation.costs)
+            self._costs_text = table.plugin_text()
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise BoardError(f"the cost table {path} cannot be used: {error}") from error
+            raise BoardError(
+                f"the cost table of the board {board_file.name} cannot be used: {error}"
+            ) from error
         self._costs_key = hashlib.sha256(self._costs_text.encode()).hexdigest()[:16]
-        model = hashlib.sha256(f"{model_version()}{self._costs_key}".encode()).hexdigest()[:8]
+        model = hashlib.sha256(f"{MODEL_VERSION}{self._costs_key}".encode()).hexdigest()[:8]
         self._info = BoardInfo(
             name=f"emulated:{board_file.name}",
             kind=f"emulated-{board_file.name}-vlen{board_file.vlen_bits}-model-{model}",

@@ -17,6 +17,12 @@ struct core *core_new(const struct costs *costs) {
     if (core->predictor == NULL || !memory_init(&core->memory, costs)) {
         return NULL;
     }
+    if (costs->window_entries > 0) {
+        core->board.window = window_new();
+        if (core->board.window == NULL) {
+            return NULL;
+        }
+    }
     core->type = UNKNOWN_TYPE;
     core_start_region(core);
     return core;
@@ -81,9 +87,8 @@ static void replay(struct core *core, const struct block *block) {
                     immediate_i(word & 0xfe0fffff); /* the low five bits are its kind */
                 uint64_t address = core->tracker.value[rs1_of(word)] + (uint64_t)offset;
                 struct misses moved = memory_prefetch(&core->memory, address);
-                EXPLAINED(core->board.why.own =
-                              (struct reason){.row = rows_of(&core->rows, block)[i],
-                                              .cause = CAUSE_l2};)
+                EXPLAINED(core->board.why.own = (struct reason){
+                              .row = rows_of(&core->rows, block)[i], .cause = CAUSE_l2};)
                 scoreboard_prefetch(&core->board, &moved, core->costs);
             } else {
                 core->memory.counts.software_prefetch_unresolved++;
@@ -115,6 +120,23 @@ static void predict(struct core *core, const struct block *block, uint64_t next_
     }
 }
 
+/* Put the block's instructions through the model of issue. */
+static void issue(struct core *core, const struct block *block,
+                  const struct schedule_variant *variant) {
+    EXPLAINED(row_t *rows = rows_of(&core->rows, block);)
+    for (uint32_t i = 0; i < block->length; i++) {
+        const struct scheduled *item = &variant->items[i];
+        const struct misses *misses = item->site < 0 ? NULL : &core->misses[item->site];
+        misses = misses != NULL && misses->any ? misses : NULL;
+        EXPLAINED(core->board.why.own.row = rows[i];)
+        if (core->board.window != NULL) {
+            window_issue(&core->board, item, misses, core->costs);
+        } else {
+            scoreboard_issue(&core->board, item, misses, core->costs);
+        }
+    }
+}
+
 void core_finish_block(struct core *core, uint64_t next_pc, bool tracking) {
     struct block *block = core->pending;
     const struct schedule_variant *variant = block_schedule(block, core->type, core->costs);
@@ -122,14 +144,7 @@ void core_finish_block(struct core *core, uint64_t next_pc, bool tracking) {
     if (tracking) {
         replay(core, block);
     }
-    EXPLAINED(row_t *rows = rows_of(&core->rows, block);)
-    for (uint32_t i = 0; i < block->length; i++) {
-        const struct scheduled *item = &variant->items[i];
-        const struct misses *misses = item->site < 0 ? NULL : &core->misses[item->site];
-        EXPLAINED(core->board.why.own.row = rows[i];)
-        scoreboard_issue(&core->board, item, misses != NULL && misses->any ? misses : NULL,
-                         core->costs);
-    }
+    issue(core, block, variant);
     for (int i = 0; i < STATIC_COUNT_COUNT; i++) {
         core->counts[i] += variant->counts[i];
     }
@@ -140,5 +155,5 @@ void core_finish_block(struct core *core, uint64_t next_pc, bool tracking) {
 }
 
 ticks_t core_elapsed(const struct core *core) {
-    return scoreboard_end(&core->board); /* the first instruction issues in cycle 1 */
+    return scoreboard_end(&core->board); /* in order, the first instruction issues in cycle 1 */
 }

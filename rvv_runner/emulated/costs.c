@@ -1,11 +1,13 @@
-/* Reads the cost table: lines "param NAME VALUE" and "cost NAME UNIT CHAINED MASKED_PERCENT
- * MASKED_EXTRA" (CHAINED 0 or 1) followed by seven latencies and seven occupancies (mf8 to m8) for
- * each of e8, e16, e32 and e64. */
+/* Reads the cost table: lines "param NAME VALUE", for an out-of-order core also "window NAME
+ * VALUE", and "cost NAME UNIT CHAINED MASKED_PERCENT MASKED_EXTRA" (CHAINED 0 or 1) followed by
+ * seven latencies and seven occupancies (mf8 to m8) for each of e8, e16, e32 and e64. */
 #include "costs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "window.h"
 
 static const char *const class_names[CLASS_COUNT] = {
 #define X(name) #name,
@@ -18,6 +20,12 @@ enum {
     PARAMETER_COUNT = 0
 #define X(name) +1
     COST_PARAMETERS(X)
+#undef X
+};
+enum {
+    WINDOW_PARAMETER_COUNT = 0
+#define X(name) +1
+    WINDOW_PARAMETERS(X)
 #undef X
 };
 
@@ -77,8 +85,16 @@ static bool read_parameter(FILE *file, const char *name, struct costs *costs, un
         return true;                                                                               \
     }
     COST_PARAMETERS(X)
+    WINDOW_PARAMETERS(X)
 #undef X
     return false;
+}
+
+/* Whether the window's parameters are absent, or complete and within the model's arrays. */
+static bool window_fits(const struct costs *costs, unsigned parameters) {
+    return parameters == 0 || (parameters == WINDOW_PARAMETER_COUNT && costs->issue_width > 0 &&
+                               costs->window_entries <= MAX_WINDOW_ENTRIES &&
+                               costs->load_misses > 0 && costs->load_misses <= MAX_LOAD_MISSES);
 }
 
 bool costs_read(const char *path, struct costs *costs) {
@@ -91,10 +107,14 @@ bool costs_read(const char *path, struct costs *costs) {
     char name[32];
     unsigned classes = 0;
     unsigned parameters = 0;
+    unsigned window_parameters = 0;
     bool good = true;
     while (good && fscanf(file, "%15s %31s", kind, name) == 2) {
-        good = strcmp(kind, "cost") == 0 ? read_class(file, name, costs, &classes)
-                                         : read_parameter(file, name, costs, &parameters);
+        bool of_window = strcmp(kind, "window") == 0;
+        good =
+            strcmp(kind, "cost") == 0
+                ? read_class(file, name, costs, &classes)
+                : read_parameter(file, name, costs, of_window ? &window_parameters : &parameters);
     }
     fclose(file);
     if (!good) {
@@ -102,6 +122,9 @@ bool costs_read(const char *path, struct costs *costs) {
     } else if (classes != CLASS_COUNT || parameters != PARAMETER_COUNT) {
         fprintf(stderr, "board plug-in: the cost table has %u of %d classes, %u of %d parameters\n",
                 classes, CLASS_COUNT, parameters, PARAMETER_COUNT);
+        good = false;
+    } else if (!window_fits(costs, window_parameters)) {
+        fputs("board plug-in: the window in the cost table is incomplete or too large\n", stderr);
         good = false;
     }
     return good;

@@ -81,10 +81,14 @@ struct class_cost {
     X(mispredict)                                                                                  \
     X(predictor_entries)
 
+/* Of an out-of-order core only; all are 0 for one that issues in order. */
+#define WINDOW_PARAMETERS(X) X(issue_width) X(window_entries) X(load_misses)
+
 struct costs {
     struct class_cost classes[CLASS_COUNT];
 #define X(name) uint32_t name;
     COST_PARAMETERS(X)
+    WINDOW_PARAMETERS(X)
 #undef X
 };
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 __all__ = ["CostTable", "InstructionCost", "read_cost_table"]
@@ -14,7 +15,8 @@ LMULS = ("mf8", "mf4", "mf2", "m1", "m2", "m4", "m8")
 SEW_BITS = (8, 16, 32, 64)
 UNITS = ("ieu", "ls", "fp", "vieu", "vfp")
 
-# A table's lists are for this vector length; "elements" scaling starts from this element width.
+# A table's lists are for this vector length, if it does not say otherwise; "elements" scaling
+# starts from this element width.
 _REFERENCE_VLEN_BITS = 256
 _REFERENCE_SEW_BITS = 32
 _TICKS_PER_CYCLE = 100
@@ -44,14 +46,16 @@ _MEMORY_SIZES = (
     "tlb_sets",
     "tlb_ways",
 )
+# Of out-of-order cores, with the largest that the model takes (window.h).
+_WINDOW_LIMITS = {"issue_width": 16, "window_entries": 1024, "load_misses": 64}
+_CORE_KEYS = {"vlen_bits", "memory", "pipeline", "branches", "scalar", "vector", "vector_memory"}
 _POWERS_OF_TWO = ("line_bytes", "l1d_sets", "l2_sets", "page_bytes", "tlb_sets")
 _MAX_STREAMS = 32
 _VECTOR_KEYS = {
     "unit",
     "latency",
     "occupancy",
-    "latency_e64",
-    "occupancy_e64",
+    *(f"{column}_e{sew}" for column in ("latency", "occupancy") for sew in SEW_BITS),
     "plus_per_register",
     "masked",
     "masked_adds",
@@ -91,11 +95,13 @@ class CostTable:
         vlen_bits: bits in a vector register.
         classes: by the class names of `costs.h`.
         parameters: sizes, and times in hundredths of a cycle, by the names of `costs.h`.
+        window: of an out-of-order core, by the names of `costs.h`; empty for one in order.
     """
 
     vlen_bits: int
     classes: Mapping[str, InstructionCost]
     parameters: Mapping[str, int]
+    window: Mapping[str, int] = field(default_factory=dict)
 
     def cycles(self, name: str) -> float:
         """A time among `parameters`, in cycles."""
@@ -104,6 +110,7 @@ class CostTable:
     def plugin_text(self) -> str:
         """The table in the format of `costs.c`; times are in hundredths of a cycle."""
         lines = [f"param {name} {value}" for name, value in self.parameters.items()]
+        lines += [f"window {name} {value}" for name, value in self.window.items()]
         for name, cost in self.classes.items():
             numbers = [
                 str(_ticks(cycles))
@@ -116,25 +123,56 @@ class CostTable:
         return "\n".join(lines) + "\n"
 
 
-def read_cost_table(path: Path, vlen_bits: int) -> CostTable:
+def read_cost_table(
+    path: Path, vlen_bits: int, core: Mapping[str, Any] = MappingProxyType({})
+) -> CostTable:
     """The costs of the core described in `path`, for a vector length of `vlen_bits`.
 
     Costs that scale with the number of elements are computed for that length and each element
     width; the others depend only on LMUL.
 
+    Args:
+        path: a whole table.
+        vlen_bits: bits in a vector register.
+        core: what another core has instead, as the table has it; classes are replaced as a whole.
+            "vlen_bits" is the vector length that its lists hold for, "out_of_order" its window.
+
     Raises:
-        ValueError: if the table is wrong; the message names the entry.
+        ValueError: if a table is wrong; the message names the entry.
         OSError: if the file cannot be read.
     """
+    if unknown := set(core) - {*_CORE_KEYS, "out_of_order"}:
+        raise ValueError(f"there is no part named {', '.join(sorted(unknown))}")
     table = tomllib.loads(path.read_text(encoding="utf-8"))
+    lists_for = core.get("vlen_bits", _REFERENCE_VLEN_BITS)
+    for part in _CORE_KEYS - {"vlen_bits"}:
+        table[part] = {**table[part], **core.get(part, {})}
+
+    def relative_vlen(part: str, name: str) -> float:
+        return vlen_bits / (lists_for if name in core.get(part, {}) else _REFERENCE_VLEN_BITS)
+
     classes = {name: _scalar_cost(name, entry) for name, entry in table["scalar"].items()}
     for name, entry in table["vector"].items():
-        classes[name] = _vector_cost(name, entry, vlen_bits)
+        classes[name] = _vector_cost(name, entry, relative_vlen("vector", name))
     memory_entries = dict(table["vector_memory"])
     load_latency = memory_entries.pop("load_latency")
     for name, entry in memory_entries.items():
-        classes[name] = _memory_cost(name, entry, load_latency, vlen_bits)
-    return CostTable(vlen_bits, classes, _parameters(table, vlen_bits))
+        relative = relative_vlen("vector_memory", name)
+        classes[name] = _memory_cost(name, entry, load_latency, relative)
+    window = _window(core.get("out_of_order", {}))
+    return CostTable(vlen_bits, classes, _parameters(table, vlen_bits), window)
+
+
+def _window(entry: Mapping[str, Any]) -> dict[str, int]:
+    """The window of an out-of-order core; empty for one that issues in order."""
+    if not entry:
+        return {}
+    if set(entry) != {*_WINDOW_LIMITS, "source"}:
+        raise ValueError(f"out_of_order needs exactly {', '.join(_WINDOW_LIMITS)} and source")
+    for name, limit in _WINDOW_LIMITS.items():
+        if not 1 <= entry[name] <= limit:
+            raise ValueError(f"{name} is {entry[name]}: make it 1 to {limit}")
+    return {name: entry[name] for name in _WINDOW_LIMITS}
 
 
 def _ticks(cycles: float) -> int:
@@ -164,27 +202,31 @@ def _scalar_cost(name: str, entry: Mapping[str, Any]) -> InstructionCost:
     )
 
 
-def _vector_cost(name: str, entry: Mapping[str, Any], vlen_bits: int) -> InstructionCost:
+def _vector_cost(name: str, entry: Mapping[str, Any], relative_vlen: float) -> InstructionCost:
+    """A class of vector instructions, at `relative_vlen` times the length of the lists."""
     if unknown := set(entry) - _VECTOR_KEYS:
         raise ValueError(f"{name} has unknown entries: {', '.join(sorted(unknown))}")
     _check_source(name, entry)
     scaling = entry.get("scales_with", "lmul")
     if scaling not in ("lmul", "elements"):
         raise ValueError(f'{name} scales with {scaling}: write "elements", or nothing for LMUL')
-    for key in ("occupancy", "latency", "occupancy_e64", "latency_e64"):
+    for key in (
+        "occupancy",
+        "latency",
+        *(key for key in entry if key.startswith(("latency_e", "occupancy_e"))),
+    ):
         values = entry.get(key, entry["occupancy"])
         if len(values) != len(LMULS) or min(values) <= 0:
             raise ValueError(f"{name} needs a positive {key} for each of {' '.join(LMULS)}")
     columns: dict[str, dict[int, Cycles]] = {"latency": {}, "occupancy": {}}
     for key, column in columns.items():
         for sew_bits in SEW_BITS:
-            values = entry[key]
-            if sew_bits == 64:
-                values = entry.get(f"{key}_e64", values)
-            factor = 1.0
-            if scaling == "elements":
-                factor = vlen_bits / _REFERENCE_VLEN_BITS * _REFERENCE_SEW_BITS / sew_bits
-            column[sew_bits] = _scaled(values, entry["occupancy"], key, factor)
+            values = entry.get(f"{key}_e{sew_bits}", entry[key])
+            occupancy = entry.get(f"occupancy_e{sew_bits}", entry["occupancy"])
+            factor = relative_vlen if scaling == "elements" else 1.0
+            if scaling == "elements" and f"occupancy_e{sew_bits}" not in entry:
+                factor *= _REFERENCE_SEW_BITS / sew_bits
+            column[sew_bits] = _scaled(values, occupancy, key, factor)
     if extra := entry.get("plus_per_register"):
         columns["occupancy"] = {
             sew_bits: tuple(
@@ -204,14 +246,14 @@ def _vector_cost(name: str, entry: Mapping[str, Any], vlen_bits: int) -> Instruc
 
 
 def _memory_cost(
-    name: str, entry: Mapping[str, Any], load_latency: float, vlen_bits: int
+    name: str, entry: Mapping[str, Any], load_latency: float, relative_vlen: float
 ) -> InstructionCost:
     """A class of vector accesses: one that takes longer than unit-stride ones is late by as much.
 
     Register by register, that is the time of the first one, otherwise that of the whole group.
     """
     cost = _vector_cost(
-        name, {"unit": "ls", **entry, "latency": [load_latency] * len(LMULS)}, vlen_bits
+        name, {"unit": "ls", **entry, "latency": [load_latency] * len(LMULS)}, relative_vlen
     )
     if cost.chained and not {"scales_with", "plus_per_register"} & set(entry):
         return cost

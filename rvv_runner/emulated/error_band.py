@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["BANDS_FILE", "ErrorBand", "error_band", "is_memory_bound"]
+__all__ = ["BANDS_FILE", "ErrorBand", "error_band", "has_bands", "is_memory_bound"]
 
+_PREFIX = "emulated:"
 BANDS_FILE = Path(__file__).with_name("error_bands.toml")
 
 # A line from DRAM takes this long (x60_costs.toml); half of the time there is memory bound.
@@ -42,12 +43,17 @@ def error_band(device: str, counters: Mapping[str, float]) -> ErrorBand | None:
         device: its name in results, such as "emulated:x60".
         counters: of the measurement, which tell its class.
     """
-    bands = _bands().get(device.removeprefix("emulated:"))
-    if bands is None or not device.startswith("emulated:"):
+    if not has_bands(device):
         return None
+    bands = _bands()[device.removeprefix(_PREFIX)]
     cycles, misses = counters.get("u_mode_cycle", 0.0), counters.get("l2_miss", 0.0)
     entry = bands["memory" if is_memory_bound(cycles, misses) else "core"]
     return ErrorBand(entry["error"], entry["tied"])
+
+
+def has_bands(device: str) -> bool:
+    """Whether the model of that device was compared with published times."""
+    return device.startswith(_PREFIX) and device.removeprefix(_PREFIX) in _bands()
 
 
 @functools.cache

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import shutil
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +16,7 @@ from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, Ending
 
 __all__ = ["Emulator", "QemuRun", "launcher_arguments", "run_in_qemu"]
 
+_PROBE_LIMIT_S = 10.0
 _SCRATCH = "emulated-"  # prefix of the folders in which programs run
 
 
@@ -62,7 +66,8 @@ def run_in_qemu(
 
     A program's environment, name and arguments determine the addresses of its stack, and so the
     cache sets that it uses. Therefore the environment is empty, the random seed is fixed, and every
-    file is linked into the folder with a fixed name.
+    file is linked into the folder with a fixed name. Where the system allows it, this machine's
+    addresses are not random either: QEMU places some of the program's by them.
 
     Raises:
         OSError: if QEMU cannot be started or a file cannot be linked.
@@ -74,13 +79,40 @@ def run_in_qemu(
         program = ["./kernel.elf", *_program_arguments(arguments, folder)]
         load = "./plugin.so,costs=costs.txt,report=report.json"
         result = run_bounded(
-            [str(emulator.qemu), "-cpu", emulator.cpu, "-seed", "1", "-plugin", load, *program],
+            [
+                *_with_fixed_addresses(),
+                str(emulator.qemu),
+                "-cpu",
+                emulator.cpu,
+                "-seed",
+                "1",
+                "-plugin",
+                load,
+                *program,
+            ],
             folder=folder,
             timeout_s=timeout_s,
             output_limit_bytes=OUTPUT_LIMIT_BYTES,
         )
         report = folder / "report.json"
         return QemuRun(result, report.read_text(encoding="utf-8") if report.exists() else None)
+
+
+@functools.cache
+def _with_fixed_addresses() -> tuple[str, ...]:
+    """The words before a command that give it the same addresses each time; none where that is
+    forbidden, as in some containers."""
+    setarch = shutil.which("setarch")
+    if setarch is None:
+        return ()
+    words = (setarch, "--addr-no-randomize")
+    try:
+        allowed = subprocess.run(
+            [*words, setarch, "--version"], capture_output=True, timeout=_PROBE_LIMIT_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    return words if allowed.returncode == 0 else ()
 
 
 def _link(path: Path, link: Path) -> None:

@@ -5,7 +5,12 @@
 #include <string.h>
 
 void scoreboard_reset(struct scoreboard *board) {
+    struct window *window = board->window;
     memset(board, 0, sizeof *board);
+    board->window = window;
+    if (window != NULL) {
+        window_reset(window);
+    }
     for (int unit = 0; unit < UNIT_COUNT; unit++) {
         board->unit_free[unit][1] = unit == UNIT_ieu ? 0 : UINT64_MAX;
     }

@@ -1,5 +1,5 @@
 /* The estimate of cycles: an in-order core that issues two instructions a cycle and hands vector
- * work to a queue of one.
+ * work to a queue of one. Out-of-order cores issue by `window.h` instead.
  *
  * A scalar instruction issues in program order once its operands are ready and its unit is free. A
  * vector instruction issues once its scalar operands are ready and the one before it has started;
@@ -16,6 +16,7 @@
 
 #include "cache.h"
 #include "decode.h"
+#include "window.h"
 
 struct operand {
     uint8_t first, count;
@@ -47,13 +48,14 @@ struct reasons {
     struct reason ready[REGISTER_COUNT];
     struct reason length_ready, vector_end, load_free, fill_free;
     struct reason unit_free[UNIT_COUNT][2];
-    struct reason own;   /* what this instruction keeps others waiting for */
-    struct reason now;   /* what this instruction waited for last */
-    ticks_t explained;   /* the time up to which every tick has a cause */
+    struct reason own; /* what this instruction keeps others waiting for */
+    struct reason now; /* what this instruction waited for last */
+    ticks_t explained; /* the time up to which every tick has a cause */
 };
 #endif
 
 struct scoreboard {
+    struct window *window; /* of an out-of-order core, NULL for one that issues in order */
     ticks_t ready[REGISTER_COUNT];
     ticks_t length_ready;
     ticks_t unit_free[UNIT_COUNT][2]; /* a unit with one server never has the second free */
@@ -91,6 +93,9 @@ static inline ticks_t minus(ticks_t a, ticks_t b) { return a > b ? a - b : 0; }
 
 /* When everything has finished but results on their way into registers. */
 static inline ticks_t scoreboard_end(const struct scoreboard *board) {
+    if (board->window != NULL) {
+        return board->window->last_left;
+    }
     return later(board->last_issue, board->vector_start);
 }
 
@@ -226,6 +231,10 @@ static inline void scoreboard_issue(struct scoreboard *board, const struct sched
 
 /* Start over after a mispredicted branch, which was the last instruction issued. */
 static inline void scoreboard_mispredict(struct scoreboard *board, ticks_t penalty) {
+    if (board->window != NULL) {
+        window_mispredict(board, penalty);
+        return;
+    }
     board->last_issue += penalty;
     board->issue_before_last = board->last_issue - TICKS_PER_CYCLE; /* two may issue then */
     EXPLAINED(board->why.own.cause = CAUSE_branches;)

@@ -23,7 +23,7 @@ def space(problem: Problem, board: BoardInfo) -> SearchSpace:
         GROUP_SIZE_M=(1, 8),
         SPLIT_K=(1, 2, 4, 8, 16),
     )
-    tuned = blocks + product_options(gpu)
+    tuned = blocks + product_options(gpu, stages=(1, 2, 3, 4, 5, 6))
     pruning = product_rules(
         problem,
         gpu,

@@ -34,9 +34,11 @@ class FakeBuilder:
 
     log: Path | None = None
     elf: Path = Path("kernel.elf")
+    delay_s: float = 0.0
 
     def build(self, config: Config) -> ElfArtifact | BuildFailure:
         note(self.log, f"build {config}")
+        time.sleep(self.delay_s)
         match config.get("build"):
             case "fail":
                 return BuildFailure("it does not compile")

@@ -286,7 +286,7 @@ def test_a_grid_is_written_in_c_or_refused():
     rows = Expression("M")
     assert c_text((rows + 15) // 16 * (2 - rows)) == "(((M + 15) / 16) * (2 - M))"
     # C rounds a negative quotient otherwise, and the others are only known when a program runs.
-    refused = (lambda: -rows // 2, lambda: max(rows, 1), lambda: rows // rows, lambda: rows * 0.5)
+    refused = (lambda: -rows // 2, lambda: bool(rows), lambda: rows // rows, lambda: rows * 0.5)
     for unknown in refused:
         with pytest.raises(TypeError):
             unknown()

@@ -64,6 +64,29 @@ def test_the_winner_is_found_with_few_runs_and_kept(tmp_path: Path) -> None:
     assert log.read_text().count("measured") == measured.count("measured")
 
 
+def test_an_idle_board_measures_the_leaders_while_others_are_built(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    search = Search(SPACE, "grid", 0, open_study(str(tmp_path / "j.journal"), IDENTITY, SPACE))
+    loop = TuningLoop(
+        search,
+        BuilderPool(functools.partial(FakeBuilder, log, delay_s=0.7), jobs=1, limit_s=5),
+        BoardPool([BoardSource("fake", functools.partial(FakeBoard, log, noise=0.005))]),
+        budget=Budget(7),
+        in_flight=2,
+        repeats=2,
+        deterministic=False,
+        rounds_while_idle=True,
+    )
+    loop.run()
+    lines = log.read_text().splitlines()
+    last_build = max(n for n, line in enumerate(lines) if line.startswith("build"))
+    runs = lines[:last_build].count("measured time_ms=10")
+    assert runs > 1  # of which one belongs to its trial
+    comparison = search.comparison
+    assert comparison is not None
+    assert comparison.winner.config == {"time_ms": 10}
+
+
 def test_more_trials_are_compared_again(tmp_path: Path) -> None:
     storage = tmp_path / "j.journal"
     assert run(storage, FakeBoard(noise=0.005), trials=3).comparison is not None

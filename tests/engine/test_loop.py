@@ -59,18 +59,21 @@ class Run:
         boards: Iterable[FakeBoard] = (FakeBoard(),),
         builder: FakeBuilder | None = None,
         in_flight: int = 3,
+        jobs: int = 1,
+        deterministic: bool = True,
     ) -> None:
         self.events: list[Event] = []
         self.search = search or Search(space, seed=1)
         self.loop = TuningLoop(
             self.search,
-            BuilderPool(functools.partial(copy.copy, builder or FakeBuilder()), jobs=1, limit_s=3),
+            BuilderPool(functools.partial(copy.copy, builder or FakeBuilder()), jobs, limit_s=3),
             BoardPool(
                 [BoardSource("fake", functools.partial(copy.copy, board)) for board in boards]
             ),
             budget=Budget(trials, timeout_s),
             in_flight=in_flight,
             repeats=1,
+            deterministic=deterministic,
             listeners=[self.events.append],
         )
 
@@ -132,6 +135,18 @@ def test_a_bad_configuration_keeps_its_status_and_reason_and_the_run_goes_on() -
     best = run.search.best()
     assert best is not None
     assert best[1] == pytest.approx(0.007)
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_only_where_order_matters_do_others_wait_for_a_slow_build(deterministic: bool) -> None:
+    slow: Mapping[str, ParameterValue] = {"build": "hang"}
+    space = table(slow, *({"time_ms": n} for n in range(1, 9)))
+    # The grid begins with the slow one.
+    search = Search(space, "grid")
+    run = Run(space, search=search, in_flight=2, jobs=2, deterministic=deterministic)
+    assert run.loop.run().reason == "exhausted"
+    builds = [event.config["build"] for event in run.finished()]
+    assert builds.index("hang") == (0 if deterministic else len(builds) - 1)
 
 
 def test_what_no_board_can_measure_is_set_aside_and_given_back(tmp_path: Path) -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
+from foundation.config import Config
 from gpu_runner.device_arrays import DamagedMemory, DeviceArguments, Mismatch
+from kernels.on_device import ProblemArguments
+from kernels.registry import load_kernel, make_problem
 from launchers.arguments import STORAGE_TYPES, Argument
+
+REMEMBERED = Path(__file__).with_name("remembered.py")
 
 
 def of(*arguments: Argument) -> DeviceArguments:
@@ -17,6 +24,18 @@ def of(*arguments: Argument) -> DeviceArguments:
 def output(dtype: str, expected: list[float], **more: object) -> Argument:
     array = np.array(expected).astype(STORAGE_TYPES[dtype])
     return Argument("y", f"*{dtype}", more.pop("value", None), array, **more)  # type: ignore[arg-type]
+
+
+def test_what_is_right_for_the_data_of_the_check_alone_is_wrong_for_the_timed_runs() -> None:
+    source = ProblemArguments.of(make_problem(load_kernel(str(REMEMBERED)), {}))
+    config = Config({"BLOCK": 1024})
+    checked = source.make(config, "cpu")
+    first, timed = (of(*made) for made in (checked, source.make_timed(config, "cpu", checked)))
+    for arrays in (first, timed):
+        arrays.value("y_ptr").fill_(2.0)  # what the kernel knows by heart
+    assert first.check() == 0
+    with pytest.raises(Mismatch, match=r"y_ptr\[0\] is 2 and should be 4"):
+        timed.check()
 
 
 @pytest.mark.parametrize("dtype", sorted(STORAGE_TYPES))

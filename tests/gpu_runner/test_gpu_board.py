@@ -25,6 +25,7 @@ from rvv_runner.board import Board
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(240)]
 
 FAULTY = Path(__file__).with_name("faulty.py")
+REMEMBERED = Path(__file__).with_name("remembered.py")
 LIMIT_S = 20.0
 
 
@@ -83,6 +84,11 @@ def test_a_bad_kernel_gets_its_status_and_the_next_is_measured(board, build, way
     assert re.search(reason, measurement.reason)
     assert measurement.times_s == ()
     assert board.measure(doubled(build), 1, LIMIT_S).status == "correct"
+
+
+def test_the_timed_runs_have_other_data_than_the_check(board, build):
+    measurement = board.measure(build(str(REMEMBERED), {"BLOCK": 1024}), 1, LIMIT_S)
+    assert (measurement.status, measurement.reason) == ("wrong", "y_ptr[0] is 2 and should be 4")
 
 
 def test_a_kernel_that_hangs_is_ended_in_time(board, build):

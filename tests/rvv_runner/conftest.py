@@ -15,6 +15,7 @@ from launchers.data_file import write_data_file
 from launchers.objects import launcher_object
 from rvv_runner import ElfArtifact
 from rvv_runner.board_file import BoardFile, read_board_file
+from rvv_runner.devices import load_board
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.counters import Region, parse_report
@@ -83,18 +84,33 @@ def make_emulator(vlen_bits: int = 256, explaining: bool = False) -> Emulator:
     )
 
 
+def _emulator_of(device: str, explaining: bool) -> Emulator:
+    board = load_board(device)
+    assert isinstance(board, EmulatedBoard)
+    board.open()
+    return dataclasses.replace(board.emulator, plugin=build_plugin(explaining))
+
+
 @pytest.fixture
 def run_regions(tmp_path: Path) -> RunRegions:
-    """Runs (what comes before, the region's body) in turn and returns what each region counted."""
+    """Runs (what comes before, the region's body) in turn and returns what each region counted.
+
+    On the X60 with another vector length, or on another emulated core.
+    """
 
     def run(
-        *regions: tuple[str, str], vlen_bits: int = 256, explaining: bool = False
+        *regions: tuple[str, str],
+        vlen_bits: int = 256,
+        explaining: bool = False,
+        device: str = "",
     ) -> tuple[Region, ...]:
         code = "".join(REGION.format(before=before, body=body) for before, body in regions)
         (tmp_path / "program.S").write_text(PROGRAM.format(code=code))
         flags = ["-static", "-nostdlib", "program.S", "-o", "program.elf"]
         run_zig_cc(flags, timeout_s=BUILD_TIMEOUT_S, folder=tmp_path)
-        emulator = make_emulator(vlen_bits, explaining)
+        emulator = (
+            _emulator_of(device, explaining) if device else make_emulator(vlen_bits, explaining)
+        )
         run = run_in_qemu(emulator, tmp_path / "program.elf", (), RUN_TIMEOUT_S)
         assert run.result.returncode == 0, run.result.stderr
         assert run.report is not None

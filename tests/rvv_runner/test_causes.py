@@ -41,8 +41,12 @@ def regions(run_regions):
     return dict(zip(CASES, run_regions(*CASES.values(), explaining=True), strict=True))
 
 
-def test_explaining_changes_no_count_and_the_causes_add_up(regions, run_regions):
-    for plain, explained in zip(run_regions(*CASES.values()), regions.values(), strict=True):
+@pytest.mark.parametrize("device", ["emulated:x60", "emulated:x100"])
+def test_explaining_changes_no_count_and_the_causes_add_up(run_regions, device):
+    explaining = run_regions(*CASES.values(), explaining=True, device=device)
+    for plain, explained in zip(
+        run_regions(*CASES.values(), device=device), explaining, strict=True
+    ):
         raw = dict(explained.raw)
         places, causes = raw.pop("places"), raw.pop("causes")
         assert raw == plain.raw

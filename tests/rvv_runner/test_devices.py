@@ -73,7 +73,7 @@ def test_who_has_a_board_is_told_how_to_name_it(my_board, name, refused):
     with pytest.raises(BoardError, match=refused) as caught:
         load_board(name)
     assert command in str(caught.value)
-    assert name.endswith(".toml") or "emulated, emulated:x60, host, my-board" in str(caught.value)
+    assert name.endswith(".toml") or "emulated:x60, host, my-board" in str(caught.value)
 
 
 def test_only_boards_over_ssh_are_checked():
@@ -105,7 +105,7 @@ def test_a_users_board_takes_what_its_kind_has(my_board, by_path):
         (
             'kind = "x60"',
             'kind = "x61"',
-            "kind = 'x61': make it one of a210, bpi-f3, jupiter, k230, k3, muse-book, sg2044, x60",
+            "kind = 'x61': make it one of a100, a210, ascalon, bpi-f3, c908, .*, x100, x60",
         ),
         ('user = "me"', 'usr = "me"', "unknown entry usr"),
         ('user = "me"', 'wrapper = ["qemu", 1]', "wrapper = .*: make it strings"),

@@ -13,6 +13,7 @@ import pytest
 from launchers import Argument
 from rvv_runner import BoardError
 from rvv_runner.board_file import read_board_file
+from rvv_runner.devices import load_board
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.plugin import find_qemu
 
@@ -46,6 +47,35 @@ def test_a_second_run_gives_the_same_to_the_bit(board, build_kernel, monkeypatch
     moved = type(artifact)(elsewhere, artifact.sha256, artifact.data_path, artifact.grid, 256)
     assert board.measure(moved, 5, TIMEOUT_S) == first
     assert first.status == "correct"
+
+
+@pytest.mark.parametrize("device", ["emulated:x60", "emulated:x100"])
+def test_twenty_runs_give_the_same_to_the_bit(build_kernel, monkeypatch, tmp_path, device):
+    """In other folders, under other names, with other environments and host addresses."""
+    board = load_board(device)
+    board.open()
+    artifact = build_kernel(SCALE, _doubled())
+    found = set()
+    for number in range(20):
+        monkeypatch.setenv("A_LONG_ENVIRONMENT", "x" * (number * 333))
+        folder = tmp_path / ("long" * (1 + number % 7)) / str(number)
+        folder.mkdir(parents=True)
+        monkeypatch.chdir(folder)
+        elf = folder / ("kernel" * (1 + number % 5))
+        elf.symlink_to(artifact.elf_path)
+        moved = dataclasses.replace(artifact, elf_path=elf)
+        measurement = board.measure(moved, 1 + number, TIMEOUT_S)
+        assert measurement.status == "correct", measurement.reason
+        found.add(tuple(measurement.counters.items()))
+    assert len(found) == 1
+
+
+def test_a_qemu_without_plugins_is_named(board, tmp_path, monkeypatch):
+    qemu = tmp_path / "qemu-riscv64"
+    _script(tmp_path, qemu.name, "echo \"qemu: unknown option 'plugin'\" >&2; exit 1")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with pytest.raises(BoardError, match=r"built without plug-ins.*: install QEMU 7\.2"):
+        EmulatedBoard(read_board_file("x60")).open()
 
 
 @pytest.mark.parametrize("vlen_bits", [128, 512, 1024])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triton_rvv.lowering.math.lanes import Lanes, fma, in_double, polynomial, where
+from triton_rvv.lowering.math.lanes import Lanes, fma, in_double, minimum, polynomial, where
 
 __all__ = [
     "DOUBLE_ROUNDER",
@@ -33,7 +33,10 @@ _EXP2 = (
 # Adding 1.5 * 2^23 to a float, or 1.5 * 2^52 to a double, leaves the nearest integer in the low
 # bits of the significand.
 _ROUNDER = 1.5 * 2**23
-_ONE_BITS = 0x3F800000
+# The same for a number that becomes the exponents of two factors, with a bias of 127 each. 2^129 is
+# infinite.
+_SCALE_ROUNDER = _ROUNDER + 2 * 127
+_LARGEST_SHIFTED = _SCALE_ROUNDER + 129
 DOUBLE_ROUNDER = 1.5 * 2**52
 
 
@@ -43,45 +46,42 @@ def exp(x: Lanes) -> Lanes:
     x = n ln 2 + r, with two constants for ln 2 (Cody and Waite, "Software Manual for the
     Elementary Functions", 1980); e^r is a polynomial.
     """
-    # Beyond these the result is 0 or infinity. Comparisons are false for NaN, which stays.
+    # Below this the result is 0. The comparison is false for NaN, which stays.
     x = where(x < -104.0, -104.0, x)
-    x = where(x > 89.0, 89.0, x)
-    power, shifted = _exp_parts(x)
-    return _scaled(power, shifted)
+    shifted = minimum(x * _LOG2_E + _SCALE_ROUNDER, _LARGEST_SHIFTED)
+    return _scaled(_exp_of_rest(x, shifted - _SCALE_ROUNDER), shifted)
 
 
 def exp_in_range(x: Lanes) -> Lanes:
     """e^x for float32 where the result is a normal number: |x| <= 87."""
-    power, shifted = _exp_parts(x)
+    shifted = fma(x, _LOG2_E, _ROUNDER)
+    power = _exp_of_rest(x, shifted - _ROUNDER)
     return (power.bits() + (shifted.bits() << 23)).as_float()
 
 
-def _exp_parts(x: Lanes) -> tuple[Lanes, Lanes]:
-    """e^r, and the integer n plus the rounder."""
-    shifted = fma(x, _LOG2_E, _ROUNDER)
-    n = shifted - _ROUNDER
+def _exp_of_rest(x: Lanes, n: Lanes) -> Lanes:
+    """e^(x - n ln 2); infinity where x is so far above n that all of e^x is."""
     r = fma(n, -_LN2_LOW, fma(n, -_LN2_HIGH, x))
-    return fma(fma(polynomial(r, _EXP), r, 1.0), r, 1.0), shifted
+    return fma(fma(polynomial(r, _EXP), r, 1.0), r, 1.0)
 
 
 def exp2(x: Lanes) -> Lanes:
     """2^x for float32. Largest error: 0.879 ulp."""
     x = where(x < -151.0, -151.0, x)
-    x = where(x > 129.0, 129.0, x)
-    shifted = x + _ROUNDER
-    r = x - (shifted - _ROUNDER)
+    shifted = minimum(x + _SCALE_ROUNDER, _LARGEST_SHIFTED)
+    r = x - (shifted - _SCALE_ROUNDER)
     return _scaled(fma(polynomial(r, _EXP2), r, 1.0), shifted)
 
 
 def _scaled(x: Lanes, shifted: Lanes) -> Lanes:
-    """x * 2^n for x near 1, with n in the low bits of `shifted`.
+    """x * 2^n, with n plus two biases in the low bits of `shifted`.
 
-    It takes two factors, of which the first neither overflows nor rounds.
+    It takes two factors, of which the first neither overflows nor rounds where x is near 1.
     """
     bits = shifted.bits()
     half = bits >> 1 << 23
     rest = (bits << 23) - half
-    return x * (half + _ONE_BITS).as_float() * (rest + _ONE_BITS).as_float()
+    return x * half.as_float() * rest.as_float()
 
 
 # -- in double precision ---------------------------------------------------------------------------

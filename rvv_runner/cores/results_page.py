@@ -13,8 +13,10 @@ _SERIES = re.compile(
     r'title:\s*"([^"]*)",\s*labels:\s*\[(.*?)\],\s*data:\s*\[(.*?\])\s*,?\s*\]', re.DOTALL
 )
 _LIST = re.compile(r"\[([^\[\]]*)\]")
-# Throughput with the longest vectors, agnostic to tails and masks.
-_TABLE = re.compile(r'<table id="tblMaa".*?</table>', re.DOTALL)
+# Throughput with the longest vectors, agnostic to tails and masks; older pages have no such choice.
+_TABLE = re.compile(r'<table id="(?:tblMaa|tbl0)".*?</table>', re.DOTALL)
+_OLD_TABLE = '<table id="tbl0"'
+_MASKED = "v0.t"
 _COLUMN = re.compile(r"<th>e(\d+)(mf?\d)</th>")
 _ROW = re.compile(r"<tr><td>([^<]*)</td>(.*?)</tr>", re.DOTALL)
 _CELL = re.compile(r"<td>([^<]*)</td>")
@@ -80,11 +82,16 @@ def _numbers(text: str) -> list[float]:
 def read_instructions(page: Path) -> tuple[InstructionRow, ...]:
     """The table of a processor's index page for vl=VLMAX ta ma.
 
+    Of older pages, without masked instructions: they were measured with a dependence on their
+    destination.
+
     Raises:
         OSError: if the page cannot be read.
     """
     text = page.read_text(encoding="utf-8")
-    return tuple(row for table in _TABLE.findall(text) for row in _rows(table))
+    rows = [row for table in _TABLE.findall(text) for row in _rows(table)]
+    is_old = _OLD_TABLE in text
+    return tuple(row for row in rows if not (is_old and row.text.endswith(_MASKED)))
 
 
 def _rows(table: str) -> Iterator[InstructionRow]:

@@ -1,0 +1,1 @@
+"""What it costs to run one board's winner on another."""

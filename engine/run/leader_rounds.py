@@ -1,0 +1,118 @@
+"""Rounds of the leaders: at the end of a run, and earlier while a board has nothing else to do."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from engine.repeats.comparison import MOST_ROUNDS
+from engine.run.outcome import Outcome
+from engine.run.time_limit import TimeLimit
+from engine.workers.artifacts import BuildFailure
+from engine.workers.board_pool import BoardPool
+from engine.workers.builders import BuilderPool
+from engine.workers.worker_pool import PoolClosed
+from foundation.config import Config
+from rvv_runner.measurement import Artifact
+
+__all__ = ["LeaderRounds"]
+
+_RECENT = 20  # builds, whose median says how long the next ones take
+
+
+class LeaderRounds:
+    """Measures the leaders in turns, each round on one board.
+
+    A round that was measured early counts in the comparison if all that are compared then took
+    part, so the end of a run waits for the rest only.
+
+    Args:
+        builders, boards: the pools of the run.
+        limit: of one measurement.
+    """
+
+    def __init__(self, builders: BuilderPool, boards: BoardPool, limit: TimeLimit) -> None:
+        self._builders = builders
+        self._boards = boards
+        self._limit = limit
+        self._rng = random.Random(0)
+        self._artifacts: dict[Config, Artifact] = {}
+        self._jobs_s: dict[Config, float] = {}
+        self._builds_s: deque[float] = deque(maxlen=_RECENT)
+        self._lock = threading.Lock()
+        self._early: list[Mapping[Config, float]] = []
+        self._running: Future[None] | None = None
+
+    def learn(self, config: Config, outcome: Outcome) -> None:
+        """Take from a trial what was built, and how long its build and its last job took."""
+        took_s = {what: end_s - start_s for what, _, start_s, end_s in outcome.spans}
+        if outcome.artifact is not None and "measure" in took_s:
+            self._builds_s.append(took_s["build"])
+            self._artifacts[config] = outcome.artifact
+            self._jobs_s[config] = took_s["measure"]
+
+    def begin_early(self, leaders: Sequence[Config], lanes: ThreadPoolExecutor) -> None:
+        """Begin a round in the background, if a board is idle and it will not be missed.
+
+        A configuration whose build ends meanwhile waits for the round, so the round has to be
+        shorter than a build.
+        """
+        known = {c: self._artifacts[c] for c in leaders if c in self._artifacts}
+        self._artifacts = known
+        if len(known) < max(len(leaders), 2) or not self._boards.idle or self._is_running():
+            return
+        with self._lock:
+            rounds = sum(_covers(times_s, leaders) for times_s in self._early)
+        round_s = sum(self._jobs_s[config] for config in leaders)
+        if rounds < MOST_ROUNDS and round_s < statistics.median(self._builds_s):
+            order = self._rng.sample(list(leaders), len(leaders))
+            artifacts = [known[config] for config in order]
+            self._running = lanes.submit(self._run_early, order, artifacts)
+
+    def measure(self, order: Sequence[Config]) -> list[float] | None:
+        """Times in seconds of one run of each configuration, early or now; None if one failed.
+
+        Raises:
+            PoolClosed: if the pools are closed meanwhile.
+            BoardError, UserError: as the pools raise them.
+        """
+        if self._running is not None:
+            self._running.result()
+        with self._lock:
+            for times_s in self._early:
+                if _covers(times_s, order):
+                    self._early.remove(times_s)
+                    return [times_s[config] for config in order]
+        artifacts = [self._artifact(config) for config in order]
+        return self._times_s([artifact for artifact in artifacts if artifact is not None])
+
+    def _is_running(self) -> bool:
+        return self._running is not None and not self._running.done()
+
+    def _run_early(self, order: Sequence[Config], artifacts: Sequence[Artifact]) -> None:
+        try:
+            times_s = self._times_s(artifacts)
+        except PoolClosed:
+            return  # the run has ended
+        if times_s is not None:
+            with self._lock:
+                self._early.append(dict(zip(order, times_s, strict=True)))
+
+    def _times_s(self, artifacts: Sequence[Artifact]) -> list[float] | None:
+        measured = self._boards.measure_in_turn(artifacts, 1, self._limit.wait())
+        times_s = [measurement.time_s for measurement in measured if measurement.time_s is not None]
+        return times_s if len(times_s) == len(artifacts) else None
+
+    def _artifact(self, config: Config) -> Artifact | None:
+        if config in self._artifacts:
+            return self._artifacts[config]
+        built = self._builders.build(config)
+        return None if isinstance(built, BuildFailure) else built
+
+
+def _covers(times_s: Mapping[Config, float], configs: Sequence[Config]) -> bool:
+    return all(config in times_s for config in configs)

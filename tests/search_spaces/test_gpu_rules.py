@@ -1,0 +1,48 @@
+"""What the rules for GPUs forbid, judged by spaces that were measured on one without them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+from gpu_spaces import RecordedSpace, recorded_spaces
+
+pytestmark = pytest.mark.timeout(60)
+
+SPACES = recorded_spaces()
+# It forbids what is the same as another configuration, which may be the best one.
+SAME = "group-has-effect"
+
+
+def test_there_are_recorded_spaces() -> None:
+    assert len(SPACES) >= 3
+
+
+@pytest.mark.parametrize("recorded", SPACES, ids=lambda recorded: recorded.name)
+def test_no_rule_forbids_one_of_the_best_percent(recorded: RecordedSpace) -> None:
+    rules = {rule.name: rule for rule in (*recorded.space.constraints, *recorded.space.guesses)}
+    same = rules.pop(SAME)
+    timed = sorted(
+        (time_s, str(config), config)
+        for config, time_s in recorded.times_s.items()
+        if time_s is not None and not same.forbids(config)
+    )
+    best = [config for _, _, config in timed[: max(len(timed) // 100, 5)]]
+    wrongly = {name: [c for c in best if rule.forbids(c)] for name, rule in rules.items()}
+    assert not any(wrongly.values()), wrongly
+
+
+@pytest.mark.parametrize("recorded", SPACES, ids=lambda recorded: recorded.name)
+def test_what_needs_too_much_shared_memory_has_failed(recorded: RecordedSpace) -> None:
+    (rule,) = (one for one in recorded.space.constraints if one.name == "shared-memory")
+    forbidden = [config for config in recorded.times_s if rule.forbids(config)]
+    assert forbidden
+    assert [config for config in forbidden if recorded.times_s[config] is not None] == []
+
+
+@pytest.mark.parametrize("recorded", SPACES, ids=lambda recorded: recorded.name)
+def test_what_the_rules_allow_was_measured_and_runs(recorded: RecordedSpace) -> None:
+    assert [c for c in recorded.space.valid_configs() if recorded.times_s.get(c) is None] == []
