@@ -49,26 +49,25 @@ def generate(llir: str, target: Target) -> MachineCode:
         LinkError: where a matrix unit needs an assembler and there is none that works.
     """
     machine = target_machine(target)
-    module = _optimised(llir, machine)
+    optimised = _optimised(llir, machine)
+    module = llvm.parse_assembly(optimised)
     with _scheduling(llir):
         if not target.has_matrix_unit:
-            return MachineCode(str(module), machine.emit_object(module))
+            return MachineCode(optimised, machine.emit_object(module))
         text = spacemit_assembly(machine.emit_assembly(module))
-    return MachineCode(str(module), assemble_object(text))
+    return MachineCode(optimised, assemble_object(text))
 
 
 def commented_assembly(llir: str, target: Target) -> str:
-    """The assembly of exactly the object that `generate` makes of a module, with LLVM's comments.
+    """The assembly of the object that `generate` makes of a module, with LLVM's comments.
 
-    They say which instructions save registers: "8-byte Folded Spill". What `assemble` makes of an
-    optimised module's text may have other registers, since the text does not hold everything that
-    LLVM goes by.
+    They say which instructions save registers: "8-byte Folded Spill".
 
     Raises:
         CompileError: like `generate`.
     """
     machine = target_machine(target)
-    module = _optimised(llir, machine)
+    module = llvm.parse_assembly(_optimised(llir, machine))
     with _scheduling(llir):
         machine.set_asm_verbosity(True)
         try:
@@ -77,14 +76,20 @@ def commented_assembly(llir: str, target: Target) -> str:
             machine.set_asm_verbosity(False)
 
 
-def _optimised(llir: str, machine: Any) -> Any:
+def _optimised(llir: str, machine: Any) -> str:
+    """The text of the module after optimisation, which is then read again and translated.
+
+    A module in memory gives LLVM more to go by than its text does, such as the order in which uses
+    were made. Its code has other registers than the code of the text, which is what is kept and
+    what people see as assembly.
+    """
     try:
         module = llvm.parse_assembly(llir)
         module.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM does not accept the generated code: {error}") from error
     _clean_up(module, machine)
-    return module
+    return str(module)
 
 
 def code_bytes(compiled: bytes) -> int:

@@ -50,7 +50,7 @@ class CompiledKernel:
 
     @functools.cached_property
     def commented_assembly(self) -> str:
-        """The assembly of exactly this object, with LLVM's own comments; takes as long too."""
+        """The assembly with LLVM's own comments; takes as long too."""
         return commented_assembly(self.lowered, self.target)
 
 
