@@ -1,0 +1,50 @@
+"""Draws what a command printed on a terminal: the picture of `engine.tune` in these pages.
+
+script -qc "stty cols 100; .venv/bin/python -m engine.tune matmul --trials 50" /tmp/typescript
+.venv/bin/python docs/terminal_picture.py "python -m engine.tune matmul" /tmp/typescript \
+    docs/pictures/tune.svg
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from pathlib import Path
+
+from rich.text import Text
+
+from foundation.console import EscapingConsole
+
+__all__ = ["picture"]
+
+_COLUMNS = 100
+# A live display hides the cursor and shows it again at its end; the result follows.
+_CURSOR_SHOWN = "\x1b[?25h"
+# Rich's pictures name a font for browsers to fetch; these pages fetch nothing.
+_FETCHED_FONT = re.compile(r"@font-face\s*{[^}]*}\s*")
+
+
+def picture(title: str, typed: str, columns: int = _COLUMNS) -> str:
+    """An SVG of what stands on a terminal after the last live display.
+
+    Args:
+        title: of the terminal's window.
+        typed: what `script` wrote, with escape sequences.
+        columns: of the terminal.
+    """
+    printed = typed.rpartition(_CURSOR_SHOWN)[2].replace("\r\n", "\n")
+    printed = re.sub(r"\nScript done on .*", "", printed).strip("\n")
+    console = EscapingConsole(record=True, width=columns, file=io.StringIO())
+    console.print(Text.from_ansi(printed))
+    return _FETCHED_FONT.sub("", console.export_svg(title=title))
+
+
+def main() -> None:
+    """Read the typescript and write the picture."""
+    title, typescript, svg = sys.argv[1:]
+    Path(svg).write_text(picture(title, Path(typescript).read_text()))
+
+
+if __name__ == "__main__":
+    main()
