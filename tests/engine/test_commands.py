@@ -29,7 +29,7 @@ MISTAKES = [
     (
         "tune",
         "matmul --device emulatd",
-        "there is no device named emulatd: did you mean emulated or emulated:x60?",
+        "there is no device named emulatd: did you mean emulated or emulated:x60 or emulated:x100?",
     ),
     ("tune", "matmul --shape m=4", "matmul has no dimension m: choose one of K, M, N"),
     ("tune", "matmul --shape M=0", "the size of M is 0: give it a positive one"),
