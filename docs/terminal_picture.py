@@ -1,7 +1,7 @@
 """Draws what a command printed on a terminal: the picture of `engine.tune` in these pages.
 
-script -qc "stty cols 100; .venv/bin/python -m engine.tune matmul --trials 50" /tmp/typescript
-.venv/bin/python docs/terminal_picture.py "python -m engine.tune matmul" /tmp/typescript \
+script -qc "stty cols 100; .venv/bin/python -m engine.tune matmul --trials 50" typescript
+.venv/bin/python docs/terminal_picture.py "python -m engine.tune matmul" typescript \
     docs/pictures/tune.svg
 """
 

@@ -93,7 +93,7 @@ class Timer:
             if self._timing == "cold":
                 self._flushed.zero_()
             else:
-                torch.cuda._sleep(_HEAD_START_CYCLES)  # type: ignore[no-untyped-call]
+                torch.cuda._sleep(_HEAD_START_CYCLES)  # type: ignore[no-untyped-call]  # torch's
             start.record()
             launch()
             end.record()
@@ -140,4 +140,4 @@ def _middle(times_s: Sequence[float]) -> float:
 
 
 def _event() -> torch.cuda.Event:
-    return torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
+    return torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]  # torch's

@@ -96,7 +96,7 @@ def _function_source(function: Function) -> str:
 def _grid(function: Function, variant: Variant) -> list[str]:
     """The grid in C: the kernel's own function of the sizes, called with expressions."""
     sizes = {name: Expression(f"sizes[{i}]") for i, name in enumerate(function.call.sizes)}
-    problem = function.problem(sizes)  # type: ignore[arg-type]
+    problem = function.problem(sizes)  # type: ignore[arg-type]  # expressions stand for sizes
     try:
         return [c_text(size) for size in function.spec.grid(problem, variant.config)]
     except TypeError as error:
@@ -180,7 +180,7 @@ def _array_parameter(function: Function, array: Array) -> str:
 
 def _readable(size: object) -> str:
     """A size for people: "M + 2"."""
-    text = c_text(size)  # type: ignore[arg-type]
+    text = c_text(size)  # type: ignore[arg-type]  # a size or an expression
     return text[1:-1] if text.startswith("(") else text
 
 

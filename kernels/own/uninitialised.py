@@ -40,7 +40,7 @@ def filled_uninitialised(number: int) -> Iterator[None]:
 
 class _Filling(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's, without types
     def __init__(self, number: int) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()  # type: ignore[no-untyped-call]  # torch's
         self._number = number
 
     def __torch_dispatch__(

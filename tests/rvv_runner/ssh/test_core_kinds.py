@@ -85,7 +85,7 @@ def test_the_wrong_core_is_refused(board, tmp_path):
     text = board.read_text()
     board.write_text(text.replace('enter = "', 'enter = "/dev/null/'))
     assert "/dev/null/" in _reason("desk:a100")  # the shell says why it cannot be written
-    board.write_text(text.replace('enter = "', 'enter = "/tmp/../'))  # the same file
+    board.write_text(text)
     assert _reason("desk:a100") == ""
     # A process that never asked is on the other kind, which has shorter vectors.
     (tmp_path / "core").write_text(CORE.format(file=tmp_path / "another"))
