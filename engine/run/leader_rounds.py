@@ -55,15 +55,20 @@ class LeaderRounds:
             self._artifacts[config] = outcome.artifact
             self._jobs_s[config] = took_s["measure"]
 
+    @property
+    def may_begin(self) -> bool:
+        """Whether a board is idle and no early round is running."""
+        return self._boards.idle > 0 and not self._is_running()
+
     def begin_early(self, leaders: Sequence[Config], lanes: ThreadPoolExecutor) -> None:
-        """Begin a round in the background, if a board is idle and it will not be missed.
+        """Begin a round in the background, where it may begin and the board will not be missed.
 
         A configuration whose build ends meanwhile waits for the round, so the round has to be
         shorter than a build.
         """
         known = {c: self._artifacts[c] for c in leaders if c in self._artifacts}
         self._artifacts = known
-        if len(known) < max(len(leaders), 2) or not self._boards.idle or self._is_running():
+        if len(known) < max(len(leaders), 2) or not self.may_begin:
             return
         with self._lock:
             rounds = sum(_covers(times_s, leaders) for times_s in self._early)

@@ -219,7 +219,7 @@ class TuningLoop:
         """The result of the first to end; given lanes, idle boards measure leaders meanwhile."""
         while not self._stop.is_set():
             self._search.keep_alive()
-            if lanes is not None and self._rounds_while_idle:
+            if lanes is not None and self._rounds_while_idle and self._rounds.may_begin:
                 self._rounds.begin_early(self._leaders(), lanes)
             done = wait(futures, timeout=_POLL_S, return_when=FIRST_COMPLETED).done
             self._tell_of_boards()
