@@ -1,15 +1,19 @@
 """The plain call of the matrix product whose sums are split over programs."""
 
-from kernels.plain_calls.call import Array, PlainCall
+from dataclasses import replace
+
+from kernels.plain_calls.call import Array
+from kernels.plain_calls.matmul import CALL as PRODUCT
 
 __all__ = ["CALL"]
 
-CALL = PlainCall(
+_FACTORS = PRODUCT.arrays[:2]
+
+CALL = replace(
+    PRODUCT,
     meaning="c += a @ b; with several threads, the order of the sums may differ from call to call",
-    sizes={"M": "rows of a and c", "N": "columns of b and c", "K": "columns of a, rows of b"},
     arrays=(
-        Array("a", "a_ptr", "left factor", lambda s: (s["M"], s["K"]), stride="stride_am"),
-        Array("b", "b_ptr", "right factor", lambda s: (s["K"], s["N"]), stride="stride_bk"),
+        *_FACTORS,
         Array(
             "c",
             "c_ptr",
@@ -21,10 +25,4 @@ CALL = PlainCall(
             dtype_of={"i8": "i32"},
         ),
     ),
-    integers=lambda s: {
-        **{name: s[name] for name in "MNK"},
-        "stride_ak": 1,
-        "stride_bn": 1,
-        "stride_cn": 1,
-    },
 )

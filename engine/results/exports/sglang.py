@@ -6,15 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.results.sglang_files import sglang_file
-from engine.results.tuned_shape import (
-    PRODUCT,
-    TunedShape,
-    UnfitStudyError,
-    by_rows,
-    grouped,
-    tuned_shape,
-)
-from engine.results.vllm_files import EXPERTS, SCALED_PRODUCT, unusable, write_vllm_file
+from engine.results.tuned_shape import TunedShape, by_rows, grouped
+from engine.results.vllm_files import write_vllm_file
+from engine.results.vllm_winner import vllm_winner
 from engine.study.trials import StoredTrials
 
 __all__ = ["entry_of", "write_entries"]
@@ -29,21 +23,7 @@ def entry_of(study: StoredTrials) -> TunedShape:
         UnfitStudyError: if SGLang reads no configurations of the kernel, or its kernel lacks what
             the winner needs.
     """
-    shape = tuned_shape(study)
-    shape.on_gpu(_CONSUMER)
-    shape.of_kernel(_CONSUMER, (EXPERTS, SCALED_PRODUCT), (*PRODUCT, "GROUP_SIZE_M"))
-    if _file(shape) is None:
-        raise UnfitStudyError(
-            f"{shape.study} is in {shape.dtype}, and SGLang reads configurations of "
-            f"{shape.kernel} in fp8e4nv and i8 only: tune it with one of these as --dtype"
-        )
-    # SGLang's kernels take what vLLM's take.
-    if missing := unusable(shape.config):
-        raise UnfitStudyError(
-            f"{shape.study} has a winner with {missing}, which SGLang's kernel lacks: tune it "
-            "with --space vllm"
-        )
-    return shape
+    return vllm_winner(study, _CONSUMER, _file, ("fp8e4nv", "i8"))
 
 
 def write_entries(shapes: Sequence[TunedShape], folder: Path) -> list[str]:

@@ -5,22 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.results.tuned_shape import (
-    PRODUCT,
-    TunedShape,
-    UnfitStudyError,
-    by_rows,
-    grouped,
-    one_version,
-    tuned_shape,
-)
-from engine.results.vllm_files import (
-    EXPERTS,
-    SCALED_PRODUCT,
-    unusable,
-    vllm_file_name,
-    write_vllm_file,
-)
+from engine.results.tuned_shape import TunedShape, by_rows, grouped, one_version
+from engine.results.vllm_files import EXPERTS, vllm_file_name, write_vllm_file
+from engine.results.vllm_winner import vllm_winner
 from engine.study.trials import StoredTrials
 
 __all__ = ["entry_of", "write_entries"]
@@ -35,20 +22,7 @@ def entry_of(study: StoredTrials) -> TunedShape:
         UnfitStudyError: if vLLM reads no configurations of the kernel, or its kernel lacks what
             the winner needs.
     """
-    shape = tuned_shape(study)
-    shape.on_gpu(_CONSUMER)
-    shape.of_kernel(_CONSUMER, (EXPERTS, SCALED_PRODUCT), (*PRODUCT, "GROUP_SIZE_M"))
-    if _name(shape) is None:
-        raise UnfitStudyError(
-            f"{shape.study} is in {shape.dtype}, and vLLM reads configurations of {shape.kernel} "
-            "in fp8e4nv only: tune it with --dtype fp8e4nv"
-        )
-    if missing := unusable(shape.config):
-        raise UnfitStudyError(
-            f"{shape.study} has a winner with {missing}, which vLLM's kernel lacks: tune it with "
-            "--space vllm"
-        )
-    return shape
+    return vllm_winner(study, _CONSUMER, _name, ("fp8e4nv",))
 
 
 def write_entries(shapes: Sequence[TunedShape], folder: Path) -> list[str]:
