@@ -46,11 +46,11 @@ test-faults:
 	@./setup.sh test
 	$(LIMIT) $(TESTS_LIMIT_S) $(PYTEST) -m faults
 
-# Two tuners on one study while everything goes wrong, for so many minutes.
+# Tuners on the emulated board, on one behind sshd and on a cluster, while everything goes wrong.
 MINUTES := 120
 soak:
 	@./setup.sh test
-	$(PYTHON) tests/soak/soak.py --minutes $(MINUTES) $(ARGS)
+	PYTHONPATH=$(CURDIR)/tests/engine:$(CURDIR)/tests/rvv_runner/ssh $(PYTHON) tests/soak/soak.py --minutes $(MINUTES) $(ARGS)
 
 # Random kernels against NumPy, on the host and in QEMU, for so many seconds; TARGET=host or qemu.
 SECONDS := 600
