@@ -35,6 +35,7 @@ _TOP_LEVEL: dict[str, tuple[type, ...]] = {
     "frequency_hz": (int,),
     "l1d_bytes": (int,),
     "l2_bytes": (int,),
+    "l3_bytes": (int,),
     "mvendorid": (str,),
     "marchid": (str,),
     "processors": (str,),
@@ -129,7 +130,7 @@ class BoardFile:
         vlen_bits: bits in a vector register.
         cores: number of cores.
         frequency_hz: clock in hertz.
-        l1d_bytes, l2_bytes: sizes of the data caches, None if not known.
+        l1d_bytes, l2_bytes, l3_bytes: sizes of the data caches, None if not known or not there.
         emulation: None if the board cannot be emulated.
         events: the core's performance events by name, each as perf takes it: a raw code or perf's
             own name.
@@ -158,6 +159,7 @@ class BoardFile:
     processors: str | None = None
     enter: str | None = None
     perf_user_access: int | None = None
+    l3_bytes: int | None = None
 
     @property
     def wrapper(self) -> tuple[str, ...]:
@@ -233,6 +235,7 @@ def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
         frequency_hz=entries["frequency_hz"],
         l1d_bytes=entries.get("l1d_bytes"),
         l2_bytes=entries.get("l2_bytes"),
+        l3_bytes=entries.get("l3_bytes"),
         emulation=None if emulation is None else Emulation(**emulation),
         events=entries.get("events", {}),
         mvendorid=entries.get("mvendorid"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.board_file import BoardFile
+from rvv_runner.cold import CacheTiming, flush_options, with_timing
 from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.plugin import MODEL_VERSION, build_plugin, find_qemu, write_once
 from rvv_runner.emulated.run import Emulator, launcher_arguments, run_in_qemu
@@ -29,12 +30,13 @@ class EmulatedBoard:
 
     Args:
         board_file: the board to emulate, with any vector length that QEMU supports.
+        timing: how kernels are timed.
 
     Raises:
         BoardError: if the board file has no section [emulation], or its cost table is wrong.
     """
 
-    def __init__(self, board_file: BoardFile) -> None:
+    def __init__(self, board_file: BoardFile, timing: CacheTiming = "warm") -> None:
         if board_file.emulation is None:
             raise BoardError(
                 f"the board {board_file.name} cannot be emulated: "
@@ -51,7 +53,7 @@ class EmulatedBoard:
             ) from error
         self._costs_key = hashlib.sha256(self._costs_text.encode()).hexdigest()[:16]
         model = hashlib.sha256(f"{MODEL_VERSION}{self._costs_key}".encode()).hexdigest()[:8]
-        self._info = BoardInfo(
+        info = BoardInfo(
             name=f"emulated:{board_file.name}",
             kind=f"emulated-{board_file.name}-vlen{board_file.vlen_bits}-model-{model}",
             cpu=board_file.cpu,
@@ -63,6 +65,8 @@ class EmulatedBoard:
             deterministic=True,
             estimated=True,
         )
+        self._info = with_timing(info, timing)
+        self._options = flush_options(timing, info.l2_bytes)
         self._emulator: Emulator | None = None
 
     @property
@@ -117,7 +121,8 @@ class EmulatedBoard:
         if isinstance(elf, Measurement):
             return elf
         try:
-            run = run_in_qemu(self._emulator, elf.elf_path, launcher_arguments(elf), timeout_s)
+            arguments = (*launcher_arguments(elf), *self._options)
+            run = run_in_qemu(self._emulator, elf.elf_path, arguments, timeout_s)
         except OSError as error:
             return failed("board", self._info, f"QEMU could not be run: {error}")
         return measurement_of(run, self._info, timeout_s)
