@@ -74,6 +74,7 @@ class FakeBoard:
     notes: tuple[str, ...] = ()
     bug: Exception | None = None  # what opening raises
     gone: Path | None = None  # while this file exists, the board is out of order
+    conditions: dict[str, float | str] = field(default_factory=dict)  # of every measurement
 
     def open(self) -> None:
         note(self.log, f"open {os.getpid()}")
@@ -120,6 +121,7 @@ class FakeBoard:
             board="fake",
             estimated=True,
             max_abs_error=0.0,
+            conditions=self.conditions,
         )
 
     def _is_gone(self) -> bool:
