@@ -103,7 +103,7 @@ class HostBoard:
                 watch.stop()
         except OSError as error:
             return failed("board", self._info, f"the executable cannot be run: {error}")
-        verdict = judge(result, timeout_s, repeats)
+        verdict = judge(result, timeout_s, repeats, vlen_bits=self._info.vlen_bits)
         doubt = {DISTURBED: watch.doubt} if watch.doubt else {}
         return failed_run(verdict, self._info) or Measurement(
             status="correct",
