@@ -77,6 +77,7 @@ def _is_model(own_name: str) -> bool:
 
 def is_emulated(name: str) -> bool:
     """Whether the device is a model of a core."""
+    name, _ = split_timing(name)
     return name == DEFAULT_DEVICE or name.startswith(_EMULATED_PREFIX)
 
 

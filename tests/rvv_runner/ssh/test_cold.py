@@ -18,7 +18,7 @@ from kernels.registry import load_kernel, make_problem
 from launchers import Argument
 from rvv_runner import Board, ElfArtifact
 from rvv_runner.board_file import BoardFile
-from rvv_runner.devices import load_board
+from rvv_runner.devices import is_emulated, load_board
 from rvv_runner.ssh.board import SshBoard
 
 pytestmark = pytest.mark.timeout(120)
@@ -108,6 +108,7 @@ def test_timing_is_part_of_a_name() -> None:
     assert machine_of("ssh://me@cold") == ("ssh://me@cold", "")
     assert every_device("emulated@cold") == ["emulated@cold"]
     check_device_name("host@cold")
+    assert is_emulated("emulated:x60@cold")
 
 
 @pytest.mark.parametrize(
