@@ -90,7 +90,7 @@ def emulated_board_file(name: str) -> BoardFile:
     Raises:
         BoardError: if there is none, or it is wrong.
     """
-    name = name.removeprefix(_EMULATED_PREFIX)
+    name, _ = split_timing(name.removeprefix(_EMULATED_PREFIX))
     check_device_name(f"{_EMULATED_PREFIX}{name}")
     folder = [user_board_folder()] if name in _own_names() and _is_model(name) else []
     return read_board_file(name, *folder)

@@ -19,6 +19,7 @@ from launchers import Argument
 from rvv_runner import Board, ElfArtifact
 from rvv_runner.board_file import BoardFile
 from rvv_runner.devices import is_emulated, load_board
+from rvv_runner.event_costs import event_costs
 from rvv_runner.ssh.board import SshBoard
 
 pytestmark = pytest.mark.timeout(120)
@@ -109,6 +110,7 @@ def test_timing_is_part_of_a_name() -> None:
     assert every_device("emulated@cold") == ["emulated@cold"]
     check_device_name("host@cold")
     assert is_emulated("emulated:x60@cold")
+    assert event_costs("emulated:x60@cold") == event_costs("emulated:x60")
 
 
 @pytest.mark.parametrize(
