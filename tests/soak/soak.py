@@ -77,18 +77,17 @@ def left_running(folder: Path) -> list[int]:
 
 def tally_of(tuners: Mapping[str, Tuner], storage: Path) -> tuple[dict[str, int], Counter[str]]:
     """What is not as it should be, by name, with the number told; and trials by status."""
-    stored: Counter[tuple[str, str]] = Counter()
+    stored: Counter[tuple[bool, str, str]] = Counter()
     statuses: Counter[str] = Counter()
     for study in read_studies(str(storage)):
         for trial in study.trials_of(study.study_name):
             statuses[str(trial.status)] += 1
-            stored[study.study_name, str(trial.config)] += trial.has_outcome
-    known = {(is_of_desk(name), config) for (name, config), count in stored.items() if count}
-    told = {(name == "desk", config) for name, tuner in tuners.items() for config in tuner.told}
+            stored[(*board_and_shape(study.study_name), str(trial.config))] += trial.has_outcome
+    told = {(name == "desk", *told) for name, tuner in tuners.items() for told in tuner.told}
     harmless = ("correct", "constraint", "board", "None")
     tally = {
         "told": sum(len(tuner.told) for tuner in tuners.values()),
-        "lost": len(told - known),
+        "lost": len(told - {trial for trial, count in stored.items() if count}),
         "twice": sum(count > 1 for count in stored.values()),
         "blamed": sum(count for status, count in statuses.items() if status not in harmless),
         "tracebacks": sum(len(tuner.errors) for tuner in tuners.values()),
@@ -96,9 +95,11 @@ def tally_of(tuners: Mapping[str, Tuner], storage: Path) -> tuple[dict[str, int]
     return tally, statuses
 
 
-def is_of_desk(study: str) -> bool:
-    """Whether a study is of the board over SSH; the other tuners share one of the emulated."""
-    return "emulated" not in study
+def board_and_shape(study: str) -> tuple[bool, str]:
+    """Whether a study is of the board over SSH, as the others share those of the emulated one, and
+    its shape: from "matmul-M64-N64-K64-fp32-emulated:x60-auto-1f0c2a9b"."""
+    sizes = study.split("-")[1:4]
+    return "emulated" not in study, ",".join(f"{size[0]}={size[1:]}" for size in sizes)
 
 
 def main() -> int:

@@ -17,7 +17,8 @@ from pathlib import Path
 
 __all__ = ["Tuner"]
 
-_KERNEL = ("matmul", "--shape", "M=64,N=64,K=64", "--trials", "100000", "--no-report")
+_KERNEL = ("matmul", "--trials", "100000", "--no-report", "--jobs", "2")
+_SHAPE = "M=64,N=64,K={}"  # of which there are some hundred configurations
 _STOPPED_S = (1.0, 20.0)
 
 
@@ -30,7 +31,7 @@ class Tuner:
         environment: of its process.
 
     Attributes:
-        told: the configurations of whose outcome it has told.
+        told: the configurations of whose outcome it has told, each with its shape.
         is_at_work: since it was last started, it has told of one.
         endings: how often it ended with each status.
         errors: what it wrote where it ended with a traceback.
@@ -45,7 +46,8 @@ class Tuner:
         self._folder = folder
         self._options = options
         self._environment = environment
-        self.told: list[str] = []
+        self.told: list[tuple[str, str]] = []
+        self._exhausted = 0
         self.is_at_work = False
         self.endings: Counter[int] = Counter()
         self.errors: list[str] = []
@@ -54,8 +56,10 @@ class Tuner:
     def start(self) -> None:
         """Start it, and follow what it prints."""
         self.is_at_work = False
+        shape = _SHAPE.format(64 + 16 * self._exhausted)
+        command = [sys.executable, "-m", "engine.tune", *_KERNEL, "--shape", shape]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "engine.tune", *_KERNEL, "--jobs", "2", *self._options()],
+            [*command, *self._options()],
             cwd=self._folder,
             env=self._environment,
             stdout=subprocess.PIPE,
@@ -65,19 +69,21 @@ class Tuner:
         )
         self._written: list[str] = []
         self._readers = [
-            threading.Thread(target=self._read_trials, args=(self.process,), daemon=True),
+            threading.Thread(target=self._read_trials, args=(self.process, shape), daemon=True),
             threading.Thread(target=self._read_errors, args=(self.process,), daemon=True),
         ]
         for reader in self._readers:
             reader.start()
 
-    def _read_trials(self, process: subprocess.Popen[str]) -> None:
+    def _read_trials(self, process: subprocess.Popen[str], shape: str) -> None:
         assert process.stdout is not None
         for line in process.stdout:
             found = re.match(r"trial=\d+/\d+\tstatus=(\w+)\t.*config=(.*)$", line)
             if found and found[1] != "board":
-                self.told.append(found[2])
+                self.told.append((shape, found[2]))
                 self.is_at_work = True
+            if line.startswith("ended=exhausted"):
+                self._exhausted += 1
 
     def _read_errors(self, process: subprocess.Popen[str]) -> None:
         assert process.stderr is not None
