@@ -118,14 +118,7 @@ class HostBoard:
         runs = ["--repeats", str(repeats), "--warmup", str(repeats), *self._options]
         with scratch_folder("host-") as folder:
             return run_bounded(
-                [
-                    str(artifact.elf_path),
-                    str(artifact.data_path),
-                    "--grid",
-                    grid,
-                    *runs,
-                    *self._options,
-                ],
+                [str(artifact.elf_path), str(artifact.data_path), "--grid", grid, *runs],
                 folder=folder,
                 timeout_s=timeout_s,
                 output_limit_bytes=OUTPUT_LIMIT_BYTES,
