@@ -17,7 +17,7 @@ from engine.results.units import counted
 from engine.study.trials import StoredTrial, StoredTrials
 from foundation.shapes import as_shape
 
-__all__ = ["FILE", "write", "write_trials"]
+__all__ = ["FILE", "problem_size", "write", "write_trials"]
 
 FILE = "kernel_tuner_cache.json"
 
