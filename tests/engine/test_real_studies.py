@@ -24,6 +24,7 @@ from engine.export import main as export
 from engine.report import main as report
 from engine.results.exports import format_names
 from engine.results.tuned_shape import UnfitStudyError
+from engine.run.stored_summary import stored_summary
 from engine.study.storage import read_studies, study_named
 from engine.study.trials import StoredTrial, StoredTrials
 from kernels.registry import load_kernel
@@ -121,14 +122,16 @@ def test_tables_hold_every_trial(tuned: Tuned, start: str) -> None:
 
 
 @pytest.mark.parametrize("start", STUDIES)
-def test_triton_takes_the_fastest(tuned: Tuned, start: str) -> None:
+def test_triton_takes_the_fastest_with_the_winner_first(tuned: Tuned, start: str) -> None:
     configs = module_from(tuned.exported("triton", start, "triton_configs.py")).CONFIGS
     kernel = load_kernel(start.partition("-")[0]).kernel
     tuner = triton.autotune(configs=configs, key=[])(kernel)
     assert isinstance(tuner, triton.runtime.Autotuner)
+    winner = stored_summary(tuned.study(start), tuned.trials(start)).winner
+    assert configs[0].kwargs == dict(winner.config)
     times = tuned.times_ms(start)
-    key = ",".join(str(configs[0].kwargs[name]) for name in tuned.trials(start)[0].config)
-    assert times[key] == min(times.values())
+    assert len(configs) == min(5, len(times))
+    assert all(",".join(map(str, config.kwargs.values())) in times for config in configs)
 
 
 @pytest.mark.parametrize("start", STUDIES)
@@ -145,7 +148,7 @@ def test_kernel_tuner_simulates_every_study(
     found = {
         ",".join(str(row[name]) for name in names): row["time"]
         for row in rows
-        if isinstance(row["time"], float)
+        if "__error__" not in row
     }
     assert found == pytest.approx(tuned.times_ms(start))
 
