@@ -20,7 +20,6 @@ from rvv_runner.calibration.cost_table_text import cost_table_text
 from rvv_runner.calibration.plan import all_kernels, largest_array, measure_everything
 from rvv_runner.calibration.readings import Readings
 from rvv_runner.devices import load_board
-from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.new_board_file import check_new_name, write_text
 
 __all__ = ["calibrate", "import_bundle"]
@@ -61,6 +60,7 @@ def calibrate(
         if count % _EVERY == 0:
             say(f"{count} measured in {time.monotonic() - started_s:.0f} s")
 
+    _check_kind(board)
     try:
         board.open()
         facts = _facts(board)
@@ -107,21 +107,21 @@ def _plain(device: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip("-.") or "board"
 
 
-def _facts(board: Board) -> dict[str, object]:
-    """What an open board says of itself.
-
-    Raises:
-        UserError: if its programs are not those of RISC-V.
-    """
-    if isinstance(board, EmulatedBoard):
-        return {}
-    from rvv_runner.ssh.board import SshBoard  # paramiko is slow to import
-
-    if not isinstance(board, SshBoard):
+def _check_kind(board: Board) -> None:
+    """Refuse a board whose programs are not those of RISC-V."""
+    if board.info.backend != "rvv":
         raise UserError(
             f"calibrate measures cores for riscv64, which {board.info.name} is not: name an "
             "emulated core or a board over SSH"
         )
+
+
+def _facts(board: Board) -> dict[str, object]:
+    """What an open board says of itself."""
+    from rvv_runner.ssh.board import SshBoard  # paramiko is slow to import
+
+    if not isinstance(board, SshBoard):
+        return {}
     facts = board.facts
     shown = {
         "kernel": facts.kernel,

@@ -19,6 +19,7 @@ __all__ = ["BUNDLE_FORMAT", "Bundle", "read_bundle", "write_bundle"]
 BUNDLE_FORMAT = "triton-rvv-tuner calibration 1"
 
 _LARGEST = 2**53
+_HEAD_BYTES = 200  # that hold the format
 
 Number = TypeVar("Number", int, float)
 
@@ -69,20 +70,19 @@ def write_bundle(path: Path, bundle: Bundle) -> None:
 
 
 def read_bundle(path: Path) -> Bundle | None:
-    """The bundle in a file; None if the file is something else.
+    """The bundle in a file; None if the file is something else, or cannot be opened.
 
     Raises:
-        UserError: if the file cannot be read, or is a bundle with something wrong.
+        UserError: if it is a bundle with something wrong.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read: {error}") from error
-    if BUNDLE_FORMAT not in text[:200]:
+        with path.open("rb") as file:
+            if BUNDLE_FORMAT.encode() not in file.read(_HEAD_BYTES):
+                return None
+    except OSError:
         return None
     try:
-        values = json.loads(text)
-        return _bundle(values)
+        return _bundle(json.loads(path.read_bytes()))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{path} is a damaged bundle of a calibration: {error!r}") from error
 

@@ -15,11 +15,25 @@ from rvv_runner.calibration.vector_kernels import move_kernels, vector_kernels
 from rvv_runner.cores.fit_table import ClassThroughput
 from rvv_runner.emulated.costs import SEW_BITS
 
-__all__ = ["Links", "fit_classes", "fit_links", "fit_scalars"]
+__all__ = ["Links", "ScalarCost", "fit_classes", "fit_links", "fit_scalars", "scalar_entries"]
 
 Key = tuple[int, str]  # element width in bits, LMUL
 
 _PIPES = {"ieu": 2}  # of the model; other units have one
+_MANY_FIELDS = 6  # of the segments that stand for more than four
+
+
+@dataclasses.dataclass(frozen=True)
+class ScalarCost:
+    """The cost of a class of scalar instructions, in cycles.
+
+    Args:
+        latency: until one that waits for its result begins; None if not told.
+        each: between two that wait for nothing; None if not told.
+    """
+
+    latency: float | None
+    each: float | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,9 +74,6 @@ def fit_classes(readings: Readings) -> dict[str, ClassThroughput]:
     }
 
 
-_MANY_FIELDS = 6  # of the segments that stand for more than four
-
-
 def _add(
     found: dict[str, dict[Key, float]],
     name: str,
@@ -86,36 +97,46 @@ def _add_for_all_widths(
             _add(found, name, (sew, lmul), kernel, readings)
 
 
-def fit_scalars(readings: Readings, base: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """Entries of [scalar]: what was measured, on top of another core's.
+def fit_scalars(readings: Readings) -> dict[str, ScalarCost]:
+    """What was measured of scalar instructions, by class."""
+    each, latency = dict(_throughputs(readings)), dict(_latencies(readings))
+    return {
+        name: ScalarCost(latency.get(name), each.get(name))
+        for name in dict.fromkeys((*each, *latency))
+    }
+
+
+def scalar_entries(
+    costs: Mapping[str, ScalarCost], base: Mapping[str, Any], source: str
+) -> dict[str, Any]:
+    """Entries of [scalar], on top of another core's.
 
     Args:
-        readings: of the kernels of scalars.
+        costs: what was measured.
         base: [scalar] of another core, which has all classes.
         source: of the measurements.
     """
-    occupancies, latencies = dict(_occupancies(readings, base)), dict(_latencies(readings))
     entries = {}
-    for name, entry in base.items():
-        occupancy, latency = occupancies.get(name), latencies.get(name)
-        if occupancy is None and latency is None:
-            continue
-        which = [w for w, v in (("latency", latency), ("occupancy", occupancy)) if v is None]
-        assumed = " and ".join([*which, "unit"])
-        entries[name] = {
-            **entry,
-            "latency": entry["latency"] if latency is None else round(latency, 2),
-            "occupancy": entry["occupancy"] if occupancy is None else round(occupancy, 2),
-            "source": f"{source}; {assumed} assumed",
-        }
+    for name, cost in costs.items():
+        entry = dict(base[name])
+        assumed = ["unit"]
+        if cost.latency is None:
+            assumed.insert(0, "latency")
+        else:
+            entry["latency"] = round(cost.latency, 2)
+        if cost.each is None:
+            assumed.insert(0, "occupancy")
+        else:
+            entry["occupancy"] = round(cost.each * _PIPES.get(entry["unit"], 1), 2)
+        entries[name] = {**entry, "source": f"{source}; {' and '.join(assumed)} assumed"}
     return entries
 
 
-def _occupancies(readings: Readings, base: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+def _throughputs(readings: Readings) -> Iterator[tuple[str, float]]:
     for name, chain, kernel in scalar_kernels():
         cycles = None if chain else readings.cycles(kernel.name)
         if cycles is not None and name != "csr":
-            yield name, cycles * _PIPES.get(base[name]["unit"], 1)
+            yield name, cycles
 
 
 def _latencies(readings: Readings) -> Iterator[tuple[str, float]]:

@@ -10,11 +10,18 @@ from typing import Any
 from rvv_runner.board import BoardError
 from rvv_runner.board_file import BoardFile
 from rvv_runner.calibration.bundle import Bundle
-from rvv_runner.calibration.class_fit import Links, fit_classes, fit_links, fit_scalars
+from rvv_runner.calibration.class_fit import (
+    Links,
+    ScalarCost,
+    fit_classes,
+    fit_links,
+    fit_scalars,
+    scalar_entries,
+)
 from rvv_runner.calibration.memory_fit import Constant, MemoryFit, fit_memory
 from rvv_runner.calibration.memory_kernels import ADDS_BEHIND
 from rvv_runner.cores.core import base_costs, cost_sections, cost_table_of
-from rvv_runner.cores.emulated_file import CoreFacts, emulated_file
+from rvv_runner.cores.emulated_file import UNKNOWN_CPU, CoreFacts, emulated_file
 from rvv_runner.cores.fit_table import ClassThroughput
 from rvv_runner.devices import emulated_board_file
 from rvv_runner.emulated.costs import CostTable
@@ -36,7 +43,7 @@ class MeasuredCore:
         text: of its board file.
         like: the core that stands in for what was not measured.
         classes: throughput and latency of vector instructions, by class.
-        scalars: entries of [scalar] that were measured.
+        scalars: latency and throughput of scalar instructions, by class.
         links: latencies between scalars and vectors.
         memory: what was found of the memory.
         table: the cost table that the board file makes.
@@ -46,7 +53,7 @@ class MeasuredCore:
     text: str
     like: str
     classes: Mapping[str, ClassThroughput]
-    scalars: Mapping[str, Any]
+    scalars: Mapping[str, ScalarCost]
     links: Links
     memory: MemoryFit
     table: CostTable
@@ -82,21 +89,24 @@ def core_of_bundle(bundle: Bundle, like: str | None) -> MeasuredCore:
     classes = fit_classes(readings)
     if not classes:
         raise BoardError(f"of {bundle.device} nothing was measured: all micro-kernels failed")
-    scalars = fit_scalars(readings, base["scalar"], source)
-    add = scalars.get("alu", base["scalar"]["alu"])["latency"]
+    scalars = fit_scalars(readings)
+    entries = scalar_entries(scalars, base["scalar"], source)
+    add = entries.get("alu", base["scalar"]["alu"])["latency"]
     links = fit_links(readings, base["pipeline"]["scalar_to_vector"], add)
     costs = cost_sections(
         _with_links(classes, links),
-        _measured(memory, scalars, links, source),
+        _measured(memory, entries, links, source),
         facts,
         model,
         source,
         _ways(facts, memory),
     )
+    # QEMU runs code for the model's core, and perhaps not for another.
+    cpu = model.cpu if model.cpu == bundle.cpu else UNKNOWN_CPU
     if out_of_order is False:
         costs.pop("out_of_order", None)
     return MeasuredCore(
-        emulated_file(_title(bundle, like), facts, costs, bundle.cpu),
+        emulated_file(_title(bundle, like), facts, costs, cpu),
         like,
         classes,
         scalars,

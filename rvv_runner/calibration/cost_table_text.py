@@ -75,13 +75,8 @@ def _residual(name: str, measured: ClassThroughput, table: CostTable) -> float:
 
 
 def _scalar_rows(core: MeasuredCore) -> Iterator[str]:
-    for name, entry in core.scalars.items():
-        assumed = entry["source"].rpartition(";")[2]
-        latency = None if "latency" in assumed else entry["latency"]
-        occupancy = None if "occupancy" in assumed else entry["occupancy"]
-        pipes = 2 if entry["unit"] == "ieu" else 1
-        each = None if occupancy is None else occupancy / pipes
-        yield _row(name, (_figure(latency), _figure(each)))
+    for name, cost in core.scalars.items():
+        yield _row(name, (_figure(cost.latency), _figure(cost.each)))
     for name, value in (
         ("scalar into a vector", core.links.scalar_move),
         ("vector into an integer", core.links.to_scalar),

@@ -7,6 +7,7 @@ them.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 
 from rvv_runner.calibration.micro_kernel import COPIES, MicroKernel, group_bytes, unrolled
@@ -73,8 +74,8 @@ li t1, 0
 # Where the chase has ended, from the start of the array.
 _CHASE_FINISH = "la t0, arena\nsub t6, t6, t0\nsd t6, (a6)"
 
-# All lines hold zeros that were written, so that each page is there. In t4 there is a distance by
-# which the lines of this run are apart from those of the one before, so that they are others.
+# All lines hold zeros that were written, so that each page is there. In t4 there is a distance,
+# another for each run, so that a run does not find the lines of the one before in the caches.
 _ZEROS_READY = f"""{_ONCE}la t0, arena
 mul t1, a2, a3
 add t1, t1, t0
@@ -146,7 +147,7 @@ def chase(count: int, stride: int) -> dict[str, int]:
     It goes on by about a golden section of them, so that no two steps in a row are near.
     """
     jump = max(round(count * 0.382), 1)
-    while _divisor(jump, count) != 1:
+    while math.gcd(jump, count) != 1:
         jump += 1
     return {"count": count, "stride": stride, "jump": jump}
 
@@ -154,10 +155,6 @@ def chase(count: int, stride: int) -> dict[str, int]:
 def random_line(size_bytes: int) -> dict[str, int]:
     """Parameters of random accesses to the lines of an array of a power of two of bytes."""
     return {"count": size_bytes // LINE_BYTES, "stride": LINE_BYTES, "jump": 0}
-
-
-def _divisor(a: int, b: int) -> int:
-    return a if b == 0 else _divisor(b, a % b)
 
 
 def _chased(vlen_bits: int, parameters: Mapping[str, int]) -> bytes:

@@ -23,7 +23,6 @@ __all__ = [
     "HIT",
     "WAY_STRIDE",
     "all_kernels",
-    "instruction_kernels",
     "largest_array",
     "measure_everything",
     "measure_memory",
@@ -40,7 +39,7 @@ _HALVINGS = 4  # of the interval in which a capacity lies
 _MODEL_LARGEST = 32 * _MIB  # emulated cores have no third level
 
 
-def instruction_kernels() -> Iterator[MicroKernel]:
+def _instruction_kernels() -> Iterator[MicroKernel]:
     """All kernels of single instructions."""
     for latency in (False, True):
         yield from (found[-1] for found in vector_kernels(latency))
@@ -53,7 +52,7 @@ def instruction_kernels() -> Iterator[MicroKernel]:
 
 def all_kernels(vlen_bits: int) -> list[MicroKernel]:
     """All kernels, those of memory at the end."""
-    return [*instruction_kernels(), *memory_kernels(vlen_bits)]
+    return [*_instruction_kernels(), *memory_kernels(vlen_bits)]
 
 
 def measure_everything(bench: Bench, largest_bytes: int) -> None:
@@ -66,7 +65,7 @@ def measure_everything(bench: Bench, largest_bytes: int) -> None:
     Raises:
         BoardError: if the board fails.
     """
-    for kernel in instruction_kernels():
+    for kernel in _instruction_kernels():
         bench.measure(kernel.name)
     measure_memory(bench, largest_bytes)
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["CoreFacts", "emulated_file"]
+__all__ = ["UNKNOWN_CPU", "CoreFacts", "emulated_file"]
 
-_UNKNOWN_CPU = "generic-rv64"
+UNKNOWN_CPU = "generic-rv64"
 _UNKNOWN = "LLVM has no model of the core, or QEMU not its extensions"
 _EMULATION = """
 [emulation]
@@ -37,7 +37,7 @@ class CoreFacts:
 
 
 def emulated_file(
-    title: str, facts: CoreFacts, costs: Mapping[str, Any], cpu: str = _UNKNOWN_CPU
+    title: str, facts: CoreFacts, costs: Mapping[str, Any], cpu: str = UNKNOWN_CPU
 ) -> str:
     """The board file's text.
 
@@ -50,7 +50,7 @@ def emulated_file(
     lines = [
         *(f"# {line}".rstrip() for line in title.splitlines()),
         "",
-        _line("cpu", (cpu, _UNKNOWN if cpu == _UNKNOWN_CPU else "what code is made for")),
+        _line("cpu", (cpu, _UNKNOWN if cpu == UNKNOWN_CPU else "what code is made for")),
         *(f"{name} = {value}" for name, value in vars(facts).items()),
         _EMULATION,
         "[emulation.costs]",
