@@ -19,7 +19,7 @@ from rvv_runner.calibration.core_of_bundle import core_of_bundle
 from rvv_runner.calibration.cost_table_text import cost_table_text
 from rvv_runner.calibration.plan import all_kernels, largest_array, measure_everything
 from rvv_runner.calibration.readings import Readings
-from rvv_runner.devices import load_board
+from rvv_runner.devices import emulated_board_file, load_board
 from rvv_runner.new_board_file import check_new_name, write_text
 
 __all__ = ["calibrate", "import_bundle"]
@@ -46,10 +46,12 @@ def calibrate(
 
     Raises:
         UserError: if the device is no such board, or a file cannot be written.
-        BoardError: if the board fails, or the name is taken.
+        BoardError: if the board fails, the name is taken, or there is no core `like`.
     """
     name = new_name or f"{_plain(device)}-measured"
     check_new_name(name)
+    if like is not None:
+        emulated_board_file(like)  # refuses one that does not exist
     out = out or Path(f"{name}.calibration.json")
     if not out.absolute().parent.is_dir():
         raise UserError(f"there is no folder {out.parent}: give another --out")

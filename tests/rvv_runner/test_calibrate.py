@@ -183,6 +183,7 @@ def test_mistakes_are_found_before_anything_is_measured(boards, tmp_path):
         (["--device", "host"], "not: name an emulated core"),
         (["--out", str(tmp_path / "none" / "x.json")], "there is no folder"),
         (["--device", "emulated:nobody"], "no emulated core"),
+        (["--like", "nothing"], "no emulated core"),
     ):
         with pytest.raises(CommandError, match=message):
             main(["calibrate", *words])
