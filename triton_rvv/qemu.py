@@ -51,7 +51,7 @@ def find_qemu() -> Path:
         return built
     found = shutil.which(_NAME)
     if found is None:
-        raise QemuError(f"{_NAME} is not installed: run sudo apt-get install qemu-user")
+        raise QemuError("qemu-riscv64 is not installed: run sudo apt-get install qemu-user")
     return Path(found)
 
 
