@@ -28,7 +28,7 @@ main() {
     packages=$(missing_packages)
     [ -z "$packages" ] || install_packages $packages
     make_environment
-    takes_plugins || "$python" -m rvv_runner qemu || exit 1
+    takes_plugins || "$python" -m rvv_runner qemu >&2 || exit 1
     warm_caches
 }
 

@@ -135,7 +135,7 @@ class EmulatedBoard:
         """The value of QEMU's -cpu.
 
         Raises:
-            QemuError: if QEMU cannot be started, or lacks what the board's code uses.
+            QemuError: if this QEMU lacks what the board's code uses.
         """
         if self._emulation.qemu_cpu is not None:
             return self._emulation.qemu_cpu.format(vlen_bits=vlen_bits)
@@ -151,4 +151,4 @@ def _layout() -> str:
         version = qemu_version(find_qemu())
     except QemuError:
         return ""
-    return "" if version < LAYS_OUT_ANEW else f"-qemu{version[0]}.{version[1]}"
+    return "" if version < LAYS_OUT_ANEW else f"-qemu{'.'.join(map(str, version[:2]))}"

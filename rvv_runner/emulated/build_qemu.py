@@ -18,7 +18,7 @@ from pathlib import Path
 from foundation.errors import UserError
 from foundation.processors import cores
 from foundation.scratch import UNFINISHED, scratch_folder
-from triton_rvv.qemu import BUILT_VERSION, built_qemu
+from triton_rvv.qemu import BUILT_VERSION, built_qemu, qemu_version
 
 __all__ = ["build_qemu", "download"]
 
@@ -50,7 +50,7 @@ _STEP_LIMIT_S = 7200.0
 
 
 def build_qemu(say: Callable[[str], None]) -> Path:
-    """The path of the QEMU, which the first call downloads and builds.
+    """The path of the QEMU, which is downloaded and built if there is none that starts.
 
     Args:
         say: prints a line about what is being done.
@@ -59,7 +59,7 @@ def build_qemu(say: Callable[[str], None]) -> Path:
         UserError: if a package for it is missing, its source is not to be had, or does not build.
     """
     built = built_qemu()
-    if built.exists():
+    if qemu_version(built):
         return built
     _check_packages()
     built.parent.mkdir(parents=True, exist_ok=True)

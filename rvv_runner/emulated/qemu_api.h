@@ -1,5 +1,4 @@
-/* The part of QEMU's TCG plug-in interface that this plug-in uses: the same in versions 1 to 6,
- * which are QEMU 7 to 11.
+/* The part of QEMU's TCG plug-in interface that this plug-in uses, the same in versions 1 to 6.
  *
  * Debian's qemu-user ships no header, so the documented prototypes are declared here. Names,
  * arguments and enumerator values are those of "QEMU TCG Plugins" in QEMU's developer manual; the

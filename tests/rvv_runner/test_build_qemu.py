@@ -48,5 +48,17 @@ def test_what_is_built_already_is_taken(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     built_qemu().parent.mkdir(parents=True)
-    built_qemu().write_text("")
+    built_qemu().write_text("#!/bin/sh\necho qemu-riscv64 version 10.0.13\n")
+    built_qemu().chmod(0o755)
     assert build_qemu(print) == built_qemu()
+
+
+def test_one_that_starts_no_more_is_built_again(monkeypatch, tmp_path):
+    """As after a new version of the system, which lacks a library that it was linked with."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    built_qemu().parent.mkdir(parents=True)
+    built_qemu().write_text("#!/bin/sh\nexit 127\n")
+    built_qemu().chmod(0o755)
+    with pytest.raises(UserError, match="packages to build QEMU with are missing"):
+        build_qemu(print)
