@@ -23,6 +23,7 @@ from kernels.spec import KernelSpec
 from rvv_runner.board_file import user_board_folder
 from rvv_runner.devices import known_board, load_board
 from search_spaces.space import SearchSpace
+from triton_rvv.cores import DEFAULT_EXTENSIONS
 from triton_rvv.qemu import cpu_option, find_qemu
 from triton_rvv.target import RVVTarget
 from triton_rvv.zig import run_zig_cc
@@ -89,7 +90,10 @@ def programs(library, tmp_path_factory):
 
 def run(program, *arguments, vlen=256, v="true", zbb="true", **environment):
     qemu = find_qemu()
-    cpu = f"{cpu_option(qemu, RVVTarget(vlen_bits=vlen))},v={v},zbb={zbb}"
+    # Zvfh brings vectors along where a core would have none.
+    extensions = [name for name in DEFAULT_EXTENSIONS if v == "true" or name != "+zvfh"]
+    target = RVVTarget(vlen_bits=vlen, extensions=tuple(extensions))
+    cpu = f"{cpu_option(qemu, target)},v={v},zbb={zbb}"
     return subprocess.run(
         [str(qemu), "-cpu", cpu, str(program), *map(str, arguments)],
         capture_output=True,
