@@ -107,8 +107,8 @@ def _amd_source(facts: Any) -> ReadingSource:
         import amdsmi
     except ImportError:
         return _Blind(f"{unseen}: install the Python package amdsmi")
-    bus = facts.pci_domain_id, facts.pci_bus_id, facts.pci_device_id
     try:
+        bus = facts.pci_domain_id, facts.pci_bus_id, facts.pci_device_id
         return AmdReadings(amdsmi, "{:04x}:{:02x}:{:02x}.0".format(*bus))
     except Exception as error:  # amdsmi's own errors, of classes that only it has
         return _Blind(f"{unseen}: amdsmi says {error}")
