@@ -51,7 +51,7 @@ class Context:
     ) -> None:
         self.target = target
         self._handlers = handlers
-        self.builder = Builder(target.converts_bf16)
+        self.builder = Builder(target.converts_bf16, has_one_nan=target.backend == "rvv")
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)
         self.aliases = aliases
