@@ -108,6 +108,12 @@ class Load(Tensor):
         stride = self.pointers.components[-2].linear_stride(builder, self.pointers.index_type)
         return starts, stride
 
+    @property
+    def own_reads_again(self) -> bool:
+        last = self.pointers.components[-1]
+        is_contiguous = last.stride is not None and last.stride.constant == 1 and not last.tables
+        return is_contiguous and self.pointers.extra is None
+
     def evaluate(self, builder: Builder, point: Point) -> Val:
         stored = vector_type(memory_type(self.element), point.width)
         condition = condition_at(builder, self.mask, point)
