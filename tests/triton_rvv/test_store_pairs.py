@@ -72,3 +72,21 @@ def test_a_pair_is_one_instruction():
     signature = {"x_ptr": "*i8", "out_ptr": "*i8", "n": "i32", "apart": "i32"}
     compiled = compile_kernel(pair_kernel, signature, {"BLOCK": N}, target, disjoint_arguments=True)
     assert "vsseg2e8.v" in compiled.assembly
+
+
+@triton.jit
+def changed_on_the_way_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + 2 * at)
+    tl.store(x_ptr + 2 * at, x + 1)
+    tl.store(y_ptr + 2 * at, x + 2)
+
+
+@pytest.mark.parametrize("size", [16, 2048])
+def test_the_second_store_uses_what_the_first_one_changes(run, size):
+    x, y = np.arange(2 * size, dtype=np.int32), np.zeros(2 * size, np.int32)
+    changed, expected = x.copy(), y.copy()
+    changed[::2] += 1
+    expected[::2] = x[::2] + 2
+    both = {"x_ptr": Expected(changed, start=x), "y_ptr": Expected(expected, start=y)}
+    run(changed_on_the_way_kernel, **both, BLOCK=size)

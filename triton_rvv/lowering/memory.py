@@ -68,10 +68,16 @@ class Load(Tensor):
         )
         return same and own.extra is None and other.extra is None and keeps_apart(own)
 
-    def survives_store(self, builder: Builder, addresses: Affine) -> Val:
-        """Whether, at run time, a store to `addresses` changes no element before it is loaded."""
+    def survives_store(self, builder: Builder, addresses: Affine, on_the_way: bool) -> Val:
+        """Whether, at run time, a store to `addresses` changes no element before it is loaded.
+
+        Args:
+            builder: writes the code.
+            addresses: where the store goes.
+            on_the_way: whether each element is loaded right before its place is stored to.
+        """
         apart = are_apart(builder, self.pointers, addresses)
-        if not self.is_parallel_to(addresses):
+        if not on_the_way or not self.is_parallel_to(addresses):
             return apart
         same = builder.compare("eq", self.pointers.base, addresses.base)
         return same if apart == UNKNOWN else builder.binary("or", apart, same)

@@ -83,12 +83,12 @@ def _store_parts(context: Context, parts: Sequence[_Part], where: Mask | None) -
     if where is not None:
         sources.append(where)
     loads = [load for load in context.pending_loads if isinstance(load, Load)]
+    alone, builder = len(parts) == 1, context.builder
     for part in parts:
-        _settle_overlapping(context, loads, part)
-    builder = context.builder
+        _settle_overlapping(context, loads, part, alone)
 
     def write() -> None:
-        if len(parts) == 1:
+        if alone:
             _write(context, parts, where)
             return
         first, second = (part.addresses for part in parts)
@@ -107,9 +107,9 @@ def _store_parts(context: Context, parts: Sequence[_Part], where: Mask | None) -
         guards: list[Val] = []
         endangered: dict[Load, None] = {}
         for part in parts:
-            for load in _endangered(context, loads, part):
+            for load in _endangered(context, loads, part, alone):
                 endangered[load] = None
-                guards.append(load.survives_store(builder, part.addresses))
+                guards.append(load.survives_store(builder, part.addresses, alone))
 
         def copy_and_write() -> None:
             with context.region():
@@ -180,11 +180,15 @@ def _store_wrapped(context: Context, part: _Part, where: Mask | None) -> None:
         _store_run(builder, part.addresses, value, condition, point)
 
 
-def _settle_overlapping(context: Context, loads: Sequence[Load], part: _Part) -> None:
-    """Carry out the loads of which a store's first runs would change what later runs read."""
+def _settle_overlapping(context: Context, loads: Sequence[Load], part: _Part, alone: bool) -> None:
+    """Carry out the loads of which a store would change what is read later.
+
+    What it reads and changes element by element is not among them, if the store is `alone`: after
+    the first of two stores, the second one may read it again.
+    """
     for load in loads:
-        overlaps = context.aliases.may_overlap(load.source, part.target)
-        if overlaps and not load.is_each_element_of(part.addresses):
+        on_the_way = alone and load.is_each_element_of(part.addresses)
+        if context.aliases.may_overlap(load.source, part.target) and not on_the_way:
             sinks.materialise(context, load)
 
 
@@ -196,7 +200,7 @@ def _may_change(context: Context, target: Value, load: Tensor) -> bool:
     return aliases.may_overlap(load.source, target)
 
 
-def _endangered(context: Context, loads: Sequence[Load], part: _Part) -> list[Load]:
+def _endangered(context: Context, loads: Sequence[Load], part: _Part, alone: bool) -> list[Load]:
     """The loads that are carried out while or after a store changes memory.
 
     Returns:
@@ -209,8 +213,9 @@ def _endangered(context: Context, loads: Sequence[Load], part: _Part) -> list[Lo
     if not aliases.arguments_are_disjoint:
         return endangered
     for load in endangered:
-        on_the_way = load not in context.pending_loads and load.is_parallel_to(part.addresses)
-        aliases.rely_on_apart(load.source, part.target, on_the_way)
+        on_the_way = alone and load not in context.pending_loads
+        parallel = load.is_parallel_to(part.addresses)
+        aliases.rely_on_apart(load.source, part.target, on_the_way and parallel)
     return []
 
 
