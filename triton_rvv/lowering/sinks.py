@@ -161,6 +161,7 @@ def _drop_loads(context: Context) -> None:
 
 
 def _is_worth_keeping(context: Context, tensor: Tensor) -> bool:
+    """Whether an array of the elements, or registers, are faster than to ask for them again."""
     if tensor.settled is not None:
         return False
     if tensor in context.pending_loads:

@@ -151,10 +151,10 @@ class Tensor(ABC):
         """
         return self.finished >= max(self.uses, 1)
 
-    def finish(self, uses: int = 1) -> None:
-        """So many uses are over; once all are, so is a use of each operand."""
+    def finish(self) -> None:
+        """A use is over; once all are, so is a use of each operand."""
         was_over = self.is_over
-        self.finished += uses
+        self.finished += 1
         if self.is_over and not was_over:
             for operand in self.operands:
                 operand.finish()
