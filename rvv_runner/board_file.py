@@ -75,13 +75,14 @@ class Emulation:
     """How QEMU and the model stand in for a board.
 
     Args:
-        qemu_cpu: value of QEMU's `-cpu`; "{vlen_bits}" stands for the vector length.
         cost_table: name of the file in `rvv_runner/emulated` with the core's costs.
+        qemu_cpu: value of QEMU's `-cpu`; "{vlen_bits}" stands for the vector length. None for the
+            extensions that code for the board uses.
         costs: where this core differs from that table, as `read_cost_table` takes it.
     """
 
-    qemu_cpu: str
     cost_table: str
+    qemu_cpu: str | None = None
     costs: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -315,7 +316,7 @@ def _check_tables(path: Path, entries: Mapping[str, Any]) -> None:
     events = entries.get("events", {})
     _check(path, events, dict.fromkeys(events, (int, str)))
     if "emulation" in entries:
-        _check(path, entries["emulation"], _EMULATION, required=("qemu_cpu", "cost_table"))
+        _check(path, entries["emulation"], _EMULATION, required=("cost_table",))
     processors = entries.get("processors", "0")
     if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", processors):
         raise BoardError(

@@ -110,6 +110,13 @@ class SshBoard:
             raise RuntimeError("the board is not open")
         return self._ready.counting
 
+    @property
+    def facts(self) -> BoardFacts:
+        """What the open board reports about itself."""
+        if self._ready is None:
+            raise RuntimeError("the board is not open")
+        return self._ready.facts
+
     def open(self) -> None:
         """Log in, ask what the board can do, and ship the script that runs jobs.
 
