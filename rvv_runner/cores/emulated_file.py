@@ -13,7 +13,6 @@ UNKNOWN_CPU = "generic-rv64"
 _UNKNOWN = "LLVM has no model of the core, or QEMU not its extensions"
 _EMULATION = """
 [emulation]
-qemu_cpu = "rv64,v=true,vlen={vlen_bits},elen=64,vext_spec=v1.0,Zfh=true,zba=true,zbb=true,zbs=true"
 cost_table = "x60_costs.toml" # what is not below is assumed to be as on the SpacemiT X60
 """
 
