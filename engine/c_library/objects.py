@@ -55,7 +55,6 @@ def _compile(function: Function, variant: Variant) -> bytes:
     Code for the sizes of the study alone took as many cycles (docs/c_library.md): of a size, the
     compiler knows only whether it is 1 or a multiple of 16.
     """
-    problem = function.problem(variant.shape)
     fixed = {
         name: value
         for name, value in function.call.integers(symbolic_sizes(function)).items()
@@ -65,7 +64,7 @@ def _compile(function: Function, variant: Variant) -> bytes:
         compiled = compile_kernel(
             function.spec.kernel,
             parameters(function),
-            problem.constants(variant.config),
+            function.constants(variant),
             variant.target,
             known=fixed,
             disjoint_arguments=True,  # the function refuses arrays that overlap

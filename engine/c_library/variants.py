@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from engine.c_library.winners import LibraryWinner
-from foundation.config import Config
+from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
 from foundation.shapes import Shape
 from kernels.plain_calls import plain_call
@@ -75,6 +75,21 @@ class Function:
     def problem(self, shape: Shape) -> Problem:
         """The kernel at a shape."""
         return Problem(self.spec, shape, self.dtype)
+
+    def constants(self, variant: Variant) -> dict[str, ParameterValue]:
+        """Of a variant's code: right for every size that the call takes.
+
+        A kernel may leave out masks where its blocks divide the sizes of the study; the sizes that
+        stand here for all others are odd, so that none is left out.
+        """
+        call = self.call
+        odd = {
+            name: (size // call.multiple_of.get(name, 1) | 1) * call.multiple_of.get(name, 1)
+            for name, size in variant.shape.items()
+        }
+        if call.covered is not None:
+            odd[call.covered.size] = max(variant.covers - 1, 1)
+        return dict(self.problem(odd).constants(variant.config))
 
 
 def library_functions(winners: Sequence[LibraryWinner]) -> list[Function]:

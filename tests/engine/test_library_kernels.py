@@ -20,6 +20,8 @@ from triton_rvv.zig import run_zig_cc
 SOME = {
     "matmul": ("fp16", "bf16", "i8"),
     "gemm_a8w8_blockscale": ("i8", "fp8e4nv"),
+    "split_k_matmul": ("fp16",),
+    "flash_attention_fwd": ("fp16",),
     "cross_entropy": ("fp16",),
     "dropout": ("bf16",),
     "resize": ("u8",),
@@ -111,14 +113,16 @@ def call_text(problem: Problem) -> str:
 
 
 def check(tuned: Sequence[Problem], folder: Path) -> None:
-    """Export a library of the kernels' defaults for both lengths; run the calls in C and C++."""
+    """Export a library of the kernels' defaults for both lengths; run the calls in C and C++.
+
+    The studies are of shapes that blocks divide, unlike the calls.
+    """
     storage = str(folder / "study.journal")
     for problem in tuned:
+        shape = {name: 1 << (size - 1).bit_length() for name, size in problem.shape.items()}
+        config = make_problem(problem.spec, shape, problem.dtype).default_config
         for info in infos():
-            config = problem.default_config
-            write_study(
-                storage, problem.spec.name, problem.shape, info, dtype=problem.dtype, **config
-            )
+            write_study(storage, problem.spec.name, shape, info, dtype=problem.dtype, **config)
     assert export(storage, folder) == 0
     source, given = folder / "program.c", folder / "given"
     source.write_text(PROGRAM.replace("CALLS", "\n".join(map(call_text, tuned))))
