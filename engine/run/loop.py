@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TypeVar
@@ -31,6 +31,7 @@ from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool
 from engine.workers.builders import BuilderPool
 from engine.workers.spans import Span
+from engine.workers.waiting import Cause
 from foundation.config import Config
 from rvv_runner.board import BoardError
 from rvv_runner.measurement import Artifact
@@ -119,10 +120,14 @@ class TuningLoop:
         self._listeners = listeners
         self._stop = threading.Event()
         self._pending: deque[tuple[Config, Future[Outcome]]] = deque()
+        self._again: deque[Config] = deque()
+        self._retried: set[Config] = set()
         self._set_aside: list[Config] = []
         self._faults_in_a_row = 0
         self._measured = 0
         self._limit = TimeLimit()
+        self._wall_s = 0.0
+        self._waits_s: Mapping[Cause, float] = {}
         self._rounds = LeaderRounds(builders, boards, self._limit)
 
     def stop(self) -> None:
@@ -144,10 +149,8 @@ class TuningLoop:
             reason = self._run_lanes(start_s)
         finally:
             self._tell_of_boards()
-            wall_s = time.monotonic() - start_s
             tried, records = self._search.tried, self._boards.records()
-            waits_s = self._boards.waiting.end()
-            ended = RunEnded(reason, tried, self._measured, wall_s, records, waits_s)
+            ended = RunEnded(reason, tried, self._measured, self._wall_s, records, self._waits_s)
             self._emit(ended)
         return ended
 
@@ -163,6 +166,9 @@ class TuningLoop:
         except _Interrupted:
             return "interrupted"
         finally:
+            # What it takes to end processes is no time in which a board could have had work.
+            self._wall_s = time.monotonic() - start_s
+            self._waits_s = self._boards.waiting.end()
             self._wind_up(lanes)
 
     def _known_default_wall_s(self) -> float | None:
@@ -200,14 +206,27 @@ class TuningLoop:
                 return "timeout"
             if self._stop.is_set():
                 raise _Interrupted
-            with self._boards.waiting.doing("proposals"):
-                config = self._search.ask()
+            config = self._next()
             if config is None:
                 return "exhausted"
             if config == self._search.space.default:
                 self._limit.expect()
             self._pending.append((config, lanes.submit(self._evaluate, config)))
         return None
+
+    def _next(self) -> Config | None:
+        """What to try next; None if nothing is left.
+
+        What a builder or a board could not finish is tried a second time, as soon as another
+        configuration got through: a study whose default had bad luck would know no speed-up.
+        """
+        if self._again and not self._faults_in_a_row:
+            return self._again.popleft()
+        with self._boards.waiting.doing("proposals"):
+            config = self._search.ask()
+        if config is None and self._again:
+            return self._again.popleft()
+        return config
 
     def _awaited(self) -> list[tuple[Config, Future[Outcome]]]:
         """The proposals of which one has to end before the next is asked for."""
@@ -219,7 +238,7 @@ class TuningLoop:
         """The result of the first to end; given lanes, idle boards measure leaders meanwhile."""
         while not self._stop.is_set():
             self._search.keep_alive()
-            if lanes is not None and self._rounds_while_idle and self._rounds.may_begin:
+            if lanes is not None and self._rounds_while_idle and self._rounds.asks_for_leaders:
                 self._rounds.begin_early(self._leaders(), lanes)
             done = wait(futures, timeout=_POLL_S, return_when=FIRST_COMPLETED).done
             self._tell_of_boards()
@@ -266,8 +285,12 @@ class TuningLoop:
     def _tell(self, config: Config, outcome: Outcome) -> None:
         measurement = outcome.measurement
         if measurement.status == "board":
-            self._set_aside.append(config)
-            self._faults_in_a_row += 1
+            if config in self._retried:
+                self._set_aside.append(config)
+            else:
+                self._again.append(config)
+                self._retried.add(config)
+                self._faults_in_a_row += 1
         else:
             self._faults_in_a_row = 0
             self._measured += 1
@@ -326,7 +349,7 @@ class TuningLoop:
                 self._set_aside.append(config)
             else:
                 self._tell(config, outcome)
-        for config in self._set_aside:
+        for config in (*self._again, *self._set_aside):
             reason = {"reason": "given back: the run ended before it had an outcome"}
             self._search.tell(config, None, status="board", attributes=reason)
 

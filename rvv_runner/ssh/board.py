@@ -8,10 +8,10 @@ import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.board_file import BoardFile
+from rvv_runner.cold import CacheTiming, flush_options, with_timing
 from rvv_runner.conditions import doubt
 from rvv_runner.failure import failed, taken_elf
 from rvv_runner.measurement import Artifact, ElfArtifact, Measurement
@@ -22,7 +22,7 @@ from rvv_runner.ssh.cache import CannotShip, RemoteCache, RemotePlace
 from rvv_runner.ssh.counting import count_events, find_countable
 from rvv_runner.ssh.errors import LinkLost, NotAnswering, RemoteFileError
 from rvv_runner.ssh.facts import BoardFacts, ask_facts, processor_numbers
-from rvv_runner.ssh.job import Job, JobFailed, JobPlan
+from rvv_runner.ssh.job import JOB_SCRIPT, Job, JobFailed, JobPlan
 from rvv_runner.ssh.link import PATIENCE_S, Link
 from rvv_runner.ssh.program import PROGRAM_LIMIT_S, countable, counts_of_program
 from rvv_runner.ssh.report import JobReport
@@ -31,8 +31,6 @@ from rvv_runner.ssh.session import Session
 from rvv_runner.ssh.verdict import measurement_of
 
 __all__ = ["SshBoard"]
-
-_SCRIPT = Path(__file__).with_name("job.sh")
 
 _ATTEMPTS = 3  # if the board was busy or throttled
 _PAUSE_S = 1.0  # between attempts, to let that pass
@@ -62,6 +60,7 @@ class SshBoard:
         board_file: its board file, with the section [ssh].
         patience_s: how long to wait for a known board that does not answer.
         system: folder in which the board's kernel shows its devices.
+        timing: how kernels are timed.
     """
 
     def __init__(
@@ -70,6 +69,7 @@ class SshBoard:
         board_file: BoardFile,
         patience_s: float = PATIENCE_S,
         system: str = "/sys",
+        timing: CacheTiming = "warm",
     ) -> None:
         if board_file.ssh is None:
             raise BoardError(
@@ -85,7 +85,8 @@ class SshBoard:
         self._link: Link | None = None
         self._ready: _Ready | None = None
         self._done_with: list[str] = []  # reports that are still on the board
-        self._info = board_file.info(name)
+        self._info = with_timing(board_file.info(name), timing)
+        self._options = flush_options(timing, board_file.l3_bytes or board_file.l2_bytes)
 
     @property
     def info(self) -> BoardInfo:
@@ -108,6 +109,13 @@ class SshBoard:
         if self._ready is None:
             raise RuntimeError("the board is not open")
         return self._ready.counting
+
+    @property
+    def facts(self) -> BoardFacts:
+        """What the open board reports about itself."""
+        if self._ready is None:
+            raise RuntimeError("the board is not open")
+        return self._ready.facts
 
     def open(self) -> None:
         """Log in, ask what the board can do, and ship the script that runs jobs.
@@ -197,7 +205,7 @@ class SshBoard:
         if facts.missing:
             raise ValueError(f"it lacks the tools {', '.join(facts.missing)}: install them there")
         self._cache.prepare(session)
-        script = f"files/{self._cache.ship(session, _SCRIPT)[0]}"
+        script = f"files/{self._cache.ship(session, JOB_SCRIPT)[0]}"
         if self._settings.governor is not None:
             self._set_governor(session, self._settings.governor, facts)
         counting = self._counting(session, facts)
@@ -307,7 +315,7 @@ class SshBoard:
         shipped = self._cache.ship(session, artifact.elf_path, artifact.data_path)
         elf, data = (f"../files/{digest}" for digest in shipped)
         grid = ",".join(str(size) for size in artifact.grid)
-        command = (elf, data, "--grid", grid)
+        command = (elf, data, "--grid", grid, *self._options)
         return self._job(command, repeats, timeout_s, self._ready.counting.groups)
 
     def _job(
@@ -339,7 +347,4 @@ class SshBoard:
         lock = self._settings.lock
         if report.outcome == "no-lock":
             return f"its lock {lock} cannot be opened: name another lock in the board file"
-        if report.holder is None:
-            return f"it is in use: another program holds its lock {lock}"
-        holder, held_s = report.holder
-        return f"it is in use: {holder} has held its lock {lock} for more than {held_s:.0f} s"
+        return f"it is in use: {report.queue}; its lock {lock} was not free in time"

@@ -22,17 +22,20 @@ from kernels.registry import load_kernel, make_problem
 from kernels.spec import KernelSpec
 from rvv_runner.board_file import user_board_folder
 from rvv_runner.devices import known_board, load_board
+from search_spaces.space import SearchSpace
+from triton_rvv.cores import DEFAULT_EXTENSIONS
+from triton_rvv.qemu import cpu_option, find_qemu
+from triton_rvv.target import RVVTarget
 from triton_rvv.zig import run_zig_cc
 
 PROGRAM = Path(__file__).with_name("library_program.c")
-CPU = "rv64,v={v},vlen={vlen},elen=64,vext_spec=v1.0,Zfh=true,zba=true,zbb={zbb},zbs=true"
 LANGUAGES = {"c": ["-x", "c", "-std=c99"], "c++": ["-x", "c++", "-std=c++11"]}
 STRICT = ["-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 
-def write_study(storage, kernel, shape, info, **config):
+def write_study(storage, kernel, shape, info, dtype=None, **config):
     """A study of one correct trial, stored as a run stores it."""
-    problem = make_problem(load_kernel(kernel), shape)
+    problem = make_problem(load_kernel(kernel), shape, dtype)
     space = problem.space(info)
     search = Search(
         space, "random", trials=open_study(storage, identity_of(problem, info, "random"), space)
@@ -86,9 +89,13 @@ def programs(library, tmp_path_factory):
 
 
 def run(program, *arguments, vlen=256, v="true", zbb="true", **environment):
-    cpu = CPU.format(vlen=vlen, v=v, zbb=zbb)
+    qemu = find_qemu()
+    # Zvfh brings vectors along where a core would have none.
+    extensions = [name for name in DEFAULT_EXTENSIONS if v == "true" or name != "+zvfh"]
+    target = RVVTarget(vlen_bits=vlen, extensions=tuple(extensions))
+    cpu = f"{cpu_option(qemu, target)},v={v},zbb={zbb}"
     return subprocess.run(
-        ["qemu-riscv64", "-cpu", cpu, str(program), *map(str, arguments)],
+        [str(qemu), "-cpu", cpu, str(program), *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=100,
@@ -294,6 +301,19 @@ def test_a_study_that_makes_no_sense_is_refused(tmp_path, attribute, value):
     sentence = "x has no plain call" if attribute == "kernel" else "vector_add does not have: leave"
     with pytest.raises(UserError, match=sentence):
         export(storage, tmp_path, study.study_name)
+
+
+def test_a_winner_of_another_layout_is_refused(tmp_path):
+    """The plain call's B is in row-major order."""
+    storage = str(tmp_path / "study.journal")
+    problem = make_problem(load_kernel("gemm_a8w8_blockscale"), {"M": 16, "N": 128, "K": 128})
+    config = Config({**problem.default_config, "B_COLUMN_MAJOR": True})
+    space = SearchSpace.from_configs([config])
+    stored = open_study(storage, identity_of(problem, infos()[0], "random"), space)
+    search = Search(space, "random", trials=stored)
+    search.tell(search.ask(), 1e-3)
+    with pytest.raises(UserError, match="parameters that gemm_a8w8_blockscale does not have"):
+        export(storage, tmp_path, stored_name(storage))
 
 
 def test_a_grid_is_written_in_c_or_refused():
