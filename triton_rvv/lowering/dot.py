@@ -17,6 +17,7 @@ from triton_rvv.lowering.builder import Variable
 from triton_rvv.lowering.casts import conversion
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.math.lanes import Emit
+from triton_rvv.lowering.live import WHOLE, Live, live_part, packed_columns, packed_rows
 from triton_rvv.lowering.matrix_dot import fits_matrix_unit, multiply_int8
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.registry import Handler, block_type
@@ -55,6 +56,7 @@ class _Product:
     """A dot product on its way: `result = start + A @ b`.
 
     Args:
+        live: how many rows, columns and steps along K there are to compute.
         rows, depth: the shape of A.
         b: the right operand.
         start: the accumulator before, in the type of the sums.
@@ -62,6 +64,7 @@ class _Product:
         rounded: converts sums to the type of the result.
     """
 
+    live: Live
     rows: int
     depth: int
     b: Columns
@@ -95,14 +98,15 @@ def multiply(
     rounded = _rounding(sum_type, result)
     rows, depth = left.shape[-2:]
 
-    def product(b: Columns) -> _Product:
-        return _Product(rows, depth, b, start, result, rounded)
+    def product(b: Columns, live: Live = WHOLE) -> _Product:
+        return _Product(live, rows, depth, b, start, result, rounded)
 
     if read_once := _columns_read_once(context, left, right):
         _multiply_reading_once(context, left, right, product, read_once)
     else:
-        b = PackedColumns(sinks.materialise(context, right))
-        _multiply_by_panels(context, left, in_place, product(b))
+        live = live_part(context, operation, left, right, sum_type)
+        b = PackedColumns(packed_columns(context, right, live))
+        _multiply_by_panels(context, left, in_place, product(b, live))
     context.bind(operation.result, result)
 
 
@@ -139,17 +143,18 @@ def _multiply_reading_once(
 
 def _multiply_by_panels(context: Context, left: Tensor, in_place: bool, product: _Product) -> None:
     """Multiply by B in panels, and by A where it lies or in panels too."""
-    b = product.b
+    b, live = product.b, product.live
 
     def packed() -> None:
-        _multiply_packed(context, sinks.materialise(context, left), product)
+        _multiply_packed(context, packed_rows(context, left, live), product)
 
     def where_it_lies() -> None:
         assert isinstance(left, Load)
-        _tiles(context, product, functools.partial(_rows_in_place, context, left))
+        _tiles(context, product, functools.partial(_rows_in_place, context, left, live))
 
     if isinstance(left, Load) and in_place and b.shape[-1] <= PANELS_IN_PLACE * b.panel:
-        plain = paths.all_of(context, left.guards_in_place(context.builder))
+        guards = left.guards_in_place(context.builder, [live.rows, live.depth])
+        plain = paths.all_of(context, [*live.guards_in_place(context.builder), *guards])
         context.builder.branches(plain, where_it_lies, packed)
     else:
         packed()
@@ -177,7 +182,7 @@ def converted(tensor: Tensor, target: ScalarType) -> Tensor:
         return tensor
     assert isinstance(tensor.element, ScalarType)
     emit = conversion(tensor.element, target)
-    return Elementwise(TensorType(tensor.shape, target), emit, [tensor])
+    return Elementwise(TensorType(tensor.shape, target), emit, [tensor], keeps_zero=True)
 
 
 def _rounding(sum_type: ScalarType, result: Buffer) -> Emit:
@@ -210,9 +215,9 @@ def _destination(context: Context, operation: Operation, start: Tensor) -> Buffe
     return context.buffer(block_type(operation))
 
 
-def _rows_in_place(context: Context, left: Load, row: Val) -> Rows:
+def _rows_in_place(context: Context, left: Load, live: Live, row: Val) -> Rows:
     builder, count = context.builder, min(left.shape[0], context.target.tile_rows)
-    starts, stride = left.rows_in_place(builder, row, count)
+    starts, stride = left.rows_in_place(builder, live.places_of_rows(builder, row, count))
     run = min(left.shape[1], context.run_lanes(left.element.bits))
     return RowsInPlace(builder, left.element, starts, stride, run)
 
@@ -230,14 +235,21 @@ def _tiles(context: Context, product: _Product, rows_of_a: RowsOfA) -> None:
     width = b.panel * b.runs
     # A single tile stays in registers from one product to the next.
     single = (tile_rows, width) == (product.rows, columns)
+    live_rows = _extent(product.live.rows, product.rows, tile_rows)
+    live_columns = _extent(product.live.columns, columns, width)
     if b.size_bytes <= RESIDENT_B_BYTES:
-        for row in sinks.steps(context, product.rows, tile_rows, single):
-            for column in sinks.steps(context, columns, width, single):
+        for row in sinks.steps(context, live_rows, tile_rows, single):
+            for column in sinks.steps(context, live_columns, width, single):
                 _tile(context, product, rows_of_a, (row, column))
     else:
-        for column in sinks.steps(context, columns, width, single):
-            for row in sinks.steps(context, product.rows, tile_rows, single):
+        for column in sinks.steps(context, live_columns, width, single):
+            for row in sinks.steps(context, live_rows, tile_rows, single):
                 _tile(context, product, rows_of_a, (row, column))
+
+
+def _extent(count: Val | None, size: int, step: int) -> Val | int:
+    """How far a loop goes; where one step is all there is, it is taken in any case."""
+    return size if count is None or size <= step else count
 
 
 def _tile(context: Context, product: _Product, rows_of_a: RowsOfA, corner: tuple[Val, Val]) -> None:
@@ -251,8 +263,9 @@ def _tile(context: Context, product: _Product, rows_of_a: RowsOfA, corner: tuple
     starts = [builder.add(column, integer(run * product.b.panel)) for run in range(product.b.runs)]
     points = [Point((place,), start, product.b.panel) for place in places for start in starts]
     totals = [Variable(builder, product.start.at(builder, point)) for point in points]
-    for base in sinks.steps(context, product.depth, tile.unroll, unrolled=False):
-        tile.multiply_add(base, product.depth, ahead, totals)
+    depth = product.live.padded_depth(builder, tile.unroll) or integer(product.depth)
+    for base in sinks.steps(context, depth, tile.unroll, unrolled=False):
+        tile.multiply_add(base, depth, ahead, totals)
     for point, total in zip(points, totals, strict=True):
         product.result.write(builder, point, product.rounded(builder, [total.read()]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import Affine, as_addresses
@@ -11,7 +11,15 @@ from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.ranges import UNKNOWN, are_apart, keeps_apart
 from triton_rvv.lowering.registry import Handler
-from triton_rvv.lowering.tensors import PLAIN_PATH, Point, Splat, Tensor, memory_type
+from triton_rvv.lowering.tensors import (
+    PLAIN_PATH,
+    Extents,
+    Point,
+    Splat,
+    Tensor,
+    guards_of_all,
+    memory_type,
+)
 from triton_rvv.lowering.values import Val, integer, type_suffix, vector_type
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import PointerType, ScalarType, TensorType
@@ -76,12 +84,27 @@ class Load(Tensor):
         same = builder.compare("eq", self.pointers.base, addresses.base)
         return same if apart == UNKNOWN else builder.binary("or", apart, same)
 
-    def guards_in_place(self, builder: Builder) -> list[Val]:
-        """Truth values under which rows can be read where they lie: all there, and contiguous."""
+    def guards_in_place(self, builder: Builder, extents: Extents) -> list[Val]:
+        """Truth values under which rows can be read where they lie: all there, and contiguous.
+
+        Of the block only the leading part is looked at that `extents` says.
+        """
         contiguous = self.pointers.last_stride(builder, linear=True)
-        if contiguous is None or contiguous.constant != 1 or not self._is_plain_when_guarded:
+        guards = self.guards_within(builder, extents)
+        is_plain = guards is not None and self._is_plain_when_guarded
+        if contiguous is None or contiguous.constant != 1 or not is_plain:
             return [Val("i1", "false")]
-        return [self._spreads(builder), *self.plain_guards(builder)]
+        assert guards is not None
+        return [self._spreads(builder), *guards]
+
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        return guards_of_all(builder, self._recipe[0], extents)
+
+    def zero_from(self, builder: Builder, axis: int) -> Val | None:
+        is_zero = self.other is None or (
+            isinstance(self.other, Splat) and self.other.value.ref in ("0", "0.0", "0x0000000000000000")
+        )
+        return self.mask.false_from(builder, axis) if self.mask and is_zero else None
 
     def _spreads(self, builder: Builder) -> Val:
         """Whether neighbouring rows do not all lie in the same few sets of a cache."""
@@ -96,12 +119,11 @@ class Load(Tensor):
             not self.mask.operands and all(term.has_guard for term in self.mask.terms)
         )
 
-    def rows_in_place(self, builder: Builder, first: Val, count: int) -> tuple[list[Val], Val]:
-        """The addresses of `count` rows from row `first` on, and the elements from one to the next.
+    def rows_in_place(self, builder: Builder, places: Sequence[Val]) -> tuple[list[Val], Val]:
+        """The addresses of some rows, and the elements from a row to the next below it.
 
         Only where the guards in place hold.
         """
-        places = [builder.add(first, integer(row)) for row in range(count)]
         points = [Point((place,), integer(0), 1, PLAIN_PATH) for place in places]
         pointers = self.pointers.on(PLAIN_PATH)
         starts = [pointers.row_base(builder, point) for point in points]
@@ -111,6 +133,9 @@ class Load(Tensor):
     def evaluate(self, builder: Builder, point: Point) -> Val:
         stored = vector_type(memory_type(self.element), point.width)
         condition = condition_at(builder, self.mask, point)
+        if point.lanes is not None and point.width > 1:
+            places, lanes = builder.iota("i64", point.width), builder.splat(point.lanes, point.width)
+            condition = builder.conjunction(condition, builder.compare("ult", places, lanes))
         size_bytes = self.element.size_bytes
         pointers = self.pointers.on(point.path)
         stride = pointers.last_stride(builder, point.path.linear)

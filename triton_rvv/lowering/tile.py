@@ -83,14 +83,14 @@ class Rows(ABC):
         address = self._builder.element_pointer(element, self.address(row, first), offset)
         return self._builder.load(element, address, self._element.size_bytes)
 
-    def prefetch_distance(self, first: Val, depth: int) -> Val:
+    def prefetch_distance(self, first: Val, depth: Val) -> Val:
         """Elements from a run to what follows it: the next run, or the tile below at the end."""
         builder, run = self._builder, self.run_length
         passed = builder.mul(first, integer(self._next_run // run))
         below = builder.binary("sub", self.next_tile, passed)
-        if depth == run:
+        if depth.constant == run:
             return below
-        inside = builder.compare("slt", first, integer(depth - run))
+        inside = builder.compare("slt", first, builder.binary("sub", depth, integer(run)))
         return builder.select(inside, integer(self._next_run), below)
 
     def prefetch(self, row: int, first: Val, offset: Val, distance: Val) -> None:
@@ -228,7 +228,7 @@ class Tile:
         return [Variable(self.builder, run) for run in runs]
 
     def multiply_add(
-        self, base: Val, depth: int, ahead: Sequence[Variable], totals: Sequence[Variable]
+        self, base: Val, depth: Val, ahead: Sequence[Variable], totals: Sequence[Variable]
     ) -> None:
         """`unroll` steps along K, written in the order in which an in-order core best runs them.
 
@@ -241,9 +241,9 @@ class Tile:
         builder, unroll = self.builder, self.unroll
         first, rest = builder.split(base, self.rows.run_length)
         places = self._places(base, unroll)
-        if depth > unroll:
+        if depth.constant != unroll:
             after = builder.add(base, integer(unroll))
-            inside = builder.compare("slt", after, integer(depth))
+            inside = builder.compare("slt", after, depth)
             # Behind the last step nothing is needed: any place will do.
             after = builder.select(inside, after, integer(0))
             places += self._places(after, unroll)[:LOOK_AHEAD]
