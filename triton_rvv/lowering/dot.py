@@ -258,7 +258,7 @@ def _tile(context: Context, product: _Product, rows_of_a: RowsOfA, corner: tuple
     rows = rows_of_a(row)
     tile = Tile(builder, rows, product.b, column)
     # Loads take longest where they come first.
-    ahead = tile.first_runs_of_b()
+    ahead = tile.begin()
     places = [builder.add(row, integer(offset)) for offset in range(rows.count)]
     starts = [builder.add(column, integer(run * product.b.panel)) for run in range(product.b.runs)]
     points = [Point((place,), start, product.b.panel) for place in places for start in starts]
