@@ -21,7 +21,7 @@ from triton_rvv.lowering.live import WHOLE, Live, live_part, packed_columns, pac
 from triton_rvv.lowering.matrix_dot import fits_matrix_unit, multiply_int8
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.registry import Handler, block_type
-from triton_rvv.lowering.tensors import Buffer, Elementwise, Point, Tensor
+from triton_rvv.lowering.tensors import Buffer, Elementwise, Point, Tensor, memory_type
 from triton_rvv.lowering.tile import (
     Columns,
     ColumnsReadOnce,
@@ -217,7 +217,10 @@ def _destination(context: Context, operation: Operation, start: Tensor) -> Buffe
 
 def _rows_in_place(context: Context, left: Load, live: Live, row: Val) -> Rows:
     builder, count = context.builder, min(left.shape[0], context.target.tile_rows)
-    starts, stride = left.rows_in_place(builder, live.places_of_rows(builder, row, count))
+    start, stride = left.rows_in_place(builder, row)
+    starts = [start]
+    for distance in live.distances(builder, row, count, stride):
+        starts.append(builder.element_pointer(memory_type(left.element), starts[-1], distance))
     run = min(left.shape[1], context.run_lanes(left.element.bits))
     return RowsInPlace(builder, left.element, starts, stride, run)
 
@@ -240,11 +243,11 @@ def _tiles(context: Context, product: _Product, rows_of_a: RowsOfA) -> None:
     if b.size_bytes <= RESIDENT_B_BYTES:
         for row in sinks.steps(context, live_rows, tile_rows, single):
             for column in sinks.steps(context, live_columns, width, single):
-                _tile(context, product, rows_of_a, (row, column))
+                _tile(context, product, rows_of_a, (row, column), (0, width))
     else:
         for column in sinks.steps(context, live_columns, width, single):
             for row in sinks.steps(context, live_rows, tile_rows, single):
-                _tile(context, product, rows_of_a, (row, column))
+                _tile(context, product, rows_of_a, (row, column), (tile_rows, 0))
 
 
 def _extent(count: Val | None, size: int, step: int) -> Val | int:
@@ -252,8 +255,17 @@ def _extent(count: Val | None, size: int, step: int) -> Val | int:
     return size if count is None or size <= step else count
 
 
-def _tile(context: Context, product: _Product, rows_of_a: RowsOfA, corner: tuple[Val, Val]) -> None:
-    """One tile of the result, its upper left element at `corner`, a row and a column."""
+def _tile(
+    context: Context,
+    product: _Product,
+    rows_of_a: RowsOfA,
+    corner: tuple[Val, Val],
+    to_next: tuple[int, int],
+) -> None:
+    """One tile of the result, its upper left element at `corner`, a row and a column.
+
+    The next tile is so many rows and columns further on.
+    """
     builder, (row, column) = context.builder, corner
     rows = rows_of_a(row)
     tile = Tile(builder, rows, product.b, column)
@@ -263,6 +275,11 @@ def _tile(context: Context, product: _Product, rows_of_a: RowsOfA, corner: tuple
     starts = [builder.add(column, integer(run * product.b.panel)) for run in range(product.b.runs)]
     points = [Point((place,), start, product.b.panel) for place in places for start in starts]
     totals = [Variable(builder, product.start.at(builder, point)) for point in points]
+    if isinstance(product.start, Buffer):
+        for point in points:
+            (place,), (down, right) = point.index, to_next
+            later = (builder.add(place, integer(down)), builder.add(point.start, integer(right)))
+            builder.prefetch(product.start.address(builder, later))
     depth = product.live.padded_depth(builder, tile.unroll) or integer(product.depth)
     for base in sinks.steps(context, depth, tile.unroll, unrolled=False):
         tile.multiply_add(base, depth, ahead, totals)

@@ -50,14 +50,13 @@ class Live:
         rest = builder.binary("and", self.depth, integer(UNROLL_K - 1))
         return [builder.compare("eq", rest, integer(0))]
 
-    def places_of_rows(self, builder: Builder, first: Val, count: int) -> list[Val]:
-        """`count` rows from `first` on; instead of those that do not count, the last that does."""
-        places = [builder.add(first, integer(row)) for row in range(count)]
+    def distances(self, builder: Builder, first: Val, count: int, stride: Val) -> list[Val]:
+        """From each of `count` rows of A to the next; 0 from the last one that counts on."""
         if self.rows is None:
-            return places
-        last = builder.add(self.rows, integer(-1))
-        last = builder.intrinsic("llvm.smax", (last, integer(0)))
-        return [builder.intrinsic("llvm.smin", (place, last)) for place in places]
+            return [stride] * (count - 1)
+        left = builder.binary("sub", self.rows, first)
+        conditions = [builder.compare("slt", integer(row), left) for row in range(1, count)]
+        return [builder.select(condition, stride, integer(0)) for condition in conditions]
 
 
 WHOLE = Live()

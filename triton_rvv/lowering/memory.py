@@ -119,16 +119,15 @@ class Load(Tensor):
             not self.mask.operands and all(term.has_guard for term in self.mask.terms)
         )
 
-    def rows_in_place(self, builder: Builder, places: Sequence[Val]) -> tuple[list[Val], Val]:
-        """The addresses of some rows, and the elements from a row to the next below it.
+    def rows_in_place(self, builder: Builder, first: Val) -> tuple[Val, Val]:
+        """The address of a row, and the elements from one to the next below it.
 
         Only where the guards in place hold.
         """
-        points = [Point((place,), integer(0), 1, PLAIN_PATH) for place in places]
         pointers = self.pointers.on(PLAIN_PATH)
-        starts = [pointers.row_base(builder, point) for point in points]
+        start = pointers.row_base(builder, Point((first,), integer(0), 1, PLAIN_PATH))
         stride = self.pointers.components[-2].linear_stride(builder, self.pointers.index_type)
-        return starts, stride
+        return start, stride
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         stored = vector_type(memory_type(self.element), point.width)

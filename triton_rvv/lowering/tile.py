@@ -126,9 +126,7 @@ class Rows(ABC):
 
     def prefetch(self, pointers: Sequence[Val], row: int) -> None:
         """Ask for the cache line of a row where the pointers are; a hint."""
-        read, keep, data = (integer(value, "i32") for value in (0, 3, 1))
-        arguments = [self.address(pointers, row), read, keep, data]
-        self._builder.call_void("llvm.prefetch.p0", arguments)
+        self._builder.prefetch(self.address(pointers, row))
 
 
 class PackedRows(Rows):
