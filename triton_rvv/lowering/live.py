@@ -74,7 +74,7 @@ def live_part(
         wanted_count(context, result, rank - 1)
         if columns > context.run_lanes(sum_type.bits)
         else None,
-        _depth(context.builder, left, right) if depth > UNROLL_K else None,
+        _depth(context.builder, left, right) if depth > 2 * UNROLL_K else None,
     )
 
 

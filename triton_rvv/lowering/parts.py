@@ -7,10 +7,9 @@ lanes in the part are loaded; the others are 0.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from triton_rvv.lowering import paths, sinks
-from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.registry import block_type
@@ -26,6 +25,9 @@ from triton_rvv.lowering.values import Val, integer, vector_type
 from triton_rvv.ttir import Operation, Value
 
 __all__ = ["materialise_part", "prepare_wanted", "wanted_count"]
+
+# So many rows are copied side by side: an in-order core waits for each load.
+ROWS_TOGETHER = 4
 
 
 def prepare_wanted(context: Context, product: Operation) -> None:
@@ -88,25 +90,29 @@ def _copy_part(
         for size, count in zip(shape, extents, strict=True)
     ]
     width = sinks.run_width(context, [tensor, array])
-    rows, runs = sinks.group_of_runs([tensor, array], shape, width)
     whole, rest = builder.split(sizes[-1], width)
+    together = min(ROWS_TOGETHER, shape[-2])
+    grouped, left_over = builder.split(sizes[-2], together)
 
-    def copy(points: list[Point]) -> None:
+    def copy(outer: Sequence[Val], first: Val, rows: int, start: Val, lanes: Val | None) -> None:
+        indices = [(*outer, builder.add(first, integer(row))) for row in range(rows)]
+        points = [Point(index, start, width, PLAIN_PATH, lanes=lanes) for index in indices]
         values = builder.interleave([functools.partial(tensor.at, builder, p) for p in points])
         for point, value in zip(points, values, strict=True):
             array.write(builder, point, value)
 
-    for index in _rows(context, shape, sizes, rows):
-        for start in sinks.steps(context, whole, runs * width, unrolled=False):
-            starts = _neighbours(builder, start, runs, width, whole)
-            copy([Point(row, first, width, PLAIN_PATH) for row in index for first in starts])
-
-    def copy_rest() -> None:
-        for index in _rows(context, shape, sizes, rows * runs):
-            copy([Point(row, whole, width, PLAIN_PATH, lanes=rest) for row in index])
-
-    if rest.constant != 0:
-        builder.branches(builder.compare("ne", rest, integer(0)), copy_rest)
+    for outer in sinks.positions(context, sizes[:-2], unrolled=False):
+        for row in sinks.steps(context, grouped, together, unrolled=False):
+            for start in sinks.steps(context, whole, width, unrolled=False):
+                copy(outer, row, together, start, None)
+        if left_over.constant != 0:
+            with builder.loop(grouped, sizes[-2], integer(1)) as row:
+                for start in sinks.steps(context, whole, width, unrolled=False):
+                    copy(outer, row, 1, start, None)
+        if rest.constant != 0:
+            end = builder.select(builder.compare("eq", rest, integer(0)), integer(0), sizes[-2])
+            for row in sinks.steps(context, end, 1, unrolled=False):
+                copy(outer, row, 1, whole, rest)
     if sizes[-2].constant is None and whole_rows > 1:
         _clear_rows(context, array, sizes, whole_rows)
 
@@ -121,23 +127,3 @@ def _clear_rows(context: Context, array: Buffer, sizes: list[Val], whole_rows: i
         with builder.loop(sizes[-2], end, integer(1)) as row:
             for start in sinks.steps(context, sizes[-1], width, unrolled=False):
                 array.write(builder, Point((*outer, row), start, width), zeros)
-
-
-def _rows(
-    context: Context, shape: tuple[int, ...], sizes: list[Val], together: int
-) -> Iterator[list[tuple[Val, ...]]]:
-    """The indices of rows in a part, some neighbours at a time; the last may come repeatedly."""
-    together = min(together, shape[-2])
-    for *outer, row in sinks.positions(context, sizes[:-1], False, together):
-        rows = _neighbours(context.builder, row, together, 1, sizes[-2])
-        yield [(*outer, each) for each in rows]
-
-
-def _neighbours(builder: Builder, first: Val, count: int, step: int, end: Val) -> list[Val]:
-    """Positions from `first` on, of which those that would reach the end are the last before it."""
-    positions = [builder.add(first, integer(step * number)) for number in range(count)]
-    if end.constant is not None and end.constant % (step * count) == 0:
-        return positions
-    last = builder.add(end, integer(-step))
-    later = [builder.intrinsic("llvm.smin", (position, last)) for position in positions[1:]]
-    return [first, *later]
