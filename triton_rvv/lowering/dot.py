@@ -220,7 +220,8 @@ def _rows_in_place(context: Context, left: Load, live: Live, row: Val) -> Rows:
     start, stride = left.rows_in_place(builder, row)
     starts = [start]
     for distance in live.distances(builder, row, count, stride):
-        starts.append(builder.element_pointer(memory_type(left.element), starts[-1], distance))
+        following = builder.element_pointer(memory_type(left.element), starts[-1], distance)
+        starts.append(builder.opaque(following))
     run = min(left.shape[1], context.run_lanes(left.element.bits))
     return RowsInPlace(builder, left.element, starts, stride, run)
 
@@ -270,7 +271,8 @@ def _tile(
     rows = rows_of_a(row)
     tile = Tile(builder, rows, product.b, column)
     # Loads take longest where they come first.
-    ahead = tile.begin()
+    depth = product.live.padded_depth(builder, tile.unroll) or integer(product.depth)
+    ahead = tile.begin(depth)
     places = [builder.add(row, integer(offset)) for offset in range(rows.count)]
     starts = [builder.add(column, integer(run * product.b.panel)) for run in range(product.b.runs)]
     points = [Point((place,), start, product.b.panel) for place in places for start in starts]
@@ -280,7 +282,6 @@ def _tile(
             (place,), (down, right) = point.index, to_next
             later = (builder.add(place, integer(down)), builder.add(point.start, integer(right)))
             builder.prefetch(product.start.address(builder, later))
-    depth = product.live.padded_depth(builder, tile.unroll) or integer(product.depth)
     for base in sinks.steps(context, depth, tile.unroll, unrolled=False):
         tile.multiply_add(base, depth, ahead, totals)
     for point, total in zip(points, totals, strict=True):

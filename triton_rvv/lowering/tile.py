@@ -9,6 +9,7 @@ which is one vector load, and one scalar load and one `vfmacc.vf` a row.
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -279,10 +280,11 @@ class Tile:
         """Steps that are written out at a time."""
         return min(self.rows.run_length, UNROLL_K // self.panels.runs)
 
-    def begin(self) -> Ahead:
-        """Load early what the first multiply-adds need."""
+    def begin(self, depth: Val) -> Ahead:
+        """Load early what the first multiply-adds need, before a loop if there is one."""
         builder, starts = self.builder, self.rows.starts
-        with builder.fixed_loads():
+        loops = depth.constant != self.unroll
+        with builder.fixed_loads() if loops else contextlib.nullcontext():
             runs = [self._b(*place) for place in self._places(integer(0), self.unroll)[:LOOK_AHEAD]]
             elements = [self.rows.load(starts, row, 0) for row in range(self.rows.count)]
         return Ahead(*([Variable(builder, v) for v in some] for some in (starts, elements, runs)))
