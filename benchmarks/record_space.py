@@ -1,97 +1,172 @@
-"""Measures every valid configuration of a kernel: python benchmarks/record_space.py KERNEL.
+"""Measures whole search spaces on the emulated board: python benchmarks/record_space.py [KERNEL...]
 
-It takes about a second per configuration and core, resumes if it was stopped, and writes the table
-that `bench_optimum.py` replays to `benchmarks/recorded`. With `--trials` it measures a random
-sample, for a space that would take too long.
+Each becomes a table in `benchmarks/recorded`, which `search_quality.py` and `bench_optimum.py`
+replay: of every kernel at a shape that runs fast, or of the kernels named. It takes one process and
+a second or less per configuration, and resumes if it was stopped. The order is random, so a table
+that is not complete is a random sample.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.arguments.problem import shape_type
-from engine.results.progress import progress_on
-from engine.run.identity import identity_of
-from engine.run.request import SearchOptions, StudyOptions, TuningRequest, WorkOptions
-from engine.run.tuning import tune
-from engine.study.location import DEFAULT_STORAGE
-from engine.study.storage import open_study
-from engine.study.trials import StoredTrials
-from foundation.config import Config
-from foundation.processors import cores
-from kernels.registry import load_kernel, make_problem
+from engine.run.identity import made_with
+from engine.workers.artifacts import ArtifactStore, BuildFailure
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.config import Config, ParameterValue
+from foundation.shapes import Shape
+from kernels.registry import kernel_names, load_kernel, make_problem
+from kernels.spec import Problem
+from rvv_runner.board import Board
 from rvv_runner.devices import load_board
 from search_spaces.enumeration import take_census
 
-__all__ = ["main", "table_of"]
+__all__ = ["RECORDED", "main"]
 
 RECORDED = Path(__file__).parent / "recorded"
 
+# Kernels with hundreds of configurations, at sizes that a build takes longer for than a run.
+SMALL_SHAPES: Mapping[str, Shape] = {
+    "batched_matmul": {"B": 4, "M": 64, "N": 64, "K": 32},
+    "fused_moe": {"M": 32, "E": 4, "N": 64, "K": 64},
+    "gemm_a8w8_blockscale": {"M": 16, "N": 128, "K": 256},
+    "matmul": {"M": 128, "N": 64, "K": 64},
+    "split_k_matmul": {"M": 16, "N": 32, "K": 512},
+}
 
-def table_of(stored: StoredTrials, default: Config, size: int) -> dict[str, object]:
-    """A study as a table with a row per configuration: its values, then its time.
+_LIMIT_S = 600.0
+_WRITTEN_EVERY = 50  # configurations
 
-    Times are in seconds, None for a failure. Code sizes are in bytes, in the order of the rows.
+
+@dataclass
+class Recording:
+    """A table of a space, with a row per configuration that was measured.
 
     Args:
-        stored: a study in which every configuration was tried, or a random sample of them.
-        default: what a user would run without tuning.
-        size: how many configurations are valid.
+        problem: the kernel at its shape.
+        board: opened; what measures.
+        rows: by configuration its time in seconds, None for a failure, and its machine code's size
+            in bytes, None if it was not built.
     """
-    about = ("kernel", "shape", "dtype", "device", "made_with")
-    tried = [trial for trial in stored.changes() if trial.has_outcome]
-    names = list(tried[0].config)
-    tried.sort(key=lambda trial: [trial.config[name] for name in names])
-    rows = [[*(trial.config[name] for name in names), trial.time_s] for trial in tried]
-    described = {name: stored.attribute(name) for name in about}
-    described["default"] = dict(default)
-    described["valid_configurations"] = size
-    described["code_bytes"] = [trial.code_bytes for trial in tried]
-    return {**described, "parameters": names, "rows": rows}
+
+    problem: Problem
+    board: Board
+    rows: dict[Config, tuple[float | None, int | None]] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        """The file of the table."""
+        return RECORDED / f"{self.problem.name}.json"
+
+    @property
+    def about(self) -> dict[str, object]:
+        """What the table is of; a table of something else is not continued."""
+        info = self.board.info
+        return {
+            "kernel": self.problem.spec.name,
+            "shape": dict(self.problem.shape),
+            "dtype": self.problem.dtype,
+            "device": info.study_device,
+            "made_with": made_with(self.problem.spec.source_digest, info, self.problem.outputs),
+            "default": dict(self.problem.default_config),
+        }
+
+    def read(self) -> None:
+        """Take the rows that an earlier run wrote, if it measured the same."""
+        if not self.path.exists():
+            return
+        table = json.loads(self.path.read_text())
+        if {name: table.get(name) for name in self.about} != self.about:
+            return
+        for row, size in zip(table["rows"], table["code_bytes"], strict=True):
+            config = Config(dict(zip(table["parameters"], row[:-1], strict=True)))
+            self.rows[config] = row[-1], size
+
+    def measure(self, builder: KernelBuilder, config: Config) -> None:
+        """Build a configuration and add its row."""
+        built = builder.build(config)
+        if isinstance(built, BuildFailure):
+            self.rows[config] = None, None
+            return
+        measured = self.board.measure(built, 1, _LIMIT_S)
+        correct = measured.status == "correct"
+        size = built.provenance["code_bytes"]
+        assert isinstance(size, int)
+        self.rows[config] = measured.time_s if correct else None, size
+
+    def write(self, valid: int) -> None:
+        """Write one row per line, so that a diff shows what changed.
+
+        Args:
+            valid: how many configurations are valid; with as many rows the table is complete.
+        """
+        names = list(next(iter(self.rows)))
+
+        def values(config: Config) -> list[ParameterValue]:
+            return [config[name] for name in names]
+
+        order = sorted(self.rows, key=values)
+        head = {
+            **self.about,
+            "valid_configurations": valid,
+            "code_bytes": [self.rows[config][1] for config in order],
+            "parameters": names,
+        }
+        rows = [[*values(config), self.rows[config][0]] for config in order]
+        lines = ",\n".join(json.dumps(row) for row in rows)
+        self.path.write_text(f'{json.dumps(head)[:-1]}, "rows": [\n{lines}\n]}}\n')
 
 
-def write(table: dict[str, object], name: str) -> Path:
-    """Write one row per line, so that a diff shows what changed when it is recorded again."""
-    head = {key: value for key, value in table.items() if key != "rows"}
-    rows = table["rows"]
-    assert isinstance(rows, list)
-    lines = ",\n".join(json.dumps(row) for row in rows)
-    path = RECORDED / f"{name}.json"
-    path.write_text(f'{json.dumps(head)[:-1]}, "rows": [\n{lines}\n]}}\n')
-    return path
+def record(problem: Problem, board: Board, most: int | None) -> None:
+    """Measure what is missing of a space.
+
+    Args:
+        problem: the kernel at its shape.
+        board: opened.
+        most: a random sample of so many configurations; None for all.
+    """
+    recording = Recording(problem, board)
+    recording.read()
+    space = problem.space(board.info)
+    configs = [space.config_of(row) for row in take_census(space).ranks.tolist()]
+    order = random.Random(0).sample(configs, len(configs))
+    left = [config for config in order[:most] if config not in recording.rows]
+    with tempfile.TemporaryDirectory() as name:
+        store = ArtifactStore(Path(name).resolve())
+        request = BuildRequest(
+            problem.spec.name, problem.shape, problem.dtype, board.info.target, store
+        )
+        builder = KernelBuilder(request)
+        for count, config in enumerate(left, 1):
+            recording.measure(builder, config)
+            if count % _WRITTEN_EVERY == 0 or count == len(left):
+                recording.write(len(configs))
+    print(f"{recording.path}: {len(recording.rows)} of {len(configs)} configurations", flush=True)
 
 
-def main() -> int:
-    """Record a space."""
-    parser = argparse.ArgumentParser(description="Measures every configuration of a kernel.")
-    parser.add_argument("kernel")
-    parser.add_argument("--shape", type=shape_type, default={})
+def main(argv: Sequence[str] | None = None) -> int:
+    """Record spaces."""
+    parser = argparse.ArgumentParser(description="Measures every configuration of kernels.")
+    parser.add_argument("kernels", nargs="*", help="all if none is named")
+    parser.add_argument("--shape", type=shape_type, help="of one kernel")
     parser.add_argument("--device", default="emulated")
-    parser.add_argument("--trials", type=int, help="a random sample of so many configurations")
-    parser.add_argument("--jobs", type=int, default=cores())
-    arguments = parser.parse_args()
-    request = TuningRequest(
-        kernel=arguments.kernel,
-        shapes=(arguments.shape,),
-        devices=(arguments.device,),
-        search=SearchOptions(sampler="random", trials=arguments.trials),
-        study=StudyOptions(use_history=False),
-        work=WorkOptions(jobs=arguments.jobs),
-    )
-    with progress_on(sys.stderr) as progress:
-        result = tune(request, [progress])
-    if result.ended.reason not in ("exhausted", "trials"):
-        print(f"ended early ({result.ended.reason}): the same command resumes", file=sys.stderr)
-        return 1
-    problem = make_problem(load_kernel(arguments.kernel), arguments.shape, None)
-    info = load_board(arguments.device).info
-    identity = identity_of(problem, info, "random")
-    space = problem.space(info)
-    stored = open_study(DEFAULT_STORAGE, identity, space)
-    print(write(table_of(stored, problem.default_config, take_census(space).valid), problem.name))
+    parser.add_argument("--most", type=int, help="a random sample of so many configurations each")
+    arguments = parser.parse_args(argv)
+    if arguments.shape and len(arguments.kernels) != 1:
+        parser.error("--shape: name the one kernel that it is for")
+    board = load_board(arguments.device)
+    board.open()
+    for kernel in arguments.kernels or kernel_names():
+        shape = arguments.shape or SMALL_SHAPES.get(kernel, {})
+        record(make_problem(load_kernel(kernel), shape, None), board, arguments.most)
     return 0
 
 

@@ -95,15 +95,24 @@ def made_up(families: Sequence[str], spaces: int) -> list[Replay]:
     ]
 
 
-def recorded() -> list[Replay]:
-    """The spaces that `record_space.py` recorded; those with few configurations are left out."""
-    replays = [read_recorded(path) for path in sorted(RECORDED.glob("*.json"))]
-    return [replay for replay in replays if len(replay.table) > 100]
+def recorded(fewest: int) -> list[Replay]:
+    """The spaces in `recorded`, of the emulated board and of GPUs.
+
+    Args:
+        fewest: spaces with fewer configurations are left out; any search exhausts them.
+    """
+    paths = [*sorted(RECORDED.glob("*.json")), *sorted(RECORDED.glob("gpu/*.json"))]
+    replays = [read_recorded(path) for path in paths]
+    return [replay for replay in replays if len(replay.table) >= fewest]
 
 
 def read_recorded(path: Path) -> Replay:
-    """A space that `record_space.py` recorded."""
+    """A space that `record_space.py` or `record_gpu_space.py` recorded."""
     content = json.loads(path.read_text())
     names = content["parameters"]
-    table = {Config(dict(zip(names, row[:-1], strict=True))): row[-1] for row in content["rows"]}
-    return Replay("recorded here", path.stem, table, Config(content["default"]))
+    count = len(names)  # then comes the time, and on a GPU a status
+    table = {
+        Config(dict(zip(names, row[:count], strict=True))): row[count] for row in content["rows"]
+    }
+    family = "emulated X60" if path.parent == RECORDED else "recorded GPU"
+    return Replay(family, path.stem, table, Config(content["default"]))

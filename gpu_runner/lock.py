@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
-import time
 from collections.abc import Iterator
 
 from foundation.user_folders import cache_folder
+from rvv_runner.board_queue import Turn, in_turn
 
 __all__ = ["measuring_on"]
 
 _PATIENCE_S = 30.0  # a lock that is held longer than this is ignored: its holder may hang
-_POLL_S = 0.002
 
 
 @contextlib.contextmanager
-def measuring_on(name: str) -> Iterator[None]:
+def measuring_on(name: str) -> Iterator[Turn]:
     """A measurement, which has the GPU to itself among the measurements of this project.
 
     Args:
@@ -25,15 +22,5 @@ def measuring_on(name: str) -> Iterator[None]:
     """
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder / f"{name}.lock", os.O_RDONLY | os.O_CREAT, 0o600)
-    deadline = time.monotonic() + _PATIENCE_S
-    try:
-        while time.monotonic() < deadline:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                time.sleep(_POLL_S)
-        yield
-    finally:
-        os.close(descriptor)
+    with in_turn(folder / f"{name}.lock", _PATIENCE_S) as turn:
+        yield turn

@@ -144,7 +144,7 @@ def _measured(context: _Context, request: Request, connection: Connection) -> Re
     arguments = _arguments_of(context, artifact)
     kernel = LoadedKernel(artifact)
     launch = kernel.launcher(arguments.timed)
-    with measuring_on(context.lock):
+    with measuring_on(context.lock) as turn:
         connection.send(Prepared())
         start_s = time.monotonic()
         error = _checked(kernel.launcher(arguments.checked), arguments.checked)
@@ -160,7 +160,7 @@ def _measured(context: _Context, request: Request, connection: Connection) -> Re
         report,
         times_s=times_s,
         max_abs_error=error,
-        conditions={**kernel.needs, **context.watch.conditions},
+        conditions={**kernel.needs, **context.watch.conditions, **turn.conditions},
         doubt=doubt,
         wall_s=time.monotonic() - start_s,
     )

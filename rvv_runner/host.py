@@ -91,7 +91,7 @@ class HostBoard:
 
     def _attempt(self, artifact: ElfArtifact, repeats: int, timeout_s: float) -> Measurement:
         try:
-            with measuring():
+            with measuring() as turn:
                 watch = HostWatch(self._core)
                 result = self._run(artifact, repeats, timeout_s)
                 watch.stop()
@@ -104,7 +104,7 @@ class HostBoard:
             times_s=verdict.launcher.times_s,
             board=self._info.name,
             max_abs_error=verdict.launcher.max_abs_error,
-            conditions={**watch.conditions, **doubt},
+            conditions={**watch.conditions, **turn.conditions, **doubt},
         )
 
     def _run(self, artifact: ElfArtifact, repeats: int, timeout_s: float) -> Ending:

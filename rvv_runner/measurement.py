@@ -11,8 +11,6 @@ from typing import Literal, Protocol, get_args
 
 __all__ = [
     "OUTCOMES",
-    "USED_BY",
-    "WAITED_FOR_OTHERS",
     "Artifact",
     "ElfArtifact",
     "Measurement",
@@ -25,11 +23,6 @@ Status = Literal["correct", "constraint", "compile", "runtime", "timeout", "wron
 # Statuses that come from building and running the configuration. A rule forbids it before it is
 # built, and a board at fault says nothing about it.
 OUTCOMES: frozenset[str] = frozenset(get_args(Status)) - {"constraint", "board"}
-
-
-# Among a measurement's conditions: seconds for which somebody else held the board, and who.
-WAITED_FOR_OTHERS = "waited_for_others_s"
-USED_BY = "used_by"
 
 
 class Artifact(Protocol):

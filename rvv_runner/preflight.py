@@ -25,6 +25,7 @@ from rvv_runner.ssh.errors import (
 )
 from rvv_runner.ssh.facts import BoardFacts, ask_facts, matching_kind
 from rvv_runner.ssh.identify import described_kinds
+from rvv_runner.ssh.job import JOB_SCRIPT, queue_at
 from rvv_runner.ssh.route import Address, find_route
 from rvv_runner.ssh.session import Session
 
@@ -104,6 +105,7 @@ class Preflight:
             self.board_file = self._kind(facts)
             yield from self._processor(facts, self.board_file)
             yield self._disk(session)
+            yield self._lock(session)
             yield self._governor(facts)
             yield from self._perf(session, facts, self.board_file)
         except _Stop as stop:
@@ -198,6 +200,18 @@ class Preflight:
             return Finding("disk", "failed", f"{free_bytes >> 20} MiB free: delete something there")
         free = "free space unknown" if free_bytes is None else f"{free_bytes >> 20} MiB free"
         return Finding("disk", "ok", f"{free} for {place.folder}")
+
+    def _lock(self, session: Session) -> Finding:
+        settings = self._settings
+        place = RemotePlace(settings.folder)
+        try:
+            (script,) = RemoteCache(place, settings.cache_bytes).ship(session, JOB_SCRIPT)
+        except CannotShip as error:
+            raise _Stop("disk", str(error)) from error
+        queue = queue_at(session, place, f"files/{script}", settings.lock)
+        if queue is None:
+            return Finding("lock", "ok", f"nobody else has {settings.lock}")
+        return Finding("lock", "note", f"{settings.lock}: {queue}")
 
     @staticmethod
     def _governor(facts: BoardFacts) -> Finding:

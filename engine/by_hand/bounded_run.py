@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import resource
 import secrets
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from foundation.printing import say
+from rvv_runner.board_queue import in_turn
 from rvv_runner.cpu_time import children_cpu_s
 from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, Ending
 
@@ -42,21 +42,15 @@ class Outcome:
 
 @contextlib.contextmanager
 def board_lock(path: str) -> Iterator[None]:
-    """Keep every other tuner off the board; prints a line if it must wait for one."""
+    """Keep every other tuner off the board, in turn; prints a line if it must wait for one."""
     mask = os.umask(0)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CREAT, 0o666)
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o666))
     finally:
         os.umask(mask)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say(f"waiting for the tuner that holds {path}", flush=True)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with in_turn(Path(path), tell=lambda queue: say(f"waiting for the board: {queue}", flush=True)):
         yield
-    finally:
-        os.close(descriptor)
 
 
 def run_alone(

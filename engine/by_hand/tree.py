@@ -11,6 +11,7 @@ from pathlib import Path
 
 import foundation.printing
 import launchers.output
+import rvv_runner.board_queue
 import rvv_runner.conditions
 import rvv_runner.cpu_time
 import rvv_runner.perf
@@ -40,6 +41,7 @@ _PARTS = (
     launchers.output,
     perf_table,
     recording,
+    rvv_runner.board_queue,
     rvv_runner.perf,
     rvv_runner.perf_groups,
     rvv_runner.conditions,

@@ -26,6 +26,7 @@ def parameters(function: Function) -> dict[str, str]:
     types |= dict.fromkeys([array.stride for array in call.strided], "i32")
     types |= dict.fromkeys(call.integers(symbolic_sizes(function)), "i32")
     types |= {number.argument: number.dtype for number in call.numbers}
+    types |= {name: f"*{dtype}" for name, dtype in call.unused.items()}
     return {name: types[name] for name in function.spec.kernel.arg_names if name in types}
 
 

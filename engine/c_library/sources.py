@@ -20,9 +20,12 @@ __all__ = ["header", "sources"]
 
 _C_TYPES = {
     "i8": "int8_t",
+    "u8": "uint8_t",
     "i16": "int16_t",
     "i32": "int32_t",
     "i64": "int64_t",
+    "fp8e4nv": "tuned_fp8e4nv",
+    "fp8e5": "tuned_fp8e5",
     "fp16": "tuned_fp16",
     "bf16": "tuned_bf16",
     "fp32": "float",
@@ -120,6 +123,7 @@ def _slots(function: Function) -> list[str]:
     values = {array.argument: f"(uint64_t)(uintptr_t){array.name}" for array in call.arrays}
     values |= {array.stride: f"(uint64_t){array.name}_stride" for array in call.strided}
     values |= {name: f"(uint64_t){c_text(value)}" for name, value in integers.items()}
+    values |= dict.fromkeys(call.unused, "0")
     for number in call.numbers:
         is_float = number.dtype == "fp32"
         slot = f"tuned_fp32_slot({number.name})" if is_float else f"(uint64_t){number.name}"

@@ -102,7 +102,8 @@ def _shapes(study: StoredTrials) -> list[Shape]:
 def _check_sense(study: StoredTrials, kernel: str, config: Config) -> None:
     """Anybody who may write to a storage may have made its studies."""
     spec, sizes = load_kernel(kernel), set(plain_call(kernel).sizes)
-    is_config = set(config) <= set(spec.kernel.arg_names)
+    fixed = () if callable(spec.constants) else spec.constants  # a plain call relies on these
+    is_config = set(config) <= set(spec.kernel.arg_names) - set(fixed)
     is_shape = bool(_shapes(study)) and all(set(shape) == sizes for shape in _shapes(study))
     if not (is_config and is_shape and study.attribute("dtype") in spec.dtypes):
         raise UserError(

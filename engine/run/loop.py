@@ -119,6 +119,8 @@ class TuningLoop:
         self._listeners = listeners
         self._stop = threading.Event()
         self._pending: deque[tuple[Config, Future[Outcome]]] = deque()
+        self._again: deque[Config] = deque()
+        self._retried: set[Config] = set()
         self._set_aside: list[Config] = []
         self._faults_in_a_row = 0
         self._measured = 0
@@ -200,14 +202,27 @@ class TuningLoop:
                 return "timeout"
             if self._stop.is_set():
                 raise _Interrupted
-            with self._boards.waiting.doing("proposals"):
-                config = self._search.ask()
+            config = self._next()
             if config is None:
                 return "exhausted"
             if config == self._search.space.default:
                 self._limit.expect()
             self._pending.append((config, lanes.submit(self._evaluate, config)))
         return None
+
+    def _next(self) -> Config | None:
+        """What to try next; None if nothing is left.
+
+        What a builder or a board could not finish is tried a second time, as soon as another
+        configuration got through: a study whose default had bad luck would know no speed-up.
+        """
+        if self._again and not self._faults_in_a_row:
+            return self._again.popleft()
+        with self._boards.waiting.doing("proposals"):
+            config = self._search.ask()
+        if config is None and self._again:
+            return self._again.popleft()
+        return config
 
     def _awaited(self) -> list[tuple[Config, Future[Outcome]]]:
         """The proposals of which one has to end before the next is asked for."""
@@ -266,8 +281,12 @@ class TuningLoop:
     def _tell(self, config: Config, outcome: Outcome) -> None:
         measurement = outcome.measurement
         if measurement.status == "board":
-            self._set_aside.append(config)
-            self._faults_in_a_row += 1
+            if config in self._retried:
+                self._set_aside.append(config)
+            else:
+                self._again.append(config)
+                self._retried.add(config)
+                self._faults_in_a_row += 1
         else:
             self._faults_in_a_row = 0
             self._measured += 1
@@ -326,7 +345,7 @@ class TuningLoop:
                 self._set_aside.append(config)
             else:
                 self._tell(config, outcome)
-        for config in self._set_aside:
+        for config in (*self._again, *self._set_aside):
             reason = {"reason": "given back: the run ended before it had an outcome"}
             self._search.tell(config, None, status="board", attributes=reason)
 

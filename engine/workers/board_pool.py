@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,7 +27,8 @@ from engine.workers.worker_pool import (
 )
 from foundation.errors import CommandError
 from rvv_runner.board import Board, BoardError
-from rvv_runner.measurement import USED_BY, WAITED_FOR_OTHERS, Artifact, Measurement
+from rvv_runner.board_queue import QUEUE, USED_BY, WAITED_FOR_OTHERS
+from rvv_runner.measurement import Artifact, Measurement
 
 __all__ = ["BoardPool", "BoardSource"]
 
@@ -103,6 +104,7 @@ class _Seat:
     error: Exception | None = None
     is_open: bool = False  # in its process
     notes: set[str] = field(default_factory=set)
+    users: set[str] = field(default_factory=set)  # others, who use the board too
 
     @property
     def name(self) -> str:
@@ -281,6 +283,14 @@ class BoardPool:
             seat.notes.add(note)
             self._events.append(BoardNote(seat.name, note))
 
+    def _tell_of_sharing(self, seat: _Seat, conditions: Mapping[str, float | str]) -> None:
+        """Say whom a measurement had to wait for; once for each of them."""
+        user = str(conditions[USED_BY])
+        if user not in seat.users:
+            seat.users.add(user)
+            note = f"measurements wait for each other, in the order they come: {conditions[QUEUE]}"
+            self._events.append(BoardNote(seat.name, note))
+
     def _take_free(self) -> _Seat:
         with self._changed:
             while not self._free:
@@ -309,8 +319,7 @@ class BoardPool:
         others_s = float(measurement.conditions.get(WAITED_FOR_OTHERS, 0.0))
         self.waiting.add("other tuners", others_s)
         if USED_BY in measurement.conditions:
-            holder = measurement.conditions[USED_BY]
-            self._tell_once(seat, f"{holder} uses it too, and measurements wait for each other")
+            self._tell_of_sharing(seat, measurement.conditions)
         with self._changed:
             busy_s = took_s - others_s
             seat.record = seat.record.plus(BoardRecord(seat.name, measured=1, busy_s=busy_s))

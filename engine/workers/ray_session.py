@@ -133,6 +133,8 @@ def _start(cpus: int, folder: Path) -> None:
             log_to_driver=False,
             logging_level="ERROR",
             _temp_dir=str(folder / _RAYS_FOLDER),  # Ray opens this one to all users
+            # Ray's own 15 would leave a busy machine's boards no more of a processor than builds.
+            _system_config={"worker_niceness": 0},
         )
     except Exception as error:  # Ray raises bare ones; whatever it is, it says why it cannot start
         reason = str(error).partition("\n")[0]

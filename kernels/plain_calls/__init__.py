@@ -1,7 +1,8 @@
 """Kernels as functions of arrays and sizes, for programs that know nothing of grids and blocks.
 
 Each file is the plain call of the kernel with its name, in `CALL`. The C library and `engine.ops`
-are made from them. A kernel whose arguments mean something to its own program only has none.
+are made from them. fused_moe has none: its lists of rows are padded to the BLOCK_SIZE_M of the
+configuration, which a caller does not know.
 """
 
 from __future__ import annotations

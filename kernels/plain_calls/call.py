@@ -85,6 +85,8 @@ class PlainCall:
         integers: the kernel's other integer arguments, from the sizes.
         covered: the size that one block of the kernel has to cover; None if there is none.
         multiple_of: sizes that have to be a multiple of a number.
+        unused: element types of the kernel's other addresses, which no configuration of a
+            processor reads or writes: they are NULL.
     """
 
     meaning: str
@@ -94,6 +96,7 @@ class PlainCall:
     numbers: tuple[Number, ...] = ()
     covered: Covered | None = None
     multiple_of: Mapping[str, int] = field(default_factory=dict)
+    unused: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def strided(self) -> tuple[Array, ...]:

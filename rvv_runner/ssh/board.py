@@ -8,7 +8,6 @@ import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.board_file import BoardFile
@@ -22,7 +21,7 @@ from rvv_runner.ssh.cache import CannotShip, RemoteCache, RemotePlace
 from rvv_runner.ssh.counting import count_events, find_countable
 from rvv_runner.ssh.errors import LinkLost, NotAnswering, RemoteFileError
 from rvv_runner.ssh.facts import BoardFacts, ask_facts, processor_numbers
-from rvv_runner.ssh.job import Job, JobFailed, JobPlan
+from rvv_runner.ssh.job import JOB_SCRIPT, Job, JobFailed, JobPlan
 from rvv_runner.ssh.link import PATIENCE_S, Link
 from rvv_runner.ssh.program import PROGRAM_LIMIT_S, countable, counts_of_program
 from rvv_runner.ssh.report import JobReport
@@ -31,8 +30,6 @@ from rvv_runner.ssh.session import Session
 from rvv_runner.ssh.verdict import measurement_of
 
 __all__ = ["SshBoard"]
-
-_SCRIPT = Path(__file__).with_name("job.sh")
 
 _ATTEMPTS = 3  # if the board was busy or throttled
 _PAUSE_S = 1.0  # between attempts, to let that pass
@@ -197,7 +194,7 @@ class SshBoard:
         if facts.missing:
             raise ValueError(f"it lacks the tools {', '.join(facts.missing)}: install them there")
         self._cache.prepare(session)
-        script = f"files/{self._cache.ship(session, _SCRIPT)[0]}"
+        script = f"files/{self._cache.ship(session, JOB_SCRIPT)[0]}"
         if self._settings.governor is not None:
             self._set_governor(session, self._settings.governor, facts)
         counting = self._counting(session, facts)
@@ -339,7 +336,4 @@ class SshBoard:
         lock = self._settings.lock
         if report.outcome == "no-lock":
             return f"its lock {lock} cannot be opened: name another lock in the board file"
-        if report.holder is None:
-            return f"it is in use: another program holds its lock {lock}"
-        holder, held_s = report.holder
-        return f"it is in use: {holder} has held its lock {lock} for more than {held_s:.0f} s"
+        return f"it is in use: {report.queue}; its lock {lock} was not free in time"

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import getpass
-import re
 import secrets
 import shlex
-import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from rvv_runner.board_queue import BoardQueue, parse_queue, this_tuner
 from rvv_runner.ssh.cache import RemotePlace
 from rvv_runner.ssh.report import JobReport, is_whole, parse_job_report
 from rvv_runner.ssh.session import Session
 
-__all__ = ["Job", "JobFailed", "JobPlan"]
+__all__ = ["JOB_SCRIPT", "Job", "JobFailed", "JobPlan", "queue_at"]
+
+JOB_SCRIPT = Path(__file__).with_name("job.sh")
 
 _HEARTBEAT_S = 3.0  # together with the limit for an answer, detects a dead link within 10 s
 _POLL_S = 0.5
@@ -139,7 +140,7 @@ class Job:
             *plan.command,
         )
         session.start(
-            f"env TRITON_RVV_JOB={self._id} TRITON_RVV_TUNER={_tuner()} "
+            f"env TRITON_RVV_JOB={self._id} TRITON_RVV_TUNER={this_tuner()} "
             f"TRITON_RVV_COOL={_milli(plan.cool_below_c)} "
             f"TRITON_RVV_ENTER={shlex.quote(plan.enter or '')} {command}",
             afterwards=f"rm -f -- {shlex.join(plan.done_with)}" if plan.done_with else "true",
@@ -171,9 +172,18 @@ class Job:
         return session.run(self._script("alive")).status == 0
 
 
-def _tuner() -> str:
-    """Who measures, for those who wait for the board: "user@machine"."""
-    return re.sub(r"[^\w.@-]", "_", f"{getpass.getuser()}@{socket.gethostname()}", flags=re.ASCII)
+def queue_at(session: Session, place: RemotePlace, script: str, lock: str) -> BoardQueue | None:
+    """Who has a board and who waits for it now; None if it is free.
+
+    Args:
+        session: a login on the board.
+        place, script, lock: as in a plan.
+
+    Raises:
+        LinkLost: if the connection ends.
+    """
+    command = ["sh", f"{place.folder}/{script}", "queue", "-", lock]
+    return parse_queue(session.run(shlex.join(command)).output)
 
 
 def _milli(degrees_c: float | None) -> str:

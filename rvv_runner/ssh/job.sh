@@ -4,6 +4,7 @@
 #   sh job.sh run ID LOCK WAIT LIMIT DEADLINE CORE REPEATS SYS EVENTS -- COMMAND...
 #   sh job.sh alive ID        exit status 0 while anything of the measurement is running
 #   sh job.sh kill ID         end all of it
+#   sh job.sh queue ID LOCK   print who has the lock and who waits for it; any ID will do
 #
 # The environment holds TRITON_RVV_TUNER, who measures; TRITON_RVV_COOL, the thousandths of a degree
 # below which a run begins, or nothing; and TRITON_RVV_ENTER, the file into which a process writes its
@@ -168,24 +169,80 @@ count() {
 
 # Ends the report, prints it to descriptor 5, and ends the script.
 finish() {
+    leave_queue
     part "end $1"
     exec cat "$id.report" >&5 9<&-
 }
 
-# Writes a line to the lock file for those who wait: who holds it, and since when by this board's
-# clock. Where another user owns the file, the system may refuse that.
+# Writes who holds the lock, and since when by this board's clock, for those who wait. Where another
+# user owns the file, the system may refuse that.
 tell_lock() {
     { echo "$*" >"$lock"; } 2>/dev/null || :
 }
 
-# Reports who holds the lock, if the lock file says so.
-report_holder() {
-    read -r since holder 2>/dev/null <"$lock" && [ -n "$holder" ] || return 0
-    clock
-    echo "holder $((now - since)) $holder"
+# Prints the line NAME SECONDS WHO from a file that begins with when who came, in hundredths.
+tell_of() {
+    read -r since who 2>/dev/null <"$2" && [ -n "$who" ] || return 0
+    case $since in *[!0-9]*) ;; *) echo "$1 $((now - since)) $who" ;; esac
 }
 
-# Sets waited to the hundredths of a second that somebody else held the lock.
+# Sets before to the ticket of the last one who came before this job and still waits, or to nothing;
+# given a word, prints them all. Removes the tickets of killed jobs, whose locks nobody holds; what
+# another user's job has left stays, and is passed over.
+find_before() {
+    before=
+    for file in "$queue"/*-*; do
+        [ "$file" != "$ticket" ] || break
+        [ -e "$file" ] || continue
+        (flock -n 7 || exit 1 && rm -f "$file" || :) 7<"$file" 8<&- 9<&- && continue
+        before=$file
+        [ -z "$1" ] || tell_of waiting "$file"
+    done 2>/dev/null
+}
+
+# Prints that somebody has the lock, who it is, and who waits for it.
+report_queue() {
+    echo held
+    clock
+    tell_of holder "$lock"
+    ticket=
+    find_before print
+}
+
+# Makes a ticket whose lock ends with this process; it gets its name once it is locked. Without one,
+# where the folder cannot be made or written, the job waits for the lock alone.
+take_ticket() {
+    [ -d "$queue" ] || mkdir -m 1777 "$queue" 2>/dev/null
+    name=$((now + 1000000000000))-$id
+    { (umask 022 && echo "$now $TRITON_RVV_TUNER" >"$queue/.$name"); } 2>/dev/null || return 0
+    command exec 8<"$queue/.$name" || return 0
+    flock 8
+    mv "$queue/.$name" "$queue/$name" && ticket=$queue/$name
+}
+
+# Whether this job still waits; sets left to for how many seconds.
+is_patient() {
+    clock
+    left=$((wait - (now - start) / 100))
+    [ "$left" -gt 0 ]
+}
+
+# Waits until all who came before have had the lock, then for the lock. What waits here does not
+# hold the ticket's lock, so that a job leaves the queue as soon as it is killed.
+wait_in_queue() {
+    take_ticket
+    before=
+    [ -z "$ticket" ] || find_before ""
+    while [ -n "$before" ]; do
+        is_patient || return 1
+        flock -s -w "$left" 7 7<"$before" 8<&- 9<&- 2>/dev/null
+        find_before ""
+    done
+    { echo "next $start $TRITON_RVV_TUNER" >>"$lock"; } 2>/dev/null || :
+    is_patient && flock -w "$left" 9 8<&-
+}
+
+# Sets waited to the hundredths of a second that others held the lock.
 take_lock() {
     # Opened for reading, since others may own the file; made so that they can open it too.
     [ -e "$lock" ] || (umask 0 && : >>"$lock") 2>/dev/null
@@ -193,13 +250,23 @@ take_lock() {
     exec 9<"$lock"
     clock
     start=$now
-    if ! flock -n 9; then
-        report_holder
-        flock -w "$wait" 9 || finish busy
+    find_before ""
+    if [ -n "$before" ] || ! flock -n 9; then
+        report_queue
+        wait_in_queue || finish busy
     fi
     clock
     waited=$((now - start))
     tell_lock "$now" "$TRITON_RVV_TUNER"
+    leave_queue
+}
+
+# Only now does the next one see that this job no longer waits.
+leave_queue() {
+    [ -n "$ticket" ] || return 0
+    rm -f "$ticket"
+    ticket=
+    exec 8<&-
 }
 
 # Sets hottest to the highest temperature that the board shows, in thousandths of a degree.
@@ -227,6 +294,7 @@ cool_down() {
 
 run() {
     lock=$1 wait=$2 limit=$3 deadline=$4 core=$5 repeats=$6 sys=$7 groups=$8
+    queue=$lock.queue ticket=
     shift 9
     exec 5>&1 >"$id.report"
     part head
@@ -279,5 +347,9 @@ case $mode in
         sweep TRITON_RVV_JOB
         sweep TRITON_RVV_RUN
         rm -f "$id.report"
+        ;;
+    queue)
+        lock=$1 queue=$1.queue
+        [ ! -r "$lock" ] || flock -s -n 7 7<"$lock" || report_queue
         ;;
 esac

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast, get_args
+
+from rvv_runner.board_queue import BoardQueue, parse_queue
 
 __all__ = ["JobReport", "Outcome", "is_whole", "parse_job_report"]
 
@@ -20,9 +21,8 @@ class JobReport:
     Args:
         outcome: "done" if it ran, even if the run failed; otherwise why it did not run.
         limit_s: time limit of the timed run, None if it did not run.
-        waited_s: how long it waited for another job's lock.
-        holder: who held the lock when this job came, and for how many seconds by then; None if
-            nobody did, or the lock file does not say.
+        waited_s: how long it waited for other jobs.
+        queue: who held the lock and who waited for it when this job came; None if nobody did.
         cooled_s: how long it let the board cool down.
         status: the run's exit status, 128 and more for a signal; None if it did not run, or was
             killed because its time was up.
@@ -38,7 +38,7 @@ class JobReport:
     outcome: Outcome
     limit_s: int | None = None
     waited_s: float = 0.0
-    holder: tuple[str, float] | None = None
+    queue: BoardQueue | None = None
     cooled_s: float = 0.0
     status: int | None = None
     out_of_time: bool = False
@@ -77,7 +77,7 @@ def parse_job_report(text: str, job: str) -> JobReport:
         raise ValueError(f"the job's report has the outcome {outcome}")
     parts = {"err": "", **dict(sections)}
     if outcome != "done":
-        return JobReport(cast(Outcome, outcome), holder=_holder(parts.get("head", "")))
+        return JobReport(cast(Outcome, outcome), queue=parse_queue(parts.get("head", "")))
     missing = [name for name in ("head", "facts", "out") if name not in parts]
     if missing:
         raise ValueError(f"the job's report lacks {' and '.join(missing)}")
@@ -92,7 +92,7 @@ def parse_job_report(text: str, job: str) -> JobReport:
         outcome="done",
         limit_s=limit_s,
         waited_s=int(_only(facts, "waited")) / 100,
-        holder=_holder(parts["head"]),
+        queue=parse_queue(parts["head"]),
         cooled_s=int(_only(facts, "cooled")) / 100,
         status=None if out_of_time else status,
         out_of_time=out_of_time,
@@ -103,11 +103,6 @@ def parse_job_report(text: str, job: str) -> JobReport:
         counts=_counts(sections),
         program_counts=parts.get("counts", ""),
     )
-
-
-def _holder(head: str) -> tuple[str, float] | None:
-    found = re.search(r"^holder (\d+) ([\w.@-]+)$", head, re.MULTILINE | re.ASCII)
-    return (found[2], int(found[1]) / 100) if found else None
 
 
 def _only(facts: Mapping[str, list[str]], name: str) -> str:

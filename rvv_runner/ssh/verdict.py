@@ -6,9 +6,10 @@ import signal
 from collections.abc import Mapping
 
 from rvv_runner.board import BoardInfo
+from rvv_runner.board_queue import Turn
 from rvv_runner.conditions import describe_conditions, used_cpu_s
 from rvv_runner.failure import failed, failed_run
-from rvv_runner.measurement import USED_BY, WAITED_FOR_OTHERS, Measurement
+from rvv_runner.measurement import Measurement
 from rvv_runner.ssh.report import JobReport
 from rvv_runner.verdict import Ending, judge
 
@@ -48,8 +49,7 @@ def measurement_of(
         max_abs_error=verdict.launcher.max_abs_error,
         conditions={
             **describe_conditions(report.conditions),
-            **({WAITED_FOR_OTHERS: report.waited_s} if report.waited_s else {}),
-            **({USED_BY: report.holder[0]} if report.holder else {}),
+            **Turn(report.waited_s, report.queue).conditions,
             **({"cooled_down_s": report.cooled_s} if report.cooled_s >= 1 else {}),
         },
     )

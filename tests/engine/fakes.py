@@ -47,12 +47,16 @@ class FakeBuilder:
                     pass
             case "starve":  # it gets no processor
                 time.sleep(600)
+            case "starve-once" if self._is_first(config):
+                time.sleep(600)
             case "die":
                 os._exit(11)
-            case "die-once":
-                if self.log is not None and self.log.read_text().count(f"build {config}") == 1:
-                    os._exit(11)
+            case "die-once" if self._is_first(config):
+                os._exit(11)
         return ElfArtifact(self.elf, "0" * 64, Path("data"), (1, 1, 1), 256, dict(config))
+
+    def _is_first(self, config: Config) -> bool:
+        return self.log is not None and self.log.read_text().count(f"build {config}") == 1
 
 
 @dataclass
@@ -70,6 +74,7 @@ class FakeBoard:
     notes: tuple[str, ...] = ()
     bug: Exception | None = None  # what opening raises
     gone: Path | None = None  # while this file exists, the board is out of order
+    conditions: dict[str, float | str] = field(default_factory=dict)  # of every measurement
 
     def open(self) -> None:
         note(self.log, f"open {os.getpid()}")
@@ -116,6 +121,7 @@ class FakeBoard:
             board="fake",
             estimated=True,
             max_abs_error=0.0,
+            conditions=self.conditions,
         )
 
     def _is_gone(self) -> bool:

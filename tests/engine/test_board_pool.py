@@ -18,6 +18,7 @@ from engine.run.events import Event
 from engine.workers.board_events import BoardBack, BoardEvent, BoardNote, BoardTakenOut
 from engine.workers.board_pool import BoardPool, BoardSource
 from rvv_runner.board import BoardError
+from rvv_runner.board_queue import BoardQueue, Turn
 from rvv_runner.measurement import ElfArtifact
 
 pytestmark = [pytest.mark.usefixtures("ray_for_tests"), pytest.mark.timeout(60)]
@@ -95,6 +96,20 @@ def test_a_run_without_any_board_ends_with_every_reason(tmp_path: Path) -> None:
         switch.touch()
         with pytest.raises(BoardError, match=f"^no board is left: a: .*; b: {OUT_OF_ORDER}$"):
             pool.measure(artifact(3), 1, 10)
+
+
+def test_whom_a_board_is_shared_with_is_told_once() -> None:
+    found = BoardQueue(("ann@lab", 2.5), (("bob@pc", 0.5),))
+    with pool_of(a=FakeBoard(conditions=Turn(1.0, found).conditions)) as pool:
+        pool.wait_open()
+        for time_ms in (3, 4):
+            assert pool.measure(artifact(time_ms), 1, 10).status == "correct"
+        [note] = pool.take_events()
+    assert note == BoardNote(
+        "a",
+        "measurements wait for each other, in the order they come: ann@lab has had it for 2.5 s; "
+        "next is bob@pc, who has waited for 0.5 s",
+    )
 
 
 def test_what_becomes_of_boards_is_a_line_each_and_said_on_a_terminal() -> None:

@@ -22,6 +22,7 @@ from kernels.registry import load_kernel, make_problem
 from kernels.spec import KernelSpec
 from rvv_runner.board_file import user_board_folder
 from rvv_runner.devices import known_board, load_board
+from search_spaces.space import SearchSpace
 from triton_rvv.zig import run_zig_cc
 
 PROGRAM = Path(__file__).with_name("library_program.c")
@@ -30,9 +31,9 @@ LANGUAGES = {"c": ["-x", "c", "-std=c99"], "c++": ["-x", "c++", "-std=c++11"]}
 STRICT = ["-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 
-def write_study(storage, kernel, shape, info, **config):
+def write_study(storage, kernel, shape, info, dtype=None, **config):
     """A study of one correct trial, stored as a run stores it."""
-    problem = make_problem(load_kernel(kernel), shape)
+    problem = make_problem(load_kernel(kernel), shape, dtype)
     space = problem.space(info)
     search = Search(
         space, "random", trials=open_study(storage, identity_of(problem, info, "random"), space)
@@ -294,6 +295,19 @@ def test_a_study_that_makes_no_sense_is_refused(tmp_path, attribute, value):
     sentence = "x has no plain call" if attribute == "kernel" else "vector_add does not have: leave"
     with pytest.raises(UserError, match=sentence):
         export(storage, tmp_path, study.study_name)
+
+
+def test_a_winner_of_another_layout_is_refused(tmp_path):
+    """The plain call's B is in row-major order."""
+    storage = str(tmp_path / "study.journal")
+    problem = make_problem(load_kernel("gemm_a8w8_blockscale"), {"M": 16, "N": 128, "K": 128})
+    config = Config({**problem.default_config, "B_COLUMN_MAJOR": True})
+    space = SearchSpace.from_configs([config])
+    stored = open_study(storage, identity_of(problem, infos()[0], "random"), space)
+    search = Search(space, "random", trials=stored)
+    search.tell(search.ask(), 1e-3)
+    with pytest.raises(UserError, match="parameters that gemm_a8w8_blockscale does not have"):
+        export(storage, tmp_path, stored_name(storage))
 
 
 def test_a_grid_is_written_in_c_or_refused():

@@ -8,6 +8,7 @@ import math
 import threading
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import optuna
@@ -149,13 +150,13 @@ def test_only_where_order_matters_do_others_wait_for_a_slow_build(deterministic:
     assert builds.index("hang") == (0 if deterministic else len(builds) - 1)
 
 
-def test_what_no_board_can_measure_is_set_aside_and_given_back(tmp_path: Path) -> None:
+def test_what_no_board_can_measure_twice_is_set_aside_and_given_back(tmp_path: Path) -> None:
     rows: list[Mapping[str, ParameterValue]] = [{"time_ms": n} for n in (1, 2, 3)]
     space = table({"run": "board"}, *rows)
     run = Run(space, in_flight=1)
     ended = run.loop.run()
     assert (ended.reason, ended.tried) == ("exhausted", 3)
-    assert [e.measurement.status for e in run.finished()].count("board") == 1
+    assert [e.measurement.status for e in run.finished()].count("board") == 2
     assert run.search.ask() is not None  # it is free again, for the next run
 
 
@@ -171,6 +172,20 @@ def test_boards_that_measure_now_and_then_are_not_blamed(tmp_path: Path) -> None
     run = Run(space, in_flight=1, boards=[FakeBoard(tmp_path / "log", faults=(0, 1, 3, 4))])
     ended = run.loop.run()
     assert (ended.reason, ended.tried) == ("exhausted", 2)
+
+
+def test_a_default_that_had_bad_luck_is_measured_after_all(tmp_path: Path) -> None:
+    space = table({"build": "starve-once", "time_ms": 4}, *({"time_ms": n} for n in range(5, 9)))
+    default = Config({"build": "starve-once", "run": "correct", "time_ms": 4})
+    run = Run(
+        replace(space, default=default),
+        trials=3,
+        in_flight=1,
+        builder=FakeBuilder(tmp_path / "log"),
+    )
+    assert run.loop.run().tried == 3
+    assert [event.measurement.status for event in run.finished()].count("board") == 1
+    assert run.search.default_time_s == pytest.approx(0.004)
 
 
 def test_the_end_is_told_after_an_error_too() -> None:

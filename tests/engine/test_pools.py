@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import functools
 import itertools
+import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -141,6 +142,24 @@ def test_a_worker_that_is_not_ready_is_told_with_advice_that_fits(
             pool.build(Config({"build": "well"}))
     finally:
         pool.close()
+
+
+def test_a_board_gets_a_processor_before_builds_do(tmp_path: Path) -> None:
+    class Nice:
+        def build(self, config: Config) -> BuildFailure:
+            return BuildFailure(str(os.nice(0)))
+
+    builds = BuilderPool(Nice, jobs=1)
+    log = tmp_path / "log"
+    boards = BoardPool([BoardSource("fake", functools.partial(FakeBoard, log))])
+    try:
+        boards.wait_open()
+        board = os.getpriority(os.PRIO_PROCESS, int(log.read_text().split()[1]))
+        assert builds.build(Config({})) == BuildFailure(str(board + 5))
+    finally:
+        builds.close()
+        boards.close()
+    assert board == os.nice(0)
 
 
 def test_a_board_that_cannot_be_opened_says_why() -> None:

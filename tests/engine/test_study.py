@@ -288,20 +288,3 @@ def test_a_trial_of_another_machine_is_given_back_when_its_heartbeat_stops(
     left = search_in(storage).ask()
     monkeypatch.undo()
     assert search_in(storage).take(left) == is_given_back
-
-
-def test_a_run_gives_back_what_another_machine_leaves_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    storage = str(tmp_path / "t.journal")
-    monkeypatch.setattr("socket.gethostname", lambda: "elsewhere")
-    left = search_in(storage).ask()
-    monkeypatch.undo()
-    search = search_in(storage)
-    search.keep_alive()
-    assert not search.take(left)
-    now_s, ticks_s = time.time() + 600, time.monotonic() + 600
-    monkeypatch.setattr("engine.study.heartbeat.time.time", lambda: now_s)
-    monkeypatch.setattr("engine.study.heartbeat.time.monotonic", lambda: ticks_s)
-    search.keep_alive()
-    assert search.take(left)

@@ -38,7 +38,7 @@ def test_a_board_that_is_well_passes_every_step(my_board, capsys):
     lines = capsys.readouterr().out.splitlines()
     steps = [line[8:].split(":")[0] for line in lines]
     assert steps[0] == "reachable, host key, login"
-    assert steps[1:5] == ["shell", "architecture", "disk", "governor"]
+    assert steps[1:6] == ["shell", "architecture", "disk", "lock", "governor"]
     assert steps[-1] == "vector add"
     assert "correct" in lines[-1]
 

@@ -1,0 +1,102 @@
+"""Tuners that want one board over SSH: each in its turn, whoever is killed, and what is told."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from queue_cases import Rivals, until
+from ssh_cases import SCALE, TIMEOUT_S, doubled
+
+from rvv_runner.board_file import SshSettings, read_board_file
+from rvv_runner.board_queue import parse_queue, this_tuner
+from rvv_runner.measurement import ElfArtifact
+from rvv_runner.preflight import Preflight
+from rvv_runner.ssh.board import SshBoard
+from rvv_runner.ssh.job import JOB_SCRIPT
+
+pytestmark = pytest.mark.timeout(60)
+
+KEEPS_IT = 'echo "$1" >>log; until [ -e "$1.done" ]; do sleep 0.01; done'
+
+
+@pytest.fixture
+def rivals(tmp_path: Path) -> Iterator[Rivals]:
+    """Jobs of the script that boards run, without a link."""
+    for folder in ("files", "jobs", "sys"):
+        (tmp_path / folder).mkdir()
+    script = shutil.copy(JOB_SCRIPT, tmp_path / "files")
+
+    def start(name: str) -> subprocess.Popen[bytes]:
+        patience_s = "1" if name == "eve" else "20"
+        options = [
+            str(tmp_path / "lock"),
+            patience_s,
+            "20",
+            "20",
+            "",
+            "",
+            str(tmp_path / "sys"),
+            "",
+        ]
+        keeps = ["sh", "-c", f"cd {tmp_path}; {KEEPS_IT}", "sh", name]
+        told = {"TRITON_RVV_TUNER": f"{name}@lab", "TRITON_RVV_COOL": "", "TRITON_RVV_ENTER": ""}
+        return subprocess.Popen(
+            ["sh", script, "run", f"{name}1", *options, "--", *keeps],
+            env={**os.environ, **told, "TRITON_RVV_JOB": f"{name}1"},
+            stdout=(tmp_path / f"{name}.out").open("wb"),
+        )
+
+    started = Rivals(tmp_path, start)
+    yield started
+    for name in started.processes:
+        (tmp_path / f"{name}.done").touch()
+    started.end()
+
+
+def test_they_are_served_in_the_order_they_came_though_one_is_killed(rivals: Rivals) -> None:
+    rivals.check_order()
+    told = [parse_queue((rivals.folder / f"{name}.out").read_text()) for name in ("ann", "dan")]
+    assert told[0] is None
+    assert told[1] is not None
+    assert told[1].user == "ann@lab"
+    assert [who for who, _ in told[1].waiting] == ["bob@lab", "cyd@lab"]
+
+
+def test_whoever_loses_patience_leaves_the_queue(rivals: Rivals) -> None:
+    for name in ("ann", "eve", "bob"):
+        rivals.come(name)
+    assert rivals.processes["eve"].wait(timeout=30) == 0
+    assert "end busy" in (rivals.folder / "eve.out").read_text()
+    assert rivals.tickets == 1
+    rivals.let_go("ann")
+    rivals.let_go("bob")
+    assert rivals.served == ["ann", "bob"]
+
+
+def test_a_tuner_and_the_preflight_say_who_has_the_board(
+    rivals: Rivals,
+    open_board: Callable[..., SshBoard],
+    build_kernel: Callable[..., ElfArtifact],
+    settings: SshSettings,
+) -> None:
+    assert settings.lock == str(rivals.lock)
+    board, artifact = open_board(), build_kernel(SCALE, doubled())
+    rivals.come("ann")
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(board.measure, artifact, 1, TIMEOUT_S)
+        until(lambda: rivals.tickets == 1 and "next" in rivals.lock.read_text())
+        preflight = Preflight("test", settings, read_board_file("x60"))
+        finding = next(one for one in preflight.findings() if one.step == "lock")
+        rivals.let_go("ann")
+        measurement = waiting.result(TIMEOUT_S)
+    assert finding.level == "note"
+    assert f"{settings.lock}: ann@lab has had it for" in finding.text
+    assert f"next is {this_tuner()}, who has waited for" in finding.text
+    assert measurement.status == "correct"
+    assert str(measurement.conditions["queue"]).startswith("ann@lab has had it for")
