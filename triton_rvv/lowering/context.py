@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering.aliasing import Aliases
@@ -68,7 +68,7 @@ class Context:
         self._region = 0
         self._regions = 0
         self._kept: list[Tensor] = []
-        self._known: dict[tuple[Hashable, int], Any] = {}
+        self._known: dict[tuple[Hashable, int], object] = {}
         self._around = [0]
         self._bound_in: dict[Value, int] = {}
         self._block: Block | None = None
@@ -220,7 +220,7 @@ class Context:
         """What `make` computes, such as of the block `key`; written once, known in all inside."""
         for region in self._around:
             if (key, region) in self._known:
-                return self._known[key, region]
+                return cast(T, self._known[key, region])
         self._known[key, self._region] = value = make()
         return value
 

@@ -16,8 +16,8 @@ from triton_rvv.lowering import paths, sinks
 from triton_rvv.lowering.builder import Variable
 from triton_rvv.lowering.casts import conversion
 from triton_rvv.lowering.context import Context
-from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.live import WHOLE, Live, live_part, packed_columns, packed_rows
+from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.matrix_dot import fits_matrix_unit, multiply_int8
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.registry import Handler, block_type

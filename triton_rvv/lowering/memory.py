@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import Affine, as_addresses
@@ -101,9 +101,8 @@ class Load(Tensor):
         return guards_of_all(builder, self._recipe[0], extents)
 
     def zero_from(self, builder: Builder, axis: int) -> Val | None:
-        is_zero = self.other is None or (
-            isinstance(self.other, Splat) and self.other.value.ref in ("0", "0.0", "0x0000000000000000")
-        )
+        other = self.other
+        is_zero = other is None or (isinstance(other, Splat) and other.value.ref in _ZEROS)
         return self.mask.false_from(builder, axis) if self.mask and is_zero else None
 
     def _spreads(self, builder: Builder) -> Val:
@@ -133,8 +132,9 @@ class Load(Tensor):
         stored = vector_type(memory_type(self.element), point.width)
         condition = condition_at(builder, self.mask, point)
         if point.lanes is not None and point.width > 1:
-            places, lanes = builder.iota("i64", point.width), builder.splat(point.lanes, point.width)
-            condition = builder.conjunction(condition, builder.compare("ult", places, lanes))
+            lanes = builder.splat(point.lanes, point.width)
+            wanted = builder.compare("ult", builder.iota("i64", point.width), lanes)
+            condition = builder.conjunction(condition, wanted)
         size_bytes = self.element.size_bytes
         pointers = self.pointers.on(point.path)
         stride = pointers.last_stride(builder, point.path.linear)
@@ -190,6 +190,10 @@ def load_scalar(
     safe = builder.alloca(type_, 1)
     chosen = builder.select(condition, address, safe)
     return builder.select(condition, builder.load(type_, chosen, element.size_bytes), fill)
+
+
+# How constants of 0 are written, as integers and as floats of 16, 32 and 64 bits.
+_ZEROS = frozenset(["0", "0.0", "0xH0000", "0x0000000000000000"])
 
 
 def _zero(element: str) -> str:

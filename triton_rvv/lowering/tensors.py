@@ -19,11 +19,11 @@ from triton_rvv.types import PointerType, ScalarType, TensorType
 __all__ = [
     "ANY_PATH",
     "EXPENSIVE",
-    "Extents",
     "PLAIN_PATH",
     "ROWS_AHEAD",
     "Buffer",
     "Elementwise",
+    "Extents",
     "Path",
     "Point",
     "Splat",

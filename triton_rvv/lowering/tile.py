@@ -250,9 +250,7 @@ class Ahead:
     elements: Sequence[Variable]
     runs: Sequence[Variable]
 
-    def write(
-        self, pointers: Sequence[Val], elements: Sequence[Val], runs: Sequence[Val]
-    ) -> None:
+    def write(self, pointers: Sequence[Val], elements: Sequence[Val], runs: Sequence[Val]) -> None:
         """Change all of them; without `runs`, these stay."""
         old, new = (*self.pointers, *self.elements, *self.runs), (*pointers, *elements, *runs)
         for variable, value in zip(old, new, strict=False):
@@ -289,9 +287,7 @@ class Tile:
             elements = [self.rows.load(starts, row, 0) for row in range(self.rows.count)]
         return Ahead(*([Variable(builder, v) for v in some] for some in (starts, elements, runs)))
 
-    def multiply_add(
-        self, base: Val, depth: Val, ahead: Ahead, totals: Sequence[Variable]
-    ) -> None:
+    def multiply_add(self, base: Val, depth: Val, ahead: Ahead, totals: Sequence[Variable]) -> None:
         """`unroll` steps along K, written in the order in which an in-order core best runs them.
 
         Args:
@@ -332,7 +328,7 @@ class Tile:
                         last = step + 1 == unroll
                         where = (following, each, 0) if last else (pointers, each, step + 1)
                         elements[each] = rows.load(*where)
-                    used = used[len(loaded):]
+                    used = used[len(loaded) :]
         ahead.write(following or pointers, elements, b_runs[unroll * runs :])
 
     def _places(self, base: Val, steps: int) -> list[tuple[Val, int, int]]:
