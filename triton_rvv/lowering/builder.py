@@ -238,13 +238,6 @@ class Builder:
         type_ = vector_type("ptr", max(pointer.width, index.width))
         return self.emit(type_, f"getelementptr {element}, {pointer}, {index}")
 
-    def opaque(self, pointer: Val) -> Val:
-        """The same address, which LLVM does not take apart.
-
-        In a loop it would try all ways to share the terms of long sums, for half a second.
-        """
-        return self.emit("ptr", f"freeze {pointer}")
-
     def load(self, type_: str, pointer: Val, align: int) -> Val:
         """Read a scalar or a vector of neighbours."""
         kind = "load volatile" if self._fixes_loads else "load"

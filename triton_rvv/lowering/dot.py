@@ -144,17 +144,18 @@ def _multiply_reading_once(
 def _multiply_by_panels(context: Context, left: Tensor, in_place: bool, product: _Product) -> None:
     """Multiply by B in panels, and by A where it lies or in panels too."""
     b, live = product.b, product.live
+    tile_rows = min(product.rows, context.target.tile_rows)
 
     def packed() -> None:
         _multiply_packed(context, packed_rows(context, left, live), product)
 
     def where_it_lies() -> None:
         assert isinstance(left, Load)
-        _tiles(context, product, functools.partial(_rows_in_place, context, left, live))
+        _tiles(context, product, functools.partial(_rows_in_place, context, left))
 
     if isinstance(left, Load) and in_place and b.shape[-1] <= PANELS_IN_PLACE * b.panel:
         guards = left.guards_in_place(context.builder, [live.rows, live.depth])
-        plain = paths.all_of(context, [*live.guards_in_place(context.builder), *guards])
+        plain = paths.all_of(context, [*live.guards_in_place(context.builder, tile_rows), *guards])
         context.builder.branches(plain, where_it_lies, packed)
     else:
         packed()
@@ -215,13 +216,12 @@ def _destination(context: Context, operation: Operation, start: Tensor) -> Buffe
     return context.buffer(block_type(operation))
 
 
-def _rows_in_place(context: Context, left: Load, live: Live, row: Val) -> Rows:
+def _rows_in_place(context: Context, left: Load, row: Val) -> Rows:
     builder, count = context.builder, min(left.shape[0], context.target.tile_rows)
     start, stride = left.rows_in_place(builder, row)
     starts = [start]
-    for distance in live.distances(builder, row, count, stride):
-        following = builder.element_pointer(memory_type(left.element), starts[-1], distance)
-        starts.append(builder.opaque(following))
+    while len(starts) < count:
+        starts.append(builder.element_pointer(memory_type(left.element), starts[-1], stride))
     run = min(left.shape[1], context.run_lanes(left.element.bits))
     return RowsInPlace(builder, left.element, starts, stride, run)
 

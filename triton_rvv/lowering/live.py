@@ -43,20 +43,11 @@ class Live:
         more = builder.add(self.depth, integer(unroll - 1))
         return builder.binary("and", more, integer(-unroll))
 
-    def guards_in_place(self, builder: Builder) -> list[Val]:
-        """Truth values under which no turn along K reads behind the last element of a row of A."""
-        if self.depth is None:
-            return []
-        rest = builder.binary("and", self.depth, integer(UNROLL_K - 1))
-        return [builder.compare("eq", rest, integer(0))]
-
-    def distances(self, builder: Builder, first: Val, count: int, stride: Val) -> list[Val]:
-        """From each of `count` rows of A to the next; 0 from the last one that counts on."""
-        if self.rows is None:
-            return [stride] * (count - 1)
-        left = builder.binary("sub", self.rows, first)
-        conditions = [builder.compare("slt", integer(row), left) for row in range(1, count)]
-        return [builder.select(condition, stride, integer(0)) for condition in conditions]
+    def guards_in_place(self, builder: Builder, tile_rows: int) -> list[Val]:
+        """Truth values under which tiles read nothing of A but rows and steps that count."""
+        extents = [(self.rows, tile_rows), (self.depth, UNROLL_K)]
+        rests = [builder.split(count, size)[1] for count, size in extents if count is not None]
+        return [builder.compare("eq", rest, integer(0)) for rest in rests]
 
 
 WHOLE = Live()

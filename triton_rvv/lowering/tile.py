@@ -125,9 +125,9 @@ class Rows(ABC):
         inside = builder.compare("slt", first, builder.binary("sub", depth, integer(run)))
         return builder.select(inside, integer(self._next_run), below)
 
-    def prefetch(self, pointers: Sequence[Val], row: int) -> None:
-        """Ask for the cache line of a row where the pointers are; a hint."""
-        self._builder.prefetch(self.address(pointers, row))
+    def ahead(self, pointers: Sequence[Val], row: int, distance: Val) -> Val:
+        """An address so many elements further on in a row than where the pointers are."""
+        return self._builder.element_pointer(self._type, self.address(pointers, row), distance)
 
 
 class PackedRows(Rows):
@@ -299,28 +299,31 @@ class Tile:
         builder, unroll, rows = self.builder, self.unroll, self.rows
         places = self._places(base, unroll)
         pointers = [pointer.read() for pointer in ahead.pointers]
-        following = []
+        following, advance = pointers, None
         if depth.constant != unroll:
             inside = builder.compare("slt", base, builder.binary("sub", depth, integer(unroll)))
             # Behind the last step nothing is needed: any place will do.
             after = builder.select(inside, builder.add(base, integer(unroll)), integer(0))
             places += self._places(after, unroll)[:LOOK_AHEAD]
-            distance = rows.distance_of_step(base, unroll)
-            following = rows.moved(pointers, builder.select(inside, distance, integer(0)))
-        prefetched = rows.moved(pointers, rows.prefetch_distance(base, depth))
+            advance = builder.select(inside, rows.distance_of_step(base, unroll), integer(0))
+        distance = rows.prefetch_distance(base, depth)
         b_runs, runs = [run.read() for run in ahead.runs], self.panels.runs
         elements = [element.read() for element in ahead.elements]
         for turn in range(unroll * runs):
             step, run = divmod(turn, runs)
             b_runs += [self._b(*place) for place in places[turn + LOOK_AHEAD :][:1]]
+            asked = [row for row in range(rows.count) if row * unroll // rows.count == step]
+            lines = [rows.ahead(pointers, row, distance) for row in asked if run == 0]
+            if turn + 1 == unroll * runs and advance is not None:
+                following = rows.moved(pointers, advance)
             used: list[int] = []
             for row in range(rows.count):
                 factor = builder.splat(elements[row], self.panels.panel)
                 total = totals[row * runs + run]
                 total.write(_multiplied_and_added(builder, factor, b_runs[turn], total.read()))
-                if run == 0 and row * unroll // rows.count == step:
-                    rows.prefetch(prefetched, row)
-                if run + 1 == runs and (step + 1 < unroll or following):
+                for line in lines if row == rows.count // 2 else ():
+                    builder.prefetch(line)
+                if run + 1 == runs and (step + 1 < unroll or advance is not None):
                     used.append(row)
                 if row + 1 == rows.count or row >= QUIET_ROWS:
                     loaded = used if row + 1 == rows.count else used[:2]
@@ -329,7 +332,7 @@ class Tile:
                         where = (following, each, 0) if last else (pointers, each, step + 1)
                         elements[each] = rows.load(*where)
                     used = used[len(loaded) :]
-        ahead.write(following or pointers, elements, b_runs[unroll * runs :])
+        ahead.write(following, elements, b_runs[unroll * runs :])
 
     def _places(self, base: Val, steps: int) -> list[tuple[Val, int, int]]:
         """The runs of B that some steps multiply, in their order."""
