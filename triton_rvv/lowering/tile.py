@@ -297,9 +297,10 @@ class Tile:
             totals: the accumulators, of each row one for each run of columns.
         """
         builder, unroll, rows = self.builder, self.unroll, self.rows
-        places = self._places(base, unroll)
-        pointers = [pointer.read() for pointer in ahead.pointers]
-        following, advance = pointers, None
+        pointers = following = [pointer.read() for pointer in ahead.pointers]
+        elements = [element.read() for element in ahead.elements]
+        b_runs, runs = [run.read() for run in ahead.runs], self.panels.runs
+        places, advance = self._places(base, unroll), None
         if depth.constant != unroll:
             inside = builder.compare("slt", base, builder.binary("sub", depth, integer(unroll)))
             # Behind the last step nothing is needed: any place will do.
@@ -307,32 +308,49 @@ class Tile:
             places += self._places(after, unroll)[:LOOK_AHEAD]
             advance = builder.select(inside, rows.distance_of_step(base, unroll), integer(0))
         distance = rows.prefetch_distance(base, depth)
-        b_runs, runs = [run.read() for run in ahead.runs], self.panels.runs
-        elements = [element.read() for element in ahead.elements]
         for turn in range(unroll * runs):
             step, run = divmod(turn, runs)
             b_runs += [self._b(*place) for place in places[turn + LOOK_AHEAD :][:1]]
-            asked = [row for row in range(rows.count) if row * unroll // rows.count == step]
-            lines = [rows.ahead(pointers, row, distance) for row in asked if run == 0]
+            # Addresses are computed late, since registers are scarce, but before they are needed.
+            in_turn = range(rows.count) if run == 0 else ()
+            asked = [row for row in in_turn if row * unroll // rows.count == step]
+            lines = [rows.ahead(pointers, row, distance) for row in asked]
+            source = (pointers, step + 1) if run + 1 == runs and step + 1 < unroll else None
             if turn + 1 == unroll * runs and advance is not None:
                 following = rows.moved(pointers, advance)
-            used: list[int] = []
-            for row in range(rows.count):
-                factor = builder.splat(elements[row], self.panels.panel)
-                total = totals[row * runs + run]
-                total.write(_multiplied_and_added(builder, factor, b_runs[turn], total.read()))
-                for line in lines if row == rows.count // 2 else ():
-                    builder.prefetch(line)
-                if run + 1 == runs and (step + 1 < unroll or advance is not None):
-                    used.append(row)
-                if row + 1 == rows.count or row >= QUIET_ROWS:
-                    loaded = used if row + 1 == rows.count else used[:2]
-                    for each in loaded:
-                        last = step + 1 == unroll
-                        where = (following, each, 0) if last else (pointers, each, step + 1)
-                        elements[each] = rows.load(*where)
-                    used = used[len(loaded) :]
+                source = (following, 0)
+            self._turn(elements, b_runs[turn], totals[run::runs], lines, source)
         ahead.write(following, elements, b_runs[unroll * runs :])
+
+    def _turn(
+        self,
+        elements: list[Val],
+        b_run: Val,
+        totals: Sequence[Variable],
+        lines: Sequence[Val],
+        source: tuple[Sequence[Val], int] | None,
+    ) -> None:
+        """Multiply an element of each row by a run of B.
+
+        Args:
+            elements: one of each row; replaced by what `source` says.
+            b_run: the run.
+            totals: the accumulators, one for each row.
+            lines: addresses in cache lines to ask for.
+            source: pointers and an offset, where the elements are that come next, if any do.
+        """
+        builder, waiting = self.builder, list[int]()
+        for row, total in enumerate(totals):
+            factor = builder.splat(elements[row], self.panels.panel)
+            total.write(_multiplied_and_added(builder, factor, b_run, total.read()))
+            for line in lines if row == len(totals) // 2 else ():
+                builder.prefetch(line)
+            waiting.append(row)
+            if source is not None and (row >= QUIET_ROWS or row + 1 == len(totals)):
+                count = 2 if row + 1 < len(totals) else len(waiting)
+                loaded, waiting = waiting[:count], waiting[count:]
+                for each in loaded:
+                    elements[each] = self.rows.load(source[0], each, source[1])
 
     def _places(self, base: Val, steps: int) -> list[tuple[Val, int, int]]:
         """The runs of B that some steps multiply, in their order."""
