@@ -167,3 +167,25 @@ def run_case(run: KernelRunner, dtype: str, vlen_bits: int, number: int) -> None
 def test_products(run: KernelRunner, dtype: str, vlen_bits: int) -> None:
     for number in range(CASES):
         run_case(run, dtype, vlen_bits, number)
+
+
+@triton.jit(noinline=True)
+def rows_of_product(a_ptr, c_ptr, m):
+    rows, columns = tl.arange(0, 32)[:, None], tl.arange(0, 32)[None, :]
+    a = tl.load(a_ptr + rows * 32 + columns)
+    tl.store(c_ptr + rows * 32 + columns, tl.dot(a, a), rows + tl.zeros_like(columns) < m)
+
+
+@triton.jit
+def two_calls_kernel(a_ptr, c_ptr, few, many):
+    rows_of_product(a_ptr, c_ptr, few)
+    rows_of_product(a_ptr, c_ptr + 1024, many)
+
+
+def test_each_call_of_a_function_has_its_own_rows(run: KernelRunner) -> None:
+    a = np.random.default_rng(0).integers(-9, 10, (32, 32)).astype(np.float32)
+    start = np.full((2, 32, 32), 5, np.float32)
+    expected = start.copy()
+    for product, rows in zip(expected, (3, 30), strict=True):
+        product[:rows] = (a @ a)[:rows]
+    run(two_calls_kernel, a_ptr=a, c_ptr=Expected(expected, start=start), few=3, many=30)

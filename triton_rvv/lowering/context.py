@@ -85,8 +85,11 @@ class Context:
         """
         *operations, terminator = block.operations
         around, self._block = self._block, block
+        for operation in operations:  # a function's block is lowered once for each of its calls
+            for result in operation.results:
+                self._bound_in.pop(result, None)
         for operation in operations:
-            if self._early.get(operation) not in self._around:
+            if self._early.pop(operation, None) not in self._around:
                 self.lower_operation(operation)
         self._block = around
         return terminator.operands

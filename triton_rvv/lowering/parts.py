@@ -53,7 +53,7 @@ def _true_before(context: Context, value: Value, axis: int) -> Val | None:
     mask = context.lowered(value)
     if not isinstance(mask, Mask):
         return None
-    return context.once((value, axis), lambda: mask.false_from(context.builder, axis))
+    return context.once((mask, axis), lambda: mask.false_from(context.builder, axis))
 
 
 def materialise_part(
