@@ -241,14 +241,16 @@ def _tiles(context: Context, product: _Product, rows_of_a: RowsOfA) -> None:
     single = (tile_rows, width) == (product.rows, columns)
     live_rows = _extent(product.live.rows, product.rows, tile_rows)
     live_columns = _extent(product.live.columns, columns, width)
-    if b.size_bytes <= RESIDENT_B_BYTES:
-        for row in sinks.steps(context, live_rows, tile_rows, single):
-            for column in sinks.steps(context, live_columns, width, single):
-                _tile(context, product, rows_of_a, (row, column), (0, width))
-    else:
+    if b.size_bytes > RESIDENT_B_BYTES:
         for column in sinks.steps(context, live_columns, width, single):
             for row in sinks.steps(context, live_rows, tile_rows, single):
-                _tile(context, product, rows_of_a, (row, column), (tile_rows, 0))
+                to_next = None if single else (tile_rows, 0)
+                _tile(context, product, rows_of_a, (row, column), to_next)
+    else:
+        for row in sinks.steps(context, live_rows, tile_rows, single):
+            for column in sinks.steps(context, live_columns, width, single):
+                to_next = None if single else (0, width)
+                _tile(context, product, rows_of_a, (row, column), to_next)
 
 
 def _extent(count: Val | None, size: int, step: int) -> Val | int:
@@ -261,11 +263,11 @@ def _tile(
     product: _Product,
     rows_of_a: RowsOfA,
     corner: tuple[Val, Val],
-    to_next: tuple[int, int],
+    to_next: tuple[int, int] | None,
 ) -> None:
     """One tile of the result, its upper left element at `corner`, a row and a column.
 
-    The next tile is so many rows and columns further on.
+    The next tile is so many rows and columns further on; None if there is none.
     """
     builder, (row, column) = context.builder, corner
     rows = rows_of_a(row)
@@ -277,7 +279,7 @@ def _tile(
     starts = [builder.add(column, integer(run * product.b.panel)) for run in range(product.b.runs)]
     points = [Point((place,), start, product.b.panel) for place in places for start in starts]
     totals = [Variable(builder, product.start.at(builder, point)) for point in points]
-    if isinstance(product.start, Buffer):
+    if isinstance(product.start, Buffer) and to_next is not None:
         for point in points:
             (place,), (down, right) = point.index, to_next
             later = (builder.add(place, integer(down)), builder.add(point.start, integer(right)))

@@ -103,7 +103,7 @@ class Load(Tensor):
     def zero_from(self, builder: Builder, axis: int) -> Val | None:
         other = self.other
         is_zero = other is None or (isinstance(other, Splat) and other.value.ref in _ZEROS)
-        return self.mask.false_from(builder, axis) if self.mask and is_zero else None
+        return self.mask.false_from(builder, axis) if is_zero and self.mask is not None else None
 
     def _spreads(self, builder: Builder) -> Val:
         """Whether neighbouring rows do not all lie in the same few sets of a cache."""
@@ -132,8 +132,8 @@ class Load(Tensor):
         stored = vector_type(memory_type(self.element), point.width)
         condition = condition_at(builder, self.mask, point)
         if point.lanes is not None and point.width > 1:
-            lanes = builder.splat(point.lanes, point.width)
-            wanted = builder.compare("ult", builder.iota("i64", point.width), lanes)
+            lanes = builder.splat(builder.resize(point.lanes, "i32"), point.width)
+            wanted = builder.compare("ult", builder.iota("i32", point.width), lanes)
             condition = builder.conjunction(condition, wanted)
         size_bytes = self.element.size_bytes
         pointers = self.pointers.on(point.path)
