@@ -102,17 +102,15 @@ class Rows(ABC):
             self._builder.element_pointer(self._type, pointer, distance) for pointer in pointers
         ]
 
-    def distance_of_step(self, position: Val, count: int) -> Val:
-        """Elements that the pointers move when `count` steps from `position` on have been taken."""
-        builder, run = self._builder, self.run_length
-        if self._next_run == run:
-            return integer(count)
-        over_the_end = integer(self._next_run - run + count)
-        if count == run:
-            return over_the_end
-        _, rest = builder.split(builder.add(position, integer(count)), run)
-        at_the_end = builder.compare("eq", rest, integer(0))
-        return builder.select(at_the_end, over_the_end, integer(count))
+    def offset(self, position: Val, unroll: int) -> Val:
+        """Elements from the start of a row to a position, a multiple of `unroll`."""
+        if self._next_run == self.run_length:
+            return position
+        first, rest = position, integer(0)
+        if unroll < self.run_length:
+            first, rest = self._builder.split(position, self.run_length)
+        runs = self._builder.mul(first, integer(self._next_run // self.run_length))
+        return self._builder.add(runs, rest)
 
     def prefetch_distance(self, position: Val, depth: Val) -> Val:
         """Elements from a run to what follows it: the next run, or the tile below at the end."""
@@ -306,7 +304,8 @@ class Tile:
             # Behind the last step nothing is needed: any place will do.
             after = builder.select(inside, builder.add(base, integer(unroll)), integer(0))
             places += self._places(after, unroll)[:LOOK_AHEAD]
-            advance = builder.select(inside, rows.distance_of_step(base, unroll), integer(0))
+            offsets = [rows.offset(position, unroll) for position in (after, base)]
+            advance = builder.binary("sub", *offsets)
         distance = rows.prefetch_distance(base, depth)
         for turn in range(unroll * runs):
             step, run = divmod(turn, runs)
