@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.parts import materialise_part, wanted_count
 from triton_rvv.lowering.tensors import Buffer, Tensor
 from triton_rvv.lowering.tile import UNROLL_K
@@ -57,16 +58,20 @@ def live_part(
     context: Context, operation: Operation, left: Tensor, right: Tensor, sum_type: ScalarType
 ) -> Live:
     """What of the operation's product counts, where blocks are larger than one tile."""
-    *_, rows, depth = left.shape
-    columns = right.shape[-1]
     rank, result = len(left.shape), operation.result
+    rows, depth, columns = *left.shape[-2:], right.shape[-1]
+    several_rows = rows > context.target.tile_rows and _may_be_cut(left)
+    several_runs = columns > context.run_lanes(sum_type.bits) and _may_be_cut(right)
     return Live(
-        wanted_count(context, result, rank - 2) if rows > context.target.tile_rows else None,
-        wanted_count(context, result, rank - 1)
-        if columns > context.run_lanes(sum_type.bits)
-        else None,
+        wanted_count(context, result, rank - 2) if several_rows else None,
+        wanted_count(context, result, rank - 1) if several_runs else None,
         _depth(context.builder, left, right) if depth > 2 * UNROLL_K else None,
     )
+
+
+def _may_be_cut(operand: Tensor) -> bool:
+    """Whether the kernel provides for a block at an edge: loads of whole blocks have no masks."""
+    return any(isinstance(t, Mask) or t.own_linear_guards() for t in operand.walk())
 
 
 def _depth(builder: Builder, left: Tensor, right: Tensor) -> Val | None:
