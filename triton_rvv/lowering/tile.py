@@ -102,10 +102,22 @@ class Rows(ABC):
             self._builder.element_pointer(self._type, pointer, distance) for pointer in pointers
         ]
 
-    def offset(self, position: Val, unroll: int) -> Val:
+    def advance(self, base: Val, after: Val, inside: Val, unroll: int) -> Val:
+        """Elements that the pointers move from one position of K to another.
+
+        Args:
+            base, after: both multiples of `unroll`.
+            inside: whether `after` is `unroll` steps further on; if not, any place will do.
+            unroll: how many steps are taken at a time.
+        """
+        builder, run = self._builder, self.run_length
+        if self._next_run == run:
+            return builder.select(inside, integer(unroll), integer(0))
+        # A choice between other constants would be a branch, which takes the steps apart.
+        return builder.binary("sub", self._offset(after, unroll), self._offset(base, unroll))
+
+    def _offset(self, position: Val, unroll: int) -> Val:
         """Elements from the start of a row to a position, a multiple of `unroll`."""
-        if self._next_run == self.run_length:
-            return position
         first, rest = position, integer(0)
         if unroll < self.run_length:
             first, rest = self._builder.split(position, self.run_length)
@@ -304,8 +316,7 @@ class Tile:
             # Behind the last step nothing is needed: any place will do.
             after = builder.select(inside, builder.add(base, integer(unroll)), integer(0))
             places += self._places(after, unroll)[:LOOK_AHEAD]
-            offsets = [rows.offset(position, unroll) for position in (after, base)]
-            advance = builder.binary("sub", *offsets)
+            advance = rows.advance(base, after, inside, unroll)
         distance = rows.prefetch_distance(base, depth)
         for turn in range(unroll * runs):
             step, run = divmod(turn, runs)
