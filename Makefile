@@ -12,7 +12,7 @@ TESTS_LIMIT_S := 2160
 # Modules of one name, which mypy checks one at a time.
 CONFTESTS = $(shell find tests -name conftest.py)
 
-.PHONY: tune tune-all docs test test-slow test-faults soak test-triton-versions test-real test-upstream fuzz bench demo gpu setup clean
+.PHONY: tune tune-all qemu docs test test-slow test-faults soak test-triton-versions test-real test-upstream fuzz bench demo gpu setup clean
 
 # The main job on the emulated board; ARGS="--trials 20" adds arguments.
 tune: setup
@@ -21,6 +21,10 @@ tune: setup
 # Every kernel for 10 trials on the emulated board; the last lines are a table.
 tune-all: setup
 	@$(PYTHON) -m engine.tune_all $(ARGS)
+
+# A QEMU that takes plug-ins, where the system's does not; set-up calls this where it has to.
+qemu: setup
+	@$(PYTHON) -m rvv_runner qemu
 
 # The documentation as a site; a server, where there is one, gives it its search as well.
 docs:
@@ -46,11 +50,11 @@ test-faults:
 	@./setup.sh test
 	$(LIMIT) $(TESTS_LIMIT_S) $(PYTEST) -m faults
 
-# Two tuners on one study while everything goes wrong, for so many minutes.
+# Tuners on the emulated board, on one behind sshd and on a cluster, while everything goes wrong.
 MINUTES := 120
 soak:
 	@./setup.sh test
-	$(PYTHON) tests/soak/soak.py --minutes $(MINUTES) $(ARGS)
+	PYTHONPATH=$(CURDIR)/tests/engine:$(CURDIR)/tests/rvv_runner/ssh $(PYTHON) tests/soak/soak.py --minutes $(MINUTES) $(ARGS)
 
 # Random kernels against NumPy, on the host and in QEMU, for so many seconds; TARGET=host or qemu.
 SECONDS := 600

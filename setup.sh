@@ -11,6 +11,8 @@ purpose=${1:-run}
 python=.venv/bin/python
 environment_stamp=.venv/set-up-for
 cache=${XDG_CACHE_HOME:-${HOME:?is not set: give it the path of your home folder}/.cache}/triton-rvv-tuner
+qemu_version=$(sed -n 's/^BUILT_VERSION = "\([0-9.]*\)".*/\1/p' triton_rvv/qemu.py)
+built_qemu=$cache/qemu-$qemu_version/qemu-riscv64
 
 say() {
     printf 'setup: %s\n' "$*" >&2
@@ -26,6 +28,7 @@ main() {
     packages=$(missing_packages)
     [ -z "$packages" ] || install_packages $packages
     make_environment
+    takes_plugins || "$python" -m rvv_runner qemu >&2 || exit 1
     warm_caches
 }
 
@@ -40,11 +43,20 @@ lock() {
 # The missing Debian packages, on one line.
 missing_packages() {
     list=
-    command -v qemu-riscv64 >/dev/null || list="$list qemu-user"
+    if ! command -v qemu-riscv64 >/dev/null; then
+        list="$list qemu-user"
+    elif ! takes_plugins; then
+        pkg-config --exists glib-2.0 2>/dev/null || list="$list pkgconf libglib2.0-dev"
+    fi
     compiles_c || list="$list gcc libc6-dev"
     [ -x "$python" ] || makes_environments || list="$list python3 python3-venv"
     [ "$purpose" != test ] || has_sshd || list="$list openssh-server"
     echo $list
+}
+
+# The emulated board is a plug-in. QEMU is built where the system's has none: Debian 13, Ubuntu.
+takes_plugins() {
+    [ -x "$built_qemu" ] || qemu-riscv64 --help | grep -q '^-plugin '
 }
 
 # An SSH server stands for a board in the tests. Its folder is often in root's PATH alone.
@@ -86,9 +98,11 @@ install_packages() {
     apt_install "$@" 2>/dev/null || { $as_root apt-get -qq update && apt_install "$@"; } ||
         stop "apt-get could not install the packages: run sudo apt-get install $* to see why"
     still_missing=$(missing_packages)
-    [ -z "$still_missing" ] || case $still_missing in
+    case $still_missing in
+        '') ;;
         *python3*) stop "there is no Python 3.11 or newer with venv on this Debian: install one" ;;
-        *) stop "these packages are installed but do not work: $still_missing" ;;
+        "$*") stop "these packages are installed but do not work: $still_missing" ;;
+        *) install_packages $still_missing ;; # that QEMU takes no plug-ins is only known now
     esac
 }
 
@@ -142,7 +156,7 @@ pip_install() {
 warm_caches() {
     key=$({
         cat constraints.txt launchers/*.[ch] rvv_runner/emulated/*.[ch]
-        ls -lL "$(command -v qemu-riscv64)"
+        ls -lL "$(command -v qemu-riscv64)" "$built_qemu" 2>/dev/null || true
         echo "${CC:-cc} ${ZIG_GLOBAL_CACHE_DIR:-} $purpose"
     } | cksum | tr ' ' -)
     [ ! -e "$cache/set-up-$key" ] || return 0

@@ -16,7 +16,6 @@ from foundation.config import Config
 from rvv_runner import ElfArtifact
 from rvv_runner.board_file import read_board_file
 from rvv_runner.emulated.board import EmulatedBoard
-from rvv_runner.emulated.plugin import find_qemu
 from triton_rvv.target import RVVTarget
 
 __all__ = ["build_handwritten_matmul", "build_triton_matmul", "measure_ratio"]
@@ -46,13 +45,11 @@ def build_triton_matmul(folder: Path, shape: tuple[int, int, int]) -> ElfArtifac
 
 def measure_ratio(artifact: ElfArtifact, rounds: int) -> tuple[float, float]:
     """Median wall times of plain QEMU and the emulated board in seconds, measured in turns."""
-    board_file = read_board_file("x60")
-    board = EmulatedBoard(board_file)
+    board = EmulatedBoard(read_board_file("x60"))
     board.open()
-    assert board_file.emulation is not None
-    cpu = board_file.emulation.qemu_cpu.format(vlen_bits=artifact.vlen_bits)
+    qemu, cpu = board.emulator.qemu, board.emulator.cpu
     grid = ",".join(map(str, artifact.grid))
-    plain = [str(find_qemu()), "-cpu", cpu, str(artifact.elf_path), str(artifact.data_path)]
+    plain = [str(qemu), "-cpu", cpu, str(artifact.elf_path), str(artifact.data_path)]
     plain_s, board_s = [], []
     for _ in range(rounds):
         start_s = time.perf_counter()

@@ -9,10 +9,12 @@ from collections.abc import Callable
 
 import torch
 import triton
+from gpu_others import OTHERS
 from gpu_references import attention_s, product_s, scaled_product_s
 from gpu_studies import Clocked, clocked, cold_caches
 
 from engine.workers.devices import every_device, load_board
+from foundation.processors import cores
 from foundation.shapes import shape_text
 from kernels.matmul import matmul_kernel
 from kernels.registry import load_kernel, make_problem
@@ -153,6 +155,23 @@ def attention() -> None:
     )
 
 
+def others() -> None:
+    """Shapes that nothing was chosen for, beside torch."""
+    for other in OTHERS:
+        study = clocked(
+            other.kernel,
+            [other.shape],
+            other.dtype,
+            trials=TRIALS,
+            storage=cold_caches() / "bench.journal",
+        )
+        torch_s = other.torch_s()
+        print(
+            f"{other.kernel} {shape_text(other.shape)} {other.dtype}: {_ms(study.winner_s)}, "
+            f"{torch_s / study.winner_s:.2f} times torch's {_ms(torch_s)}; {_clock(study)}"
+        )
+
+
 def eight_shapes() -> None:
     """Eight M of one N and K in one study, beside one M."""
     shapes = [{"M": m, "N": 4096, "K": 4096} for m in (16, 32, 64, 128, 256, 512, 1024, 2048)]
@@ -169,8 +188,9 @@ def eight_shapes() -> None:
 
 
 def gpus() -> None:
-    """Configurations a second on every GPU, beside one."""
+    """Configurations a second on every GPU, beside one; each GPU has its share of the builders."""
     devices = every_device("cuda:all")
+    builders = max(cores() // len(devices) - 1, 1)
     rates = []
     for names in (devices[:1], devices):
         study = clocked(
@@ -179,10 +199,11 @@ def gpus() -> None:
             "fp16",
             trials=4 * TRIALS,
             device=",".join(names),
+            jobs=builders * len(names),
             storage=cold_caches() / "bench.journal",
         )
         rates.append(study.configs_a_second)
-        print(f"{len(names)} GPUs: {_clock(study)}")
+        print(f"{len(names)} GPUs, {builders * len(names)} builders: {_clock(study)}")
     if len(devices) > 1:
         print(f"{len(devices)} GPUs: {rates[1] / rates[0]:.2f} times the rate of one (goal 1.8)")
 
@@ -191,7 +212,8 @@ def _clock(study: Clocked) -> str:
     near_s = next((s for s, best in study.best if best <= 1.02 * study.best[-1][1]), study.wall_s)
     return (
         f"{study.wall_s:.1f} s of wall time, {study.configs_a_second:.1f} configurations a second, "
-        f"GPU idle {study.idle:.0%} after the first, 98% of its best after {near_s:.1f} s"
+        f"GPU idle {study.idle:.0%} after the first, 98% of its best after {near_s:.1f} s: "
+        f"{study.winner}"
     )
 
 
@@ -204,6 +226,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "split-k": split_k,
     "blockscale": blockscale,
     "attention": attention,
+    "others": others,
     "eight-shapes": eight_shapes,
     "autotune": autotune,
     "gpus": gpus,

@@ -42,6 +42,7 @@ PARTS = {
     "jobs": Part(("benchmarks/gpu_jobs.py",), 400),
     "matmul": Part(_bench("matmul", "eight-shapes", "autotune"), 300),
     "rivals": Part(_bench("split-k", "blockscale", "attention"), 300),
+    "others": Part(_bench("others"), 400),
     "gpus": Part(_bench("gpus"), 200),
     "replays": Part(("benchmarks/bench_gpu_replays.py",), 400),
 }

@@ -9,7 +9,7 @@ import torch
 from gpu_runner.conditions import GpuWatch
 from gpu_runner.timing import Timer
 
-__all__ = ["attention_s", "product_s", "scaled_product_s"]
+__all__ = ["attention_s", "product_s", "scaled_product_s", "time_s"]
 
 _REPEATS = 5
 _SCALED = 128
@@ -19,14 +19,14 @@ def product_s(m: int, n: int, k: int) -> float:
     """Seconds of torch.matmul in fp16."""
     a, b = _half(m, k), _half(k, n)
     out = _half(m, n)
-    return _time_s(lambda: torch.matmul(a, b, out=out))
+    return time_s(lambda: torch.matmul(a, b, out=out))
 
 
 def attention_s(z: int, h: int, context: int, head: int) -> float:
     """Seconds of torch's scaled_dot_product_attention in fp16, without a mask."""
     q, k, v = (_half(z, h, context, head) for _ in range(3))
     attend = torch.nn.functional.scaled_dot_product_attention
-    return _time_s(lambda: attend(q, k, v))
+    return time_s(lambda: attend(q, k, v))
 
 
 def scaled_product_s(m: int, n: int, k: int) -> float | None:
@@ -37,7 +37,7 @@ def scaled_product_s(m: int, n: int, k: int) -> float | None:
     scale_a = torch.ones(blocks, m, device="cuda").t()
     scale_b = torch.ones(n // _SCALED, blocks, device="cuda").t()
     try:
-        return _time_s(lambda: torch._scaled_mm(a, b, scale_a, scale_b, out_dtype=torch.bfloat16))
+        return time_s(lambda: torch._scaled_mm(a, b, scale_a, scale_b, out_dtype=torch.bfloat16))
     except (RuntimeError, ValueError) as error:
         print(f"torch._scaled_mm with blocks: {str(error).splitlines()[0]}")
         return None
@@ -47,7 +47,8 @@ def _half(*sizes: int) -> torch.Tensor:
     return torch.randn(*sizes, device="cuda", dtype=torch.float16)
 
 
-def _time_s(launch: Callable[[], object]) -> float:
+def time_s(launch: Callable[[], object]) -> float:
+    """Seconds of one launch."""
     timer = Timer("cold", torch.cuda.get_device_properties(0).L2_cache_size)
     times = timer.times_s(lambda: void(launch), lambda: None, _REPEATS, GpuWatch(0))
     return sorted(times)[_REPEATS // 2]

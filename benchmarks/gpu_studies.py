@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine.run.events import Event, RunEnded, TrialFinished
+from engine.repeats.comparison import Contender
+from engine.run.events import Event, RunEnded, RunStarted, TrialFinished
 from engine.run.request import SearchOptions, StudyOptions, TuningRequest, WorkOptions
 from engine.run.tuning import TuningResult, tune
+from foundation.config import Config
 from foundation.processors import cores
 from foundation.shapes import Shape
 
@@ -26,8 +28,10 @@ class Clocked:
     Args:
         device: of the study.
         start_s: when it began, by the monotonic clock.
+        loop_s: when boards were ready.
         first_s, last_s: when its first and its last trial ended.
-        ended_s: when the loop ended.
+        ended_s: when the last measurement ended.
+        closed_s: when its processes had ended too.
         best: seconds since the start and the best time so far, each time that it fell.
         busy_s: seconds for which boards had work.
         boards: how many there were.
@@ -36,9 +40,11 @@ class Clocked:
 
     device: str
     start_s: float = field(default_factory=time.monotonic)
+    loop_s: float = 0.0
     first_s: float = 0.0
     last_s: float = 0.0
     ended_s: float = 0.0
+    closed_s: float = 0.0
     best: list[tuple[float, float]] = field(default_factory=list)
     busy_s: float = 0.0
     boards: int = 1
@@ -47,7 +53,9 @@ class Clocked:
 
     def __call__(self, event: Event) -> None:
         now_s = time.monotonic()
-        if isinstance(event, TrialFinished):
+        if isinstance(event, RunStarted):
+            self.loop_s = now_s
+        elif isinstance(event, TrialFinished):
             self.tried += 1
             self.first_s = self.first_s or now_s
             self.last_s = now_s
@@ -55,13 +63,13 @@ class Clocked:
             if best is not None and (not self.best or best[1] < self.best[-1][1]):
                 self.best.append((now_s - self.start_s, best[1]))
         elif isinstance(event, RunEnded):
-            self.ended_s = now_s
+            self.ended_s, self.closed_s = self.loop_s + event.wall_s, now_s
             self.busy_s = sum(record.busy_s for record in event.boards)
 
     @property
     def wall_s(self) -> float:
         """Seconds of the whole study, with its start."""
-        return self.ended_s - self.start_s
+        return self.closed_s - self.start_s
 
     @property
     def configs_a_second(self) -> float:
@@ -86,10 +94,19 @@ class Clocked:
     @property
     def winner_s(self) -> float:
         """The winner's time as the comparison of the leaders gives it."""
+        return self._winner.time_s
+
+    @property
+    def winner(self) -> Config:
+        """The winner of the comparison."""
+        return self._winner.config
+
+    @property
+    def _winner(self) -> Contender:
         assert self.result is not None
         comparison = self.result.summary.comparison
         assert comparison is not None
-        return comparison.winner.time_s
+        return comparison.winner
 
 
 def clocked(
@@ -101,8 +118,9 @@ def clocked(
     device: str = "cuda",
     seed: int = 0,
     storage: Path,
+    jobs: int | None = None,
 ) -> Clocked:
-    """Run one study, without a history."""
+    """Run one study, without a history; `jobs` builders, or one for each core but one."""
     devices = device.split(",")
     clock = Clocked(device, boards=len(devices))
     request = TuningRequest(
@@ -112,7 +130,7 @@ def clocked(
         devices=devices,
         search=SearchOptions(trials=trials, seed=seed),
         study=StudyOptions(str(storage), use_history=False),
-        work=WorkOptions(jobs=max(cores() - 1, 1)),
+        work=WorkOptions(jobs=jobs or max(cores() - 1, 1)),
     )
     clock.result = tune(request, [clock])
     return clock

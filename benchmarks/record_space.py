@@ -91,16 +91,18 @@ class Recording:
             self.rows[config] = row[-1], size
 
     def measure(self, builder: KernelBuilder, config: Config) -> None:
-        """Build a configuration and add its row."""
+        """Build a configuration and add its row; none if this machine failed at it."""
         built = builder.build(config)
         if isinstance(built, BuildFailure):
-            self.rows[config] = None, None
+            if built.status != "board":
+                self.rows[config] = None, None
             return
         measured = self.board.measure(built, 1, _LIMIT_S)
-        correct = measured.status == "correct"
+        if measured.status == "board":
+            return
         size = built.provenance["code_bytes"]
         assert isinstance(size, int)
-        self.rows[config] = measured.time_s if correct else None, size
+        self.rows[config] = measured.time_s if measured.status == "correct" else None, size
 
     def write(self, valid: int) -> None:
         """Write one row per line, so that a diff shows what changed.
@@ -108,7 +110,7 @@ class Recording:
         Args:
             valid: how many configurations are valid; with as many rows the table is complete.
         """
-        names = list(next(iter(self.rows)))
+        names = list(self.problem.default_config)
 
         def values(config: Config) -> list[ParameterValue]:
             return [config[name] for name in names]

@@ -58,7 +58,7 @@ COMMANDS = {
     "collect": Command("engine.collect", "add results measured by hand to their study"),
     "repair": Command("engine.repair", "write what is whole in a damaged journal into a new one"),
     "new": Command("engine.new", "write the file of a new kernel"),
-    "boards": Command("rvv_runner.__main__", "check or trust a board, count a program on one"),
+    "boards": Command("rvv_runner.__main__", "check, trust or calibrate a board, count a program"),
     "compile": Command("triton_rvv.__main__", "compile a kernel to IR and assembly", ("compile",)),
 }
 

@@ -50,6 +50,8 @@ def main(argv: Sequence[str] | None) -> int:
         chosen = [study_named(arguments.storage, name) for name in arguments.studies]
     else:
         chosen = read_studies(arguments.storage)
+        if not chosen:
+            say(f"{arguments.storage} holds no study: tune one first", file=sys.stderr)
     module = format_module(arguments.format)
     written = 0
     try:
@@ -71,15 +73,28 @@ def _apart(
     from engine.study.location import file_stem
 
     for study in studies:
-        folder = arguments.out / file_stem(study.study_name)
-        folder.mkdir(parents=True, exist_ok=True)
-        line = ""
+        folder, line = arguments.out / file_stem(study.study_name), ""
         with _left_out_if_unfit(arguments):
-            line = module.write(study, folder)
+            line = _write_one(module, study, folder, arguments.format)
         if line:
             yield f"{folder}: {line}"
-        elif not any(folder.iterdir()):
+
+
+def _write_one(module: ModuleType, study: StoredTrials, folder: Path, name: str) -> str:
+    """Write a study to a folder, which is there afterwards only if something is in it."""
+    from engine.results.tuned_shape import UnfitStudyError
+
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        line: str = module.write(study, folder)
+    finally:
+        if not any(folder.iterdir()):
             folder.rmdir()
+    if not line:
+        raise UnfitStudyError(
+            f"{study.study_name} has no trial that {name} has a place for: tune it first"
+        )
+    return line
 
 
 def _together(

@@ -80,7 +80,8 @@ def tune(
         dtype: element type; None for the kernel's first.
         device: the board, or several of one kind, separated by commas.
         space: on a GPU, the name of another tuner's search space: "aiter", "tune_gemm", "vllm".
-        timing: how a GPU's kernels are timed: "cold", "warm" or "graph"; None for cold.
+        timing: how kernels are timed: "cold", "warm", or on a GPU "graph"; None for cold on a GPU
+            and warm on a processor.
         sampler: how configurations are proposed.
         trials: configurations to try in the study, earlier runs included; None for 50, or with
             `until` for every valid one.

@@ -33,10 +33,12 @@ __all__ = ["main"]
 _PROG = "engine.import"
 _DESCRIPTION = (
     "Stores the results in Kernel Tuner's caches, and the configurations in tables such as vLLM's, "
-    "as studies that later studies are warm-started from."
+    "as studies that later studies are warm-started from. Makes an emulated core of a bundle that "
+    "`rvv_runner calibrate` wrote."
 )
 _EPILOG = (
-    "See docs/tables.md. Exit status: 0 if something new was stored, 1 if not, 2 for a mistake."
+    "See docs/tables.md, and docs/calibrate.md for bundles. Exit status: 0 if something new was "
+    "stored, 1 if not, 2 for a mistake."
 )
 
 # A warm start tries no more of what has no times.
@@ -52,11 +54,19 @@ def main(argv: Sequence[str] | None) -> int:
     arguments = _parse(argv)
     # Optuna takes seconds to import: --help does not wait for it.
     from engine.tables.registry import read_table
+    from rvv_runner.calibrate import import_bundle
+    from rvv_runner.calibration.bundle import read_bundle
 
     # All files are read before anything is stored.
-    found = [_by_problem(read_table(path), arguments) for path in arguments.files]
+    bundles = [(path, read_bundle(path)) for path in arguments.files]
+    paths = [path for path, bundle in bundles if bundle is None]
+    found = [_by_problem(read_table(path), arguments) for path in paths]
     new = 0
-    for path, by_problem in zip(arguments.files, found, strict=True):
+    for _, bundle in bundles:
+        if bundle is not None:
+            import_bundle(bundle, arguments.write, arguments.like, say)
+            new += 1
+    for path, by_problem in zip(paths, found, strict=True):
         source = f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}"
         for problem, rows in by_problem:
             new += _store(arguments.storage, problem, rows, by_problem, source)
@@ -66,7 +76,7 @@ def main(argv: Sequence[str] | None) -> int:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add = parser.add_argument
-    add("files", metavar="FILE", nargs="+", type=Path, help="a cache or a table")
+    add("files", metavar="FILE", nargs="+", type=Path, help="a cache, a table or a bundle")
     add(
         "--kernel",
         metavar="KERNEL",
@@ -81,6 +91,10 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="sizes that the file does not say, or says otherwise",
     )
     add("--dtype", metavar="TYPE", help="element type (default: the file's, or the kernel's first)")
+    add("--write", metavar="NAME", help="of a bundle's core (default: what the bundle says)")
+    add(
+        "--like", metavar="CORE", help="for what a bundle lacks, such as x60 (default: by its kind)"
+    )
     add_storage_argument(parser)
     return parser.parse(argv)
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
+from foundation.config import Config
 from gpu_runner.artifact import ArgumentsSource, GpuArtifact
 from gpu_runner.detect import gpu_info, target_of
 from gpu_runner.names import GpuName
-from gpu_runner.protocol import Opened, Prepared, Report, Request
+from gpu_runner.protocol import Expected, Opened, Prepared, Report, Request
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.disturbed import DISTURBED, undisturbed
 from rvv_runner.failure import failed
@@ -62,6 +64,7 @@ class GpuBoard:
         self._process: _Process | None = None
         self._notes: tuple[str, ...] = ()
         self._longest_s: dict[ArgumentsSource, float] = {}
+        self._expected: Expected | None = None
 
     @property
     def info(self) -> BoardInfo:
@@ -72,6 +75,10 @@ class GpuBoard:
     def notes(self) -> tuple[str, ...]:
         """What cannot be watched on it."""
         return self._notes
+
+    def expect(self, sources: Sequence[ArgumentsSource], config: Config) -> None:
+        """Have the process, once it is open, make these arguments while kernels are being built."""
+        self._expected = Expected(pickle.dumps(tuple(sources)), pickle.dumps(config))
 
     def open(self) -> None:
         """Start the process that measures.
@@ -109,7 +116,7 @@ class GpuBoard:
             self._process = None
 
     def _started(self) -> _Process:
-        return _Process(self._name)
+        return _Process(self._name, self._expected)
 
     def _attempt(self, artifact: GpuArtifact, request: Request, timeout_s: float) -> Measurement:
         assert self._process is not None
@@ -140,7 +147,7 @@ class GpuBoard:
 class _Process:
     """The process that measures; it starts in the background."""
 
-    def __init__(self, name: GpuName) -> None:
+    def __init__(self, name: GpuName, expected: Expected | None) -> None:
         ours, theirs = socket.socketpair()
         self._written = tempfile.TemporaryFile()  # noqa: SIM115 # it lives as long as the process
         with theirs:
@@ -157,6 +164,8 @@ class _Process:
                 start_new_session=True,
             )
         self._connection = Connection(ours.detach())
+        if expected is not None:
+            self._connection.send(expected)
         self._notes: tuple[str, ...] | None = None
 
     def wait_open(self) -> tuple[str, ...]:
@@ -215,6 +224,9 @@ class _Process:
         """The report of a measurement that ended its process."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_KILL_LIMIT_S)
+        if self._process.returncode == -signal.SIGKILL:
+            # No kernel ends its process so; a user does, or the system where memory runs out.
+            return Report("board", "its process was killed from outside", ends=True)
         lines = list(self._lines())
         last = lines[-1] if lines else f"its process ended with status {self._process.returncode}"
         return Report("runtime", last, ends=True)

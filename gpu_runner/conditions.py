@@ -6,9 +6,12 @@ import os
 import subprocess
 import time
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import torch
+
+from gpu_runner.amd_readings import AmdReadings
+from gpu_runner.readings import Reading, ReadingSource
 
 __all__ = ["GpuWatch"]
 
@@ -29,32 +32,6 @@ _SMI_LIMIT_S = 10.0
 _SMI_PAUSE_S = 1.0  # each question to nvidia-smi takes a tenth of a second
 
 
-@dataclass(frozen=True)
-class _Reading:
-    """What a GPU says of itself; None for what it does not tell.
-
-    Args:
-        clock_hz: of its multiprocessors now.
-        temperature_c: of its processor.
-        slowdowns: NVML's reasons, as bits.
-        other_percent: the highest share of its multiprocessors' time that another program had.
-    """
-
-    clock_hz: float | None = None
-    temperature_c: float | None = None
-    slowdowns: int | None = None
-    other_percent: float | None = None
-
-
-class _Source(Protocol):
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-
-    def know_own_process(self) -> None: ...
-
-    def read(self) -> _Reading: ...
-
-
 class GpuWatch:
     """Compares the GPU before and after timed runs.
 
@@ -64,7 +41,7 @@ class GpuWatch:
 
     def __init__(self, number: int) -> None:
         self._source = _source_for(number)
-        self._before = self._after = _Reading()
+        self._before = self._after = Reading()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -82,9 +59,8 @@ class GpuWatch:
     def stop(self) -> str:
         """After them; returns why their times cannot be trusted, or ""."""
         self._after = after = self._source.read()
-        for bit, reason in _SLOWDOWNS.items():
-            if (after.slowdowns or 0) & bit:
-                return reason
+        if after.slowdown:
+            return after.slowdown
         if (after.other_percent or 0.0) >= _BUSY_PERCENT:
             return f"another program used {after.other_percent:.0f}% of it"
         clocks_hz = self._before.clock_hz, after.clock_hz
@@ -109,10 +85,10 @@ def _changed(first: float | None, last: float | None) -> bool:
     return first is not None and last is not None and abs(last - first) > _CLOCK_CHANGE * first
 
 
-def _source_for(number: int) -> _Source:
-    """NVML, nvidia-smi or nothing, whichever is there."""
+def _source_for(number: int) -> ReadingSource:
+    """NVML, nvidia-smi, amdsmi or nothing, whichever is there."""
     if torch.version.hip is not None:
-        return _Blind("its clocks and other programs on it are not watched")
+        return _amd_source(torch.cuda.get_device_properties(number))
     uuid = f"GPU-{torch.cuda.get_device_properties(number).uuid}"
     try:
         import pynvml
@@ -123,6 +99,24 @@ def _source_for(number: int) -> _Source:
         return _Smi(uuid)
     except Exception as error:  # NVML's own errors, of a class that only it has
         return _Blind(f"its clocks and other programs on it are not watched: NVML says {error}")
+
+
+def _amd_source(facts: Any) -> ReadingSource:
+    unseen = "its clocks and other programs on it are not watched"
+    try:
+        import amdsmi
+    except ImportError:
+        return _Blind(f"{unseen}: install the Python package amdsmi")
+    try:
+        bus = facts.pci_domain_id, facts.pci_bus_id, facts.pci_device_id
+        return AmdReadings(amdsmi, "{:04x}:{:02x}:{:02x}.0".format(*bus))
+    except Exception as error:  # amdsmi's own errors, of classes that only it has
+        return _Blind(f"{unseen}: amdsmi says {error}")
+
+
+def _slowdown(reasons: int | None) -> str:
+    """In words, NVML's reasons for a slower clock that mean that the GPU protects itself."""
+    return next((text for bit, text in _SLOWDOWNS.items() if (reasons or 0) & bit), "")
 
 
 @dataclass
@@ -138,8 +132,8 @@ class _Blind:
     def know_own_process(self) -> None:
         """There is nothing to tell it from."""
 
-    def read(self) -> _Reading:
-        return _Reading()
+    def read(self) -> Reading:
+        return Reading()
 
 
 class _Nvml:
@@ -163,15 +157,15 @@ class _Nvml:
         self._own = {os.getpid()} if os.getpid() in pids else pids - self._pids_before
         self._other_percent()
 
-    def read(self) -> _Reading:
+    def read(self) -> Reading:
         nvml, handle = self._nvml, self._handle
         clock = self._asked(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM)
         heat = self._asked(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU)
-        slowdowns = self._asked(nvml.nvmlDeviceGetCurrentClocksThrottleReasons, handle)
-        return _Reading(
+        reasons = self._asked(nvml.nvmlDeviceGetCurrentClocksThrottleReasons, handle)
+        return Reading(
             clock_hz=None if clock is None else clock * 1e6,
             temperature_c=None if heat is None else float(heat),
-            slowdowns=slowdowns,
+            slowdown=_slowdown(reasons),
             other_percent=self._other_percent() if self._own else None,
         )
 
@@ -207,13 +201,13 @@ class _Smi:
     notes: tuple[str, ...] = (
         "other programs on it cannot be seen: install the Python package nvidia-ml-py",
     )
-    _last: _Reading = field(default_factory=_Reading)
+    _last: Reading = field(default_factory=Reading)
     _read_s: float = -_SMI_PAUSE_S
 
     def know_own_process(self) -> None:
         """It does not tell programs apart by their use."""
 
-    def read(self) -> _Reading:
+    def read(self) -> Reading:
         if time.monotonic() - self._read_s < _SMI_PAUSE_S:
             return self._last
         self._read_s = time.monotonic()
@@ -228,7 +222,8 @@ class _Smi:
                 check=True,
             )
             clock, heat, reasons = (text.strip() for text in done.stdout.split(","))
-            self._last = _Reading(float(clock) * 1e6, float(heat), int(reasons, 16))
+            slowdown = _slowdown(int(reasons, 16))
+            self._last = Reading(float(clock) * 1e6, float(heat), slowdown)
         except (OSError, subprocess.SubprocessError, ValueError):
-            self._last = _Reading()
+            self._last = Reading()
         return self._last

@@ -9,27 +9,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from foundation.torch_types import TORCH_TYPES
 from launchers.arguments import Argument
 
 __all__ = ["DamagedMemory", "DeviceArguments", "Mismatch"]
 
-_TYPES: dict[str, torch.dtype] = {
-    "i1": torch.uint8,
-    "i8": torch.int8,
-    "u8": torch.uint8,
-    "i16": torch.int16,
-    "u16": torch.uint16,
-    "i32": torch.int32,
-    "u32": torch.uint32,
-    "i64": torch.int64,
-    "u64": torch.uint64,
-    "fp16": torch.float16,
-    "bf16": torch.bfloat16,
-    "fp32": torch.float32,
-    "fp64": torch.float64,
-    "fp8e4nv": torch.float8_e4m3fn,
-    "fp8e5": torch.float8_e5m2,
-}
+# Truth values are stored in bytes.
+_TYPES = {**TORCH_TYPES, "i1": torch.uint8}
 _BITS: dict[int, torch.dtype] = {
     1: torch.int8,
     2: torch.int16,

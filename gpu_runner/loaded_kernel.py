@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,8 +21,26 @@ from gpu_runner.device_arrays import DeviceArguments
 __all__ = ["LoadedKernel"]
 
 
+_MOST_LOADED = 8
+
+
+@dataclass(frozen=True)
+class _Code:
+    """All of an artifact that does not depend on the shape it is launched for.
+
+    Artifacts of one configuration at several shapes share it.
+    """
+
+    name: str
+    suffix: str
+    binary: bytes
+    metadata: str
+    signature: tuple[tuple[str, str], ...]
+    constants: tuple[tuple[str, object], ...]
+
+
 class LoadedKernel:
-    """A compiled kernel on the current GPU.
+    """A compiled kernel on the current GPU; what was loaded last is not loaded again.
 
     Args:
         artifact: what was built.
@@ -30,19 +51,16 @@ class LoadedKernel:
 
     def __init__(self, artifact: GpuArtifact) -> None:
         self._artifact = artifact
-        names = [name for name, _ in artifact.signature]
-        source = SimpleNamespace(
-            signature=dict(artifact.signature),
-            constants={(names.index(name),): value for name, value in artifact.constants},
+        self._kernel = _loaded(
+            _Code(
+                artifact.name,
+                artifact.target.binary_suffix,
+                artifact.binary,
+                artifact.metadata,
+                artifact.signature,
+                artifact.constants,
+            )
         )
-        with tempfile.TemporaryDirectory(prefix="gpu-kernel-") as folder:
-            binary = Path(folder, f"{artifact.name}{artifact.target.binary_suffix}")
-            binary.write_bytes(artifact.binary)
-            metadata = binary.with_suffix(".json")
-            metadata.write_text(artifact.metadata)
-            group = {path.name: str(path) for path in (binary, metadata)}
-            self._kernel = CompiledKernel(source, group, artifact.sha256)
-        self._kernel._init_handles()
         # Some kernels get memory of their own with each launch.
         triton.set_allocator(_allocate)
 
@@ -68,6 +86,24 @@ class LoadedKernel:
             run(*values, stream=torch.cuda.current_stream().cuda_stream)
 
         return launch
+
+
+@functools.lru_cache(maxsize=_MOST_LOADED)
+def _loaded(code: _Code) -> CompiledKernel:
+    names = [name for name, _ in code.signature]
+    source = SimpleNamespace(
+        signature=dict(code.signature),
+        constants={(names.index(name),): value for name, value in code.constants},
+    )
+    with tempfile.TemporaryDirectory(prefix="gpu-kernel-") as folder:
+        binary = Path(folder, f"{code.name}{code.suffix}")
+        binary.write_bytes(code.binary)
+        metadata = binary.with_suffix(".json")
+        metadata.write_text(code.metadata)
+        group = {path.name: str(path) for path in (binary, metadata)}
+        kernel = CompiledKernel(source, group, hashlib.sha256(code.binary).hexdigest())
+    kernel._init_handles()
+    return kernel
 
 
 def _allocate(size_bytes: int, alignment: int, stream: int | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import pickle
@@ -24,7 +25,7 @@ from gpu_runner.device_arrays import DamagedMemory, DeviceArguments, Mismatch
 from gpu_runner.loaded_kernel import LoadedKernel
 from gpu_runner.lock import measuring_on
 from gpu_runner.names import Timing
-from gpu_runner.protocol import Opened, Prepared, Report, Request
+from gpu_runner.protocol import Expected, Opened, Prepared, Report, Request
 from gpu_runner.timing import Timer
 
 __all__ = ["main"]
@@ -103,6 +104,9 @@ def main(descriptor: int, number: int, timing: Timing) -> None:
             request = connection.recv()
         except EOFError:
             return
+        if isinstance(request, Expected):
+            _expect(context, request)
+            continue
         report = _report(context, request, connection)
         connection.send(report)
         if report.ends:
@@ -115,6 +119,13 @@ def _end_with_parent(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(_WATCH_PAUSE_S)
     os._exit(1)
+
+
+def _expect(context: _Context, expected: Expected) -> None:
+    """Make arguments ahead; what fails now fails again, with its reason, when it is needed."""
+    with contextlib.suppress(Exception):
+        for source in pickle.loads(expected.sources):
+            _arguments_of(context, source, pickle.loads(expected.config))
 
 
 def _report(context: _Context, request: Request, connection: Connection) -> Report:
@@ -141,7 +152,7 @@ def _report(context: _Context, request: Request, connection: Connection) -> Repo
 
 def _measured(context: _Context, request: Request, connection: Connection) -> Report:
     artifact: GpuArtifact = pickle.loads(request.artifact)
-    arguments = _arguments_of(context, artifact)
+    arguments = _arguments_of(context, artifact.source, artifact.config)
     kernel = LoadedKernel(artifact)
     launch = kernel.launcher(arguments.timed)
     with measuring_on(context.lock) as turn:
@@ -178,16 +189,15 @@ def _checked(launch: Callable[[], None], arguments: DeviceArguments) -> float:
     return arguments.check()
 
 
-def _arguments_of(context: _Context, artifact: GpuArtifact) -> _Arguments:
+def _arguments_of(context: _Context, source: ArgumentsSource, config: Config) -> _Arguments:
     """The arguments in the GPU's memory, made once for configurations that share them."""
-    known = context.arguments.get(artifact.source)
+    known = context.arguments.get(source)
     if known is None:
         while len(context.arguments) >= _MOST_PROBLEMS:
             del context.arguments[next(iter(context.arguments))]
-        make = functools.partial(_made, artifact.source, context.device)
-        known = ByValuesRead(make)
-        context.arguments[artifact.source] = known
-    return known(artifact.config)
+        known = ByValuesRead(functools.partial(_made, source, context.device))
+        context.arguments[source] = known
+    return known(config)
 
 
 def _made(source: ArgumentsSource, device: str, config: Config) -> _Arguments:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rvv_runner.measurement import Status
 
-__all__ = ["Opened", "Prepared", "Report", "Request"]
+__all__ = ["Expected", "Opened", "Prepared", "Report", "Request"]
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,19 @@ class Request:
 
     artifact: bytes
     repeats: int
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Make the arguments of a configuration before it is built.
+
+    Args:
+        sources: of the arguments, pickled; one for each shape.
+        config: pickled.
+    """
+
+    sources: bytes
+    config: bytes
 
 
 @dataclass(frozen=True)

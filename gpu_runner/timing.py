@@ -14,14 +14,16 @@ __all__ = ["Timer"]
 
 # One time is the middle of as many runs as take this long, flushes included, within these limits:
 # one run of a kernel of microseconds says little, and its clock ticks are a large part of it.
-_SAMPLE_S = 4e-3
+_SAMPLE_S = 2e-3
 _FEWEST_RUNS = 3
-_MOST_RUNS = 40
+_MOST_RUNS = 20
 
 # A GPU that stood still, even for the milliseconds between two measurements, is slower at first: on
-# an H200 the first 4 ms of runs took 10 to 30% longer than the next, at the same clock.
-_WARM_UP_S = 8e-3
-_MOST_WARM_UPS = 200
+# an H200, after 5 ms, the first three runs of kernels of 30 us took 1.3 times as long as later ones
+# at the same clock, after 100 ms 2.3 times, and from the tenth run on, all took the same.
+_WARM_UP_S = 2e-3
+_FEWEST_WARM_UPS = 2
+_MOST_WARM_UPS = 50
 
 _LEAST_FLUSH_BYTES = 256 << 20  # as Triton's do_bench takes, for GPUs with a cache beside L2
 _CACHES = 4
@@ -70,12 +72,13 @@ class Timer:
     def _warm_up(self, launch: Callable[[], None], before: Callable[[], None]) -> float:
         """Run until the GPU has reached its clock; returns about how long one launch takes."""
         (once_s,) = self._run(launch, before, 1)
-        runs = min(int(_WARM_UP_S / (once_s + self._flush_s)), _MOST_WARM_UPS)
+        runs = _within(_FEWEST_WARM_UPS, int(_WARM_UP_S / (once_s + self._flush_s)), _MOST_WARM_UPS)
         return min([once_s, *self._run(launch, before, runs)])
 
     def _time_of_flush(self) -> float:
         if self._timing != "cold":
             return 0.0
+        self._flushed.zero_()  # the first time, the driver loads what sets memory
         start, end = _event(), _event()
         start.record()
         self._flushed.zero_()
@@ -129,7 +132,11 @@ class Timer:
 
 
 def _runs(once_s: float, flush_s: float) -> int:
-    return max(_FEWEST_RUNS, min(_MOST_RUNS, int(_SAMPLE_S / (once_s + flush_s))))
+    return _within(_FEWEST_RUNS, int(_SAMPLE_S / (once_s + flush_s)), _MOST_RUNS)
+
+
+def _within(least: int, number: int, most: int) -> int:
+    return max(least, min(most, number))
 
 
 def _middle(times_s: Sequence[float]) -> float:

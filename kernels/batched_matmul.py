@@ -5,7 +5,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from foundation.config import Config
+from foundation.config import Config, ParameterValue
+from kernels.alignment import alignment, known_multiple
 from kernels.references.products import factors_and_product
 from kernels.spec import Grid, KernelSpec, Problem
 from kernels.values import input_array, output_array, size_bytes, sizes, tolerance_of_sum
@@ -34,11 +35,17 @@ def batched_matmul_kernel(
     BLOCK_SIZE_M: tl.constexpr,
     BLOCK_SIZE_N: tl.constexpr,
     BLOCK_SIZE_K: tl.constexpr,
+    ALIGNED: tl.constexpr = 1,
 ):
     """C[b] = A[b] @ B[b]: tiles of one product along x, products along y.
 
-    Tiles below each other follow one another, so that the columns of B stay in the cache.
+    Tiles below each other follow one another, so that the columns of B stay in the cache. ALIGNED
+    divides N, K and all strides but those of 1.
     """
+    N, K = known_multiple(N, ALIGNED), known_multiple(K, ALIGNED)
+    stride_ab, stride_am = known_multiple(stride_ab, ALIGNED), known_multiple(stride_am, ALIGNED)
+    stride_bb, stride_bk = known_multiple(stride_bb, ALIGNED), known_multiple(stride_bk, ALIGNED)
+    stride_cb, stride_cm = known_multiple(stride_cb, ALIGNED), known_multiple(stride_cm, ALIGNED)
     tiles_m = tl.cdiv(M, BLOCK_SIZE_M)
     tile = tl.program_id(axis=0)
     batch = tl.program_id(axis=1)
@@ -84,6 +91,10 @@ def _grid(problem: Problem, config: Config) -> Grid:
     return (rows * columns, problem.shape["B"], 1)
 
 
+def _constants(problem: Problem, config: Config) -> dict[str, ParameterValue]:
+    return {"ALIGNED": alignment(problem, config, problem.shape["N"], problem.shape["K"])}
+
+
 def _output_dtype(problem: Problem) -> str:
     return "i32" if problem.dtype == "i8" else problem.dtype
 
@@ -110,4 +121,5 @@ SPEC = KernelSpec(
     grid=_grid,
     flops=_flops,
     traffic_bytes=_traffic_bytes,
+    constants=_constants,
 )

@@ -26,29 +26,32 @@ def correlation_kernel(
     height,
     width,
     shift,
+    displacements,
+    BLOCK_SIZE_D: tl.constexpr,
     BLOCK_SIZE_H: tl.constexpr,
     BLOCK_SIZE_W: tl.constexpr,
 ):
     """out[d, y, x] = (sum over c of left[c, y, x] * right[c, y, x - d]) >> shift.
 
     left, right: (channels, height, width); elements left of the first column count as zero. Tiles
-    of the image along x and y, displacements along z.
+    of the image along x and y, blocks of displacements along z, for which left is read once.
     """
-    displacement = tl.program_id(axis=2)
-    rows = tl.program_id(axis=1) * BLOCK_SIZE_H + tl.arange(0, BLOCK_SIZE_H)
-    columns = tl.program_id(axis=0) * BLOCK_SIZE_W + tl.arange(0, BLOCK_SIZE_W)
-    at = rows[:, None] * width + columns[None, :]
-    inside = (rows[:, None] < height) & (columns[None, :] < width)
-    shifted_inside = inside & (columns[None, :] >= displacement)
-    total = tl.zeros((BLOCK_SIZE_H, BLOCK_SIZE_W), dtype=tl.int32)
+    shifts = tl.program_id(axis=2) * BLOCK_SIZE_D + tl.arange(0, BLOCK_SIZE_D)[:, None, None]
+    rows = tl.program_id(axis=1) * BLOCK_SIZE_H + tl.arange(0, BLOCK_SIZE_H)[None, :, None]
+    columns = tl.program_id(axis=0) * BLOCK_SIZE_W + tl.arange(0, BLOCK_SIZE_W)[None, None, :]
+    at = rows * width + columns
+    inside = (rows < height) & (columns < width)
+    shifted_inside = inside & (columns >= shifts)
+    total = tl.zeros((BLOCK_SIZE_D, BLOCK_SIZE_H, BLOCK_SIZE_W), dtype=tl.int32)
     for channel in range(channels):
         plane = channel * height * width
         left = tl.load(left_ptr + plane + at, mask=inside, other=0)
-        right = tl.load(right_ptr + plane - displacement + at, mask=shifted_inside, other=0)
+        right = tl.load(right_ptr + plane + at - shifts, mask=shifted_inside, other=0)
         # A product of two bytes fits 16 bits.
         total += left.to(tl.int16) * right.to(tl.int16)
-    out_ptrs = out_ptr + displacement * height * width + at
-    tl.store(out_ptrs, (total >> shift).to(out_ptr.dtype.element_ty), mask=inside)
+    out_ptrs = out_ptr + shifts * height * width + at
+    out = (total >> shift).to(out_ptr.dtype.element_ty)
+    tl.store(out_ptrs, out, mask=inside & (shifts < displacements))
 
 
 def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
@@ -64,13 +67,14 @@ def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
         input_array("right_ptr", right.to(torch.int8)),
         output_array("out_ptr", expected.to(torch.int8)),
         *sizes(channels=channels, height=height, width=width, shift=shift),
+        *sizes(displacements=displacements),
     )
 
 
 def _grid(problem: Problem, config: Config) -> Grid:
     columns = triton.cdiv(problem.shape["W"], int(config["BLOCK_SIZE_W"]))
     rows = triton.cdiv(problem.shape["H"], int(config["BLOCK_SIZE_H"]))
-    return (columns, rows, problem.shape["D"])
+    return (columns, rows, triton.cdiv(problem.shape["D"], int(config["BLOCK_SIZE_D"])))
 
 
 def _flops(problem: Problem) -> float:
@@ -88,7 +92,7 @@ SPEC = KernelSpec(
     name="correlation",
     kernel=correlation_kernel,
     default_shape={"C": 16, "H": 48, "W": 64, "D": 8},
-    default_config=Config({"BLOCK_SIZE_H": 4, "BLOCK_SIZE_W": 16}),
+    default_config=Config({"BLOCK_SIZE_D": 1, "BLOCK_SIZE_H": 4, "BLOCK_SIZE_W": 16}),
     dtypes=("i8",),
     arguments=_arguments,
     grid=_grid,

@@ -6,7 +6,8 @@ import torch
 import triton
 import triton.language as tl
 
-from foundation.config import Config
+from foundation.config import Config, ParameterValue
+from kernels.alignment import alignment, known_multiple
 from kernels.spec import Grid, KernelSpec, Problem
 from kernels.values import (
     Tolerance,
@@ -34,12 +35,14 @@ def cross_entropy_kernel(
     N,
     BLOCK_SIZE_M: tl.constexpr,
     BLOCK_SIZE_N: tl.constexpr,
+    ALIGNED: tl.constexpr = 1,
 ):
     """loss[m] = log(sum over n of exp(logits[m, n])) - logits[m, labels[m]]; 0 for labels below 0.
 
     BLOCK_SIZE_M rows a program, BLOCK_SIZE_N columns at a time: once for the largest logit, once
-    for the sum. Lanes are brought together at the end of each.
+    for the sum. Lanes are brought together at the end of each. ALIGNED divides N.
     """
+    N = known_multiple(N, ALIGNED)
     rows = tl.program_id(axis=0) * BLOCK_SIZE_M + tl.arange(0, BLOCK_SIZE_M)
     block = tl.arange(0, BLOCK_SIZE_N)
     logits_ptrs = logits_ptr + rows[:, None] * N + block[None, :]
@@ -88,6 +91,10 @@ def _default_config(problem: Problem) -> Config:
     return Config({"BLOCK_SIZE_M": 1, "BLOCK_SIZE_N": triton.next_power_of_2(problem.shape["N"])})
 
 
+def _constants(problem: Problem, config: Config) -> dict[str, ParameterValue]:
+    return {"ALIGNED": alignment(problem, config, problem.shape["N"])}
+
+
 def _traffic_bytes(problem: Problem) -> float:
     m, n = problem.shape["M"], problem.shape["N"]
     return size_bytes(problem.dtype) * m * n + (size_bytes("i64") + size_bytes("fp32")) * m
@@ -104,4 +111,5 @@ SPEC = KernelSpec(
     # A comparison, a difference, an exponential and a sum per element.
     flops=lambda problem: 4 * problem.shape["M"] * problem.shape["N"],
     traffic_bytes=_traffic_bytes,
+    constants=_constants,
 )

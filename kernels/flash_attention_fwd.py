@@ -33,6 +33,50 @@ LOG2_E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
+def _attend(
+    q,
+    k_ptrs,
+    v_ptrs,
+    first,
+    n_keys,
+    head_size,
+    binary_scale,
+    largest,
+    total,
+    out,
+    queries,
+    keys,
+    dims,
+    WHOLE_HEAD: tl.constexpr,
+    ALL_SEEN: tl.constexpr,
+    IS_CAUSAL: tl.constexpr,
+):
+    """The largest exponents, the sums and the results after one more block of keys.
+
+    With ALL_SEEN, every query of the block sees all of these keys.
+    """
+    seen = first + keys
+    mask = dims[None, :] < head_size
+    if not ALL_SEEN:
+        mask = mask & (seen[:, None] < n_keys)
+    k = tl.load(k_ptrs) if WHOLE_HEAD and ALL_SEEN else tl.load(k_ptrs, mask=mask, other=0.0)
+    scores = tl.dot(q, tl.trans(k), input_precision="ieee")
+    if not ALL_SEEN:
+        visible = seen[None, :] < n_keys
+        if IS_CAUSAL:
+            visible = visible & (seen[None, :] <= queries[:, None])
+        scores = tl.where(visible, scores, -float("inf"))
+    # The first block has a visible key in every row, so that no row stays at -inf.
+    new_largest = tl.maximum(largest, tl.max(scores, axis=1) * binary_scale)
+    weights = tl.exp2(scores * binary_scale - new_largest[:, None])
+    correction = tl.exp2(largest - new_largest)
+    out = out * correction[:, None]
+    v = tl.load(v_ptrs) if WHOLE_HEAD and ALL_SEEN else tl.load(v_ptrs, mask=mask, other=0.0)
+    out = tl.dot(weights.to(v.dtype), v, out, input_precision="ieee")
+    return new_largest, total * correction + tl.sum(weights, axis=1), out
+
+
+@triton.jit
 def flash_attention_fwd_kernel(
     q_ptr,
     k_ptr,
@@ -46,52 +90,80 @@ def flash_attention_fwd_kernel(
     BLOCK_SIZE_M: tl.constexpr,
     BLOCK_SIZE_N: tl.constexpr,
     BLOCK_SIZE_DMODEL: tl.constexpr,
-    WHOLE_BLOCKS: tl.constexpr,
+    WHOLE_HEAD: tl.constexpr,
+    WHOLE_KEYS: tl.constexpr,
     IS_CAUSAL: tl.constexpr,
 ):
     """BLOCK_SIZE_M queries of one head a program, which walks over blocks of BLOCK_SIZE_N keys.
 
     q, out: (heads, n_queries, head_size); k, v: (heads, n_keys, head_size); logsumexp: (heads,
     n_queries), the logarithm of each row's sum of exponentials, which a backward pass needs.
-    BLOCK_SIZE_DMODEL is a power of two that covers head_size. With WHOLE_BLOCKS, all three sizes
-    are multiples of their blocks, and no load is masked. Causal: a query sees the keys up to its
+    BLOCK_SIZE_DMODEL is a power of two that covers head_size; with WHOLE_HEAD, it is head_size.
+    With WHOLE_KEYS, n_keys is a multiple of BLOCK_SIZE_N. Causal: a query sees the keys up to its
     own position. The scale is positive.
     """
     head = tl.program_id(axis=1)
-    first_query = tl.program_id(axis=0) * BLOCK_SIZE_M
+    block = tl.program_id(axis=0)
+    if IS_CAUSAL:
+        block = tl.num_programs(axis=0) - 1 - block  # those with the most work begin first
+    first_query = block * BLOCK_SIZE_M
     queries = first_query + tl.arange(0, BLOCK_SIZE_M)
     keys = tl.arange(0, BLOCK_SIZE_N)
     dims = tl.arange(0, BLOCK_SIZE_DMODEL)
     q_at = (head * n_queries + queries)[:, None] * head_size + dims[None, :]
     k_at = (head * n_keys + keys)[:, None] * head_size + dims[None, :]
     q_mask = (queries[:, None] < n_queries) & (dims[None, :] < head_size)
-    q = tl.load(q_ptr + q_at) if WHOLE_BLOCKS else tl.load(q_ptr + q_at, mask=q_mask, other=0.0)
+    q = tl.load(q_ptr + q_at, mask=q_mask, other=0.0)
 
     # Powers of two cost less than of e, and the scale is part of the exponent.
     binary_scale = scale * LOG2_E
     largest = tl.full((BLOCK_SIZE_M,), -float("inf"), dtype=tl.float32)
     total = tl.zeros((BLOCK_SIZE_M,), dtype=tl.float32)
     out = tl.zeros((BLOCK_SIZE_M, BLOCK_SIZE_DMODEL), dtype=tl.float32)
+    # No block before this key needs a mask.
+    all_seen = first_query // BLOCK_SIZE_N * BLOCK_SIZE_N if IS_CAUSAL else n_keys
+    if not WHOLE_KEYS:
+        all_seen = min(all_seen, n_keys // BLOCK_SIZE_N * BLOCK_SIZE_N)
     end = min(first_query + BLOCK_SIZE_M, n_keys) if IS_CAUSAL else n_keys
-    for first in range(0, end, BLOCK_SIZE_N):
-        seen = first + keys
-        mask = (seen[:, None] < n_keys) & (dims[None, :] < head_size)
-        k_ptrs, v_ptrs = k_ptr + first * head_size + k_at, v_ptr + first * head_size + k_at
-        k = tl.load(k_ptrs) if WHOLE_BLOCKS else tl.load(k_ptrs, mask=mask, other=0.0)
-        scores = tl.dot(q, tl.trans(k), input_precision="ieee")
-        if not WHOLE_BLOCKS:
-            scores = tl.where(seen[None, :] < n_keys, scores, -float("inf"))
-        if IS_CAUSAL:
-            scores = tl.where(seen[None, :] <= queries[:, None], scores, -float("inf"))
-        # The first block has a visible key in every row, so that no row stays at -inf.
-        new_largest = tl.maximum(largest, tl.max(scores, axis=1) * binary_scale)
-        weights = tl.exp2(scores * binary_scale - new_largest[:, None])
-        correction = tl.exp2(largest - new_largest)
-        out = out * correction[:, None]
-        v = tl.load(v_ptrs) if WHOLE_BLOCKS else tl.load(v_ptrs, mask=mask, other=0.0)
-        out = tl.dot(weights.to(v.dtype), v, out, input_precision="ieee")
-        total = total * correction + tl.sum(weights, axis=1)
-        largest = new_largest
+    for first in range(0, all_seen, BLOCK_SIZE_N):
+        largest, total, out = _attend(
+            q,
+            k_ptr + first * head_size + k_at,
+            v_ptr + first * head_size + k_at,
+            first,
+            n_keys,
+            head_size,
+            binary_scale,
+            largest,
+            total,
+            out,
+            queries,
+            keys,
+            dims,
+            WHOLE_HEAD,
+            ALL_SEEN=True,
+            IS_CAUSAL=IS_CAUSAL,
+        )
+    if IS_CAUSAL or not WHOLE_KEYS:
+        for first in range(all_seen, end, BLOCK_SIZE_N):
+            largest, total, out = _attend(
+                q,
+                k_ptr + first * head_size + k_at,
+                v_ptr + first * head_size + k_at,
+                first,
+                n_keys,
+                head_size,
+                binary_scale,
+                largest,
+                total,
+                out,
+                queries,
+                keys,
+                dims,
+                WHOLE_HEAD,
+                ALL_SEEN=False,
+                IS_CAUSAL=IS_CAUSAL,
+            )
 
     out = out * (1 / total)[:, None]  # one division a row
     tl.store(out_ptr + q_at, out.to(out_ptr.dtype.element_ty), mask=q_mask)
@@ -107,7 +179,7 @@ def make_spec(
     Args:
         name, kernel: as in `KernelSpec`.
         is_causal: whether a query sees only the keys up to its own position.
-        constants: besides WHOLE_BLOCKS.
+        constants: besides WHOLE_HEAD and WHOLE_KEYS.
     """
     return KernelSpec(
         name=name,
@@ -159,10 +231,12 @@ def _grid(problem: Problem, config: Config) -> Grid:
 def _constants(
     others: Mapping[str, ParameterValue], problem: Problem, config: Config
 ) -> dict[str, ParameterValue]:
-    n, head_size = problem.shape["N_CTX"], problem.shape["D_HEAD"]
-    blocks = ((n, "BLOCK_SIZE_M"), (n, "BLOCK_SIZE_N"), (head_size, "BLOCK_SIZE_DMODEL"))
-    whole = all(size % int(config[name]) == 0 for size, name in blocks)
-    return {**others, "WHOLE_BLOCKS": whole}
+    shape = problem.shape
+    return {
+        **others,
+        "WHOLE_HEAD": shape["D_HEAD"] == config["BLOCK_SIZE_DMODEL"],
+        "WHOLE_KEYS": shape["N_CTX"] % int(config["BLOCK_SIZE_N"]) == 0,
+    }
 
 
 def _default_config(problem: Problem) -> Config:

@@ -24,7 +24,8 @@ def flash_attention_fwd_causal_kernel(
     BLOCK_SIZE_M: tl.constexpr,
     BLOCK_SIZE_N: tl.constexpr,
     BLOCK_SIZE_DMODEL: tl.constexpr,
-    WHOLE_BLOCKS: tl.constexpr,
+    WHOLE_HEAD: tl.constexpr,
+    WHOLE_KEYS: tl.constexpr,
 ):
     """`flash_attention_fwd_kernel` with the causal mask; blocks of later keys are left out."""
     flash_attention_fwd_kernel(
@@ -40,7 +41,8 @@ def flash_attention_fwd_causal_kernel(
         BLOCK_SIZE_M,
         BLOCK_SIZE_N,
         BLOCK_SIZE_DMODEL,
-        WHOLE_BLOCKS,
+        WHOLE_HEAD,
+        WHOLE_KEYS,
         IS_CAUSAL=True,
     )
 

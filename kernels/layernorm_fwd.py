@@ -6,7 +6,8 @@ import torch
 import triton
 import triton.language as tl
 
-from foundation.config import Config
+from foundation.config import Config, ParameterValue
+from kernels.alignment import alignment, known_multiple
 from kernels.spec import Grid, KernelSpec, Problem
 from kernels.values import (
     Tolerance,
@@ -37,12 +38,14 @@ def layernorm_fwd_kernel(
     N,
     BLOCK_SIZE_M: tl.constexpr,
     BLOCK_SIZE_N: tl.constexpr,
+    ALIGNED: tl.constexpr = 1,
 ):
     """y = (x - mean) * rstd * weight + bias for BLOCK_SIZE_M rows, BLOCK_SIZE_N columns at a time.
 
     mean and rstd, the reciprocal of the standard deviation, are kept for the backward pass. The
-    variance is that of the differences from the mean, which does not cancel.
+    variance is that of the differences from the mean, which does not cancel. ALIGNED divides N.
     """
+    N = known_multiple(N, ALIGNED)
     rows = tl.program_id(axis=0) * BLOCK_SIZE_M + tl.arange(0, BLOCK_SIZE_M)
     block = tl.arange(0, BLOCK_SIZE_N)
     x_ptrs = x_ptr + rows[:, None] * N + block[None, :]
@@ -103,6 +106,10 @@ def _default_config(problem: Problem) -> Config:
     return Config({"BLOCK_SIZE_M": 1, "BLOCK_SIZE_N": triton.next_power_of_2(problem.shape["N"])})
 
 
+def _constants(problem: Problem, config: Config) -> dict[str, ParameterValue]:
+    return {"ALIGNED": alignment(problem, config, problem.shape["N"])}
+
+
 def _traffic_bytes(problem: Problem) -> float:
     m, n = problem.shape["M"], problem.shape["N"]
     return size_bytes(problem.dtype) * (2 * m * n + 2 * n) + 2 * size_bytes("fp32") * m
@@ -119,4 +126,5 @@ SPEC = KernelSpec(
     # Per element: a sum; a difference, a square and a sum; a difference, two products and a sum.
     flops=lambda problem: 8 * problem.shape["M"] * problem.shape["N"],
     traffic_bytes=_traffic_bytes,
+    constants=_constants,
 )

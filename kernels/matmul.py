@@ -5,7 +5,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from foundation.config import Config
+from foundation.config import Config, ParameterValue
+from kernels.alignment import alignment, known_multiple
 from kernels.references.products import factors_and_product
 from kernels.spec import Grid, KernelSpec, Problem
 from kernels.values import input_array, output_array, size_bytes, sizes, tolerance_of_sum
@@ -32,11 +33,16 @@ def matmul_kernel(
     BLOCK_SIZE_N: tl.constexpr,
     BLOCK_SIZE_K: tl.constexpr,
     GROUP_SIZE_M: tl.constexpr,
+    ALIGNED: tl.constexpr = 1,
 ):
     """C = A @ B, one BLOCK_SIZE_M x BLOCK_SIZE_N tile of C a program; int8 is added up in int32.
 
     GROUP_SIZE_M rows of tiles are walked column by column, so that tiles of B stay in the cache.
+    ALIGNED divides N, K and the strides between rows.
     """
+    N, K = known_multiple(N, ALIGNED), known_multiple(K, ALIGNED)
+    stride_am, stride_bk = known_multiple(stride_am, ALIGNED), known_multiple(stride_bk, ALIGNED)
+    stride_cm = known_multiple(stride_cm, ALIGNED)
     pid = tl.program_id(axis=0)
     num_pid_m = tl.cdiv(M, BLOCK_SIZE_M)
     num_pid_n = tl.cdiv(N, BLOCK_SIZE_N)
@@ -88,6 +94,10 @@ def _grid(problem: Problem, config: Config) -> Grid:
     return (rows * columns, 1, 1)
 
 
+def _constants(problem: Problem, config: Config) -> dict[str, ParameterValue]:
+    return {"ALIGNED": alignment(problem, config, problem.shape["N"], problem.shape["K"])}
+
+
 def _output_dtype(problem: Problem) -> str:
     return problem.outputs.dtype or ("i32" if problem.dtype == "i8" else problem.dtype)
 
@@ -112,4 +122,5 @@ SPEC = KernelSpec(
     grid=_grid,
     flops=lambda problem: 2 * problem.shape["M"] * problem.shape["N"] * problem.shape["K"],
     traffic_bytes=_traffic_bytes,
+    constants=_constants,
 )

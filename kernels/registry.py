@@ -15,7 +15,9 @@ from kernels.spec import OWN_OUTPUTS, KernelSpec, Outputs, Problem
 
 __all__ = ["is_kernel_file", "kernel_names", "load_kernel", "make_problem"]
 
-_NOT_KERNELS = {"__init__", "on_device", "registry", "source_digest", "spec", "values"}
+_NOT_KERNELS = {
+    *("__init__", "alignment", "on_device", "registry", "source_digest", "spec", "values"),
+}
 _MAX_SIZE = 2**31 - 1
 _OTHER_NAMES = {
     "bfp16": "bf16",

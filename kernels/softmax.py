@@ -6,7 +6,8 @@ import torch
 import triton
 import triton.language as tl
 
-from foundation.config import Config
+from foundation.config import Config, ParameterValue
+from kernels.alignment import alignment, known_multiple
 from kernels.spec import Grid, KernelSpec, Problem
 from kernels.values import (
     Tolerance,
@@ -32,8 +33,15 @@ def softmax_kernel(
     n_cols,
     BLOCK_SIZE_M: tl.constexpr,
     BLOCK_SIZE_N: tl.constexpr,
+    ALIGNED: tl.constexpr = 1,
 ):
-    """Softmax of BLOCK_SIZE_M rows; BLOCK_SIZE_N is a power of two that covers a whole row."""
+    """Softmax of BLOCK_SIZE_M rows; BLOCK_SIZE_N is a power of two that covers a whole row.
+
+    ALIGNED divides n_cols and the strides.
+    """
+    n_cols = known_multiple(n_cols, ALIGNED)
+    input_row_stride = known_multiple(input_row_stride, ALIGNED)
+    output_row_stride = known_multiple(output_row_stride, ALIGNED)
     rows = tl.program_id(0) * BLOCK_SIZE_M + tl.arange(0, BLOCK_SIZE_M)
     cols = tl.arange(0, BLOCK_SIZE_N)
     mask = (rows[:, None] < n_rows) & (cols[None, :] < n_cols)
@@ -76,6 +84,10 @@ def _default_config(problem: Problem) -> Config:
     return Config({"BLOCK_SIZE_M": 1, "BLOCK_SIZE_N": triton.next_power_of_2(problem.shape["N"])})
 
 
+def _constants(problem: Problem, config: Config) -> dict[str, ParameterValue]:
+    return {"ALIGNED": alignment(problem, config, problem.shape["N"])}
+
+
 def _traffic_bytes(problem: Problem) -> float:
     return 2 * size_bytes(problem.dtype) * problem.shape["M"] * problem.shape["N"]
 
@@ -91,4 +103,5 @@ SPEC = KernelSpec(
     # A subtraction, an exponential, a sum, a maximum and a division per element.
     flops=lambda problem: 5 * problem.shape["M"] * problem.shape["N"],
     traffic_bytes=_traffic_bytes,
+    constants=_constants,
 )

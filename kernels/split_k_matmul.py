@@ -7,6 +7,7 @@ import triton
 import triton.language as tl
 
 from foundation.config import Config, ParameterValue
+from kernels.alignment import alignment, known_multiple
 from kernels.references.products import factors_and_product
 from kernels.spec import Grid, KernelSpec, Problem
 from kernels.values import input_array, output_array, size_bytes, sizes, tolerance_of_sum
@@ -34,14 +35,20 @@ def split_k_matmul_kernel(
     BLOCK_SIZE_K: tl.constexpr,
     GROUP_SIZE_M: tl.constexpr,
     SPLIT_K: tl.constexpr,
+    WHOLE_ROWS: tl.constexpr,
     WHOLE_BLOCKS: tl.constexpr,
+    ALIGNED: tl.constexpr = 1,
 ):
     """C += A @ B in fp32 or int32: tiles of C along x, SPLIT_K parts of the sums along y.
 
     GROUP_SIZE_M rows of tiles are walked column by column; 0 stands for all of them. A part is a
-    run of whole blocks of K, so that what it reads of A lies together. With WHOLE_BLOCKS, M, N and
-    K are multiples of their blocks, and nothing is masked.
+    run of whole blocks of K, so that what it reads of A lies together. With WHOLE_ROWS, M is a
+    multiple of its block; with WHOLE_BLOCKS, N and K are, and no load is masked. ALIGNED divides N,
+    K and the strides between rows.
     """
+    N, K = known_multiple(N, ALIGNED), known_multiple(K, ALIGNED)
+    stride_am, stride_bk = known_multiple(stride_am, ALIGNED), known_multiple(stride_bk, ALIGNED)
+    stride_cm = known_multiple(stride_cm, ALIGNED)
     tiles_m = tl.cdiv(M, BLOCK_SIZE_M)
     tile = tl.program_id(axis=0)
     if GROUP_SIZE_M == 0:
@@ -58,7 +65,9 @@ def split_k_matmul_kernel(
     start = tl.program_id(axis=1) * part
     end = min(start + part, K)
     depth = tl.arange(0, BLOCK_SIZE_K)
-    a_ptrs = a_ptr + rows[:, None] * stride_am + (start + depth)[None, :] * stride_ak
+    # Rows past the edge wrap around, so that the loads in the loop need no mask for them.
+    a_rows = rows if WHOLE_ROWS else rows % M
+    a_ptrs = a_ptr + a_rows[:, None] * stride_am + (start + depth)[None, :] * stride_ak
     b_ptrs = b_ptr + (start + depth)[:, None] * stride_bk + columns[None, :] * stride_bn
 
     total = tl.zeros((BLOCK_SIZE_M, BLOCK_SIZE_N), dtype=c_ptr.dtype.element_ty)
@@ -68,14 +77,14 @@ def split_k_matmul_kernel(
             b = tl.load(b_ptrs)
         else:
             inside = depth < end - first
-            a = tl.load(a_ptrs, mask=(rows[:, None] < M) & inside[None, :], other=0.0)
+            a = tl.load(a_ptrs, mask=inside[None, :], other=0.0)
             b = tl.load(b_ptrs, mask=inside[:, None] & (columns[None, :] < N), other=0.0)
         total = tl.dot(a, b, total, input_precision="ieee", out_dtype=c_ptr.dtype.element_ty)
         a_ptrs += BLOCK_SIZE_K * stride_ak
         b_ptrs += BLOCK_SIZE_K * stride_bk
 
     c_ptrs = c_ptr + rows[:, None] * stride_cm + columns[None, :] * stride_cn
-    if WHOLE_BLOCKS:
+    if WHOLE_ROWS and WHOLE_BLOCKS:
         tl.atomic_add(c_ptrs, total, sem="relaxed")
     else:
         mask = (rows[:, None] < M) & (columns[None, :] < N)
@@ -104,8 +113,14 @@ def _grid(problem: Problem, config: Config) -> Grid:
 
 
 def _constants(problem: Problem, config: Config) -> dict[str, ParameterValue]:
-    whole = all(problem.shape[name] % int(config[f"BLOCK_SIZE_{name}"]) == 0 for name in "MNK")
-    return {"GROUP_SIZE_M": 0, "WHOLE_BLOCKS": whole}
+    shape = problem.shape
+    whole = {name: shape[name] % int(config[f"BLOCK_SIZE_{name}"]) == 0 for name in "MNK"}
+    return {
+        "GROUP_SIZE_M": 0,
+        "WHOLE_ROWS": whole["M"],
+        "WHOLE_BLOCKS": whole["N"] and whole["K"],
+        "ALIGNED": alignment(problem, config, shape["N"], shape["K"]),
+    }
 
 
 def _output_dtype(problem: Problem) -> str:

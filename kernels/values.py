@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import math
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from foundation.torch_types import TORCH_TYPES
 from launchers.arguments import STORAGE_TYPES, Argument
 
 __all__ = [
@@ -32,24 +35,6 @@ __all__ = [
     "unit_roundoff",
 ]
 
-# Triton's names of element types, and torch's types.
-TORCH_TYPES: dict[str, torch.dtype] = {
-    "i1": torch.bool,
-    "i8": torch.int8,
-    "u8": torch.uint8,
-    "i16": torch.int16,
-    "u16": torch.uint16,
-    "i32": torch.int32,
-    "u32": torch.uint32,
-    "i64": torch.int64,
-    "u64": torch.uint64,
-    "fp16": torch.float16,
-    "bf16": torch.bfloat16,
-    "fp32": torch.float32,
-    "fp64": torch.float64,
-    "fp8e4nv": torch.float8_e4m3fn,
-    "fp8e5": torch.float8_e5m2,
-}
 _TRITON_NAMES = {torch_type: name for name, torch_type in TORCH_TYPES.items()}
 
 
@@ -64,6 +49,9 @@ class Tolerance:
 EXACT = Tolerance()
 
 _SUMMED_AT_ONCE = 16  # products, by a GPU's matrix unit
+
+# Contents that stay in a GPU's memory: at most 1 GiB of 16-bit numbers.
+_MOST_KEPT, _MOST_KEPT_ELEMENTS = 16, 1 << 25
 
 
 def size_bytes(dtype: str) -> int:
@@ -130,11 +118,6 @@ def current_data_set() -> int:
     return _data_set.get()
 
 
-def _generator(seed: int) -> np.random.Generator:
-    number = current_data_set()
-    return np.random.Generator(np.random.PCG64([number, seed] if number else seed))
-
-
 def seeded_normal(shape: tuple[int, ...], seed: int, dtype: str = "fp32") -> torch.Tensor:
     """Unit normals rounded to `dtype`; a seed gives the same values on every machine.
 
@@ -142,16 +125,45 @@ def seeded_normal(shape: tuple[int, ...], seed: int, dtype: str = "fp32") -> tor
     """
     if _is_meta():
         return torch.empty(shape, dtype=TORCH_TYPES[dtype])
-    values = _generator(seed).standard_normal(shape, dtype=np.float32)
-    return torch.from_numpy(values).to(torch.get_default_device()).to(TORCH_TYPES[dtype])
+    return _contents(_normal, shape, seed, dtype)
 
 
 def seeded_integers(shape: tuple[int, ...], seed: int, low: int, high: int) -> torch.Tensor:
     """int64 values from `low` to `high` inclusive; otherwise like `seeded_normal`."""
     if _is_meta():
         return torch.empty(shape, dtype=torch.int64)
-    values = torch.from_numpy(_generator(seed).integers(low, high, shape, endpoint=True))
-    return values.to(torch.get_default_device())
+    return _contents(_integers, shape, seed, low, high)
+
+
+def _contents(draw: Any, shape: tuple[int, ...], *names: object) -> torch.Tensor:
+    """What `draw` gives. A GPU keeps it, since the processor takes long to draw it.
+
+    Problems and configurations share contents: one factor serves several numbers of rows, say.
+    """
+    number, device = current_data_set(), torch.get_default_device()
+    if device.type != "cuda" or math.prod(shape) > _MOST_KEPT_ELEMENTS:
+        return cast(torch.Tensor, draw.__wrapped__(shape, *names, number, device))
+    return cast(torch.Tensor, draw(shape, *names, number, device)).clone()
+
+
+@functools.lru_cache(maxsize=_MOST_KEPT)
+def _normal(
+    shape: tuple[int, ...], seed: int, dtype: str, number: int, device: torch.device
+) -> torch.Tensor:
+    values = _generator(seed, number).standard_normal(shape, dtype=np.float32)
+    return torch.from_numpy(values).to(device).to(TORCH_TYPES[dtype])
+
+
+@functools.lru_cache(maxsize=_MOST_KEPT)
+def _integers(
+    shape: tuple[int, ...], seed: int, low: int, high: int, number: int, device: torch.device
+) -> torch.Tensor:
+    values = _generator(seed, number).integers(low, high, shape, endpoint=True)
+    return torch.from_numpy(values).to(device)
+
+
+def _generator(seed: int, number: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64([number, seed] if number else seed))
 
 
 def _is_meta() -> bool:

@@ -1,6 +1,6 @@
 /* Runs a kernel over its grid on the arguments of a data file, checks its outputs, times it.
  *
- *   kernel.elf DATA_FILE --grid X,Y,Z [--repeats N] [--warmup N]
+ *   kernel.elf DATA_FILE --grid X,Y,Z [--repeats N] [--warmup N] [--flush BYTES]
  *
  * docs/launcher.md describes what it does, prints and returns. */
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "arena.h"
+#include "caches.h"
 #include "check.h"
 #include "data_file.h"
 #include "kernel_abi.h"
@@ -26,11 +27,13 @@ struct options {
     uint32_t grid[3];
     uint32_t repeats;
     uint32_t warmup;
+    uint32_t flush_bytes;
 };
 
 static int fail_usage(const char *sentence) {
     fprintf(stderr,
-            "%s: usage is kernel.elf DATA_FILE --grid X,Y,Z [--repeats N] [--warmup N]\n", sentence);
+            "%s: usage is kernel.elf DATA_FILE --grid X,Y,Z [--repeats N] [--warmup N] "
+            "[--flush BYTES]\n", sentence);
     return EXIT_USAGE;
 }
 
@@ -55,6 +58,7 @@ static int parse_options(int argc, char **argv, struct options *options) {
     static const struct option known[] = {{"grid", required_argument, NULL, 'g'},
                                           {"repeats", required_argument, NULL, 'r'},
                                           {"warmup", required_argument, NULL, 'w'},
+                                          {"flush", required_argument, NULL, 'f'},
                                           {0}};
     *options = (struct options){.repeats = 1};
     opterr = 0;
@@ -65,6 +69,8 @@ static int parse_options(int argc, char **argv, struct options *options) {
             return fail_usage("--repeats takes a number of runs");
         if (option == 'w' && !parse_number(optarg, '\0', &options->warmup))
             return fail_usage("--warmup takes a number of runs");
+        if (option == 'f' && !parse_number(optarg, '\0', &options->flush_bytes))
+            return fail_usage("--flush takes a number of bytes");
         if (option == '?')
             return fail_usage("an option is unknown or lacks its value");
     }
@@ -177,13 +183,17 @@ static double time_runs(const struct data *data, const struct options *options,
     double max_abs_error = 0;
     uint64_t checked_digest = 0;
     load(DATA_TIMED);
+    if (options->warmup == 0) /* so that one warm-up adds its run and nothing else to a count */
+        caches_flush();
     for (uint32_t i = 0; i < options->warmup; i++) {
+        caches_flush();
         run_grid(arena_args(), options->grid);
         arena_restore();
     }
     for (uint32_t i = 0; i == 0 || i < options->repeats; i++) {
         if (i > 0)
             arena_restore();
+        caches_flush();
         times_ns[i] = time_grid_ns(arena_args(), options->grid);
         uint64_t digest = options->repeats > 1 ? check_digest(data, arena_args()) : 0;
         if (i == 0 || digest != checked_digest)
@@ -217,6 +227,8 @@ int main(int argc, char **argv) {
     const char *error = data_open(options.data_path, &data);
     if (error == NULL)
         error = arena_create(&data);
+    if (error == NULL && !caches_prepare(options.flush_bytes))
+        error = "there is too little memory for --flush";
     if (error == NULL && !report_open())
         error = "no file descriptor is left for the report";
     if (error != NULL) {

@@ -15,7 +15,10 @@ __all__ = ["SOURCES", "launcher_object"]
 COMPILE_TIMEOUT_S = 120.0
 
 _SOURCE_FOLDER = Path(__file__).parent
-SOURCES = ("launcher.c", "arena.c", "check.c", "data_file.c", "report.c", "vector_unit.c")
+SOURCES = (
+    *("launcher.c", "arena.c", "caches.c", "check.c", "data_file.c", "report.c"),
+    "vector_unit.c",
+)
 _FLAGS = ("-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-Werror", "-r")
 
 

@@ -1,4 +1,4 @@
-"""Commands for boards: trust HOST, check DEVICE, core FOLDER, stat -- ELF ARGS."""
+"""Commands for boards: trust HOST, check DEVICE, calibrate, core FOLDER, stat -- ELF ARGS, qemu."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ __all__ = ["main"]
 
 _PROG = "rvv_runner"
 _DESCRIPTION = (
-    "Prepares boards over SSH for measurements, describes cores to be emulated, and counts what a "
-    "program does on a board."
+    "Prepares boards over SSH for measurements, measures and describes cores to be emulated, "
+    "counts what a program does on a board, and builds the QEMU that emulated boards need."
 )
 _EPILOG = (
     "Exit status: 0 if all is well, 1 if a board is not ready, 2 for a mistake in the command; of "
@@ -45,6 +45,8 @@ def main(argv: Sequence[str] | None) -> int:
         from rvv_runner.stat import stat
 
         return stat(arguments.device, _program(arguments.words))
+    if arguments.command == "qemu":
+        return _build_qemu()
     # paramiko is slow to import, and --help does not need it.
     if arguments.command == "trust":
         from rvv_runner.trust import trust
@@ -52,9 +54,21 @@ def main(argv: Sequence[str] | None) -> int:
         return EXIT_FOUND if trust(arguments.host, sys.stdin, sys.stdout) else EXIT_NOTHING_VALID
     if arguments.command == "core":
         return _write_core(arguments)
+    if arguments.command == "calibrate":
+        from rvv_runner.calibrate import calibrate
+
+        calibrate(arguments.device, arguments.write, arguments.out, arguments.like, say)
+        return EXIT_FOUND
     from rvv_runner.check import check
 
     return EXIT_FOUND if check(arguments.device, arguments.write, say) else EXIT_NOTHING_VALID
+
+
+def _build_qemu() -> int:
+    from rvv_runner.emulated.build_qemu import build_qemu
+
+    say(f"QEMU with plug-ins: {build_qemu(say)}")
+    return EXIT_FOUND
 
 
 def _write_core(arguments: argparse.Namespace) -> int:
@@ -103,8 +117,33 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     stat.add_argument(
         "words", metavar="ELF ARGS", nargs=argparse.REMAINDER, help="after --, what to run"
     )
+    _add_calibrate(commands)
     _add_core(commands)
+    summary = "build a QEMU that takes plug-ins, where the system's does not"
+    commands.add_parser("qemu", help=summary, description=summary)
     return parser.parse(argv)
+
+
+def _add_calibrate(commands: argparse._SubParsersAction[ArgumentParser]) -> None:
+    summary = "measure a core with micro-kernels, and write its cost table, to be emulated"
+    calibrate = commands.add_parser("calibrate", help=summary, description=summary)
+    calibrate.add_argument(
+        "--device",
+        metavar="DEVICE",
+        default=DEFAULT_DEVICE,
+        help="a board over SSH, or an emulated core (default: %(default)s)",
+    )
+    calibrate.add_argument(
+        "--write", metavar="NAME", help="for --device emulated:NAME (default: DEVICE-measured)"
+    )
+    calibrate.add_argument(
+        "--out", metavar="FILE", type=Path, help="all readings (default: NAME.calibration.json)"
+    )
+    calibrate.add_argument(
+        "--like",
+        metavar="CORE",
+        help="for what cannot be measured (default: x60, or x100 if work overlaps)",
+    )
 
 
 def _add_core(commands: argparse._SubParsersAction[ArgumentParser]) -> None:

@@ -35,6 +35,7 @@ _TOP_LEVEL: dict[str, tuple[type, ...]] = {
     "frequency_hz": (int,),
     "l1d_bytes": (int,),
     "l2_bytes": (int,),
+    "l3_bytes": (int,),
     "mvendorid": (str,),
     "marchid": (str,),
     "processors": (str,),
@@ -74,13 +75,14 @@ class Emulation:
     """How QEMU and the model stand in for a board.
 
     Args:
-        qemu_cpu: value of QEMU's `-cpu`; "{vlen_bits}" stands for the vector length.
         cost_table: name of the file in `rvv_runner/emulated` with the core's costs.
+        qemu_cpu: value of QEMU's `-cpu`; "{vlen_bits}" stands for the vector length. None for the
+            extensions that code for the board uses.
         costs: where this core differs from that table, as `read_cost_table` takes it.
     """
 
-    qemu_cpu: str
     cost_table: str
+    qemu_cpu: str | None = None
     costs: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -129,7 +131,7 @@ class BoardFile:
         vlen_bits: bits in a vector register.
         cores: number of cores.
         frequency_hz: clock in hertz.
-        l1d_bytes, l2_bytes: sizes of the data caches, None if not known.
+        l1d_bytes, l2_bytes, l3_bytes: sizes of the data caches, None if not known or not there.
         emulation: None if the board cannot be emulated.
         events: the core's performance events by name, each as perf takes it: a raw code or perf's
             own name.
@@ -158,6 +160,7 @@ class BoardFile:
     processors: str | None = None
     enter: str | None = None
     perf_user_access: int | None = None
+    l3_bytes: int | None = None
 
     @property
     def wrapper(self) -> tuple[str, ...]:
@@ -233,6 +236,7 @@ def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
         frequency_hz=entries["frequency_hz"],
         l1d_bytes=entries.get("l1d_bytes"),
         l2_bytes=entries.get("l2_bytes"),
+        l3_bytes=entries.get("l3_bytes"),
         emulation=None if emulation is None else Emulation(**emulation),
         events=entries.get("events", {}),
         mvendorid=entries.get("mvendorid"),
@@ -312,7 +316,7 @@ def _check_tables(path: Path, entries: Mapping[str, Any]) -> None:
     events = entries.get("events", {})
     _check(path, events, dict.fromkeys(events, (int, str)))
     if "emulation" in entries:
-        _check(path, entries["emulation"], _EMULATION, required=("qemu_cpu", "cost_table"))
+        _check(path, entries["emulation"], _EMULATION, required=("cost_table",))
     processors = entries.get("processors", "0")
     if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", processors):
         raise BoardError(

@@ -207,7 +207,8 @@ def _living_tickets(lock: Path) -> list[Path]:
     living = []
     for ticket in sorted(_folder(lock).glob("[!.]*-*")):
         with contextlib.suppress(OSError):
-            descriptor = os.open(ticket, os.O_RDONLY)
+            # Others may put anything there, which is then never locked.
+            descriptor = os.open(ticket, os.O_RDONLY | os.O_NONBLOCK)
             try:
                 if _take(descriptor):
                     ticket.unlink()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
-from foundation.errors import nearest
+from foundation.errors import UserError, nearest
 from rvv_runner.board import Board, BoardError
 from rvv_runner.board_file import (
     BoardFile,
@@ -17,6 +18,7 @@ from rvv_runner.board_file import (
     user_board_folder,
     write_command,
 )
+from rvv_runner.cold import COLD_SUFFIX, CacheTiming, split_timing
 from rvv_runner.emulated.board import EmulatedBoard
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "known_board",
     "known_boards",
     "load_board",
+    "timed",
 ]
 
 DEFAULT_DEVICE = "emulated"
@@ -74,6 +77,7 @@ def _is_model(own_name: str) -> bool:
 
 def is_emulated(name: str) -> bool:
     """Whether the device is a model of a core."""
+    name, _ = split_timing(name)
     return name == DEFAULT_DEVICE or name.startswith(_EMULATED_PREFIX)
 
 
@@ -86,7 +90,7 @@ def emulated_board_file(name: str) -> BoardFile:
     Raises:
         BoardError: if there is none, or it is wrong.
     """
-    name = name.removeprefix(_EMULATED_PREFIX)
+    name, _ = split_timing(name.removeprefix(_EMULATED_PREFIX))
     check_device_name(f"{_EMULATED_PREFIX}{name}")
     folder = [user_board_folder()] if name in _own_names() and _is_model(name) else []
     return read_board_file(name, *folder)
@@ -104,12 +108,34 @@ def _user_boards() -> list[str]:
     return names
 
 
+def timed(name: str, timing: str) -> str:
+    """The name of the device on which kernels are timed in that way.
+
+    Raises:
+        UserError: if a processor cannot, or if the device is an address.
+    """
+    if timing not in get_args(CacheTiming):
+        raise UserError(f"--timing {timing} is for GPUs, which {name} is not: give cold or warm")
+    if timing == "cold" and name.startswith(SSH_PREFIX):
+        raise UserError(
+            f"--timing cold needs a board with a name, and {name} is an address: write a board "
+            f"file with `{write_command()}`"
+        )
+    return split_timing(name)[0] + (COLD_SUFFIX if timing == "cold" else "")
+
+
 def every_core_kind(name: str) -> list[str]:
     """The devices that a board's name stands for: one for each kind of core, or itself.
 
     Raises:
         BoardError: if its board file is wrong.
     """
+    name, timing = split_timing(name)
+    suffix = COLD_SUFFIX if timing == "cold" else ""
+    return [f"{kind}{suffix}" for kind in _core_kinds(name)]
+
+
+def _core_kinds(name: str) -> list[str]:
     if name in _own_names():
         return core_kinds(name, user_board_folder()) or [name]
     if name.endswith(_FILE_SUFFIX) and Path(name).exists():
@@ -130,6 +156,7 @@ def check_device_name(name: str, more: Sequence[str] = ()) -> None:
     Raises:
         BoardError: for an unknown name.
     """
+    name, _ = split_timing(name)
     if name.startswith(SSH_PREFIX) or _file_and_core(name) is not None:
         return
     names = board_names()
@@ -163,14 +190,15 @@ def load_board(name: str) -> Board:
             lead to a board of a known kind.
     """
     check_device_name(name)
+    name, timing = split_timing(name)
     if name == DEFAULT_DEVICE:
         name = f"{_EMULATED_PREFIX}{_DEFAULT_EMULATED}"
     if name.startswith(_EMULATED_PREFIX):
-        return EmulatedBoard(emulated_board_file(name))
+        return EmulatedBoard(emulated_board_file(name), timing)
     if name == HOST_DEVICE:
         from rvv_runner.host import HostBoard  # LLVM is slow to import
 
-        return HostBoard()
+        return HostBoard(timing)
     # paramiko is slow to import, and only boards over SSH need it.
     from rvv_runner.ssh.board import SshBoard
     from rvv_runner.ssh.identify import identify
@@ -178,7 +206,7 @@ def load_board(name: str) -> Board:
     if name.startswith(SSH_PREFIX):
         return SshBoard(name, identify(name))
     board_file = board_file_of(name)
-    return SshBoard(board_file.name, board_file)
+    return SshBoard(board_file.name, board_file, timing=timing)
 
 
 def board_file_of(name: str) -> BoardFile:
@@ -188,6 +216,7 @@ def board_file_of(name: str) -> BoardFile:
         BoardError: if there is none, or it is wrong.
     """
     check_device_name(name)
+    name, _ = split_timing(name)
     at = _file_and_core(name)
     if at is not None:
         path, core = at

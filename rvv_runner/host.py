@@ -9,6 +9,7 @@ from pathlib import Path
 
 from foundation.scratch import scratch_folder
 from rvv_runner.board import BoardError, BoardInfo
+from rvv_runner.cold import CacheTiming, flush_options, with_timing
 from rvv_runner.disturbed import DISTURBED, undisturbed
 from rvv_runner.failure import failed, failed_run, taken_elf
 from rvv_runner.host_conditions import HostWatch
@@ -30,14 +31,17 @@ class HostBoard:
     Builds for this board wait while it measures. If the machine was busy all the same, the
     measurement is repeated; if it stays busy, the fastest of three is kept, and "disturbed" among
     its conditions says why it cannot be trusted.
+
+    Args:
+        timing: how kernels are timed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, timing: CacheTiming = "warm") -> None:
         target = host_target()
         cores = sorted(os.sched_getaffinity(0))
         self._core = cores[-1]
         self._is_open = False
-        self._info = BoardInfo(
+        info = BoardInfo(
             name="host",
             kind=str(target),
             cpu=target.cpu,
@@ -48,6 +52,8 @@ class HostBoard:
             l2_bytes=cache_bytes(2),
             backend="host",
         )
+        self._info = with_timing(info, timing)
+        self._options = flush_options(timing, cache_bytes(3) or info.l2_bytes)
 
     @property
     def info(self) -> BoardInfo:
@@ -97,7 +103,7 @@ class HostBoard:
                 watch.stop()
         except OSError as error:
             return failed("board", self._info, f"the executable cannot be run: {error}")
-        verdict = judge(result, timeout_s, repeats)
+        verdict = judge(result, timeout_s, repeats, vlen_bits=self._info.vlen_bits)
         doubt = {DISTURBED: watch.doubt} if watch.doubt else {}
         return failed_run(verdict, self._info) or Measurement(
             status="correct",
@@ -109,7 +115,7 @@ class HostBoard:
 
     def _run(self, artifact: ElfArtifact, repeats: int, timeout_s: float) -> Ending:
         grid = ",".join(map(str, artifact.grid))
-        runs = ["--repeats", str(repeats), "--warmup", str(repeats)]
+        runs = ["--repeats", str(repeats), "--warmup", str(repeats), *self._options]
         with scratch_folder("host-") as folder:
             return run_bounded(
                 [str(artifact.elf_path), str(artifact.data_path), "--grid", grid, *runs],

@@ -77,7 +77,13 @@ class Verdict:
     launcher: LauncherReport
 
 
-def judge(run: Ending, limit_s: float, repeats: int, runner: str = "the program") -> Verdict:
+def judge(
+    run: Ending,
+    limit_s: float,
+    repeats: int,
+    runner: str = "the program",
+    vlen_bits: int | None = None,
+) -> Verdict:
     """The verdict on a run of the launcher; it never raises, even if the output is garbage.
 
     Args:
@@ -85,6 +91,7 @@ def judge(run: Ending, limit_s: float, repeats: int, runner: str = "the program"
         limit_s: its time limit.
         repeats: number of timed runs requested; with 0, the outputs are only checked.
         runner: the program that ran, for messages.
+        vlen_bits: vector length of the build that was to run; None for any.
     """
     try:
         launcher = parse_launcher_output(run.stdout)
@@ -97,6 +104,9 @@ def judge(run: Ending, limit_s: float, repeats: int, runner: str = "the program"
         return Verdict(*stopped, launcher)
     if unreadable:
         return Verdict("board", unreadable, launcher)
+    if None not in (vlen_bits, launcher.vlen_bits) and vlen_bits != launcher.vlen_bits:
+        reason = f"what ran was built for vectors of {launcher.vlen_bits} bits, not {vlen_bits}"
+        return Verdict("board", reason, launcher)
     return Verdict(*_ended(run, launcher, repeats, runner), launcher)
 
 

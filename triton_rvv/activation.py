@@ -13,6 +13,8 @@ def activate(target: str) -> None:
     Args:
         target: "host": this machine's processor, in this process. "rvv128", "rvv256", "rvv512" or
             "rvv1024": a RISC-V core with vectors of so many bits, which QEMU emulates.
+            Or the name of a core or a profile, such as "x60" or "rva23"; where its code uses more
+            than every core has, QEMU has to be 8.2 or newer.
 
     Raises:
         ValueError: for any other target.

@@ -61,6 +61,11 @@ class Target(Protocol):
         ...
 
     @property
+    def long_run_registers(self) -> int:
+        """Registers of a run where more of them pay."""
+        ...
+
+    @property
     def tile_rows(self) -> int:
         """Rows of a register tile of a matrix product, each one run wide; a power of two."""
         ...
@@ -166,6 +171,11 @@ class RVVTarget:
         return 2
 
     @property
+    def long_run_registers(self) -> int:
+        """The largest LMUL that leaves an expression more than three groups."""
+        return 4
+
+    @property
     def tile_rows(self) -> int:
         """8 accumulators of LMUL 2 and three rows of B leave registers to spare.
 
@@ -210,6 +220,10 @@ class HostTarget:
     @property
     def run_registers(self) -> int:
         return 2
+
+    @property
+    def long_run_registers(self) -> int:
+        return self.run_registers
 
     @property
     def tile_rows(self) -> int:

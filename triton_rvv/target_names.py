@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_rvv.cores import CORES
+from triton_rvv.cores import CORES, MATRIX_EXTENSION
 from triton_rvv.target import SUPPORTED_VLEN_BITS, RVVTarget, Target
 
 if TYPE_CHECKING:  # Triton imports this module while it is being imported itself
@@ -14,8 +14,12 @@ __all__ = ["RUNNABLE_TARGETS", "called_target", "named_target"]
 
 _VLEN_BITS = {f"rvv{vlen_bits}": vlen_bits for vlen_bits in SUPPORTED_VLEN_BITS}
 
-# Those that kernels can be called on. QEMU 7.2 lacks some of the extensions of named cores.
-RUNNABLE_TARGETS = ("host", *_VLEN_BITS)
+# Those that kernels can be called on: no QEMU knows SpacemiT's matrix instructions.
+RUNNABLE_TARGETS = (
+    "host",
+    *_VLEN_BITS,
+    *(name for name, core in CORES.items() if MATRIX_EXTENSION not in core.extensions),
+)
 
 
 def called_target(target: GPUTarget) -> Target:

@@ -92,8 +92,9 @@ def add_device_argument(parser: ArgumentParser, *, several: bool = False) -> Non
     parser.add_argument(
         "--timing",
         choices=TIMINGS,
-        help="how a GPU's kernels are timed: with its L2 cache flushed before each run, without, "
-        "or in a CUDA graph, without the cost of launches (default: cold)",
+        help="how kernels are timed: with caches flushed before each run (cold, a GPU's default), "
+        "without (warm, a processor's default), or on a GPU in a CUDA graph, without the cost of "
+        "launches (graph)",
     )
     parser.finish_with(_apply_timing)
 

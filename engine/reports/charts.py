@@ -91,19 +91,28 @@ def _parallel(content: StudyContent) -> Figure:
         return {}
     correct = sorted(correct, key=lambda t: t.time_s or 0.0)[:_MOST_LINES]
     times_ms = [(trial.time_s or 0.0) * _MS for trial in correct]
+    on_axis = [math.log10(time_ms) for time_ms in times_ms]
+    least, most = times_ms[0], times_ms[-1]
+    ticks = [tick for tick in _ticks(least, most) if least <= tick <= most] or [least]
+    time_axis = {
+        "label": _time_label(content),
+        "values": on_axis,
+        "tickvals": [math.log10(tick) for tick in ticks],
+        "ticktext": [f"{tick:.4g}" for tick in ticks],
+    }
     return {
         "data": [
             {
                 "type": "parcoords",
                 "line": {
-                    "color": times_ms,
+                    "color": on_axis,
                     "colorscale": "Viridis",
                     "reversescale": True,
                     "showscale": False,
                 },
                 "dimensions": [
                     *(_dimension(name, correct) for name in names),
-                    {"label": _time_label(content), "values": times_ms},
+                    time_axis,
                 ],
             }
         ],
@@ -218,7 +227,7 @@ def _figure(traces: list[Figure], x: str, y: str, *, log_y: bool = False) -> Fig
         "xaxis": {"title": {"text": x}, "automargin": True},
         "yaxis": {"title": {"text": y}, "automargin": True},
         "margin": {"l": 60, "r": 20, "t": 10, "b": 50},
-        "legend": {"orientation": "h", "y": 1.12},
+        "legend": {"orientation": "h", "y": 1, "yanchor": "bottom"},
     }
     if log_y:
         shown = [value for trace in traces for value in trace["y"] if value is not None]

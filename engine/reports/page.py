@@ -92,9 +92,9 @@ def _heat_names(content: StudyContent) -> list[str]:
     return list(dict.fromkeys(varied))
 
 
-def _breakable(config: Config) -> Markup:
-    """A configuration that may be broken between its parameters, as on a phone."""
-    return Markup(",<wbr>").join(escape(part) for part in str(config).split(","))
+def _breakable(shown: Config | str, sign: str = ",") -> Markup:
+    """What may be broken behind a sign, as on a phone: a configuration between its parameters."""
+    return Markup(f"{sign}<wbr>").join(escape(part) for part in str(shown).split(sign))
 
 
 def _failures(trials: Sequence[StoredTrial]) -> list[Mapping[str, object]]:

@@ -19,9 +19,10 @@ _FEWEST_TRIALS = 5
 def trials_table(trials: Sequence[StoredTrial]) -> pandas.DataFrame:
     """One row per trial with an outcome: number, status, time, code size, parameters, counters.
 
-    Times are in seconds. In a study of several shapes, the time is the geometric mean, and the time
-    at each shape has its own column. Values that a trial lacks are empty. Counters come last, with
-    the prefix "counter.", so that no counter is mistaken for a parameter.
+    Times are in seconds, and `estimated` says whether a model gave them. In a study of several
+    shapes, the time is the geometric mean, and the time at each shape has its own column. Values
+    that a trial lacks are empty. Counters come last, with the prefix "counter.", so that no counter
+    is mistaken for a parameter.
     """
     rows = []
     for trial in trials:
@@ -30,6 +31,8 @@ def trials_table(trials: Sequence[StoredTrial]) -> pandas.DataFrame:
         counters = {f"counter.{name}": value for name, value in counters_of(trial).items()}
         about = {name: trial.attributes.get(name) for name in ("board", "reason", "code_bytes")}
         row = {"number": trial.number, "status": trial.status, "time_s": trial.time_s}
+        if trial.time_s is not None:
+            row["estimated"] = bool(trial.attributes.get("estimated"))
         at_shapes = {f"time_s at {shape}": time_s for shape, time_s in times_at(trial).items()}
         rows.append({**row, **at_shapes, **about, **trial.config, **counters})
     table = pandas.DataFrame(rows)

@@ -6,6 +6,7 @@ from foundation.config import Config
 
 __all__ = [
     "count_text",
+    "counted",
     "short_config",
     "short_names",
     "spaced_config",
@@ -27,6 +28,11 @@ def count_text(count: float) -> str:
     """Three to four digits and a letter: "7.812M"."""
     size, unit = next((pair for pair in _COUNT_UNITS if abs(count) >= pair[0]), (1.0, ""))
     return f"{count / size:.4g}{unit}"
+
+
+def counted(count: int, noun: str) -> str:
+    """ "1 trial", "2 trials"."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def speedup_text(speedup: float | None) -> str:

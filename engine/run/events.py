@@ -116,7 +116,7 @@ class RunEnded:
             was up; the user stopped the run; or an error did, which is raised after this event.
         tried: distinct configurations tried in the study.
         measured: trials that this run finished.
-        wall_s: seconds that this run took.
+        wall_s: seconds that this run took, until its last measurement.
         boards: what each board did in this run.
         waits_s: board-seconds without work, by what was waited for.
     """

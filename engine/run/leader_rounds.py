@@ -6,7 +6,7 @@ import random
 import statistics
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from engine.repeats.comparison import MOST_ROUNDS
@@ -46,6 +46,9 @@ class LeaderRounds:
         self._lock = threading.Lock()
         self._early: list[Mapping[Config, float]] = []
         self._running: Future[None] | None = None
+        self._may_go_on = threading.Event()
+        self._leaders: Mapping[Config, Artifact] = {}
+        self._has_learnt = False
 
     def learn(self, config: Config, outcome: Outcome) -> None:
         """Take from a trial what was built, and how long its build and its last job took."""
@@ -54,29 +57,30 @@ class LeaderRounds:
             self._builds_s.append(took_s["build"])
             self._artifacts[config] = outcome.artifact
             self._jobs_s[config] = took_s["measure"]
+            self._has_learnt = True
 
     @property
-    def may_begin(self) -> bool:
-        """Whether a board is idle and no early round is running."""
-        return self._boards.idle > 0 and not self._is_running()
+    def asks_for_leaders(self) -> bool:
+        """Whether a board is idle and no early round is running, or other trials may lead now."""
+        is_running = self._running is not None and not self._running.done()
+        return self._has_learnt if is_running else self._boards.idle > 0
 
     def begin_early(self, leaders: Sequence[Config], lanes: ThreadPoolExecutor) -> None:
-        """Begin a round in the background, where it may begin and the board will not be missed.
+        """Begin rounds in the background, which go on until a board is missed or others lead.
 
-        A configuration whose build ends meanwhile waits for the round, so the round has to be
-        shorter than a build.
+        A configuration whose build ends meanwhile waits for a round, so a round has to be shorter
+        than a build.
         """
-        known = {c: self._artifacts[c] for c in leaders if c in self._artifacts}
-        self._artifacts = known
-        if len(known) < max(len(leaders), 2) or not self.may_begin:
+        self._has_learnt = False
+        if self._running is not None and not self._running.done():
+            if set(leaders) != set(self._leaders):
+                self._may_go_on.clear()
             return
-        with self._lock:
-            rounds = sum(_covers(times_s, leaders) for times_s in self._early)
-        round_s = sum(self._jobs_s[config] for config in leaders)
-        if rounds < MOST_ROUNDS and round_s < statistics.median(self._builds_s):
-            order = self._rng.sample(list(leaders), len(leaders))
-            artifacts = [known[config] for config in order]
-            self._running = lanes.submit(self._run_early, order, artifacts)
+        known = {c: self._artifacts[c] for c in leaders if c in self._artifacts}
+        self._artifacts, self._leaders = known, dict(known)
+        if len(known) >= max(len(leaders), 2):
+            self._may_go_on.set()
+            self._running = lanes.submit(self._run_early, self._leaders)
 
     def measure(self, order: Sequence[Config]) -> list[float] | None:
         """Times in seconds of one run of each configuration, early or now; None if one failed.
@@ -85,6 +89,7 @@ class LeaderRounds:
             PoolClosed: if the pools are closed meanwhile.
             BoardError, UserError: as the pools raise them.
         """
+        self._may_go_on.clear()
         if self._running is not None:
             self._running.result()
         with self._lock:
@@ -96,17 +101,26 @@ class LeaderRounds:
         artifacts = [artifact for artifact in built if artifact is not None]
         return self._times_s(artifacts) if len(artifacts) == len(order) else None
 
-    def _is_running(self) -> bool:
-        return self._running is not None and not self._running.done()
-
-    def _run_early(self, order: Sequence[Config], artifacts: Sequence[Artifact]) -> None:
-        try:
-            times_s = self._times_s(artifacts)
-        except PoolClosed:
-            return  # the run has ended
-        if times_s is not None:
+    def _run_early(self, artifacts: Mapping[Config, Artifact]) -> None:
+        while self._is_worth_a_round(artifacts):
+            order = self._rng.sample(list(artifacts), len(artifacts))
+            try:
+                times_s = self._times_s([artifacts[config] for config in order])
+            except PoolClosed:
+                return  # the run has ended
+            if times_s is None:
+                return
             with self._lock:
                 self._early.append(dict(zip(order, times_s, strict=True)))
+
+    def _is_worth_a_round(self, leaders: Iterable[Config]) -> bool:
+        """Whether a board has time for one more round, and the comparison has a use for it."""
+        if not self._boards.idle or not self._may_go_on.is_set():
+            return False
+        with self._lock:
+            rounds = sum(_covers(times_s, leaders) for times_s in self._early)
+        round_s = sum(self._jobs_s[config] for config in leaders)
+        return rounds < MOST_ROUNDS and round_s < statistics.median(self._builds_s)
 
     def _times_s(self, artifacts: Sequence[Artifact]) -> list[float] | None:
         measured = self._boards.measure_in_turn(artifacts, 1, self._limit.wait())
@@ -120,5 +134,5 @@ class LeaderRounds:
         return None if isinstance(built, BuildFailure) else built
 
 
-def _covers(times_s: Mapping[Config, float], configs: Sequence[Config]) -> bool:
+def _covers(times_s: Mapping[Config, float], configs: Iterable[Config]) -> bool:
     return all(config in times_s for config in configs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TypeVar
@@ -31,6 +31,7 @@ from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool
 from engine.workers.builders import BuilderPool
 from engine.workers.spans import Span
+from engine.workers.waiting import Cause
 from foundation.config import Config
 from rvv_runner.board import BoardError
 from rvv_runner.measurement import Artifact
@@ -125,6 +126,8 @@ class TuningLoop:
         self._faults_in_a_row = 0
         self._measured = 0
         self._limit = TimeLimit()
+        self._wall_s = 0.0
+        self._waits_s: Mapping[Cause, float] = {}
         self._rounds = LeaderRounds(builders, boards, self._limit)
 
     def stop(self) -> None:
@@ -146,10 +149,8 @@ class TuningLoop:
             reason = self._run_lanes(start_s)
         finally:
             self._tell_of_boards()
-            wall_s = time.monotonic() - start_s
             tried, records = self._search.tried, self._boards.records()
-            waits_s = self._boards.waiting.end()
-            ended = RunEnded(reason, tried, self._measured, wall_s, records, waits_s)
+            ended = RunEnded(reason, tried, self._measured, self._wall_s, records, self._waits_s)
             self._emit(ended)
         return ended
 
@@ -165,6 +166,9 @@ class TuningLoop:
         except _Interrupted:
             return "interrupted"
         finally:
+            # What it takes to end processes is no time in which a board could have had work.
+            self._wall_s = time.monotonic() - start_s
+            self._waits_s = self._boards.waiting.end()
             self._wind_up(lanes)
 
     def _known_default_wall_s(self) -> float | None:
@@ -234,7 +238,7 @@ class TuningLoop:
         """The result of the first to end; given lanes, idle boards measure leaders meanwhile."""
         while not self._stop.is_set():
             self._search.keep_alive()
-            if lanes is not None and self._rounds_while_idle and self._rounds.may_begin:
+            if lanes is not None and self._rounds_while_idle and self._rounds.asks_for_leaders:
                 self._rounds.begin_early(self._leaders(), lanes)
             done = wait(futures, timeout=_POLL_S, return_when=FIRST_COMPLETED).done
             self._tell_of_boards()

@@ -97,8 +97,9 @@ class Outcome:
 
 
 def _count(value: float) -> str:
-    """A counter with all its digits."""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"
+    """A counter with all digits before the point, and six in all where there are fewer."""
+    is_whole = float(value).is_integer() or abs(value) >= 1e5
+    return f"{value:,.0f}" if is_whole else f"{value:,.6g}"
 
 
 def failed_build(failure: BuildFailure, spans: Sequence[Span] = ()) -> Outcome:

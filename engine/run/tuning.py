@@ -198,6 +198,7 @@ def _run(
             ray_address=request.work.ray_address,
             repeats=request.repeats,
             more_problems=problems[1:],
+            first=search.space.default,
             tell=lambda stage: _tell(listeners, StageStarted(stage)),
         ) as bench,
     ):

@@ -87,10 +87,13 @@ class CrashSafeJournal(JournalFileBackend):
             _write(file, lines)
 
     @contextmanager
-    def as_one_write(self) -> Iterator[None]:
-        """Within the block, operations are held back; at its end, all are on the disk.
+    def as_one_write(self, on_disk: bool = True) -> Iterator[None]:
+        """Within the block, operations are held back; at its end, all are in the file.
 
         Other writers wait for the end of the block.
+
+        Args:
+            on_disk: whether the block waits until they would survive a loss of power.
         """
         with self._locked() as file:
             self._held_back = []
@@ -98,7 +101,7 @@ class CrashSafeJournal(JournalFileBackend):
                 yield
             finally:
                 lines, self._held_back = self._held_back, None
-                _write(file, lines)
+                _write(file, lines, on_disk)
 
     @contextmanager
     def _locked(self) -> Iterator[BinaryIO]:
@@ -158,13 +161,17 @@ class CrashSafeStorage(JournalStorage):
         self.journal = journal
 
 
-def as_one_write(storage: BaseStorage) -> AbstractContextManager[None]:
+def as_one_write(storage: BaseStorage, on_disk: bool = True) -> AbstractContextManager[None]:
     """A block whose operations a journal file gets at once, at its end; others get each as it is.
 
     To wait for the disk once, and not for every attribute, is what makes a trial cheap to store.
+
+    Args:
+        storage: of the operations.
+        on_disk: whether the block's end waits until they would survive a loss of power.
     """
     if isinstance(storage, CrashSafeStorage):
-        return storage.journal.as_one_write()
+        return storage.journal.as_one_write(on_disk)
     return nullcontext()
 
 
@@ -175,12 +182,14 @@ def _check_is_journal(path: Path) -> None:
         raise NotAJournalError(f"{path} is not a journal file")
 
 
-def _write(file: BinaryIO, lines: list[bytes]) -> None:
-    """Append lines, and return when they are on the disk; the caller holds the lock."""
+def _write(file: BinaryIO, lines: list[bytes], on_disk: bool = True) -> None:
+    """Append lines, and return when they are in the file, or on the disk; the caller holds the
+    lock."""
     try:
         file.write(b"".join(lines))
         file.flush()
-        os.fsync(file.fileno())
+        if on_disk:
+            os.fsync(file.fileno())
     except OSError as error:  # such as a full disk, of which Linux does not name the file
         raise OSError(error.errno, error.strerror, str(file.name)) from error
 

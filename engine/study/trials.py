@@ -203,7 +203,9 @@ class StoredTrials:
         """
         attributes = {"owner": self._owner.to_json(), **notes_attributes(notes)}
         self.keep_alive()
-        return self._add(config, space, TrialState.RUNNING, attributes)
+        # With the power, whoever measures it is lost too.
+        with as_one_write(self._storage, on_disk=False):
+            return self._add(config, space, TrialState.RUNNING, attributes)
 
     def finish(
         self,

@@ -133,6 +133,7 @@ class BoardPool:
         self._proof: tuple[Artifact, float] | None = None
         self.waiting = Waiting()
         self._free: deque[_Seat] = deque()
+        self._wanted = 0  # jobs that wait for a board
         self._served_s: float | None = None  # when a board was last in, by the monotonic clock
         self._opening = len(sources)
         names = [source.name for source in sources]
@@ -212,9 +213,9 @@ class BoardPool:
 
     @property
     def idle(self) -> int:
-        """How many boards are in and have no work."""
+        """How many boards are in and have no work, nor a job that waits for one."""
         with self._changed:
-            return len(self._free)
+            return max(len(self._free) - self._wanted, 0)
 
     def take_events(self) -> Iterator[BoardEvent]:
         """The events since the last call."""
@@ -293,11 +294,15 @@ class BoardPool:
 
     def _take_free(self) -> _Seat:
         with self._changed:
-            while not self._free:
-                if self._closed.is_set():
-                    raise PoolClosed
-                self._check_patience()
-                self._changed.wait(timeout=1.0)
+            self._wanted += 1
+            try:
+                while not self._free:
+                    if self._closed.is_set():
+                        raise PoolClosed
+                    self._check_patience()
+                    self._changed.wait(timeout=1.0)
+            finally:
+                self._wanted -= 1
             self.waiting.boards_idle(-1)
             return self._free.popleft()
 

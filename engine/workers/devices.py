@@ -8,6 +8,7 @@ import rvv_runner.devices as processors
 from foundation.errors import UserError
 from gpu_runner.names import ALL, GpuName, Timing, example_names, gpu_name
 from rvv_runner.board import Board, BoardError, BoardInfo
+from rvv_runner.cold import COLD_SUFFIX
 
 # Python processes, which run callables: on this machine's processor, or with its first GPU.
 PYTHON_NAMES = ("python", "python:cuda")
@@ -33,10 +34,11 @@ def board_names() -> list[str]:
 def machine_of(name: str) -> tuple[str, str]:
     """A device's name without its machine, and the machine of a cluster: "desk@node" has both.
 
-    The machine is "" for this one. What follows the "@" of "ssh://USER@HOST" is none, nor is how a
-    GPU is timed in "cuda@graph".
+    The machine is "" for this one. What follows the "@" of "ssh://USER@HOST" is none, nor is how
+    kernels are timed in "cuda@graph" and "desk@cold".
     """
-    if name.startswith(processors.SSH_PREFIX) or gpu_name(name) is not None or "@" not in name:
+    is_timed = gpu_name(name) is not None or name.endswith(COLD_SUFFIX)
+    if name.startswith(processors.SSH_PREFIX) or is_timed or "@" not in name:
         return name, ""
     board, _, machine = name.rpartition("@")
     return board, machine
@@ -82,13 +84,17 @@ def timed(name: str, timing: Timing) -> str:
     """The name of the device on which kernels are timed in that way.
 
     Raises:
-        UserError: if it is no GPU.
+        UserError: if they cannot be.
     """
     board, machine = machine_of(name)
     gpu = gpu_name(board)
+    if board in PYTHON_NAMES:
+        raise UserError(f"--timing is for boards, which {name} is not: leave it out")
     if gpu is None:
-        raise UserError(f"--timing is for GPUs, which {name} is not: leave it out")
-    return str(GpuName(gpu.backend, gpu.number, timing)) + (f"@{machine}" if machine else "")
+        board = processors.timed(board, timing)
+    else:
+        board = str(GpuName(gpu.backend, gpu.number, timing))
+    return f"{board}@{machine}" if machine else board
 
 
 def board_info(name: str, ray_address: str | None = None) -> BoardInfo:

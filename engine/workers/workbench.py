@@ -23,6 +23,7 @@ from foundation.config import Config
 from foundation.errors import UserError
 from foundation.processors import cores
 from foundation.shapes import shape_text
+from gpu_runner.board import GpuBoard
 from kernels.on_device import ProblemArguments
 from kernels.own.choice import split_path
 from kernels.registry import is_kernel_file
@@ -87,6 +88,7 @@ def workbench(
     ray_address: str | None = None,
     repeats: int | None = None,
     more_problems: Sequence[Problem] = (),
+    first: Config | None = None,
     tell: Callable[[str], None] = lambda stage: None,
 ) -> Iterator[Workbench]:
     """Builders and boards, closed at the end of the block.
@@ -100,6 +102,7 @@ def workbench(
         repeats: timed runs per measurement if the board is not deterministic; None for ten.
         more_problems: the same kernel at other shapes; each configuration is also built for them
             and measured.
+        first: the configuration that is measured first, if that is known.
         tell: called with the next step, as shown to the user: "starting Ray".
 
     Raises:
@@ -107,11 +110,14 @@ def workbench(
         BoardError: if no board can be used.
     """
     make_builder: Callable[[], Builder] = _builder_of(problem, info)
+    problems = (problem, *more_problems)
     load: Callable[[str], Board] = load_board
+    if first is not None and info.gpu is not None:
+        arguments = [ProblemArguments.of(one) for one in problems]
+        load = functools.partial(_load_gpu, arguments, first)
     if more_problems:
-        problems = (problem, *more_problems)
         each = {shape_text(one.shape): _builder_of(one, info) for one in problems}
-        make_builder, load = functools.partial(JointBuilder, each), _load_joint_board
+        make_builder, load = functools.partial(JointBuilder, each), functools.partial(_joint, load)
     build_limit_s = BUILD_LIMIT_S * (1 + len(more_problems))
     tell("starting Ray" if ray_address is None else f"joining the Ray cluster at {ray_address}")
     with ray_session(jobs, ray_address):
@@ -182,5 +188,13 @@ def _kernel_files(problem: Problem) -> list[Path]:
     return [split_path(name)[0].resolve()] if is_kernel_file(name) else []
 
 
-def _load_joint_board(name: str) -> Board:
-    return JointBoard(load_board(name))
+def _load_gpu(arguments: Sequence[ProblemArguments], config: Config, name: str) -> Board:
+    """The board; a GPU makes the arguments of the first trial while that is being built."""
+    board = load_board(name)
+    if isinstance(board, GpuBoard):
+        board.expect(arguments, config)
+    return board
+
+
+def _joint(load: Callable[[str], Board], name: str) -> Board:
+    return JointBoard(load(name))

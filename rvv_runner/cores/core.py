@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import rvv_runner.emulated
@@ -14,9 +15,9 @@ from rvv_runner.cores.emulated_file import CoreFacts, emulated_file
 from rvv_runner.cores.fit_table import ClassThroughput, class_throughputs, entries_of
 from rvv_runner.cores.memory_figures import memory_figures
 from rvv_runner.cores.results_page import read_instructions, read_routines
-from rvv_runner.emulated.costs import read_cost_table
+from rvv_runner.emulated.costs import CostTable, read_cost_table
 
-__all__ = ["core_from_pages"]
+__all__ = ["base_costs", "core_from_pages", "cost_sections", "cost_table_of"]
 
 _BASE_TABLE = "x60_costs.toml"
 _PAGE = "index.html"
@@ -48,7 +49,7 @@ def core_from_pages(pages: Path, facts: CoreFacts, like: BoardFile) -> str:
         name: (round(value, 1), f"{source}: {what}")
         for name, (value, what) in memory_figures(routines, facts.l1d_bytes, facts.l2_bytes).items()
     }
-    costs = _cost_sections(throughputs, memory, facts, like, source)
+    costs = cost_sections(throughputs, {"memory": memory}, facts, like, source)
     title = (
         f"Written by `rvv_runner core` from {source} (MIT, Olaf Bernstein).\n"
         f"What is not measured there is assumed to be as on {like.name}, and says so."
@@ -56,44 +57,75 @@ def core_from_pages(pages: Path, facts: CoreFacts, like: BoardFile) -> str:
     return emulated_file(title, facts, costs)
 
 
-def _cost_sections(
+def cost_sections(
     throughputs: Mapping[str, ClassThroughput],
-    memory: Mapping[str, tuple[float, str]],
+    measured: Mapping[str, Mapping[str, Any]],
     facts: CoreFacts,
     like: BoardFile,
     source: str,
+    ways: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """[emulation.costs]: what was measured, on top of what `like` has of its own.
 
     Args:
         throughputs: by class of instructions.
-        memory: measured entries of [memory], each with its source.
+        measured: other measured entries by part, each (value, source) or a class's.
         facts: give the sizes of caches, and what a nanosecond is in cycles.
         like: the emulated board that stands in for the rest.
         source: where the measurements are from.
+        ways: of the caches "l1d" and "l2", as far as they are known.
 
     Raises:
         BoardError: if they make no cost table, or a cache has no power of two of sets.
     """
     assert like.emulation is not None
-    path = Path(rvv_runner.emulated.__path__[0]) / _BASE_TABLE
-    base = tomllib.loads(path.read_text(encoding="utf-8"))
+    base = _base_table()
     inherited = {
         part: _assumed(entries, like.name, facts.vlen_bits / like.vlen_bits)
         for part, entries in like.emulation.costs.items()
         if part != "vlen_bits"
     }
-    assumed = f"latency and unit assumed to be those of {like.name}"
     whole = {part: {**base.get(part, {}), **entries} for part, entries in inherited.items()}
-    sections = entries_of(throughputs, {**base, **whole}, source, assumed)
-    sections["memory"] = {**_sizes(facts, base["memory"]), **_random_access(facts, like), **memory}
-    for part, entries in inherited.items():
-        sections[part] = {**entries, **sections.get(part, {})}
+    sections = entries_of(throughputs, {**base, **whole}, source, like.name)
+    sizes = _sizes(facts, base_costs(like)["memory"], ways)
+    sections["memory"] = {**sizes, **_random_access(facts, like)}
+    for part in dict.fromkeys((*inherited, *measured)):
+        sections[part] = {
+            **inherited.get(part, {}),
+            **sections.get(part, {}),
+            **measured.get(part, {}),
+        }
     try:
-        read_cost_table(path, facts.vlen_bits, {**_values(sections), "vlen_bits": facts.vlen_bits})
+        cost_table_of(sections, facts.vlen_bits)
     except (ValueError, KeyError, TypeError) as error:
         raise BoardError(f"no cost table can be made of {source}: {error}") from error
     return sections
+
+
+def base_costs(like: BoardFile) -> dict[str, Any]:
+    """The whole cost table of an emulated core as its files have it, by part."""
+    assert like.emulation is not None
+    base, own = _base_table(), like.emulation.costs
+    return {**base, **{part: {**base[part], **own[part]} for part in base if part in own}}
+
+
+def cost_table_of(sections: Mapping[str, Mapping[str, Any]], vlen_bits: int) -> CostTable:
+    """The cost table that the sections of a core make.
+
+    Args:
+        sections: from `cost_sections`.
+        vlen_bits: of the core.
+
+    Raises:
+        ValueError, KeyError, TypeError: like `read_cost_table`.
+    """
+    path = Path(rvv_runner.emulated.__path__[0]) / _BASE_TABLE
+    return read_cost_table(path, vlen_bits, {**_values(sections), "vlen_bits": vlen_bits})
+
+
+def _base_table() -> dict[str, Any]:
+    path = Path(rvv_runner.emulated.__path__[0]) / _BASE_TABLE
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def _assumed(entries: Mapping[str, Any], like: str, relative_vlen: float) -> dict[str, Any]:
@@ -123,18 +155,23 @@ def _values(sections: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _sizes(facts: CoreFacts, base: Mapping[str, Any]) -> dict[str, tuple[int, str]]:
-    """Sets of the caches: the sizes are known, the ways assumed."""
+def _sizes(
+    facts: CoreFacts, base: Mapping[str, Any], known_ways: Mapping[str, int]
+) -> dict[str, tuple[int, str]]:
+    """Sets and ways of the caches, whose sizes are known."""
     found = {}
     for cache, size_bytes in (("l1d", facts.l1d_bytes), ("l2", facts.l2_bytes)):
-        ways = base[f"{cache}_ways"]
+        ways = known_ways.get(cache, base[f"{cache}_ways"])
         sets, rest = divmod(size_bytes, base["line_bytes"] * ways)
         if rest or sets & (sets - 1) or not sets:
             raise BoardError(
                 f"a cache of {size_bytes} bytes has no power of two of sets with {ways} ways: "
                 "give a power of two"
             )
-        found[f"{cache}_sets"] = (sets, f"derived: {size_bytes >> 10} KiB; {ways} ways assumed")
+        said = "measured" if cache in known_ways else "assumed"
+        found[f"{cache}_sets"] = (sets, f"derived: {size_bytes >> 10} KiB; {ways} ways {said}")
+        if cache in known_ways:
+            found[f"{cache}_ways"] = (ways, "measured")
     return found
 
 

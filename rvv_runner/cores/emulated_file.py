@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["CoreFacts", "emulated_file"]
+__all__ = ["UNKNOWN_CPU", "CoreFacts", "emulated_file"]
 
+UNKNOWN_CPU = "generic-rv64"
+_UNKNOWN = "LLVM has no model of the core, or QEMU not its extensions"
 _EMULATION = """
 [emulation]
-qemu_cpu = "rv64,v=true,vlen={vlen_bits},elen=64,vext_spec=v1.0,Zfh=true,zba=true,zbb=true,zbs=true"
 cost_table = "x60_costs.toml" # what is not below is assumed to be as on the SpacemiT X60
 """
 
@@ -34,18 +35,21 @@ class CoreFacts:
     l2_bytes: int
 
 
-def emulated_file(title: str, facts: CoreFacts, costs: Mapping[str, Any]) -> str:
+def emulated_file(
+    title: str, facts: CoreFacts, costs: Mapping[str, Any], cpu: str = UNKNOWN_CPU
+) -> str:
     """The board file's text.
 
     Args:
         title: what the core is and where its costs are from; the file's first comment.
         facts: what `emulated:NAME` needs beside the costs.
         costs: [emulation.costs]; a figure outside of the classes is (value, source).
+        cpu: LLVM's name of the core, if it has one and QEMU runs code for it.
     """
     lines = [
         *(f"# {line}".rstrip() for line in title.splitlines()),
         "",
-        'cpu = "generic-rv64" # LLVM has no model of the core, or QEMU not its extensions',
+        _line("cpu", (cpu, _UNKNOWN if cpu == UNKNOWN_CPU else "what code is made for")),
         *(f"{name} = {value}" for name, value in vars(facts).items()),
         _EMULATION,
         "[emulation.costs]",

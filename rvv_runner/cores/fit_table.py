@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rvv_runner.cores.class_rows import ARITHMETIC, MEMORY, SCALAR, ClassRows
@@ -28,10 +28,12 @@ class ClassThroughput:
     Args:
         cycles: by element width in bits and LMUL.
         masked: the same under a mask; empty if nothing is known.
+        latency: until one that waits for its result begins; empty if nothing is known.
     """
 
     cycles: Mapping[Key, float]
     masked: Mapping[Key, float]
+    latency: Mapping[Key, float] = field(default_factory=dict)
 
 
 def class_throughputs(rows: Sequence[InstructionRow]) -> dict[str, ClassThroughput]:
@@ -81,27 +83,28 @@ def _whole_moves(rows: Iterable[InstructionRow]) -> dict[Key, float]:
 
 
 def entries_of(
-    measured: Mapping[str, ClassThroughput], base: Mapping[str, Any], source: str, assumed: str
+    measured: Mapping[str, ClassThroughput], base: Mapping[str, Any], source: str, like: str
 ) -> dict[str, dict[str, Any]]:
     """Entries for [scalar], [vector] and [vector_memory], by section and class.
 
     Args:
         measured: by class.
-        base: a whole table, which gives what throughputs do not show: units, latencies, which
-            classes are chained.
-        source: where the throughputs are from.
-        assumed: what to say of the rest.
+        base: a whole table, which gives what was not measured: units, which classes are chained,
+            most latencies.
+        source: where the measurements are from.
+        like: the core that the table is of.
     """
     sections: dict[str, dict[str, Any]] = {"scalar": {}, "vector": {}, "vector_memory": {}}
     for name, throughput in measured.items():
-        said = f"{source}; {assumed}"
+        assumed = "unit" if throughput.latency else "latency and unit"
+        said = f"{source}; {assumed} assumed to be those of {like}"
         if name in SCALAR:
             # The loop around the copies shows in the short columns only.
             occupancy = round(min(throughput.cycles.values()) * _INTEGER_PIPES, 2)
             entry = base["scalar"][name]
             sections["scalar"][name] = {**entry, "occupancy": occupancy, "source": said}
             continue
-        section = "vector_memory" if name in MEMORY else "vector"
+        section = "vector_memory" if name in base["vector_memory"] else "vector"
         sections[section][name] = _vector_entry(throughput, base[section][name], said)
     return sections
 
@@ -116,20 +119,36 @@ def _vector_entry(
     known = {sew: column for sew, column in columns.items() if column}
     reference = _REFERENCE_SEW_BITS if _REFERENCE_SEW_BITS in known else max(known)
     entry["occupancy"] = known[reference]
-    if "latency" in base:
-        entry["latency"] = _latency(base, known[reference])
+    latencies = _latencies(throughput, base, known, reference)
+    if latencies:
+        entry["latency"] = latencies[reference]
     for sew, column in known.items():
-        scales = "scales_with" in base
-        if scales or not _alike(column, known[reference]):
+        if "scales_with" in base or not _alike(column, known[reference]):
             entry[f"occupancy_e{sew}"] = column
-            if "latency" in base and _latency(base, column) != entry["latency"]:
-                entry[f"latency_e{sew}"] = _latency(base, column)
+        if latencies and not _alike(latencies[sew], latencies[reference]):
+            entry[f"latency_e{sew}"] = latencies[sew]
     return {**entry, **_mask(throughput), "source": source}
 
 
-def _latency(base: Mapping[str, Any], occupancy: Sequence[float]) -> list[float]:
-    """The base's latency, or the occupancy if that is longer."""
-    return [max(pair) for pair in zip(base["latency"], occupancy, strict=True)]
+def _latencies(
+    throughput: ClassThroughput,
+    base: Mapping[str, Any],
+    occupancies: Mapping[int, Sequence[float]],
+    reference: int,
+) -> dict[int, list[float]]:
+    """The latencies of each element width that has an occupancy, as they were measured; if they
+    were not, the reference's or the base's, or the occupancy if that is longer.
+
+    Empty for what has none, as accesses to memory.
+    """
+    if "latency" not in base:
+        return {}
+    measured = {sew: column for sew in SEW_BITS if (column := _column(throughput.latency, sew))}
+    assumed = measured.get(reference, base["latency"])
+    return {
+        sew: measured.get(sew) or [max(pair) for pair in zip(assumed, column, strict=True)]
+        for sew, column in occupancies.items()
+    }
 
 
 def _column(cells: Mapping[Key, float], sew: int) -> list[float]:

@@ -8,13 +8,16 @@ from pathlib import Path
 
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.board_file import BoardFile
+from rvv_runner.cold import CacheTiming, flush_options, with_timing
 from rvv_runner.emulated.costs import read_cost_table
-from rvv_runner.emulated.plugin import MODEL_VERSION, build_plugin, find_qemu, write_once
-from rvv_runner.emulated.run import Emulator, launcher_arguments, run_in_qemu
+from rvv_runner.emulated.plugin import MODEL_VERSION, build_plugin, write_once
+from rvv_runner.emulated.run import LAYS_OUT_ANEW, Emulator, launcher_arguments, run_in_qemu
 from rvv_runner.emulated.self_test import SELF_TEST_VLEN_BITS, check_qemu
 from rvv_runner.emulated.verdict import measurement_of
 from rvv_runner.failure import failed, taken_elf
 from rvv_runner.measurement import Artifact, Measurement
+from triton_rvv.qemu import QemuError, cpu_option, find_qemu, qemu_version
+from triton_rvv.target import RVVTarget
 
 __all__ = ["EmulatedBoard"]
 
@@ -29,12 +32,13 @@ class EmulatedBoard:
 
     Args:
         board_file: the board to emulate, with any vector length that QEMU supports.
+        timing: how kernels are timed.
 
     Raises:
         BoardError: if the board file has no section [emulation], or its cost table is wrong.
     """
 
-    def __init__(self, board_file: BoardFile) -> None:
+    def __init__(self, board_file: BoardFile, timing: CacheTiming = "warm") -> None:
         if board_file.emulation is None:
             raise BoardError(
                 f"the board {board_file.name} cannot be emulated: "
@@ -51,9 +55,9 @@ class EmulatedBoard:
             ) from error
         self._costs_key = hashlib.sha256(self._costs_text.encode()).hexdigest()[:16]
         model = hashlib.sha256(f"{MODEL_VERSION}{self._costs_key}".encode()).hexdigest()[:8]
-        self._info = BoardInfo(
+        info = BoardInfo(
             name=f"emulated:{board_file.name}",
-            kind=f"emulated-{board_file.name}-vlen{board_file.vlen_bits}-model-{model}",
+            kind=f"emulated-{board_file.name}-vlen{board_file.vlen_bits}-model-{model}{_layout()}",
             cpu=board_file.cpu,
             vlen_bits=board_file.vlen_bits,
             cores=board_file.cores,
@@ -63,6 +67,8 @@ class EmulatedBoard:
             deterministic=True,
             estimated=True,
         )
+        self._info = with_timing(info, timing)
+        self._options = flush_options(timing, info.l2_bytes)
         self._emulator: Emulator | None = None
 
     @property
@@ -83,13 +89,16 @@ class EmulatedBoard:
         Raises:
             BoardError: if something is missing, or QEMU has another plug-in interface.
         """
-        emulator = Emulator(
-            qemu=find_qemu(),
-            cpu=self._cpu(self._info.vlen_bits),
-            plugin=build_plugin(),
-            costs=write_once(f"costs-{self._costs_key}.txt", self._costs_text),
-        )
-        check_qemu(dataclasses.replace(emulator, cpu=self._cpu(SELF_TEST_VLEN_BITS)))
+        try:
+            qemu = find_qemu()
+            cpu = self._cpu(qemu, self._info.vlen_bits)
+            self_test_cpu = self._cpu(qemu, SELF_TEST_VLEN_BITS)
+        except QemuError as error:
+            raise BoardError(str(error)) from None
+        plugin = build_plugin()
+        costs = write_once(f"costs-{self._costs_key}.txt", self._costs_text)
+        emulator = Emulator(qemu, cpu, plugin, costs)
+        check_qemu(dataclasses.replace(emulator, cpu=self_test_cpu))
         self._emulator = emulator
 
     @property
@@ -117,7 +126,8 @@ class EmulatedBoard:
         if isinstance(elf, Measurement):
             return elf
         try:
-            run = run_in_qemu(self._emulator, elf.elf_path, launcher_arguments(elf), timeout_s)
+            arguments = (*launcher_arguments(elf), *self._options)
+            run = run_in_qemu(self._emulator, elf.elf_path, arguments, timeout_s)
         except OSError as error:
             return failed("board", self._info, f"QEMU could not be run: {error}")
         return measurement_of(run, self._info, timeout_s)
@@ -126,5 +136,24 @@ class EmulatedBoard:
         """Release the board; it can be opened again."""
         self._emulator = None
 
-    def _cpu(self, vlen_bits: int) -> str:
-        return self._emulation.qemu_cpu.format(vlen_bits=vlen_bits)
+    def _cpu(self, qemu: Path, vlen_bits: int) -> str:
+        """The value of QEMU's -cpu.
+
+        Raises:
+            QemuError: if this QEMU lacks what the board's code uses.
+        """
+        if self._emulation.qemu_cpu is not None:
+            return self._emulation.qemu_cpu.format(vlen_bits=vlen_bits)
+        return cpu_option(qemu, RVVTarget.named(self._info.cpu, vlen_bits))
+
+
+def _layout() -> str:
+    """What tells boards apart whose QEMUs place programs at other addresses: "" up to 7.2.
+
+    Which lines share a cache set depends on them, and so do estimates.
+    """
+    try:
+        version = qemu_version(find_qemu())
+    except QemuError:
+        return ""
+    return "" if version < LAYS_OUT_ANEW else f"-qemu{'.'.join(map(str, version[:2]))}"

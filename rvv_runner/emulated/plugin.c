@@ -22,7 +22,7 @@
 enum { REGION_START = 0x5a102013, REGION_STOP = 0x5a202013 };
 enum { MAX_THREADS = 1024 };
 
-PLUGIN_EXPORT int qemu_plugin_version = 1;
+PLUGIN_EXPORT int qemu_plugin_version;
 PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
                                       char **argv);
 
@@ -48,6 +48,12 @@ static inline void clear_upper_halves(void) {
         __asm__ volatile("vzeroupper" ::: "memory");
     }
 #endif
+}
+
+/* QEMU 7 and 8 take plug-ins of version 1, later ones those of version 2 and newer. They read it
+ * after the plug-in is loaded, which is when this runs. */
+__attribute__((constructor)) static void choose_version(void) {
+    qemu_plugin_version = qemu_plugin_get_registers == NULL ? 1 : 2;
 }
 
 static void fail(const char *message) {
@@ -155,14 +161,16 @@ static void on_region_stop(unsigned vcpu, void *data) {
     }
 }
 
+/* Read from the program's memory: the function for it is not the same in every version. */
 static uint32_t instruction_word(const struct qemu_plugin_insn *insn) {
     uint16_t half;
     uint32_t word;
+    const void *code = qemu_plugin_insn_haddr(insn);
     if (qemu_plugin_insn_size(insn) == 2) {
-        memcpy(&half, qemu_plugin_insn_data(insn), sizeof half);
+        memcpy(&half, code, sizeof half);
         return expand_compressed(half);
     }
-    memcpy(&word, qemu_plugin_insn_data(insn), sizeof word);
+    memcpy(&word, code, sizeof word);
     return word;
 }
 

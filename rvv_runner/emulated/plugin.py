@@ -13,7 +13,7 @@ from foundation.scratch import UNFINISHED, scratch_folder
 from foundation.user_folders import cache_folder
 from rvv_runner.board import BoardError
 
-__all__ = ["MODEL_VERSION", "build_folder", "build_plugin", "find_qemu", "write_once"]
+__all__ = ["MODEL_VERSION", "build_folder", "build_plugin", "write_once"]
 
 # Estimates of one version can be compared, and share studies. Make it another one when any estimate
 # changes: tests/rvv_runner/test_same_estimates.py says when.
@@ -38,18 +38,6 @@ _SOURCES = (
 )
 _EXPLAINING = "-DEXPLAIN"  # it also says where the cycles went, and estimates the same
 _FLAGS = ("-shared", "-fPIC", "-O2", "-std=gnu11", "-fvisibility=hidden", "-pthread")
-
-
-def find_qemu() -> Path:
-    """The dynamically linked qemu-riscv64; Debian's static one does not support plug-ins.
-
-    Raises:
-        BoardError: if it is not installed.
-    """
-    found = shutil.which("qemu-riscv64")
-    if found is None:
-        raise BoardError("qemu-riscv64 is not installed: run sudo apt-get install qemu-user")
-    return Path(found)
 
 
 def build_folder() -> Path:

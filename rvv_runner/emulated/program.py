@@ -39,15 +39,16 @@ def count_program(emulator: Emulator, info: BoardInfo, program: Program) -> Prog
             (folder / name).symlink_to(path.resolve())
         report = folder / "report.json"
         load = f"{folder}/plugin.so,costs={folder}/costs.txt,report={report},whole=1"
-        status = _run(
+        ended = _run(
             [
-                *(str(emulator.qemu), "-cpu", emulator.cpu, "-seed", "1", "-plugin", load),
+                *(*emulator.command, "-plugin", load),
                 *_libraries(program),
                 *(str(program.path), *program.arguments),
             ]
         )
         text = report.read_text(encoding="utf-8") if report.exists() else None
-    if text is None:
+    status = ended if ended >= 0 else _SIGNAL_BASE - ended
+    if text is None or ended < 0:  # some QEMUs report what was counted until the signal
         return ProgramCounts(status, (), notes=(_no_report(status),))
     regions = parse_report(text)
     counted = _names(len(regions), whole=reports_whole(text))
@@ -64,12 +65,11 @@ def count_program(emulator: Emulator, info: BoardInfo, program: Program) -> Prog
 
 
 def _run(command: Sequence[str]) -> int:
-    """The program's exit status as a shell has it."""
+    """The program's exit status, or the signal that ended it as a negative number."""
     try:
-        ended = subprocess.run(command, env={}, check=False).returncode
+        return subprocess.run(command, env={}, check=False).returncode
     except OSError as error:
         raise BoardError(f"QEMU could not be run: {error}") from error
-    return ended if ended >= 0 else _SIGNAL_BASE - ended
 
 
 def _libraries(program: Program) -> list[str]:

@@ -1,4 +1,4 @@
-/* The part of QEMU's TCG plug-in interface, version 1, that this plug-in uses.
+/* The part of QEMU's TCG plug-in interface that this plug-in uses, the same in versions 1 to 6.
  *
  * Debian's qemu-user ships no header, so the documented prototypes are declared here. Names,
  * arguments and enumerator values are those of "QEMU TCG Plugins" in QEMU's developer manual; the
@@ -39,9 +39,11 @@ void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_plugin_udata_cb_t 
 
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
+
+/* Came with version 2, and is not called: whether it is there tells the version. */
+__attribute__((weak)) void qemu_plugin_get_registers(void);
 
 #endif

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from foundation.programs import python_command
 from foundation.scratch import UNFINISHED, scratch_folder
 from rvv_runner.board import BoardError
 from rvv_runner.emulated.counters import parse_report
@@ -73,8 +72,8 @@ def check_qemu(emulator: Emulator) -> None:
     problem = _problem(run.result.returncode, run.result.stderr, run.report)
     if problem:
         raise BoardError(
-            f"{emulator.qemu} ({_version(emulator.qemu)}) cannot run the emulated board "
-            f"({problem}): install QEMU 7.2 (Debian 12: sudo apt-get install qemu-user)"
+            f"{emulator.qemu} cannot run the emulated board ({problem}): run "
+            f"{python_command('rvv_runner')} qemu, which builds one that can"
         )
     write_once(passed.name, "passed\n")
 
@@ -82,7 +81,7 @@ def check_qemu(emulator: Emulator) -> None:
 def _problem(returncode: int, stderr: str, report: str | None) -> str:
     """What is wrong with a run of the self-test, or ""."""
     if "unknown option 'plugin'" in stderr:
-        return "it is built without plug-ins, as the static ones and those of Debian 13 are"
+        return "it is built without plug-ins, as Debian's is since version 13, and Ubuntu's"
     if returncode != 0 or report is None:
         lines = stderr.strip().splitlines() or ["it gave no reason"]
         return f"the self-test ended with status {returncode}: {lines[0]}"
@@ -124,20 +123,3 @@ def _self_test_elf() -> Path:
             raise BoardError(f"the emulated board's self-test does not build: {error}") from error
         compiled.replace(built)
     return built
-
-
-def _version(qemu: Path) -> str:
-    """The version that QEMU prints, or "version unknown"."""
-    try:
-        result = subprocess.run(
-            [str(qemu), "--version"],
-            capture_output=True,
-            text=True,
-            timeout=_RUN_TIMEOUT_S,
-            check=False,
-            env=dict(os.environ, LC_ALL="C"),
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return "version unknown"
-    lines = result.stdout.splitlines()
-    return lines[0] if lines else "version unknown"

@@ -21,7 +21,7 @@ def measurement_of(run: QemuRun, info: BoardInfo, timeout_s: float) -> Measureme
         info: the board it ran on.
         timeout_s: its time limit.
     """
-    verdict = judge(run.result, timeout_s, repeats=1, runner="QEMU")
+    verdict = judge(run.result, timeout_s, 1, "QEMU", info.vlen_bits)
     return failed_run(verdict, info) or _correct(run.report, verdict.launcher, info)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.board_file import BoardFile
+from rvv_runner.cold import CacheTiming, flush_options, with_timing
 from rvv_runner.conditions import doubt
 from rvv_runner.failure import failed, taken_elf
 from rvv_runner.measurement import Artifact, ElfArtifact, Measurement
@@ -59,6 +60,7 @@ class SshBoard:
         board_file: its board file, with the section [ssh].
         patience_s: how long to wait for a known board that does not answer.
         system: folder in which the board's kernel shows its devices.
+        timing: how kernels are timed.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class SshBoard:
         board_file: BoardFile,
         patience_s: float = PATIENCE_S,
         system: str = "/sys",
+        timing: CacheTiming = "warm",
     ) -> None:
         if board_file.ssh is None:
             raise BoardError(
@@ -82,7 +85,8 @@ class SshBoard:
         self._link: Link | None = None
         self._ready: _Ready | None = None
         self._done_with: list[str] = []  # reports that are still on the board
-        self._info = board_file.info(name)
+        self._info = with_timing(board_file.info(name), timing)
+        self._options = flush_options(timing, board_file.l3_bytes or board_file.l2_bytes)
 
     @property
     def info(self) -> BoardInfo:
@@ -105,6 +109,13 @@ class SshBoard:
         if self._ready is None:
             raise RuntimeError("the board is not open")
         return self._ready.counting
+
+    @property
+    def facts(self) -> BoardFacts:
+        """What the open board reports about itself."""
+        if self._ready is None:
+            raise RuntimeError("the board is not open")
+        return self._ready.facts
 
     def open(self) -> None:
         """Log in, ask what the board can do, and ship the script that runs jobs.
@@ -304,7 +315,7 @@ class SshBoard:
         shipped = self._cache.ship(session, artifact.elf_path, artifact.data_path)
         elf, data = (f"../files/{digest}" for digest in shipped)
         grid = ",".join(str(size) for size in artifact.grid)
-        command = (elf, data, "--grid", grid)
+        command = (elf, data, "--grid", grid, *self._options)
         return self._job(command, repeats, timeout_s, self._ready.counting.groups)
 
     def _job(

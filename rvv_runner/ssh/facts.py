@@ -23,6 +23,7 @@ class BoardFacts:
 
     Args:
         machine: as `uname -m` prints it.
+        kernel: name and release of its operating system's, or "".
         processors: numbers of the online processors.
         missing: tools that a job needs and the board lacks.
         has_taskset, has_perf: tools that a job can do without.
@@ -36,6 +37,7 @@ class BoardFacts:
 
     machine: str
     processors: tuple[int, ...]
+    kernel: str = ""
     missing: tuple[str, ...] = ()
     has_taskset: bool = False
     has_perf: bool = False
@@ -78,6 +80,7 @@ def parse_facts(text: str) -> BoardFacts:
     return BoardFacts(
         machine=facts["machine"][0],
         processors=processor_numbers(facts["online"][0]),
+        kernel=facts.get("kernel", [""])[0],
         missing=tuple(facts.get("missing", ())),
         has_taskset="taskset" in has,
         has_perf="perf" in has,

@@ -193,7 +193,7 @@ find_before() {
     before=
     for file in "$queue"/*-*; do
         [ "$file" != "$ticket" ] || break
-        [ -e "$file" ] || continue
+        [ -f "$file" ] || continue # others may put anything there
         (flock -n 7 || exit 1 && rm -f "$file" || :) 7<"$file" 8<&- 9<&- && continue
         before=$file
         [ -z "$1" ] || tell_of waiting "$file"
@@ -246,7 +246,7 @@ wait_in_queue() {
 take_lock() {
     # Opened for reading, since others may own the file; made so that they can open it too.
     [ -e "$lock" ] || (umask 0 && : >>"$lock") 2>/dev/null
-    [ -r "$lock" ] || finish no-lock # where exec fails, it ends the shell
+    [ -f "$lock" ] && [ -r "$lock" ] || finish no-lock # where exec fails, it ends the shell
     exec 9<"$lock"
     clock
     start=$now
@@ -350,6 +350,6 @@ case $mode in
         ;;
     queue)
         lock=$1 queue=$1.queue
-        [ ! -r "$lock" ] || flock -s -n 7 7<"$lock" || report_queue
+        [ ! -f "$lock" ] || [ ! -r "$lock" ] || flock -s -n 7 7<"$lock" || report_queue
         ;;
 esac

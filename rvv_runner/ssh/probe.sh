@@ -2,6 +2,7 @@
 export LC_ALL=C
 sys=$1
 echo "machine $(uname -m)"
+echo "kernel $(uname -sr)"
 echo "online $(cat "$sys/devices/system/cpu/online")"
 for tool in cat chmod env find flock grep mkdir mv rm sha256sum sleep timeout touch; do
     command -v "$tool" >/dev/null || echo "missing $tool"

@@ -40,7 +40,7 @@ def measurement_of(
             f"and the remaining {report.limit_s} s were not enough"
         )
         return failed("board", info, reason)
-    verdict = judge(_ending(report), timeout_s, repeats)
+    verdict = judge(_ending(report), timeout_s, repeats, vlen_bits=info.vlen_bits)
     return failed_run(verdict, info) or Measurement(
         status="correct",
         times_s=verdict.launcher.times_s,

@@ -43,14 +43,31 @@ class Node:
                 os.kill(pid, signal.SIGKILL)
         self.process.wait()
 
+    def end(self) -> None:
+        """Kill it, and remove its folder."""
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
 
 @dataclass
 class Cluster:
-    """A head and two more nodes, called "a" and "b", with a processor each."""
+    """A head and two more nodes, called "a" and "b"."""
 
     address: str
     head: Node
     others: list[Node]
+    hidden: Path
+    cpus: int
+
+    def join(self, folder: Path) -> None:
+        """Add a node whose home is in a new folder; the folder's name is the node's."""
+        options = [f"--address={self.address}"]
+        self.others.append(_start(folder, options, self.cpus, self.hidden))
+
+    def lose(self, node: Node) -> None:
+        """Kill one of the others, with what is on its disk."""
+        self.others.remove(node)
+        node.end()
 
 
 @contextlib.contextmanager
@@ -63,21 +80,19 @@ def cluster(folder: Path, hidden: Path, cpus: int = 1) -> Iterator[Cluster]:
         cpus: of each node.
     """
     port = _free_port()
-    address = f"127.0.0.1:{port}"
     head = _start(folder / "h", ["--head", f"--port={port}", "--include-dashboard=false"], cpus)
-    nodes = [head]
+    made = Cluster(f"127.0.0.1:{port}", head, [], hidden, cpus)
     try:
         _wait_for(port, head)
-        join = [f"--address={address}"]
-        nodes += [_start(folder / name, join, cpus, hidden) for name in "ab"]
+        for name in "ab":
+            made.join(folder / name)
         subprocess.run(
-            [sys.executable, "-c", _WAIT, address], check=True, timeout=_READY_S, env=_ENV
+            [sys.executable, "-c", _WAIT, made.address], check=True, timeout=_READY_S, env=_ENV
         )
-        yield Cluster(address, head, nodes[1:])
+        yield made
     finally:
-        for node in nodes:
-            node.kill()
-            shutil.rmtree(node.folder, ignore_errors=True)
+        for node in [head, *made.others]:
+            node.end()
 
 
 def _start(folder: Path, options: list[str], cpus: int, hidden: Path | None = None) -> Node:

@@ -23,10 +23,12 @@ from kernels.spec import KernelSpec
 from rvv_runner.board_file import user_board_folder
 from rvv_runner.devices import known_board, load_board
 from search_spaces.space import SearchSpace
+from triton_rvv.cores import DEFAULT_EXTENSIONS
+from triton_rvv.qemu import cpu_option, find_qemu
+from triton_rvv.target import RVVTarget
 from triton_rvv.zig import run_zig_cc
 
 PROGRAM = Path(__file__).with_name("library_program.c")
-CPU = "rv64,v={v},vlen={vlen},elen=64,vext_spec=v1.0,Zfh=true,zba=true,zbb={zbb},zbs=true"
 LANGUAGES = {"c": ["-x", "c", "-std=c99"], "c++": ["-x", "c++", "-std=c++11"]}
 STRICT = ["-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
@@ -87,9 +89,13 @@ def programs(library, tmp_path_factory):
 
 
 def run(program, *arguments, vlen=256, v="true", zbb="true", **environment):
-    cpu = CPU.format(vlen=vlen, v=v, zbb=zbb)
+    qemu = find_qemu()
+    # Zvfh brings vectors along where a core would have none.
+    extensions = [name for name in DEFAULT_EXTENSIONS if v == "true" or name != "+zvfh"]
+    target = RVVTarget(vlen_bits=vlen, extensions=tuple(extensions))
+    cpu = f"{cpu_option(qemu, target)},v={v},zbb={zbb}"
     return subprocess.run(
-        ["qemu-riscv64", "-cpu", cpu, str(program), *map(str, arguments)],
+        [str(qemu), "-cpu", cpu, str(program), *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=100,

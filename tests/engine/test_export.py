@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib.util
 import json
 from pathlib import Path
@@ -174,6 +175,42 @@ def partly_tried(folder):
         assert search.take(config)
         search.tell(config, config["BLOCK"] * 1e-3, attributes={"board": "b"})
     return storage
+
+
+def test_a_replay_of_several_shapes_finds_its_cache(tmp_path):
+    """Kernel Tuner refuses a cache of another problem size."""
+    storage = str(tmp_path / "joint.journal")
+    identity = dataclasses.replace(IDENTITY, more_shapes=({"N": 9},))
+    search = Search(SPACE, "random", trials=open_study(storage, identity, SPACE))
+    search.tell(search.ask(), 1e-3)
+    path = exported(storage, tmp_path, "t1", "t1.json")
+    problem = json.loads(path.read_text())["KernelSpecification"]
+    cache = json.loads((path.parent / problem["SimulationInput"]).read_text())
+    assert cache["problem_size"] == problem["ProblemSize"] == [1]
+
+
+def nothing_for(tmp_path, format_name, space, status):
+    """What is said of a study of one trial, by its name; without it, that is left out."""
+    storage, out = str(tmp_path / "odd.journal"), tmp_path / "out"
+    search = Search(space, "random", trials=open_study(storage, IDENTITY, space, "odd"))
+    search.tell(search.ask(), None if status else 1e-3, status=status)
+    arguments = ["--format", format_name, "--storage", storage, "--out", str(out)]
+    assert main(arguments) == 1
+    with pytest.raises(UserError) as caught:
+        main(["odd", *arguments])
+    assert list(out.iterdir()) == []
+    return str(caught.value)
+
+
+def test_a_study_without_a_winner_is_a_sentence(tmp_path):
+    said = nothing_for(tmp_path, "triton", SPACE, "wrong")
+    assert said == "odd has no trial that triton has a place for: tune it first"
+
+
+@pytest.mark.parametrize("format_name", ["kernel-tuner", "t1"])
+def test_a_study_without_parameters_is_a_sentence(tmp_path, format_name):
+    said = nothing_for(tmp_path, format_name, SearchSpace(()), None)
+    assert said.startswith("odd has no parameters, and Kernel Tuner has a place for values of ")
 
 
 def test_either_sign_is_taken_in_names_of_formats(storage, tmp_path):

@@ -84,11 +84,15 @@ def test_a_long_journal_is_few_operations(tmp_path: Path) -> None:
     assert trials >= 12
 
 
-def test_an_outcome_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    search = search_in(str(tmp_path / "t.journal"))
-    config = search.ask()
+def test_a_trial_waits_for_the_disk_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.journal"
+    search = search_in(str(path))
+    search.ask()
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", synced.append)
+    config = search.ask()
+    assert synced == []
+    assert len(as_optuna_reads_it(path).get_all_trials(0)) == 2  # for a process beside it
     search.tell(config, 1.0, attributes={"board": "desk", "wall_s": 2.0}, note="a note")
     assert len(synced) == 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +12,19 @@ import pytest
 from fakes import FakeBoard, FakeBuilder
 from search_helpers import IDENTITY
 
-from engine.repeats.comparison import Comparison, compare
+from engine.repeats.comparison import MOST_ROUNDS, Comparison, compare
 from engine.results.leaders import comparison_sentences, leader_lines
 from engine.run.leader_rounds import LeaderRounds
 from engine.run.loop import Budget, TuningLoop
+from engine.run.outcome import Outcome
 from engine.run.summary import summarise
 from engine.run.time_limit import TimeLimit
 from engine.search import Search
 from engine.study.storage import open_study
+from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool, BoardSource
 from engine.workers.builders import BuilderPool
+from engine.workers.spans import Span
 from foundation.config import Config
 from search_spaces.space import Parameter, SearchSpace
 
@@ -87,6 +91,27 @@ def test_an_idle_board_measures_the_leaders_while_others_are_built(tmp_path: Pat
     comparison = search.comparison
     assert comparison is not None
     assert comparison.winner.config == {"time_ms": 10}
+
+
+def test_rounds_follow_one_another_while_nothing_waits_for_the_board(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    builders = BuilderPool(FakeBuilder, jobs=1, limit_s=5)
+    boards = BoardPool([BoardSource("fake", functools.partial(FakeBoard, log))])
+    rounds = LeaderRounds(builders, boards, TimeLimit())
+    configs = [Config({"time_ms": 1}), Config({"time_ms": 2})]
+    try:
+        for config in configs:
+            spans: list[Span] = [Span("build", "builder 1", 0.0, 60.0)]
+            built = builders.build(config)
+            assert not isinstance(built, BuildFailure)
+            measurement = boards.measure(built, 1, 5.0, spans)
+            rounds.learn(config, Outcome(measurement, built, spans=tuple(spans)))
+        with ThreadPoolExecutor(1) as lanes:
+            rounds.begin_early(configs, lanes)
+    finally:
+        builders.close()
+        boards.close()
+    assert log.read_text().count("measured") == len(configs) * (1 + MOST_ROUNDS)
 
 
 def test_a_round_that_lacks_a_build_gives_no_times() -> None:

@@ -29,6 +29,7 @@ C_TYPES = {
     **{f"i{bits}": f"int{bits}_t" for bits in (8, 16, 32, 64)},
     "u8": "uint8_t",
     "fp32": "float",
+    "fp64": "double",
     **{name: f"tuned_{name}" for name in ("fp16", "bf16", "fp8e4nv", "fp8e5")},
 }
 PROGRAM = """

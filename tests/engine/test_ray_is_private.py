@@ -63,7 +63,20 @@ def test_nobody_else_may_enter_its_folder() -> None:
     assert stat.S_IMODE(private.stat().st_mode) == 0o700
 
 
-@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+def test_another_user_reads_nothing_of_it() -> None:
+    token = [file for file in session_folder().parent.rglob("*token*") if file.is_file()]
+    for path in (session_folder().parent, session_folder(), *token):
+        look = ["ls", str(path)] if path.is_dir() else ["cat", str(path)]
+        somebody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--"]
+        done = subprocess.run(
+            [*somebody, *look], capture_output=True, text=True, timeout=20, check=False
+        )
+        assert done.returncode != 0
+        assert "Permission denied" in done.stderr
+
+
+@pytest.mark.faults
 def test_a_program_without_the_token_cannot_join(tmp_path: Path) -> None:
     address = ray.get_runtime_context().gcs_address
     program = f"import ray; ray.init('{address}', logging_level='ERROR'); print(ray.nodes())"

@@ -89,3 +89,25 @@ def test_the_rvv_back_end_stays_beside_those_for_gpus(tmp_path: Path) -> None:
 
     assert "rvv" in backends
     built(builder(tmp_path, M=512, N=512, K=512).build(CONFIG))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "shape", "loads"),
+    [
+        ("matmul", {"M": 17, "N": 3000, "K": 1000}, "cp.async.cg.shared.global"),
+        ("batched_matmul", {"B": 2, "M": 17, "N": 3000, "K": 1000}, "cp.async.cg.shared.global"),
+        ("split_k_matmul", {"M": 17, "N": 3000, "K": 1000}, "cp.async.cg.shared.global"),
+        ("softmax", {"M": 8, "N": 5000}, "ld.global.v4.b32"),
+        ("layernorm_fwd", {"M": 8, "N": 5000}, "ld.global.v4.b32"),
+        ("cross_entropy", {"M": 8, "N": 5000}, "ld.global.v4.b32"),
+    ],
+)
+def test_multiples_of_8_are_loaded_16_bytes_at_a_time(
+    tmp_path: Path, kernel: str, shape: dict[str, int], loads: str
+) -> None:
+    problem = make_problem(load_kernel(kernel), shape, "fp16")
+    default = problem.space(H200).default
+    assert default is not None
+    request = GpuBuildRequest(ProblemArguments.of(problem), H200, ArtifactStore(tmp_path))
+    artifact = built(GpuKernelBuilder(request).build(default))
+    assert loads in artifact.path.with_suffix(".ptx").read_text()

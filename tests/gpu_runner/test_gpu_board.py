@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from engine.workers.artifacts import ArtifactStore
 from engine.workers.devices import load_board
 from engine.workers.gpu_builder import GpuBuildRequest, GpuKernelBuilder
 from foundation.config import Config, ParameterValue
 from gpu_runner.artifact import GpuArtifact
+from gpu_runner.board import GpuBoard
 from gpu_runner.target import GpuTarget
 from kernels.on_device import ProblemArguments
 from kernels.registry import load_kernel, make_problem
@@ -27,6 +32,14 @@ pytestmark = [pytest.mark.gpu, pytest.mark.timeout(240)]
 FAULTY = Path(__file__).with_name("faulty.py")
 REMEMBERED = Path(__file__).with_name("remembered.py")
 LIMIT_S = 20.0
+MATMUL = {
+    "BLOCK_SIZE_M": 64,
+    "BLOCK_SIZE_N": 64,
+    "BLOCK_SIZE_K": 32,
+    "GROUP_SIZE_M": 8,
+    "num_warps": 4,
+    "num_stages": 3,
+}
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +110,32 @@ def test_a_kernel_that_hangs_is_ended_in_time(board, build):
     assert board.measure(doubled(build), 1, LIMIT_S).status == "correct"
 
 
+def test_a_process_that_others_kill_is_no_fault_of_the_configuration(board, build):
+    artifact = doubled(build)
+    assert board.measure(artifact, 1, LIMIT_S).status == "correct"
+    (process,) = measuring_processes(os.getpid())
+    os.kill(process, signal.SIGKILL)
+    measurement = board.measure(artifact, 1, LIMIT_S)
+    assert (measurement.status, measurement.reason) == (
+        "board",
+        "its process was killed from outside",
+    )
+    assert board.measure(artifact, 1, LIMIT_S).status == "correct"
+
+
+def test_arguments_that_were_made_ahead_are_those_that_are_measured(board, build):
+    artifact = build("matmul", MATMUL, "fp16", M=512, N=512, K=512)
+    assert isinstance(board, GpuBoard)
+    board.expect([artifact.source], artifact.config)
+    board.open()
+    try:
+        measurement = board.measure(artifact, 2, LIMIT_S)
+        assert (measurement.status, measurement.reason) == ("correct", "")
+    finally:
+        board.expect([], Config({}))
+        board.open()
+
+
 def test_more_shared_memory_than_there_is_is_the_configurations_fault(board, build):
     artifact = doubled(build)
     greedy = json.loads(artifact.metadata) | {"shared": 1 << 20}
@@ -123,9 +162,9 @@ def test_the_process_ends_with_the_board(build):
     board = load_board("cuda")
     board.open()
     assert board.measure(doubled(build), 1, LIMIT_S).status == "correct"
-    before = measuring_processes()
+    before = measuring_processes(os.getpid())
     board.close()
-    assert len(measuring_processes()) == len(before) - 1
+    assert len(measuring_processes(os.getpid())) == len(before) - 1
 
 
 @pytest.mark.parametrize("timing", ["warm", "graph"])
@@ -142,14 +181,32 @@ def test_other_ways_of_timing(build, timing):
         board.close()
 
 
+# Of the last shape, N and K are multiples of 8 and not of 16.
 @pytest.mark.parametrize("kernel", ["matmul", "split_k_matmul"])
-def test_kernels_that_add_to_their_output_are_timed_too(board, build, kernel):
-    tile = {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 32}
-    more = {"GROUP_SIZE_M": 8} if kernel == "matmul" else {"SPLIT_K": 4}
-    config = {**tile, **more, "num_warps": 4, "num_stages": 3}
-    artifact = build(kernel, config, "fp16", M=512, N=512, K=1024)
+@pytest.mark.parametrize(("m", "n", "k"), [(512, 512, 1024), (17, 512, 1024), (100, 504, 1000)])
+def test_products_of_all_sizes_are_right(board, build, kernel, m, n, k):
+    config = MATMUL if kernel == "matmul" else {**MATMUL, "SPLIT_K": 4}
+    artifact = build(kernel, config, "fp16", M=m, N=n, K=k)
     measurement = board.measure(artifact, 3, LIMIT_S)
     assert (measurement.status, measurement.reason) == ("correct", "")
+
+
+def test_a_study_on_two_gpus_outlives_the_process_of_one(tmp_path):
+    if torch.cuda.device_count() < 2:
+        pytest.skip("needs two GPUs")
+    words = ["matmul", "--shape", "M=512,N=512,K=512", "--dtype", "fp16", "--trials", "60"]
+    command = [sys.executable, "-m", "engine.tune", *words, "--device", "cuda:all", "--json"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as study:
+        journal = tmp_path / "studies" / "tuner.journal"
+        while not (journal.is_file() and journal.read_text().count('"correct"') >= 10):
+            assert study.poll() is None
+            time.sleep(0.05)
+        processes = measuring_processes(study.pid)
+        assert len(processes) == torch.cuda.device_count()
+        os.kill(processes[0], signal.SIGKILL)
+        output, _ = study.communicate(timeout=200)
+    assert study.returncode == 0
+    assert json.loads(output)["statuses"] == {"correct": 60}
 
 
 def test_a_study_goes_on_after_every_fault(tmp_path):
@@ -162,14 +219,21 @@ def test_a_study_goes_on_after_every_fault(tmp_path):
     assert study["statuses"] == {"correct": 1, "wrong": 3, "runtime": 1, "timeout": 1}
 
 
-def measuring_processes() -> list[str]:
-    """The numbers of those that run, of any program."""
+def measuring_processes(ancestor: int) -> list[int]:
+    """The numbers of those that run below a process."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             words = (folder / "cmdline").read_bytes().split(b"\0")
+            if b"gpu_runner.measuring" in words and is_below(int(folder.name), ancestor):
+                found.append(int(folder.name))
         except OSError:
             continue  # it has ended
-        if b"gpu_runner.measuring" in words:
-            found.append(folder.name)
     return found
+
+
+def is_below(pid: int, ancestor: int) -> bool:
+    """Whether a process was started by another, or by one that it started."""
+    while pid > 1 and pid != ancestor:
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return pid == ancestor

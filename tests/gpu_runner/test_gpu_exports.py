@@ -178,9 +178,11 @@ class Choices(LookupTableChoices):
         return "NVIDIA H200"
 
 
-def looked_up(path: Path, operation: str, *sizes: tuple[int, ...]) -> Mapping[str, Any]:
-    """What Inductor's own loader finds for contiguous bf16 tensors of these sizes."""
-    tensors = [torch.empty(size, dtype=torch.bfloat16, device="meta") for size in sizes]
+def looked_up(
+    path: Path, operation: str, *sizes: tuple[int, ...], dtype: torch.dtype = torch.bfloat16
+) -> Mapping[str, Any]:
+    """What Inductor's own loader finds for contiguous tensors of these sizes."""
+    tensors = [torch.empty(size, dtype=dtype, device="meta") for size in sizes]
     inputs: Any = SimpleNamespace(
         dtypes=lambda: tuple(tensor.dtype for tensor in tensors),
         shapes_hinted=lambda: tuple(tuple(tensor.shape) for tensor in tensors),

@@ -31,6 +31,15 @@ SHAPES = {
     "softmax": {"M": 4096, "N": 1000},
     "layernorm_fwd": {"M": 3, "N": 4096},
     "cross_entropy": {"M": 4096, "N": 32000},
+    "layernorm_bwd": {"M": 4096, "N": 4096},
+    "vector_add": {"N": 1 << 24},
+    "dropout": {"N": 1000},
+    "jacobi": {"M": 4096, "N": 4096},
+    "rope_fwd": {"TOKENS": 4096, "HEADS": 32, "HEAD_SIZE": 128},
+    "rope_bwd": {"TOKENS": 7, "HEADS": 3, "HEAD_SIZE": 20},
+    "resize": {"C": 3, "H": 1080, "W": 1920},
+    "warp": {"C": 3, "H": 1080, "W": 1920},
+    "correlation": {"C": 64, "H": 270, "W": 480, "D": 40},
 }
 SCALED = "gemm_a8w8_blockscale"
 BLOCKS = {"BLOCK_SIZE_M": 128, "BLOCK_SIZE_N": 128, "BLOCK_SIZE_K": 64, "GROUP_SIZE_M": 8}

@@ -18,6 +18,7 @@ from launchers.arguments import Argument
 from launchers.output import parse_launcher_output
 from rvv_runner.measurement import ElfArtifact
 from triton_rvv.host_target import host_target
+from triton_rvv.qemu import cpu_option, find_qemu
 from triton_rvv.target import RVVTarget, Target
 
 __all__ = ["BOARD", "HOST", "run_kernel", "values_of"]
@@ -26,11 +27,7 @@ RUN_TIMEOUT_S = 60
 BOARD = RVVTarget(vlen_bits=256, cpu="spacemit-x60")
 HOST = host_target()
 
-_QEMU = [
-    "qemu-riscv64",
-    "-cpu",
-    "rv64,v=true,vlen=256,vext_spec=v1.0,Zfh=true,zba=true,zbb=true,zbs=true",
-]
+_QEMU = find_qemu()
 
 
 def run_kernel(
@@ -46,7 +43,7 @@ def run_kernel(
     grid = ",".join(map(str, built.grid))
     command = [str(built.elf_path), str(built.data_path), "--grid", grid, "--repeats", "0"]
     done = subprocess.run(
-        command if target == HOST else [*_QEMU, *command],
+        command if target == HOST else [str(_QEMU), "-cpu", cpu_option(_QEMU, BOARD), *command],
         capture_output=True,
         text=True,
         timeout=RUN_TIMEOUT_S,

@@ -38,7 +38,12 @@ def test_programs_run_with_x_fastest(run_kernel):
 
 @pytest.mark.parametrize(
     ("options", "runs", "times"),
-    [((), 2, 1), (("--repeats", "0"), 2, 0), (("--repeats", "3", "--warmup", "2"), 6, 3)],
+    [
+        ((), 2, 1),
+        (("--repeats", "0"), 2, 0),
+        (("--repeats", "3", "--warmup", "2"), 6, 3),
+        (("--repeats", "3", "--warmup", "2", "--flush", "100000"), 6, 3),
+    ],
 )
 def test_number_of_runs(run_kernel, options, runs, times):
     done = run_kernel(PRINT_RUN, one_input(), *options)

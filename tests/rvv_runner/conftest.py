@@ -19,9 +19,10 @@ from rvv_runner.devices import load_board
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.counters import Region, parse_report
-from rvv_runner.emulated.plugin import build_plugin, find_qemu, write_once
+from rvv_runner.emulated.plugin import build_plugin, write_once
 from rvv_runner.emulated.run import Emulator, run_in_qemu
 from triton_rvv.link import link_elf
+from triton_rvv.qemu import cpu_option, find_qemu
 from triton_rvv.target import RVVTarget, Target
 from triton_rvv.zig import run_zig_cc
 
@@ -76,9 +77,10 @@ def make_emulator(vlen_bits: int = 256, explaining: bool = False) -> Emulator:
     folder = Path(__file__).parents[2] / "rvv_runner" / "emulated"
     text = read_cost_table(folder / board_file.emulation.cost_table, vlen_bits).plugin_text()
     key = hashlib.sha256(text.encode()).hexdigest()[:16]
+    qemu = find_qemu()
     return Emulator(
-        qemu=find_qemu(),
-        cpu=board_file.emulation.qemu_cpu.format(vlen_bits=vlen_bits),
+        qemu=qemu,
+        cpu=cpu_option(qemu, RVVTarget(vlen_bits=vlen_bits)),
         plugin=build_plugin(explaining),
         costs=write_once(f"costs-{key}.txt", text),
     )

@@ -21,7 +21,8 @@ from rvv_runner.devices import DEFAULT_DEVICE, board_file_of, board_names, known
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.counters import parse_report
-from rvv_runner.emulated.plugin import build_plugin, find_qemu
+from rvv_runner.emulated.plugin import build_plugin
+from triton_rvv.qemu import find_qemu
 from triton_rvv.target import RVVTarget
 
 COSTS = Path(rvv_runner.__file__).parent / "emulated" / "x60_costs.toml"

@@ -15,7 +15,7 @@ from rvv_runner import BoardError
 from rvv_runner.board_file import read_board_file
 from rvv_runner.devices import load_board
 from rvv_runner.emulated.board import EmulatedBoard
-from rvv_runner.emulated.plugin import find_qemu
+from triton_rvv.qemu import find_qemu
 
 TIMEOUT_S = 30.0
 COUNT = 1000
@@ -70,12 +70,38 @@ def test_twenty_runs_give_the_same_to_the_bit(build_kernel, monkeypatch, tmp_pat
     assert len(found) == 1
 
 
-def test_a_qemu_without_plugins_is_named(board, tmp_path, monkeypatch):
-    qemu = tmp_path / "qemu-riscv64"
-    _script(tmp_path, qemu.name, "echo \"qemu: unknown option 'plugin'\" >&2; exit 1")
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    with pytest.raises(BoardError, match=r"built without plug-ins.*: install QEMU 7\.2"):
+@pytest.fixture
+def qemu():
+    """The one that everything else here runs on."""
+    return find_qemu()
+
+
+@pytest.fixture
+def path(monkeypatch, tmp_path):
+    """A folder that is first in PATH, on a machine for which no QEMU was built."""
+    monkeypatch.setattr("triton_rvv.qemu.built_qemu", lambda: tmp_path / "nowhere")
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    return tmp_path
+
+
+def test_a_qemu_without_plugins_is_named(path):
+    _script(path, "qemu-riscv64", "echo \"qemu: unknown option 'plugin'\" >&2; exit 1")
+    wanted = r"built without plug-ins.*: run .* -m rvv_runner qemu, which builds one that can"
+    with pytest.raises(BoardError, match=wanted):
         EmulatedBoard(read_board_file("x60")).open()
+
+
+def test_estimates_of_qemus_that_place_programs_elsewhere_never_meet(monkeypatch, path):
+    kinds = {}
+    for version in ("7.2.1", "7.2.22", "10.0.2", "10.0.13", "10.1.0"):
+        folder = path / version
+        folder.mkdir()
+        _script(folder, "qemu-riscv64", f"echo qemu-riscv64 version {version}")
+        monkeypatch.setenv("PATH", str(folder))
+        kinds[version] = EmulatedBoard(read_board_file("x60")).info.kind
+    assert kinds["7.2.1"] == kinds["7.2.22"]
+    assert kinds["10.0.2"] == kinds["10.0.13"] == f"{kinds['7.2.1']}-qemu10.0"
+    assert kinds["10.1.0"] != kinds["10.0.2"]
 
 
 @pytest.mark.parametrize("vlen_bits", [128, 512, 1024])
@@ -93,23 +119,23 @@ def _script(folder: Path, name: str, text: str) -> None:
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
-def test_a_missing_qemu_names_the_command(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_a_missing_qemu_names_the_command(monkeypatch, path):
+    monkeypatch.setenv("PATH", str(path))
     with pytest.raises(BoardError, match="run sudo apt-get install qemu-user"):
         EmulatedBoard(read_board_file("x60")).open()
 
 
-def test_a_missing_compiler_names_the_command(monkeypatch, tmp_path):
-    _script(tmp_path, "qemu-riscv64", "exit 0")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def test_a_missing_compiler_names_the_command(monkeypatch, path):
+    _script(path, "qemu-riscv64", "exit 0")
+    monkeypatch.setenv("PATH", str(path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(path / "cache"))
     monkeypatch.delenv("CC", raising=False)
     with pytest.raises(BoardError, match="run sudo apt-get install gcc"):
         EmulatedBoard(read_board_file("x60")).open()
 
 
 # A QEMU without plug-ins, one with shorter vectors than asked for, and one that will not start.
-IGNORES_PLUGINS = "shift 6; exec {qemu} -cpu rv64,v=true,vext_spec=v1.0,vlen=256"
+IGNORES_PLUGINS = "until [ $1 = -plugin ]; do shift; done; shift 2; exec {qemu} -cpu rv64,v=true"
 SHORT_VECTORS = "shift 2; exec {qemu} -cpu rv64,v=true,vext_spec=v1.0,vlen=128"
 
 
@@ -121,12 +147,10 @@ SHORT_VECTORS = "shift 2; exec {qemu} -cpu rv64,v=true,vext_spec=v1.0,vlen=128"
         ("echo unknown option >&2; exit 1", "unknown option"),
     ],
 )
-def test_a_qemu_with_another_interface_is_refused(monkeypatch, tmp_path, script, problem):
-    real = find_qemu()
+def test_a_qemu_with_another_interface_is_refused(qemu, path, script, problem):
     version = '[ "$1" = --version ] && exec {qemu} --version\n'
-    _script(tmp_path, "qemu-riscv64", (version + script).format(qemu=real))
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    _script(path, "qemu-riscv64", (version + script).format(qemu=qemu))
     with pytest.raises(BoardError, match=problem) as refusal:
         EmulatedBoard(read_board_file("x60")).open()
-    assert "install QEMU 7.2" in str(refusal.value)
+    assert "which builds one that can" in str(refusal.value)
     assert "\n" not in str(refusal.value)

@@ -110,6 +110,14 @@ def test_each_ending_has_its_status_and_reason(ending: Ending, status: str, reas
     assert (verdict.status, verdict.reason) == (status, reason)
 
 
+def test_a_report_of_another_build_is_the_boards_fault() -> None:
+    verdict = judge(Ending(0, RIGHT + TIME, ""), LIMIT_S, 1, vlen_bits=512)
+    assert (verdict.status, verdict.reason) == (
+        "board",
+        "what ran was built for vectors of 256 bits, not 512",
+    )
+
+
 def test_a_run_that_only_checks_needs_no_time() -> None:
     verdict = judge(Ending(0, RIGHT, ""), LIMIT_S, repeats=0)
     assert (verdict.status, verdict.launcher.times_s) == ("correct", ())

@@ -7,10 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["FAKE_PYTHON", "RUN_TIMEOUT_S", "Machine"]
+__all__ = ["FAKE_PYTHON", "QEMU", "RUN_TIMEOUT_S", "STATIC_QEMU", "Machine"]
 
 RUN_TIMEOUT_S = 60
 
+
+# What `qemu-riscv64 --help` says of plug-ins: Debian 12's, and Debian 13's.
+QEMU = "echo usage; echo '-plugin              QEMU_PLUGIN       [file=]<file>'"
+STATIC_QEMU = (
+    "echo usage; echo '-one-insn-per-tb                     run with one guest instruction'"
+)
 
 # Stands for the system's Python and for the one of the environment; notes every call.
 FAKE_PYTHON = """#!/bin/sh
@@ -24,6 +30,7 @@ case "$*" in
     "-ISc "*) echo 3 11 7 ;;
     "-m venv "*) mkdir -p .venv/bin && cp "$0" .venv/bin/python ;;
     "-m pip "*) eval "${WHEN_PIP_RUNS:-}" ;;
+    "-m rvv_runner qemu") eval "${WHEN_QEMU_IS_BUILT:-}" ;;
     -) cat >/dev/null; eval "${WHEN_CACHES_ARE_WARMED:-}" ;;
 esac
 """

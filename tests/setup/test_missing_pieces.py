@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from fake_machine import Machine
+from fake_machine import QEMU, STATIC_QEMU, Machine
+
+from triton_rvv.qemu import BUILT_VERSION
 
 # Installs what it is asked for by putting it into the PATH.
 APT_GET = """#!/bin/sh
@@ -14,13 +16,14 @@ case "$*" in
                eval "${APT_INSTALLS:-}" ;;
 esac
 """
-INSTALL_QEMU = 'cp "${0%/*}/cc" "${0%/*}/qemu-riscv64"'
+INSTALL_QEMU = 'cp "${0%/*}/packaged-qemu" "${0%/*}/qemu-riscv64"'
 
 
 @pytest.fixture
 def debian(machine: Machine) -> Machine:
     """Debian as root, without QEMU."""
     machine.remove_tool("qemu-riscv64")
+    machine.add_tool("packaged-qemu", QEMU)
     machine.add_tool("apt-get", APT_GET)
     machine.add_tool("id", "echo 0")
     machine.environment["APT_INSTALLS"] = INSTALL_QEMU
@@ -81,7 +84,7 @@ def test_root_installs_after_fetching_the_lists_of_packages(debian: Machine) -> 
 
 
 def test_an_ssh_server_is_for_the_tests_alone(debian: Machine) -> None:
-    debian.add_tool("qemu-riscv64")
+    debian.add_tool("qemu-riscv64", QEMU)
     debian.add_tool("whereis", "echo sshd:")
     assert debian.set_up()[0] == 0
     assert not any(call.startswith("apt-get") for call in debian.calls())
@@ -89,6 +92,42 @@ def test_an_ssh_server_is_for_the_tests_alone(debian: Machine) -> None:
     status, said = debian.set_up(arguments=["test"])
     assert status == 1
     assert said == "setup: packages are missing: run sudo apt-get install openssh-server"
+
+
+@pytest.fixture
+def newer(debian: Machine) -> Machine:
+    """Debian 13 as root, whose package for QEMU is static."""
+    debian.add_tool("packaged-qemu", STATIC_QEMU)
+    debian.add_tool("packaged-pkg-config")
+    debian.environment["APT_INSTALLS"] = (
+        f'case "$*" in *glib*) cp "${{0%/*}}/packaged-pkg-config" "${{0%/*}}/pkg-config" ;; '
+        f"*) {INSTALL_QEMU} ;; esac"
+    )
+    return debian
+
+
+def test_a_qemu_without_plugins_is_built_with_what_that_needs(newer: Machine) -> None:
+    assert newer.set_up()[0] == 0
+    calls = newer.calls()
+    installed = [call.split("recommends ")[1] for call in calls if call.startswith("apt-get")]
+    assert installed == ["qemu-user", "pkgconf libglib2.0-dev"]
+    assert calls[-2:] == ["python -m rvv_runner qemu", "python -"]
+
+
+def test_a_qemu_that_was_built_is_not_built_again(newer: Machine) -> None:
+    newer.add_tool("qemu-riscv64", STATIC_QEMU)
+    built = newer.folder / f"home/.cache/triton-rvv-tuner/qemu-{BUILT_VERSION}/qemu-riscv64"
+    newer.environment["WHEN_QEMU_IS_BUILT"] = f"mkdir -p '{built.parent}'; cp \"$0\" '{built}'"
+    assert newer.set_up()[0] == 0
+    assert "python -m rvv_runner qemu" in newer.calls()
+    assert newer.set_up()[0] == 0
+    assert newer.calls() == []
+
+
+def test_a_qemu_that_cannot_be_built_stops_set_up(newer: Machine) -> None:
+    newer.environment["WHEN_QEMU_IS_BUILT"] = "echo 'no network' >&2; exit 2"
+    assert newer.set_up() == (1, "no network")
+    assert newer.calls()[-1] == "python -m rvv_runner qemu"
 
 
 def test_an_install_that_fails_names_the_command(debian: Machine) -> None:
@@ -109,7 +148,7 @@ def test_an_install_that_brings_nothing_is_noticed(debian: Machine) -> None:
 
 
 def test_a_compiler_without_headers_is_no_compiler(debian: Machine) -> None:
-    debian.add_tool("qemu-riscv64")
+    debian.add_tool("qemu-riscv64", QEMU)
     debian.add_tool("id", "echo 1000")
     debian.add_tool("cc", "cat >/dev/null; exit 1")
     _, said = debian.set_up()
@@ -118,7 +157,7 @@ def test_a_compiler_without_headers_is_no_compiler(debian: Machine) -> None:
 
 @pytest.mark.parametrize("what", ["PYTHON_TOO_OLD", "PYTHON_WITHOUT_VENV"])
 def test_a_python_that_cannot_be_used_names_the_package(debian: Machine, what: str) -> None:
-    debian.add_tool("qemu-riscv64")
+    debian.add_tool("qemu-riscv64", QEMU)
     debian.add_tool("id", "echo 1000")
     debian.environment[what] = "1"
     status, said = debian.set_up()
@@ -127,7 +166,7 @@ def test_a_python_that_cannot_be_used_names_the_package(debian: Machine, what: s
 
 
 def test_a_debian_whose_python_is_too_old_says_so(debian: Machine) -> None:
-    debian.add_tool("qemu-riscv64")
+    debian.add_tool("qemu-riscv64", QEMU)
     debian.environment["PYTHON_TOO_OLD"] = "1"
     status, said = debian.set_up()
     assert status == 1

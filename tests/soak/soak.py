@@ -1,7 +1,10 @@
-"""Two tuners on one study while everything goes wrong: python tests/soak/soak.py --minutes 120.
+"""Three tuners while everything goes wrong: make soak MINUTES=120.
 
-At random, tuners are killed or interrupted and their processes stopped for a while; each tuner is
-started again until the time is up. Then it prints a tally, and exits with 1 unless it is clean:
+One tunes on the emulated board, one shares its study and builds on a cluster of three Ray nodes
+that share no folder, and one tunes on a board behind a real sshd. At random, tuners are killed or
+interrupted and their processes killed or stopped for a while, the board's link is cut and its sshd
+killed, nodes of the cluster are lost and join again, and its head is lost. Each tuner is started
+again until the time is up. Then a tally is printed, and the exit status is 1 unless it is clean:
 what a tuner has told of is stored, nothing was tried twice, no configuration is blamed for what was
 done to it, and nothing is left running.
 """
@@ -10,116 +13,56 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import random
-import re
 import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
+
+from ssh_desk import desk
+from three_nodes import three_nodes
+from tuner import Tuner
 
 from engine.study.storage import read_studies
 
 __all__ = ["main"]
 
-KERNEL = ["matmul", "--shape", "M=64,N=64,K=64"]
 LEFT_LIMIT_S = 10.0
 PAUSES_S = (2.0, 15.0)  # between faults
-STOPPED_S = (1.0, 20.0)
 HURT_WHILE_STARTING = 0.05
+SURROUNDINGS = 0.3  # of the faults
+
+Hurt = Callable[[random.Random], str]
 
 
-class Tuner:
-    """A tuner that is started again whenever it ends, and what it has told of."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.told: list[str] = []
-        self.is_at_work = False  # since it was last started, it has told of a trial
-        self.endings: Counter[int] = Counter()
-        self.errors: list[str] = []
-        self.start()
-
-    def start(self) -> None:
-        """Start it, and follow what it prints."""
-        self.is_at_work = False
-        command = [
-            sys.executable,
-            "-m",
-            "engine.tune",
-            *KERNEL,
-            "--trials",
-            "100000",
-            "--no-report",
-        ]
-        self.process = subprocess.Popen(
-            [*command, "--jobs", "2"],
-            cwd=self._folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        self._reader = threading.Thread(target=self._read, args=(self.process,), daemon=True)
-        self._reader.start()
-
-    def _read(self, process: subprocess.Popen[str]) -> None:
-        assert process.stdout is not None
-        for line in process.stdout:
-            found = re.match(r"trial=\d+/\d+\tstatus=(\w+)\t.*config=(.*)$", line)
-            if found and found[1] != "board":
-                self.told.append(found[2])
-                self.is_at_work = True
-
-    def finish(self) -> None:
-        """Wait for its end, and keep how it ended."""
-        assert self.process.stderr is not None
-        err = self.process.stderr.read()
-        self.process.wait()
-        self._reader.join()
-        self.endings[self.process.returncode] += 1
-        if "Traceback" in err:
-            self.errors.append(err)
-
-    def hurt(self, rng: random.Random) -> str:
-        """Do something to it; what was done."""
-        fault = rng.choice(["kill", "interrupt", "stop a process", "kill a process"])
-        if fault == "kill":
-            self.process.kill()
-        elif fault == "interrupt":
-            self.process.send_signal(signal.SIGINT)
-        else:
-            children = descendants(self.process.pid)
-            if not children:
-                return "nothing"
-            child = rng.choice(children)
-            with contextlib.suppress(ProcessLookupError):
-                if fault == "kill a process":
-                    os.kill(child, signal.SIGKILL)
-                else:
-                    os.kill(child, signal.SIGSTOP)
-                    time.sleep(rng.uniform(*STOPPED_S))
-                    os.kill(child, signal.SIGCONT)
-        return fault
-
-
-def descendants(pid: int) -> list[int]:
-    """Processes that a process has started, and theirs."""
-    parents: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            parent = int(stat.read_text().rpartition(")")[2].split()[1])
-            parents.setdefault(parent, []).append(int(stat.parent.name))
-    found, wanted = [], [pid]
-    while wanted:
-        children = parents.get(wanted.pop(), [])
-        found += children
-        wanted += children
-    return found
+def soak(
+    tuners: Mapping[str, Tuner],
+    surroundings: Mapping[str, Hurt],
+    minutes: float,
+    rng: random.Random,
+) -> Counter[str]:
+    """Hurt tuners and what they use for so many minutes, then let them end; what was done."""
+    end_s = time.monotonic() + 60 * minutes
+    faults: Counter[str] = Counter()
+    while time.monotonic() < end_s:
+        time.sleep(rng.uniform(*PAUSES_S))
+        name = rng.choice(sorted(tuners))
+        # On a busy machine a tuner takes longer to start than faults are apart.
+        if tuners[name].is_at_work or rng.random() < HURT_WHILE_STARTING:
+            outside = name in surroundings and rng.random() < SURROUNDINGS
+            faults[(surroundings[name] if outside else tuners[name].hurt)(rng)] += 1
+        for tuner in tuners.values():
+            if tuner.process.poll() is not None:
+                tuner.finish()
+                tuner.start()
+    for tuner in tuners.values():
+        tuner.process.send_signal(signal.SIGINT)
+    for tuner in tuners.values():
+        tuner.finish()
+    return faults
 
 
 def left_running(folder: Path) -> list[int]:
@@ -132,26 +75,31 @@ def left_running(folder: Path) -> list[int]:
     return found
 
 
-def soak(folder: Path, minutes: float, rng: random.Random) -> tuple[list[Tuner], Counter[str]]:
-    """Hurt two tuners for so many minutes, then let them end."""
-    end_s = time.monotonic() + 60 * minutes
-    tuners = [Tuner(folder), Tuner(folder)]
-    faults: Counter[str] = Counter()
-    while time.monotonic() < end_s:
-        time.sleep(rng.uniform(*PAUSES_S))
-        tuner = rng.choice(tuners)
-        # On a busy machine a tuner takes longer to start than faults are apart.
-        if tuner.is_at_work or rng.random() < HURT_WHILE_STARTING:
-            faults[tuner.hurt(rng)] += 1
-        for one in tuners:
-            if one.process.poll() is not None:
-                one.finish()
-                one.start()
-    for tuner in tuners:
-        tuner.process.send_signal(signal.SIGINT)
-    for tuner in tuners:
-        tuner.finish()
-    return tuners, faults
+def tally_of(tuners: Mapping[str, Tuner], storage: Path) -> tuple[dict[str, int], Counter[str]]:
+    """What is not as it should be, by name, with the number told; and trials by status."""
+    stored: Counter[tuple[bool, str, str]] = Counter()
+    statuses: Counter[str] = Counter()
+    for study in read_studies(str(storage)):
+        for trial in study.trials_of(study.study_name):
+            statuses[str(trial.status)] += 1
+            stored[(*board_and_shape(study.study_name), str(trial.config))] += trial.has_outcome
+    told = {(name == "desk", *told) for name, tuner in tuners.items() for told in tuner.told}
+    harmless = ("correct", "constraint", "board", "None")
+    tally = {
+        "told": sum(len(tuner.told) for tuner in tuners.values()),
+        "lost": len(told - {trial for trial, count in stored.items() if count}),
+        "twice": sum(count > 1 for count in stored.values()),
+        "blamed": sum(count for status, count in statuses.items() if status not in harmless),
+        "tracebacks": sum(len(tuner.errors) for tuner in tuners.values()),
+    }
+    return tally, statuses
+
+
+def board_and_shape(study: str) -> tuple[bool, str]:
+    """Whether a study is of the board over SSH, as the others share those of the emulated one, and
+    its shape: from "matmul-M64-N64-K64-fp32-emulated:x60-auto-1f0c2a9b"."""
+    sizes = study.split("-")[1:4]
+    return "emulated" not in study, ",".join(f"{size[0]}={size[1:]}" for size in sizes)
 
 
 def main() -> int:
@@ -160,35 +108,41 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=120.0)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="soak-") as temporary:
-        folder = Path(temporary)
-        tuners, faults = soak(folder, arguments.minutes, random.Random(arguments.seed))
+    with (
+        tempfile.TemporaryDirectory(prefix="soak-") as temporary,
+        tempfile.TemporaryDirectory(prefix="s-", dir="/tmp") as short,  # for Ray's sockets
+    ):
+        folder = Path(temporary, "tuner")
+        keys = Path(temporary, "desk")
+        for made in (folder, keys):
+            made.mkdir()
+        with (
+            desk(keys, Path(temporary, "board")) as board,
+            three_nodes(Path(short), folder) as nodes,
+        ):
+            tuners = {
+                "emulated": Tuner(folder),
+                "desk": Tuner(folder, lambda: ["--device", "desk"], board.environment),
+                "cluster": Tuner(folder, lambda: nodes.options, nodes.environment),
+            }
+            surroundings = {"desk": board.hurt, "cluster": nodes.hurt}
+            faults = soak(tuners, surroundings, arguments.minutes, random.Random(arguments.seed))
         deadline_s = time.monotonic() + LEFT_LIMIT_S
-        while (left := left_running(folder)) and time.monotonic() < deadline_s:
+        while (left := left_running(Path(temporary))) and time.monotonic() < deadline_s:
             time.sleep(0.2)
-        (study,) = read_studies(str(folder / "studies" / "tuner.journal"))
-        stored = Counter(str(t.config) for t in study.changes() if t.has_outcome)
-        statuses = Counter(str(t.status) for t in study.trials_of(study.study_name))
-        unfinished = list(folder.rglob(".new-*"))
-    told = [config for tuner in tuners for config in tuner.told]
-    errors = [error for tuner in tuners for error in tuner.errors]
-    blamed = {
-        s: n for s, n in statuses.items() if s not in ("correct", "constraint", "board", "None")
-    }
-    tally = {
-        "told": len(told),
-        "lost": len(set(told) - set(stored)),
-        "twice": sum(count > 1 for count in stored.values()),
-        "blamed": sum(blamed.values()),
-        "tracebacks": len(errors),
-        "processes left": len(left),
-        "folders left": len(unfinished),
-    }
-    print(f"faults: {dict(faults)}; endings: {[dict(t.endings) for t in tuners]}")
+        tally, statuses = tally_of(tuners, folder / "studies" / "tuner.journal")
+        tally |= {
+            "processes left": len(left),
+            "folders left": len(list(folder.rglob(".new-*"))),
+        }
+    print(f"faults: {dict(faults)}")
+    print(f"told: { {name: len(one.told) for name, one in tuners.items()} }")
+    print(f"endings: { {name: dict(one.endings) for name, one in tuners.items()} }")
     print(f"statuses: {dict(statuses)}")
     print(", ".join(f"{name}: {count}" for name, count in tally.items()))
-    print(*errors, sep="\n")
-    return 1 if not told or any(count for name, count in tally.items() if name != "told") else 0
+    print(*(error for one in tuners.values() for error in one.errors), sep="\n")
+    is_clean = not any(count for name, count in tally.items() if name != "told")
+    return 0 if is_clean and all(one.told for one in tuners.values()) else 1
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ ROW = 16 * BLOCK
 LARGEST, SMALLEST = np.finfo(np.float32).max, np.float32(1e-45)
 SPECIAL = np.array(
     [
-        *(0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 0.5),
-        *(LARGEST, -LARGEST, SMALLEST, -SMALLEST, 2, -2, 1e-20, -1e20),
+        *(0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1, -1, 0.5),
+        *(LARGEST, -LARGEST, SMALLEST, -SMALLEST, -2, 1e-20, -1e20),
     ],
     np.float32,
 )

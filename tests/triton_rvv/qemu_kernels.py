@@ -21,6 +21,7 @@ from launchers.output import LauncherReport, parse_launcher_output
 from triton_rvv.host_target import host_target
 from triton_rvv.link import link_elf
 from triton_rvv.pipeline import compile_kernel
+from triton_rvv.qemu import cpu_option, find_qemu
 from triton_rvv.target import RVVTarget
 
 __all__ = ["Expected", "KernelRunner", "as_argument"]
@@ -114,12 +115,11 @@ class KernelRunner:
         """Run an executable with the launcher in it on a core like `target`."""
         data, vlen_bits = self._folder / "data", target.vlen_bits
         write_data_file(data, arguments)
-        cpu = f"rv64,v=true,vlen={vlen_bits},vext_spec=v1.0,Zfh=true,zba=true,zbb=true,zbs=true"
-        if target.cpu != RVVTarget().cpu:
-            cpu = f"max,vlen={vlen_bits}"
+        qemu = find_qemu()
         size = ",".join(map(str, (*grid, 1, 1)[:3]))
+        launched = [str(elf), str(data), "--grid", size, "--repeats", "0"]
         done = subprocess.run(
-            ["qemu-riscv64", "-cpu", cpu, str(elf), str(data), "--grid", size, "--repeats", "0"],
+            [str(qemu), "-cpu", cpu_option(qemu, target), *launched],
             capture_output=True,
             text=True,
             timeout=RUN_TIMEOUT_S,

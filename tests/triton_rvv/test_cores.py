@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 
 import pytest
 import torch
@@ -17,6 +16,7 @@ from rvv_runner.board import BoardInfo
 from triton_rvv.compile_command import read_target
 from triton_rvv.cores import CORES
 from triton_rvv.pipeline import compile_kernel
+from triton_rvv.qemu import QemuError, cpu_option, find_qemu
 from triton_rvv.target import RVVTarget
 
 N = 64
@@ -75,12 +75,11 @@ def test_builds_for_other_extensions_have_another_name():
 
 @pytest.fixture(scope="module")
 def newer_qemu():
-    """QEMU knows all of RVA23 since version 9.1."""
-    listed = subprocess.run(
-        ["qemu-riscv64", "-cpu", "help"], capture_output=True, text=True, timeout=20, check=False
-    )
-    if "rva23u64" not in listed.stdout:
-        pytest.skip("this QEMU lacks extensions of RVA23: it takes version 9.1 or newer")
+    """Versions before 8.2 lack extensions of RVA23."""
+    try:
+        cpu_option(find_qemu(), RVVTarget.named("x100"))
+    except QemuError as error:
+        pytest.skip(str(error))
 
 
 @pytest.mark.usefixtures("newer_qemu")

@@ -16,6 +16,8 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 import triton_rvv
 from triton_rvv.guest.memory import Mapping
 from triton_rvv.guest.process import GuestError
+from triton_rvv.qemu import QemuError, cpu_option, find_qemu
+from triton_rvv.target import RVVTarget
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -42,6 +44,35 @@ def test_every_vector_length(vlen_bits):
     compiled = lanes_kernel[(1,)](out, 77, BLOCK=128)
     assert out.tolist() == [3 * i if i < 77 else -1 for i in range(100)]
     assert f"+zvl{vlen_bits}b" in compiled.asm["llir"]
+
+
+@triton.jit
+def halve_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at) * 0.5)
+
+
+def test_a_named_core_uses_what_it_has():
+    try:
+        cpu_option(find_qemu(), RVVTarget.named("x100"))
+    except QemuError as error:
+        pytest.skip(str(error))
+    triton_rvv.activate("x100")
+    x = torch.arange(64).to(torch.bfloat16)
+    out = torch.empty_like(x)
+    compiled = halve_kernel[(1,)](x, out, BLOCK=64)
+    assert torch.equal(out, x / 2)
+    assert "+zvfbfmin" in compiled.asm["llir"]
+
+
+def test_a_core_that_is_newer_than_qemu_is_refused(monkeypatch, tmp_path):
+    old = tmp_path / "qemu-riscv64"
+    old.write_text("#!/bin/sh\necho qemu-riscv64 version 7.2.22\n")
+    old.chmod(0o755)
+    monkeypatch.setattr("triton_rvv.qemu.built_qemu", lambda: old)
+    triton_rvv.activate("x100")
+    with pytest.raises(GuestError, match=r"too old for code with .*zvfbfmin.* rvv_runner qemu"):
+        halve_kernel[(1,)](torch.ones(64), torch.ones(64), BLOCK=64)
 
 
 def test_the_host_and_a_core_run_their_own_code():

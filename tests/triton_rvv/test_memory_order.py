@@ -218,3 +218,73 @@ def test_scalar_stores_between_a_load_and_its_use(run):
     changed[3] = 1000
     out = Expected(x + x[0] + 1000)
     run(scalar_hazard_kernel, x_ptr=Expected(changed, start=x), out_ptr=out, N=64)
+
+
+@triton.jit
+def used_again_kernel(x_ptr, y_ptr, total_ptr, twice_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    tl.store(y_ptr + N - 1 - offsets, x + 1)
+    tl.store(total_ptr, tl.sum(x))
+    tl.store(twice_ptr + offsets, 2 * x)
+
+
+@pytest.mark.parametrize("size", [16, 2048])
+def test_a_load_that_is_used_again_after_stores(run, size):
+    x = numbers(size)
+    run(
+        used_again_kernel,
+        x_ptr=x,
+        y_ptr=Expected(x[::-1] + 1),
+        total_ptr=Expected(np.array([x.sum()], np.int32)),
+        twice_ptr=Expected(2 * x),
+        N=size,
+    )
+
+
+@triton.jit
+def used_again_in_place_kernel(x_ptr, twice_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    total = tl.sum(x)
+    tl.store(x_ptr + offsets, offsets)
+    tl.store(x_ptr, total)
+    tl.store(twice_ptr + offsets, 2 * x)
+
+
+@pytest.mark.parametrize("size", [16, 2048])
+def test_a_load_that_is_used_again_after_its_place_has_changed(run, size):
+    x, changed = numbers(size), np.arange(size, dtype=np.int32)
+    changed[0] = x.sum()
+    run(
+        used_again_in_place_kernel,
+        x_ptr=Expected(changed, start=x),
+        twice_ptr=Expected(2 * x),
+        N=size,
+    )
+
+
+@triton.jit
+def kept_kernel(x_ptr, row_ptr, column_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    costly = tl.load(x_ptr + at) // 7
+    tl.store(row_ptr + tl.arange(0, M), tl.sum(costly, axis=1))
+    tl.store(column_ptr + tl.arange(0, N), tl.max(costly, axis=0))
+    tl.store(out_ptr + at, costly + 1)
+
+
+@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
+@pytest.mark.parametrize(("m", "n"), [(1, 512), (4, 4), (64, 2), (8, 256)])
+def test_a_costly_block_is_kept_while_it_is_summed(run, vlen_bits, m, n):
+    x = np.abs(numbers(m, n))
+    costly = x // 7
+    run(
+        kept_kernel,
+        vlen_bits=vlen_bits,
+        x_ptr=x,
+        row_ptr=Expected(costly.sum(axis=1, dtype=np.int32)),
+        column_ptr=Expected(costly.max(axis=0)),
+        out_ptr=Expected(costly + 1),
+        M=m,
+        N=n,
+    )

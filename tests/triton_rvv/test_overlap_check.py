@@ -214,3 +214,20 @@ def test_other_code_says_the_line_of_an_assertion():
     x = torch.ones(N)
     with pytest.raises(AssertionError, match=r"test_overlap_check.py:\d+: .*the last one was not"):
         assert_kernel[(1,)](x, x, N=N, debug=True)
+
+
+@triton.jit
+def used_again_kernel(x_ptr, out_ptr, twice_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x = tl.load(x_ptr + at)
+    tl.store(out_ptr + at, x + 1)
+    tl.store(twice_ptr + at, 2 * x)
+
+
+def test_what_is_read_again_after_a_store_is_not_its_place():
+    x, twice = torch.randn(4 * N), torch.zeros(4 * N)
+    expected = x.clone()
+    compiled = used_again_kernel[(1,)](x, x, twice, N=4 * N)
+    torch.testing.assert_close(x, expected + 1)
+    torch.testing.assert_close(twice, 2 * expected)
+    assert code_for_overlaps(compiled)

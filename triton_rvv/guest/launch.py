@@ -22,11 +22,11 @@ class GuestKernel:
 
     Args:
         program: the executable for QEMU.
-        vlen_bits: bits in a vector register, of the code and of the core.
+        target: what it is compiled for.
     """
 
     program: Path
-    vlen_bits: int
+    target: RVVTarget
 
 
 class GuestLauncher(HostLauncher):
@@ -34,13 +34,15 @@ class GuestLauncher(HostLauncher):
 
     def __init__(self, source: Any, metadata: Any) -> None:
         super().__init__(source, metadata)
-        self._vlen_bits = called_target(metadata.target).vector_bits
+        target = called_target(metadata.target)
+        assert isinstance(target, RVVTarget)
+        self._target = target
 
     def _load(self, compiled: bytes) -> Any:
-        return GuestKernel(linked_program(compiled), self._vlen_bits)
+        return GuestKernel(linked_program(compiled), self._target)
 
     def _run(self, kernel: Any, slots: bytes, grid: tuple[int, int, int]) -> None:
-        run_guest(kernel.program, kernel.vlen_bits, slots, grid)
+        run_guest(kernel.program, kernel.target, slots, grid)
 
 
 class GuestUtils(HostUtils):
@@ -52,5 +54,5 @@ class GuestUtils(HostUtils):
     def load_binary(
         self, name: str, kernel: bytes, shared_bytes: int, device: str
     ) -> tuple[Any, Any, int, None, int]:
-        loaded = GuestKernel(linked_program(kernel), self._target.vlen_bits)
+        loaded = GuestKernel(linked_program(kernel), self._target)
         return loaded, loaded, self._target.vector_registers, None, NO_LIMIT

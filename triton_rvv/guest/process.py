@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import struct
@@ -14,15 +13,13 @@ from pathlib import Path
 
 from triton_rvv.guest.memory import Mapping, SharedMemory, mappings
 from triton_rvv.host_assertions import assertion_failed
+from triton_rvv.qemu import QemuError, cpu_option, find_qemu
+from triton_rvv.target import RVVTarget
 
 __all__ = ["GuestError", "run_guest"]
 
 LIMIT_VARIABLE = "TRITON_RVV_TIME_LIMIT_S"
 _DEFAULT_LIMIT_S = 600.0
-
-# What the target is compiled for, as QEMU 7.2 names it; that version has Zvfh's instructions under
-# Zfh, and no name for it.
-_CPU = "rv64,v=true,vlen={vlen_bits},elen=64,vext_spec=v1.0,Zfh=true,zba=true,zbb=true,zbs=true"
 
 # Of program.c: kinds of messages, and their layouts.
 _READY, _FAULT, _ASSERTION, _OCCUPIED = range(4)
@@ -42,21 +39,22 @@ class _Occupied(Exception):
     """QEMU itself has memory at an address that is this process's, too."""
 
 
-def run_guest(program: Path, vlen_bits: int, slots: bytes, grid: Sequence[int]) -> None:
+def run_guest(program: Path, target: RVVTarget, slots: bytes, grid: Sequence[int]) -> None:
     """Run every program of a grid, one after another; returns when the last has ended.
 
     Args:
         program: the executable.
-        vlen_bits: bits in a vector register of the core.
+        target: what the code may use of the core.
         slots: the argument array, eight bytes for each.
         grid: programs along x, y and z.
 
     Raises:
         GuestError: where it crashes, does not end in time, or cannot be started.
     """
+    qemu = _qemu_like(target)
     for _ in range(_ATTEMPTS):
         try:
-            _run_once(program, vlen_bits, struct.pack("<4I", *grid, len(slots) // 8) + slots)
+            _run_once([*qemu, str(program)], struct.pack("<4I", *grid, len(slots) // 8) + slots)
             return
         except _Occupied:
             continue
@@ -66,7 +64,7 @@ def run_guest(program: Path, vlen_bits: int, slots: bytes, grid: Sequence[int]) 
     )
 
 
-def _run_once(program: Path, vlen_bits: int, start: bytes) -> None:
+def _run_once(command: Sequence[str], start: bytes) -> None:
     memory = SharedMemory()
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours:
@@ -74,7 +72,7 @@ def _run_once(program: Path, vlen_bits: int, start: bytes) -> None:
             with theirs:
                 files = (theirs.fileno(), memory.file)
                 process = subprocess.Popen(
-                    [_qemu(), "-cpu", _CPU.format(vlen_bits=vlen_bits), program, *map(str, files)],
+                    [*command, *map(str, files)],
                     env={},
                     stdin=subprocess.DEVNULL,
                     pass_fds=files,
@@ -154,11 +152,12 @@ def _check_ending(status: int, unknown: int | None) -> None:
         raise GuestError(f"QEMU ended with status {status}: what it printed says why")
 
 
-def _qemu() -> str:
-    found = shutil.which("qemu-riscv64")
-    if found is None:
-        raise GuestError("qemu-riscv64 is not installed: run sudo apt-get install qemu-user")
-    return found
+def _qemu_like(target: RVVTarget) -> tuple[str, ...]:
+    try:
+        qemu = find_qemu()
+        return str(qemu), "-cpu", cpu_option(qemu, target)
+    except QemuError as error:
+        raise GuestError(str(error)) from None
 
 
 def _limit_s() -> float:

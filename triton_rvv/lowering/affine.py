@@ -205,6 +205,9 @@ class Affine(Tensor):
         # Contiguous addresses, which are nearly all, need no vector of addresses.
         return 0 if self.is_pointer else self.element.bits
 
+    def own_memory_bits(self) -> int:
+        return self.pointee.bits if self.is_pointer else 0
+
     def evaluate(self, builder: Builder, point: Point) -> Val:
         """The integers or addresses of the elements at `point`."""
         if self.wrapped is not None:

@@ -41,6 +41,8 @@ class Context:
         aliases: which pointers can lead to the same memory.
         functions: those of the module, by name.
         source_lines: marks instructions with the kernel's lines; None leaves them without.
+        store_pairs: stores that may be put off until another one, by that one.
+        has_products: whether the function multiplies matrices, so that arrays need panels.
     """
 
     def __init__(
@@ -51,11 +53,15 @@ class Context:
         program_counts: Sequence[Val],
         aliases: Aliases,
         functions: Mapping[str, Operation],
-        source_lines: SourceLines | None = None,
+        source_lines: SourceLines | None,
+        has_products: bool,
+        store_pairs: Mapping[Operation, Operation],
     ) -> None:
         self.target = target
+        self._has_products = has_products
+        self.store_pairs = store_pairs
         self._handlers = handlers
-        self.builder = Builder(target.converts_bf16)
+        self.builder = Builder(target.converts_bf16, has_one_nan=target.backend == "rvv")
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)
         self.aliases = aliases
@@ -241,7 +247,8 @@ class Context:
             CompileError: where the program's arrays would take too much memory.
         """
         pointer = self._room(memory_type(type_.element), type_.elements, type_.element.size_bytes)
-        return Buffer(type_, pointer, self.run_lanes(max(type_.element.bits, 8)))
+        lanes = self.run_lanes(max(type_.element.bits, 8))
+        return Buffer(type_, pointer, lanes if self._has_products else type_.shape[-1])
 
     def _room(self, element: str, count: int, size_bytes: int) -> Val:
         """An array on the stack, or behind those in the launcher's memory where that is full."""
@@ -257,9 +264,15 @@ class Context:
             )
         return self.builder.scratch_array(place_bytes)
 
-    def run_lanes(self, element_bits: int) -> int:
-        """How many elements one run takes at most."""
-        return self.target.run_registers * self.target.lanes(element_bits)
+    def run_lanes(self, element_bits: int, long: bool = False) -> int:
+        """How many elements one run takes at most.
+
+        Runs of arrays with panels have one length, so there are long ones only without a product.
+        """
+        target = self.target
+        is_long = long and not self._has_products
+        registers = target.long_run_registers if is_long else target.run_registers
+        return registers * target.lanes(element_bits)
 
 
 # Operations without side effects on integers and truth values, besides those of arith.

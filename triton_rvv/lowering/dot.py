@@ -21,6 +21,7 @@ from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.matrix_dot import fits_matrix_unit, multiply_int8
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.registry import Handler, block_type
+from triton_rvv.lowering.runs import run_width
 from triton_rvv.lowering.tensors import Buffer, Elementwise, Point, Tensor, memory_type
 from triton_rvv.lowering.tile import (
     Columns,
@@ -117,7 +118,7 @@ def _columns_read_once(context: Context, left: Tensor, right: Tensor) -> Columns
     """
     if len(right.shape) > 2 or isinstance(right, Buffer) or right.settled is not None:
         return None
-    panel = sinks.run_width(context, [right])
+    panel = run_width(context, [right])
     runs = min(context.target.tile_rows // left.shape[0], right.shape[-1] // panel)
     return ColumnsReadOnce(right, panel, runs) if runs >= RUNS_READ_ONCE else None
 

@@ -34,6 +34,7 @@ from triton_rvv.lowering.bounds import Access, accesses, with_bounds_checked
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.scratch import entry_lines
+from triton_rvv.lowering.store_pairs import store_pairs
 from triton_rvv.lowering.unsupported import REFUSALS
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.source_lines import SourceLines
@@ -142,10 +143,20 @@ def lower_module(
     arguments = function.regions[0].blocks[0].arguments
     if checks_bounds:
         handlers = with_bounds_checked(handlers, module, len(arguments))
-    context = Context(target, handlers, grid[:3], grid[3:], aliases, functions, source_lines)
+    has_product = any(op.name in ("tt.dot", "tt.dot_scaled") for op in module.walk())
+    context = Context(
+        target,
+        handlers,
+        grid[:3],
+        grid[3:],
+        aliases,
+        functions,
+        source_lines,
+        has_product,
+        store_pairs(module),
+    )
     _load_arguments(context, arguments, slots or range(len(arguments)))
     calls.lower_body(context, function.regions[0].blocks)
-    has_product = any(op.name in ("tt.dot", "tt.dot_scaled") for op in module.walk())
     llir = _module_text(kernel_name(module), context, target, source_lines, has_product)
     checked = accesses(module, aliases) if checks_bounds else ()
     return LoweredKernel(llir, aliases.apart, tuple(checked))

@@ -76,10 +76,16 @@ class Load(Tensor):
         )
         return same and own.extra is None and other.extra is None and keeps_apart(own)
 
-    def survives_store(self, builder: Builder, addresses: Affine) -> Val:
-        """Whether, at run time, a store to `addresses` changes no element before it is loaded."""
+    def survives_store(self, builder: Builder, addresses: Affine, on_the_way: bool) -> Val:
+        """Whether, at run time, a store to `addresses` changes no element before it is loaded.
+
+        Args:
+            builder: writes the code.
+            addresses: where the store goes.
+            on_the_way: whether each element is loaded right before its place is stored to.
+        """
         apart = are_apart(builder, self.pointers, addresses)
-        if not self.is_parallel_to(addresses):
+        if not on_the_way or not self.is_parallel_to(addresses):
             return apart
         same = builder.compare("eq", self.pointers.base, addresses.base)
         return same if apart == UNKNOWN else builder.binary("or", apart, same)
@@ -127,6 +133,12 @@ class Load(Tensor):
         start = pointers.row_base(builder, Point((first,), integer(0), 1, PLAIN_PATH))
         stride = self.pointers.components[-2].linear_stride(builder, self.pointers.index_type)
         return start, stride
+
+    @property
+    def own_reads_again(self) -> bool:
+        last = self.pointers.components[-1]
+        is_contiguous = last.stride is not None and last.stride.constant == 1 and not last.tables
+        return is_contiguous and self.pointers.extra is None
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         stored = vector_type(memory_type(self.element), point.width)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.runs import run_width
 from triton_rvv.lowering.tensors import Buffer, Point, Tensor
 from triton_rvv.lowering.values import Val, integer
 
@@ -31,7 +32,7 @@ def reduce_rows_in_order(
         combination: how two elements become one, the left one first.
         results: where the outcome goes.
     """
-    shape, width = sources[0].shape, sinks.run_width(context, sources)
+    shape, width = sources[0].shape, run_width(context, sources)
     arrays = [sinks.row_major_array(context, source.type) for source in sources]
     for source, array in zip(sources, arrays, strict=True):
         sinks.copy(context, source, array)

@@ -13,6 +13,7 @@ from triton_rvv.lowering import paths, sinks
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.registry import block_type
+from triton_rvv.lowering.runs import run_width
 from triton_rvv.lowering.tensors import (
     PLAIN_PATH,
     Buffer,
@@ -89,7 +90,7 @@ def _copy_part(
         integer(size) if count is None else count
         for size, count in zip(shape, extents, strict=True)
     ]
-    width = sinks.run_width(context, [tensor, array])
+    width = run_width(context, [tensor, array])
     whole, rest = builder.split(sizes[-1], width)
     together = min(ROWS_TOGETHER, shape[-2])
     grouped, left_over = builder.split(sizes[-2], together)

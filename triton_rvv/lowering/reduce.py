@@ -12,9 +12,10 @@ from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.ordered import reduce_rows_in_order
 from triton_rvv.lowering.registry import Handler
+from triton_rvv.lowering.runs import group_of_runs, run_width, spanning_width
 from triton_rvv.lowering.tensors import Buffer, Path, Point, Tensor
 from triton_rvv.lowering.values import Val, integer, type_suffix
-from triton_rvv.lowering.views import Reshaped, coordinates_of
+from triton_rvv.lowering.views import Reshaped, Squeezed, coordinates_of
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType
 
@@ -41,10 +42,16 @@ _Reduction = Callable[[Sequence[Tensor]], None]
 
 def _reduce(context: Context, operation: Operation) -> None:
     sources = [context.tensor(value) for value in operation.operands]
+    shape, axis = sources[0].shape, operation.integer("axis")
+    if shape[axis] == 1 and axis < len(shape) - 1:
+        # Nothing is combined, and nothing computed before somebody asks.
+        for value, source in zip(operation.results, sources, strict=True):
+            context.bind(value, Squeezed(source, axis))
+        return
     combination = Combination(context, operation)
-    sinks.prepare(context, sources)
-    results, reduction = _planned(context, operation, sources, combination)
-    sinks.where_sums_fit(context, sources, reduction)
+    with sinks.walking(context, sources):
+        results, reduction = _planned(context, operation, sources, combination)
+        sinks.where_sums_fit(context, sources, reduction)
     for value, result in zip(operation.results, results, strict=True):
         scalar = Point((), integer(0), 1)
         is_block = isinstance(value.type, TensorType)
@@ -58,7 +65,7 @@ def _planned(
     shape, axis = sources[0].shape, operation.integer("axis")
     outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
     kept = (*shape[:axis], *shape[axis + 1 :])
-    longer = sinks.spanning_width(context, sources)
+    longer = spanning_width(context, sources)
     if 0 < longer <= inner:
         # All dimensions after the reduced one are taken as one, which fills vectors.
         types = [TensorType((outer, inner), source.element) for source in sources]
@@ -105,7 +112,7 @@ def _within_runs(
         sizes: of the reduced dimension, and of those after it together.
     """
     builder, kept = context.builder, results[0].shape
-    width = sinks.spanning_width(context, sources)
+    width = spanning_width(context, sources)
     size, _ = sizes
     halved = functools.partial(_halved, builder, sources, combination, sizes)
 
@@ -153,8 +160,8 @@ def _along_rows(
     A few rows, or runs of one row, are combined side by side.
     """
     builder, shape = context.builder, sources[0].shape
-    width = sinks.run_width(context, sources)
-    rows, runs = sinks.group_of_runs(sources, shape, width)
+    width = run_width(context, sources)
+    rows, runs = group_of_runs(sources, shape, width)
 
     def walk(path: Path) -> None:
         for index in sinks.positions(context, shape[:-1], False, rows):
@@ -206,8 +213,8 @@ def _across_rows(
 ) -> None:
     """Rows are combined with one another, a few runs of columns at a time."""
     builder, shape = context.builder, sources[0].shape
-    width = sinks.run_width(context, sources)
-    _, runs = sinks.group_of_runs(sources, shape, width)
+    width = run_width(context, sources)
+    _, runs = group_of_runs(sources, shape, width)
     outer = (*shape[:axis], *shape[axis + 1 : -1])
 
     def walk(path: Path) -> None:

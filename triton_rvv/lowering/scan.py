@@ -15,6 +15,7 @@ from triton_rvv.lowering.builder import Variable
 from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
+from triton_rvv.lowering.runs import run_width
 from triton_rvv.lowering.tensors import Buffer, Path, Point, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Operation
@@ -72,7 +73,7 @@ class _Scan:
         self._results = results
         self._axis = axis
         self._is_reverse = is_reverse
-        self._width = sinks.run_width(context, sources)
+        self._width = run_width(context, sources)
 
     @property
     def is_along_rows(self) -> bool:

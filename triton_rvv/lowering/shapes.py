@@ -127,6 +127,7 @@ def _reshape(context: Context, operation: Operation) -> None:
     type_ = block_type(operation)
     tensor = context.tensor(operation.operands[0])
     if tensor.shape == type_.shape:
+        tensor.uses -= 1  # the result's uses are the operand's
         context.bind(operation.result, tensor)
         return
     if isinstance(tensor, Splat):

@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.paths import all_fit, guarded
-from triton_rvv.lowering.tensors import ANY_PATH, EXPENSIVE, Buffer, Path, Point, Tensor
+from triton_rvv.lowering.runs import group_of_runs, run_width, runs_together, spanning_width
+from triton_rvv.lowering.sharing import at_same_places, reachable
+from triton_rvv.lowering.tensors import (
+    ANY_PATH,
+    EXPENSIVE,
+    Buffer,
+    Path,
+    Point,
+    Tensor,
+)
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.views import coordinates_of
-from triton_rvv.types import PointerType, TensorType
+from triton_rvv.types import TensorType
 
 __all__ = [
     "copied_exactly",
     "copy",
     "each_element",
     "for_each_run",
-    "group_of_runs",
     "materialise",
     "neighbours",
     "positions",
     "prepare",
     "row_major",
     "row_major_array",
-    "run_width",
     "settle_loads",
     "spanning_points",
-    "spanning_width",
     "steps",
+    "walking",
     "where_sums_fit",
 ]
 
@@ -88,50 +95,81 @@ def copy(context: Context, tensor: Tensor, buffer: Buffer, is_plain: bool = True
 def prepare(context: Context, roots: Sequence[Tensor], changes_memory: bool = False) -> None:
     """Get ready for a sink that evaluates `roots`.
 
-    What only this sink uses is computed on the way. Of what others use too, loads and costly
-    results are computed now and kept; where the sink changes memory, so are all other loads.
+    What only this sink uses is computed on the way. Of what others use too, costly results, and
+    loads that take long, are computed now and kept; where the sink changes memory, so are all
+    other loads.
     """
-    order, exclusive = _reachable(roots)
-    for tensor in order:
-        shared = tensor not in exclusive
-        if shared and (tensor in context.pending_loads or tensor.cost >= EXPENSIVE):
-            materialise(context, tensor)
-    context.pending_loads = [load for load in context.pending_loads if load not in exclusive]
+    order, exclusive, _ = reachable(roots, set())
+    _compute_shared(context, roots, [tensor for tensor in order if tensor not in exclusive])
     if changes_memory:
         settle_loads(context)
 
 
-def settle_loads(context: Context) -> None:
-    """Carry out every load that was put off."""
-    while context.pending_loads:
-        materialise(context, context.pending_loads[0])
+@contextmanager
+def walking(
+    context: Context, roots: Sequence[Tensor], changes: Callable[[Tensor], bool] | None = None
+) -> Iterator[None]:
+    """Like `prepare`, for a sink that evaluates every element of `roots` inside the `with`.
 
+    Of what others use too, elements that are computed for this sink are kept as they go by.
 
-def _reachable(roots: Sequence[Tensor]) -> tuple[list[Tensor], set[Tensor]]:
-    """All recipes under `roots`, operands first, and those that nothing else uses.
-
-    A recipe is exclusive where every use of it is below these roots, by way of exclusive ones.
+    Args:
+        context: where the code goes.
+        roots: of one shape.
+        changes: of a sink that changes memory, whether it may change what a load reads.
     """
-    order: list[Tensor] = []
-    seen: set[Tensor] = set()
+    candidates = {each for each in at_same_places(roots) if _is_worth_keeping(context, each)}
+    if changes is not None:
+        candidates.difference_update(context.pending_loads)
+    order, exclusive, kept = reachable(roots, candidates)
+    others = [tensor for tensor in order if tensor not in exclusive and tensor not in kept]
+    _compute_shared(context, roots, others)
+    if changes is not None:
+        settle_loads(context, changes)
+    for tensor in kept:
+        tensor.filling = context.buffer(tensor.type)
+    yield
+    for tensor in kept:
+        assert tensor.filling is not None
+        context.keep(tensor, tensor.filling)
+        tensor.filling = None
+    _drop_loads(context)
 
-    def visit(tensor: Tensor) -> None:
-        if tensor not in seen:
-            seen.add(tensor)
-            for operand in tensor.operands:
-                visit(operand)
-            order.append(tensor)
 
+def settle_loads(context: Context, which: Callable[[Tensor], bool] = lambda _: True) -> None:
+    """Carry out loads that were put off."""
+    for load in [load for load in context.pending_loads if which(load)]:
+        if load.settled is None:
+            materialise(context, load)
+    _drop_loads(context)
+
+
+def _compute_shared(context: Context, roots: Sequence[Tensor], shared: Sequence[Tensor]) -> None:
+    """Compute what is better not computed again for the next sink, before this one."""
+    for tensor in shared:
+        if _is_worth_keeping(context, tensor):
+            materialise(context, tensor)
     for root in roots:
-        visit(root)
-    found = Counter(roots)
-    exclusive: set[Tensor] = set()
-    for tensor in reversed(order):
-        # A recipe without uses in the kernel is a part of one other.
-        if found[tensor] >= max(tensor.uses, 1):
-            exclusive.add(tensor)
-            found.update(tensor.operands)
-    return order, exclusive
+        root.finish()
+    _drop_loads(context)
+
+
+def _drop_loads(context: Context) -> None:
+    """Forget the loads that nothing asks for any more."""
+    context.pending_loads = [
+        load for load in context.pending_loads if not (load.is_over or load.settled)
+    ]
+
+
+def _is_worth_keeping(context: Context, tensor: Tensor) -> bool:
+    """Whether an array of the elements, or registers, are faster than to ask for them again."""
+    if tensor.settled is not None:
+        return False
+    if tensor in context.pending_loads:
+        stays_in_registers = tensor.type.elements <= UNROLLED_RUNS * run_width(context, [tensor])
+        if stays_in_registers or not tensor.own_reads_again:
+            return True
+    return tensor.cost >= EXPENSIVE
 
 
 # -- walking over blocks -----------------------------------------------------------------------
@@ -227,14 +265,6 @@ def _points_by_row(
             ]
 
 
-def spanning_width(context: Context, tensors: Sequence[Tensor]) -> int:
-    """How many elements a run takes that spans several short rows; 0 where none may."""
-    type_ = tensors[0].type
-    lanes = min(type_.elements, context.run_lanes(_widest_bits(tensors)))
-    may_span = lanes > type_.shape[-1] and all(tensor.spans_rows for tensor in tensors)
-    return lanes if may_span else 0
-
-
 def spanning_points(
     context: Context, tensors: Sequence[Tensor], width: int, path: Path, unrolled: bool
 ) -> Iterator[list[Point]]:
@@ -243,7 +273,7 @@ def spanning_points(
     The body of the caller's `for` is the body of the loop.
     """
     shape, elements = tensors[0].shape, tensors[0].type.elements
-    together = min(_runs_together(tensors), elements // width)
+    together = min(runs_together(tensors), elements // width)
     for first in steps(context, elements, together * width, unrolled):
         points = []
         for run in range(together):
@@ -251,21 +281,6 @@ def spanning_points(
             where = coordinates_of(context.builder, shape, number)
             points.append(Point(where[:-1], where[-1], width, path, number=number))
         yield points
-
-
-def group_of_runs(tensors: Sequence[Tensor], shape: Sequence[int], width: int) -> tuple[int, int]:
-    """How many rows, and runs in each of them, are best computed side by side.
-
-    Cheap recipes need few registers, so that more of them fit.
-    """
-    together = _runs_together(tensors)
-    runs = min(together, shape[-1] // width)
-    rows = min(together // runs, shape[-2]) if len(shape) > 1 else 1
-    return rows, runs
-
-
-def _runs_together(tensors: Sequence[Tensor]) -> int:
-    return 4 if sum(tensor.cost for tensor in tensors) <= EXPENSIVE else 2
 
 
 def neighbours(context: Context, index: tuple[Val, ...], rows: int) -> list[tuple[Val, ...]]:
@@ -303,20 +318,6 @@ def each_element(context: Context, shape: Sequence[int]) -> Iterator[Point]:
     """Every element of a block; nothing is known of it."""
     for index in positions(context, shape, unrolled=False):
         yield Point(index[:-1], index[-1], 1)
-
-
-def run_width(context: Context, tensors: Sequence[Tensor]) -> int:
-    """How many neighbours one run takes."""
-    return min(tensors[0].shape[-1], context.run_lanes(_widest_bits(tensors)))
-
-
-def _widest_bits(tensors: Sequence[Tensor]) -> int:
-    bits = 8  # truth values take a byte in memory
-    for tensor in tensors:
-        # Addresses are seldom computed for every lane.
-        own = 0 if isinstance(tensor.element, PointerType) else tensor.element.bits
-        bits = max(bits, own, tensor.widest_bits())
-    return bits
 
 
 def positions(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from triton_rvv.lowering import paths, sinks
 from triton_rvv.lowering.affine import Affine, as_addresses
@@ -21,105 +22,220 @@ from triton_rvv.lowering.memory import (
 )
 from triton_rvv.lowering.ranges import UNKNOWN
 from triton_rvv.lowering.registry import Handler
-from triton_rvv.lowering.tensors import Point, Tensor
-from triton_rvv.lowering.values import Val, type_suffix
+from triton_rvv.lowering.tensors import Point, Tensor, memory_type
+from triton_rvv.lowering.values import Val, integer, type_suffix
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import TensorType
 
 __all__ = ["HANDLERS"]
 
 
+@dataclass(frozen=True)
+class _Part:
+    """What one store does: `value` goes to `addresses`, which come from the pointers `target`."""
+
+    target: Value
+    addresses: Affine
+    value: Tensor
+
+
 def _store(context: Context, operation: Operation) -> None:
     pointers, value, mask = optional_operands(context, operation, 3)
     if isinstance(pointers, Val):
         assert isinstance(value, Val)
-        sinks.settle_loads(context)
-        element = operation.operands[1].type
-        assert not isinstance(element, TensorType)
         condition = mask if isinstance(mask, Val) else Val("i1", "true")
-        _store_scalar(context.builder, pointers, value, condition, element.size_bytes)
+        _store_scalar(context, operation, pointers, value, condition)
         return
+    if operation in context.store_pairs.values():
+        return  # done together with the one after it
+    part, where = _part(context, operation), as_mask(mask)
+    earlier = context.store_pairs.get(operation)
+    if earlier is None:
+        _store_parts(context, [part], where)
+        return
+    pair = [_part(context, earlier), part]
+    if _are_alternate(*pair):
+        _store_parts(context, pair, where)
+    else:
+        for part in pair:
+            _store_parts(context, [part], where)
+
+
+def _part(context: Context, operation: Operation) -> _Part:
+    pointers, value, _ = optional_operands(context, operation, 3)
     assert isinstance(pointers, Tensor)
     assert isinstance(value, Tensor)
-    addresses, where = as_addresses(pointers), as_mask(mask)
-    sources = [value, addresses, *([] if where is None else [where])]
-    endangered = _prepare_store(context, operation.operands[0], addresses, sources)
-    builder = context.builder
+    return _Part(operation.operands[0], as_addresses(pointers), value)
 
-    def evaluate(point: Point) -> tuple[Val, Val | None]:
-        # Where addresses may meet, nothing is left to load when the first run is stored.
-        early = None if point.path.fits else condition_at(builder, where, point)
-        return value.at(builder, point), early
 
-    def commit(point: Point, outcome: tuple[Val, Val | None]) -> None:
-        elements, early = outcome
-        condition = condition_at(builder, where, point) if early is None else early
-        _store_run(builder, addresses, elements, condition, point)
+def _are_alternate(first: _Part, second: _Part) -> bool:
+    """Whether both go to every second element of a row, from wherever it starts."""
+    ours, theirs = first.addresses, second.addresses
+    last = ours.components[-1]
+    every_second = last.stride is not None and last.stride.constant == 2 and not last.tables
+    explained = ours.extra is None and theirs.extra is None
+    return explained and every_second and ours.components == theirs.components
+
+
+def _store_parts(context: Context, parts: Sequence[_Part], where: Mask | None) -> None:
+    """One store, or two whose elements may lie in turn, which is found out at run time."""
+    sources: list[Tensor] = [each for part in parts for each in (part.value, part.addresses)]
+    if where is not None:
+        sources.append(where)
+    loads = [load for load in context.pending_loads if isinstance(load, Load)]
+    alone, builder = len(parts) == 1, context.builder
+    for part in parts:
+        _settle_overlapping(context, loads, part, alone)
 
     def write() -> None:
-        wrapped = functools.partial(_store_wrapped, context, addresses, value, where)
-        sinks.for_each_run(context, sources, evaluate, commit, wrapped)
+        if alone:
+            _write(context, parts, where)
+            return
+        first, second = (part.addresses for part in parts)
+        follows = builder.element_pointer(memory_type(first.pointee), first.base, integer(1))
+        in_turn = builder.compare("eq", second.base, follows)
+        builder.branches(in_turn, lambda: _write(context, parts, where), one_by_one)
 
-    def copy_and_write() -> None:
-        with context.region():
-            for load in endangered:
-                sinks.materialise(context, load)
-            write()
+    def one_by_one() -> None:
+        for part in parts:
+            _write(context, [part], where)
 
-    guards = [load.survives_store(builder, addresses) for load in endangered]
-    safe = UNKNOWN if UNKNOWN in guards else paths.all_of(context, guards)
-    builder.branches(safe, write, copy_and_write)
+    def changes(load: Tensor) -> bool:
+        return any(_may_change(context, part.target, load) for part in parts)
+
+    with sinks.walking(context, sources, changes):
+        guards: list[Val] = []
+        endangered: dict[Load, None] = {}
+        for part in parts:
+            for load in _endangered(context, loads, part, alone):
+                endangered[load] = None
+                guards.append(load.survives_store(builder, part.addresses, alone))
+
+        def copy_and_write() -> None:
+            with context.region():
+                for load in endangered:
+                    sinks.materialise(context, load)
+                write()
+
+        safe = UNKNOWN if UNKNOWN in guards else paths.all_of(context, guards)
+        builder.branches(safe, write, copy_and_write)
 
 
-def _store_wrapped(context: Context, addresses: Affine, value: Tensor, where: Mask | None) -> None:
+def _write(context: Context, parts: Sequence[_Part], where: Mask | None) -> None:
+    """Walk over one store's block, or over both of two whose elements lie in turn."""
+    builder = context.builder
+    sources: list[Tensor] = [each for part in parts for each in (part.value, part.addresses)]
+    if where is not None:
+        sources.append(where)
+
+    def evaluate(point: Point) -> tuple[list[Val], Val | None]:
+        # Where addresses may meet, nothing is left to load when the first run is stored.
+        early = None if point.path.fits else condition_at(builder, where, point)
+        return [_in_memory(builder, part.value.at(builder, point)) for part in parts], early
+
+    def commit(point: Point, outcome: tuple[list[Val], Val | None]) -> None:
+        values, early = outcome
+        condition = condition_at(builder, where, point) if early is None else early
+        if len(parts) > 1 and point.path.fits and point.width > 1:
+            _store_in_turn(builder, parts[0].addresses, values, condition, point)
+            return
+        for part, elements in zip(parts, values, strict=True):
+            _store_run(builder, part.addresses, elements, condition, point)
+
+    def wrapped() -> None:
+        for part in parts:
+            _store_wrapped(context, part, where)
+
+    sinks.for_each_run(context, sources, evaluate, commit, wrapped)
+
+
+def _store_in_turn(
+    builder: Builder, pointers: Affine, values: Sequence[Val], condition: Val, point: Point
+) -> None:
+    """Store an element of each of two runs, then the next one of each, to neighbours."""
+    even, odd = values
+    lanes = [lane for place in range(point.width) for lane in (place, place + point.width)]
+    both = builder.shuffle(even, lanes, odd)
+    address = pointers.on(point.path).at(builder, replace(point, width=1))
+    size_bytes = pointers.pointee.size_bytes
+    if condition.width == 1:
+        builder.branches(condition, lambda: builder.store(both, address, size_bytes))
+        return
+    wanted = builder.shuffle(condition, [lane // 2 for lane in range(2 * point.width)])
+    _masked(builder, "llvm.masked.store", both, address, wanted, size_bytes)
+
+
+def _in_memory(builder: Builder, value: Val) -> Val:
+    return builder.cast("zext", value, "i8") if value.element == "i1" else value
+
+
+def _store_wrapped(context: Context, part: _Part, where: Mask | None) -> None:
     """Store one element after another, once all of them have been computed."""
     builder = context.builder
-    elements = sinks.copied_exactly(context, value)
+    elements = sinks.copied_exactly(context, part.value)
     wanted = None if where is None else sinks.copied_exactly(context, where)
-    for point in sinks.each_element(context, value.shape):
+    for point in sinks.each_element(context, part.value.shape):
         condition = Val("i1", "true") if wanted is None else wanted.at(builder, point)
-        _store_run(builder, addresses, elements.at(builder, point), condition, point)
+        value = _in_memory(builder, elements.at(builder, point))
+        _store_run(builder, part.addresses, value, condition, point)
 
 
-def _prepare_store(
-    context: Context, target: Value, addresses: Affine, sources: Sequence[Tensor]
-) -> list[Load]:
-    """Carry out the loads of which a store's first runs could change what later runs read.
+def _settle_overlapping(context: Context, loads: Sequence[Load], part: _Part, alone: bool) -> None:
+    """Carry out the loads of which a store would change what is read later.
+
+    What it reads and changes element by element is not among them, if the store is `alone`: after
+    the first of two stores, the second one may read it again.
+    """
+    for load in loads:
+        on_the_way = alone and load.is_each_element_of(part.addresses)
+        if context.aliases.may_overlap(load.source, part.target) and not on_the_way:
+            sinks.materialise(context, load)
+
+
+def _may_change(context: Context, target: Value, load: Tensor) -> bool:
+    """Whether what a load reads may be different after a store."""
+    aliases = context.aliases
+    if not aliases.arguments_are_disjoint or not isinstance(load, Load):
+        return True
+    return aliases.may_overlap(load.source, target)
+
+
+def _endangered(context: Context, loads: Sequence[Load], part: _Part, alone: bool) -> list[Load]:
+    """The loads that are carried out while or after a store changes memory.
 
     Returns:
-        Those of which they could where two arguments of the kernel lead to the same memory.
+        Those that are wrong where two arguments of the kernel lead to the same memory; none where
+        the code relies on that they do not.
     """
     aliases = context.aliases
-    loads = [load for load in context.pending_loads if isinstance(load, Load)]
-    for load in loads:
-        overlaps = aliases.may_overlap(load.source, target)
-        if overlaps and not load.is_each_element_of(addresses):
-            sinks.materialise(context, load)
-    sinks.prepare(context, sources, changes_memory=True)
-    on_the_way = [load for load in loads if load.settled is None]
-    endangered = [load for load in on_the_way if not aliases.may_overlap(load.source, target)]
+    put_off = [load for load in loads if load.settled is None]
+    endangered = [load for load in put_off if not aliases.may_overlap(load.source, part.target)]
     if not aliases.arguments_are_disjoint:
         return endangered
     for load in endangered:
-        aliases.rely_on_apart(load.source, target, load.is_parallel_to(addresses))
+        on_the_way = alone and load not in context.pending_loads
+        parallel = load.is_parallel_to(part.addresses)
+        aliases.rely_on_apart(load.source, part.target, on_the_way and parallel)
     return []
 
 
 def _store_scalar(
-    builder: Builder, address: Val, value: Val, condition: Val, size_bytes: int
+    context: Context, operation: Operation, address: Val, value: Val, condition: Val
 ) -> None:
-    def write() -> None:
-        stored = builder.cast("zext", value, "i8") if value.type == "i1" else value
-        builder.store(stored, address, size_bytes)
-
-    builder.branches(condition, write)
+    target, builder = operation.operands[0], context.builder
+    sinks.settle_loads(context, functools.partial(_may_change, context, target))
+    for load in context.pending_loads:
+        assert isinstance(load, Load)
+        context.aliases.rely_on_apart(load.source, target, False)
+    element = operation.operands[1].type
+    assert not isinstance(element, TensorType)
+    stored = _in_memory(builder, value)
+    builder.branches(condition, lambda: builder.store(stored, address, element.size_bytes))
 
 
 def _store_run(
     builder: Builder, pointers: Affine, value: Val, condition: Val, point: Point
 ) -> None:
-    if value.element == "i1":
-        value = builder.cast("zext", value, "i8")
     size_bytes = pointers.pointee.size_bytes
     pointers = pointers.on(point.path)
     stride = pointers.last_stride(builder, point.path.linear)
@@ -136,9 +252,15 @@ def _store_run(
         return
     address = run_address(builder, pointers, point) if contiguous else pointers.at(builder, point)
     name = "llvm.masked.store" if contiguous else "llvm.masked.scatter"
+    _masked(builder, name, value, address, builder.splat(condition, point.width), size_bytes)
+
+
+def _masked(
+    builder: Builder, name: str, value: Val, address: Val, mask: Val, size_bytes: int
+) -> None:
     suffix = f"{type_suffix(value)}.{type_suffix(address)}"
     aligned = Val(f"{address.type} align {size_bytes}", address.ref)
-    builder.call_void(f"{name}.{suffix}", [value, aligned, builder.splat(condition, point.width)])
+    builder.call_void(f"{name}.{suffix}", [value, aligned, mask])
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.store": _store}

@@ -103,6 +103,8 @@ class Tensor(ABC):
         cost: roughly the arithmetic instructions to compute one element again.
         depth: how many recipes are nested in one another from here down to arrays.
         uses: how many operands in the kernel are this block.
+        finished: how many of the uses are over, because a sink has evaluated them.
+        filling: the array that a sink on its way puts the elements into.
         region: the loop or branch that it was made in.
         settled: the array with the elements, once they have been computed for good.
         mark: the builder's, where the kernel's line is that the recipe comes from.
@@ -114,6 +116,8 @@ class Tensor(ABC):
         self.cost: int = cost + sum(operand.cost for operand in operands)
         self.depth: int = 1 + max((0 if o.settled else o.depth for o in operands), default=0)
         self.uses = 0
+        self.finished = 0
+        self.filling: Buffer | None = None
         self.region = 0
         self.settled: Buffer | None = None
         self.mark = ""
@@ -137,6 +141,8 @@ class Tensor(ABC):
         if key not in point.memo:
             mark, builder.mark = builder.mark, self.mark or builder.mark
             point.memo[key] = self.evaluate(builder, point)
+            if self.filling is not None:
+                self.filling.write(builder, point, point.memo[key])
             builder.mark = mark
         return point.memo[key]
 
@@ -144,8 +150,27 @@ class Tensor(ABC):
     def evaluate(self, builder: Builder, point: Point) -> Val:
         """Write the code that computes the elements at `point`."""
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing will ask for the elements again.
+
+        A recipe without uses in the kernel is a part of one other.
+        """
+        return self.finished >= max(self.uses, 1)
+
+    def finish(self) -> None:
+        """A use is over; once all are, so is a use of each operand."""
+        was_over = self.is_over
+        self.finished += 1
+        if self.is_over and not was_over:
+            for operand in self.operands:
+                operand.finish()
+
     def settle(self, buffer: Buffer) -> None:
         """From now on the elements are those in `buffer`."""
+        if not self.is_over:
+            for operand in self.operands:
+                operand.finish()
         self._recipe = (self.operands, self.cost)
         self.settled = buffer
         self.operands = (buffer,)
@@ -205,11 +230,20 @@ class Tensor(ABC):
     @property
     def spans_rows(self) -> bool:
         """Whether runs may take several short rows at once."""
-        return all(tensor.settled or tensor.own_spans_rows for tensor in self.walk())
+        return all(tensor.settled or tensor._itself_spans_rows for tensor in self.walk())
+
+    @property
+    def _itself_spans_rows(self) -> bool:
+        return self.own_spans_rows and (self.filling is None or self.filling.is_row_major)
 
     @property
     def own_spans_rows(self) -> bool:
         """Whether this recipe is one for such runs, given that its operands are."""
+        return False
+
+    @property
+    def own_reads_again(self) -> bool:
+        """Whether to read the elements from memory again takes no longer than from an array."""
         return False
 
     def own_linear_guards(self) -> list[Val]:
@@ -231,6 +265,15 @@ class Tensor(ABC):
     def own_bits(self) -> int:
         """The width of this recipe's own elements in a vector register."""
         return self.element.bits
+
+    def own_memory_bits(self) -> int:
+        """The width of the elements in memory that this recipe reads, or leads to; 0 for none."""
+        return 0
+
+    @property
+    def own_cost(self) -> int:
+        """The part of the cost that is not its operands'."""
+        return self.cost - sum(operand.cost for operand in self.operands)
 
 
 class Splat(Tensor):

@@ -11,7 +11,15 @@ from triton_rvv.lowering.tensors import Extents, Point, Tensor, guards_of_all
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.types import TensorType
 
-__all__ = ["Broadcast", "ExpandDims", "Plane", "Reshaped", "coordinates_of", "places_of_lanes"]
+__all__ = [
+    "Broadcast",
+    "ExpandDims",
+    "Plane",
+    "Reshaped",
+    "Squeezed",
+    "coordinates_of",
+    "places_of_lanes",
+]
 
 
 class ExpandDims(Tensor):
@@ -35,6 +43,23 @@ class ExpandDims(Tensor):
         # A run over a new last dimension is one over the dimension before it.
         moved = replace(point, index=tuple(where[:-1]), start=where[-1])
         return self.operands[0].at(builder, moved)
+
+
+class Squeezed(Tensor):
+    """The operand without its dimension `axis`, which has size 1 and is not the last one."""
+
+    def __init__(self, operand: Tensor, axis: int) -> None:
+        shape = (*operand.shape[:axis], *operand.shape[axis + 1 :])
+        super().__init__(TensorType(shape, operand.element), [operand])
+        self._axis = axis
+
+    @property
+    def own_spans_rows(self) -> bool:
+        return True
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        index = (*point.index[: self._axis], integer(0), *point.index[self._axis :])
+        return self.operands[0].at(builder, replace(point, index=index))
 
 
 class Broadcast(Tensor):

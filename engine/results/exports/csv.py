@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.results.trials_table import correlations, trials_table
+from engine.results.units import counted
 from engine.study.trials import StoredTrials
 
 __all__ = ["write"]
@@ -22,4 +23,5 @@ def write(study: StoredTrials, folder: Path) -> str:
     related = correlations(table)
     high = related[related["correlation"].abs() > _HIGH]
     high.to_csv(folder / "high_correlations.csv", index=False)
-    return f"{len(table)} trials, {len(high)} of {len(related)} counters correlate with run time"
+    follow = f"{len(high)} of {len(related)} counters correlate with run time"
+    return f"{counted(len(table), 'trial')}, {follow}"

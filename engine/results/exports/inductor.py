@@ -18,6 +18,7 @@ from engine.results.tuned_shape import (
     one_per_shape,
     tuned_shape,
 )
+from engine.results.units import counted
 from engine.study.trials import StoredTrials
 from foundation.config import Config, ParameterValue
 from foundation.triton_options import GPU_OPTIONS
@@ -62,7 +63,7 @@ def write_entries(shapes: Sequence[TunedShape], folder: Path) -> list[str]:
     """Write one table with a configuration for each product and GPU."""
     table = {_key(shape): [_entry(shape)] for shape in one_per_shape(shapes)}
     path = write_json_file(folder / "inductor_table.json", table, _INDENT)
-    return [f"{path}: {len(table)} product{'s' if len(table) > 1 else ''}"]
+    return [f"{path}: {counted(len(table), 'product')}"]
 
 
 def _key(shape: TunedShape) -> str:

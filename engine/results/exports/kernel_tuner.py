@@ -12,10 +12,12 @@ from pathlib import Path
 
 from engine.results.atomic_file import write_text_file
 from engine.results.tried_values import tried_values
+from engine.results.tuned_shape import UnfitStudyError
+from engine.results.units import counted
 from engine.study.trials import StoredTrial, StoredTrials
 from foundation.shapes import as_shape
 
-__all__ = ["FILE", "write", "write_trials"]
+__all__ = ["FILE", "problem_size", "write", "write_trials"]
 
 FILE = "kernel_tuner_cache.json"
 
@@ -33,11 +35,20 @@ _ERRORS = {
 def write(study: StoredTrials, folder: Path) -> str:
     """Write the cache; of a configuration with several trials, the latest counts."""
     count = write_trials(study, list(study.changes()), folder)
-    return f"{count} configurations" if count else ""
+    return counted(count, "configuration") if count else ""
+
+
+def problem_size(study: StoredTrials) -> list[int]:
+    """The sizes of the study's shape; [1] if it has several shapes, since there has to be one."""
+    return list((as_shape(study.attribute("shape")) or {}).values()) or [1]
 
 
 def write_trials(study: StoredTrials, every: Sequence[StoredTrial], folder: Path) -> int:
-    """Write the cache of these trials, unless none has an outcome; how many configurations."""
+    """Write the cache of these trials, unless none has an outcome; how many configurations.
+
+    Raises:
+        UnfitStudyError: for a study without parameters.
+    """
     trials = [t for t in every if t.status == "correct" or t.status in _ERRORS]
     tuned = [trial for trial in trials if trial.has_outcome]
     if not tuned:
@@ -48,11 +59,15 @@ def write_trials(study: StoredTrials, every: Sequence[StoredTrial], folder: Path
         for trial in trials
         if set(trial.config) == set(names)
     }
-    shape = as_shape(study.attribute("shape")) or {}
+    if not names:
+        raise UnfitStudyError(
+            f"{study.study_name} has no parameters, and Kernel Tuner has a place for values of "
+            "parameters only: give another study"
+        )
     cache = {
         "device_name": str(study.attribute("device")),
         "kernel_name": str(study.attribute("kernel")),
-        "problem_size": list(shape.values()),
+        "problem_size": problem_size(study),
         "tune_params_keys": names,
         "tune_params": {name: tried_values(tuned, name) for name in names},
         "objective": "time",

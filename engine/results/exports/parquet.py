@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.results.trials_table import trials_table
+from engine.results.units import counted
 from engine.study.trials import StoredTrials
 from foundation.errors import UserError
 
@@ -26,4 +27,4 @@ def write(study: StoredTrials, folder: Path) -> str:
         raise UserError(
             "parquet needs pyarrow: pip install pyarrow, or use --format csv"
         ) from error
-    return f"{len(table)} trials"
+    return counted(len(table), "trial")

@@ -13,9 +13,9 @@ from pathlib import Path
 from engine.results.atomic_file import write_json_file
 from engine.results.exports import kernel_tuner
 from engine.results.tried_values import tried_values
+from engine.results.units import counted
 from engine.study.trials import StoredTrial, StoredTrials
 from foundation.config import ParameterValue
-from foundation.shapes import as_shape
 
 __all__ = ["write"]
 
@@ -42,7 +42,7 @@ def write(study: StoredTrials, folder: Path) -> str:
         "KernelSpecification": _kernel(study),
     }
     write_json_file(folder / "t1.json", problem, _INDENT)
-    return f"{len(names)} parameters, {len(tuned)} configurations"
+    return f"{counted(len(names), 'parameter')}, {counted(len(tuned), 'configuration')}"
 
 
 def _parameter(name: str, values: list[ParameterValue]) -> dict[str, str]:
@@ -65,7 +65,7 @@ def _condition(names: Sequence[str], tuned: Sequence[StoredTrial]) -> dict[str, 
 
 def _kernel(study: StoredTrials) -> dict[str, object]:
     kernel = str(study.attribute("kernel"))
-    sizes = list((as_shape(study.attribute("shape")) or {}).values()) or [1]
+    sizes = kernel_tuner.problem_size(study)
     # Kernel Tuner wants the file to be there, and reads it only to compile it.
     recorded = kernel_tuner.FILE
     return {

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engine.results.atomic_file import write_json_file
+from engine.results.units import counted
 from engine.run.counters import counters_of
 from engine.study.trials import StoredTrial, StoredTrials
 
@@ -39,7 +40,7 @@ def write(study: StoredTrials, folder: Path) -> str:
         "results": results,
     }
     write_json_file(folder / "t4.json", document, _INDENT)
-    return f"{len(results)} results"
+    return counted(len(results), "result")
 
 
 def _result(trial: StoredTrial) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.results.paste import triton_config
-from engine.results.units import time_text
+from engine.results.units import counted, time_text
 from engine.run.stored_summary import stored_summary
 from engine.study.trials import StoredTrials
 
@@ -37,4 +37,4 @@ def write(study: StoredTrials, folder: Path) -> str:
     )
     entries = "".join(f"    {triton_config(trial.config)},\n" for trial in best)
     (folder / "triton_configs.py").write_text(f"{head}{entries}]\n")
-    return f"{len(best)} configurations"
+    return counted(len(best), "configuration")

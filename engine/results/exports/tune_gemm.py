@@ -7,6 +7,7 @@ from pathlib import Path
 
 from engine.results.gemm_results import result_record, write_results
 from engine.results.tuned_shape import PRODUCT, TunedShape, one_per_shape, tuned_shape
+from engine.results.units import counted
 from engine.study.trials import StoredTrials
 from kernels.registry import load_kernel, make_problem
 
@@ -33,7 +34,7 @@ def write_entries(shapes: Sequence[TunedShape], folder: Path) -> list[str]:
     written = one_per_shape(shapes)
     path = folder / "tuning_results.yaml"
     write_results(path, [_record(shape) for shape in written])
-    return [f"{path}: {len(written)} product{'s' if len(written) > 1 else ''}"]
+    return [f"{path}: {counted(len(written), 'product')}"]
 
 
 def _record(shape: TunedShape) -> dict[str, object]:

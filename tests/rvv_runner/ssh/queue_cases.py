@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -46,7 +47,8 @@ class Rivals:
 
     @property
     def tickets(self) -> int:
-        return len(list((self.folder / "lock.queue").glob("[!.]*")))
+        """How many wait."""
+        return sum(ticket.is_file() for ticket in (self.folder / "lock.queue").glob("[!.]*"))
 
     def come(self, name: str) -> None:
         """Start a program and wait until it has the board, or stands in the queue."""
@@ -60,6 +62,8 @@ class Rivals:
 
     def check_order(self) -> None:
         """Four come, of whom the second that waits is killed; the others have the board in turn."""
+        (self.folder / "lock.queue").mkdir(mode=0o777)
+        os.mkfifo(self.folder / "lock.queue" / "0-put-there-by-somebody-else")
         for name in ("ann", "bob", "cyd", "dan"):
             self.come(name)
         until(lambda: "next" in self.lock.read_text())

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from triton_rvv.lowering.math.lanes import Lanes, fma, in_double, minimum, polynomial, where
+from triton_rvv.lowering.math.lanes import (
+    Lanes,
+    call,
+    fma,
+    in_double,
+    maximum,
+    minimum,
+    polynomial,
+    where,
+)
 
 __all__ = [
     "DOUBLE_ROUNDER",
@@ -33,10 +42,11 @@ _EXP2 = (
 # Adding 1.5 * 2^23 to a float, or 1.5 * 2^52 to a double, leaves the nearest integer in the low
 # bits of the significand.
 _ROUNDER = 1.5 * 2**23
-# The same for a number that becomes the exponents of two factors, with a bias of 127 each. 2^129 is
-# infinite.
-_SCALE_ROUNDER = _ROUNDER + 2 * 127
-_LARGEST_SHIFTED = _SCALE_ROUNDER + 129
+# The same for a number n that becomes the exponents of two factors, of which the second is one
+# power of two larger. Beyond the limits, the result is infinite or 0.
+_SCALE_ROUNDER = _ROUNDER + 126
+_LARGEST_SHIFTED = _SCALE_ROUNDER + 128
+_SMALLEST_SHIFTED = _SCALE_ROUNDER - 151
 DOUBLE_ROUNDER = 1.5 * 2**52
 
 
@@ -46,42 +56,70 @@ def exp(x: Lanes) -> Lanes:
     x = n ln 2 + r, with two constants for ln 2 (Cody and Waite, "Software Manual for the
     Elementary Functions", 1980); e^r is a polynomial.
     """
-    # Below this the result is 0. The comparison is false for NaN, which stays.
-    x = where(x < -104.0, -104.0, x)
-    shifted = minimum(x * _LOG2_E + _SCALE_ROUNDER, _LARGEST_SHIFTED)
-    return _scaled(_exp_of_rest(x, shifted - _SCALE_ROUNDER), shifted)
+    if x.builder.has_one_nan:
+        shifted = _limited(fma(x, _LOG2_E, _SCALE_ROUNDER))
+    else:
+        # Below this the result is 0. The comparison is false for NaN, which stays.
+        x = where(x < -104.0, -104.0, x)
+        shifted = minimum(fma(x, _LOG2_E, _SCALE_ROUNDER), _LARGEST_SHIFTED)
+    # Infinity where x is so far above n ln 2 that e^x is. Below, 2^n is as good as 0.
+    r = _no_less_than_minus_one(_rest(x, shifted - _SCALE_ROUNDER))
+    return _scaled(_exp_near_zero(r), shifted)
+
+
+def _limited(shifted: Lanes) -> Lanes:
+    """What gives a result other than 0 and infinity, or one step beyond."""
+    return minimum(maximum(shifted, _SMALLEST_SHIFTED), _LARGEST_SHIFTED)
+
+
+def _no_less_than_minus_one(x: Lanes) -> Lanes:
+    """The larger of a number and -1; NaN stays, where the only one has no sign.
+
+    Without a sign, the representations of negative floats grow away from zero.
+    """
+    if not x.builder.has_one_nan:
+        return x
+    return call("llvm.umin", x.bits(), x.constant(-1.0).bits()).as_float()
 
 
 def exp_in_range(x: Lanes) -> Lanes:
     """e^x for float32 where the result is a normal number: |x| <= 87."""
     shifted = fma(x, _LOG2_E, _ROUNDER)
-    power = _exp_of_rest(x, shifted - _ROUNDER)
+    power = _exp_near_zero(_rest(x, shifted - _ROUNDER))
     return (power.bits() + (shifted.bits() << 23)).as_float()
 
 
-def _exp_of_rest(x: Lanes, n: Lanes) -> Lanes:
-    """e^(x - n ln 2); infinity where x is so far above n that all of e^x is."""
-    r = fma(n, -_LN2_LOW, fma(n, -_LN2_HIGH, x))
+def _rest(x: Lanes, n: Lanes) -> Lanes:
+    """x - n ln 2."""
+    return fma(n, -_LN2_LOW, fma(n, -_LN2_HIGH, x))
+
+
+def _exp_near_zero(r: Lanes) -> Lanes:
+    """e^r, for |r| up to half of ln 2."""
     return fma(fma(polynomial(r, _EXP), r, 1.0), r, 1.0)
 
 
 def exp2(x: Lanes) -> Lanes:
     """2^x for float32. Largest error: 0.879 ulp."""
-    x = where(x < -151.0, -151.0, x)
-    shifted = minimum(x + _SCALE_ROUNDER, _LARGEST_SHIFTED)
-    r = x - (shifted - _SCALE_ROUNDER)
+    if x.builder.has_one_nan:
+        shifted = _limited(x + _SCALE_ROUNDER)
+    else:
+        x = where(x < -151.0, -151.0, x)
+        shifted = minimum(x + _SCALE_ROUNDER, _LARGEST_SHIFTED)
+    r = _no_less_than_minus_one(x - (shifted - _SCALE_ROUNDER))
     return _scaled(fma(polynomial(r, _EXP2), r, 1.0), shifted)
 
 
 def _scaled(x: Lanes, shifted: Lanes) -> Lanes:
-    """x * 2^n, with n plus two biases in the low bits of `shifted`.
+    """x * 2^n, with n plus a bias in the low bits of `shifted`.
 
-    It takes two factors, of which the first neither overflows nor rounds where x is near 1.
+    It takes two factors, of which the first neither overflows nor rounds where x is near 1: half of
+    2^n, but a normal number, and 2 or less.
     """
-    bits = shifted.bits()
-    half = bits >> 1 << 23
-    rest = (bits << 23) - half
-    return x * half.as_float() * rest.as_float()
+    exponent = shifted.bits() << 23
+    first = call("llvm.smax", exponent, exponent.constant(2 << 23))
+    rest = exponent - first + (128 << 23)
+    return x * first.as_float() * rest.as_float()
 
 
 # -- in double precision ---------------------------------------------------------------------------

@@ -20,6 +20,7 @@ __all__ = [
     "high_product",
     "in_double",
     "looked_up",
+    "maximum",
     "minimum",
     "polynomial",
     "round_half_even",
@@ -223,6 +224,11 @@ def copysign(size: Lanes, sign: Lanes) -> Lanes:
 def minimum(a: Lanes, b: Lanes | float) -> Lanes:
     """The smaller one; `b` where `a` is NaN."""
     return call("llvm.minnum", a, a.constant(b))
+
+
+def maximum(a: Lanes, b: Lanes | float) -> Lanes:
+    """The larger one; `b` where `a` is NaN."""
+    return call("llvm.maxnum", a, a.constant(b))
 
 
 def round_half_even(x: Lanes) -> Lanes:

@@ -1,0 +1,88 @@
+"""Kernels at shapes that nothing here was written or chosen for, and torch's functions for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from gpu_references import time_s
+from torch.nn import functional
+
+__all__ = ["OTHERS", "Other"]
+
+
+@dataclass(frozen=True)
+class Other:
+    """A kernel at a shape, and the same in torch.
+
+    Args:
+        kernel, shape, dtype: as a user names them.
+        torch: makes what torch does from tensors of these shapes.
+        inputs: shapes of the tensors.
+    """
+
+    kernel: str
+    shape: Mapping[str, int]
+    dtype: str
+    torch: Callable[..., object]
+    inputs: tuple[tuple[int, ...], ...]
+
+    def torch_s(self) -> float:
+        """Seconds that torch takes."""
+        kind = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32}[self.dtype]
+        tensors = [torch.randn(*sizes, device="cuda").to(kind) for sizes in self.inputs]
+        return time_s(lambda: self.torch(*tensors))
+
+
+def _product(m: int, n: int, k: int, dtype: str = "fp16", kernel: str = "matmul") -> Other:
+    return Other(kernel, {"M": m, "N": n, "K": k}, dtype, torch.matmul, ((m, k), (k, n)))
+
+
+def _attention(z: int, h: int, context: int, head: int, causal: bool) -> Other:
+    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+    shape = {"Z": z, "H": h, "N_CTX": context, "D_HEAD": head}
+    kernel = "flash_attention_fwd" + ("_causal" if causal else "")
+    return Other(kernel, shape, "fp16", attend, ((z, h, context, head),) * 3)
+
+
+def _rows(kernel: str, m: int, n: int, dtype: str, function: Callable[..., object]) -> Other:
+    return Other(kernel, {"M": m, "N": n}, dtype, function, ((m, n),))
+
+
+def _softmax(x: torch.Tensor) -> torch.Tensor:
+    return functional.softmax(x, dim=1)
+
+
+def _layer_norm(x: torch.Tensor) -> torch.Tensor:
+    return functional.layer_norm(x, (x.shape[1],), x[0], x[1])
+
+
+def _cross_entropy(x: torch.Tensor) -> torch.Tensor:
+    labels = torch.arange(x.shape[0], device=x.device)
+    return functional.cross_entropy(x, labels, reduction="none")
+
+
+OTHERS = (
+    _product(4096, 11008, 4096),
+    _product(17, 5120, 5120),
+    _product(17, 5120, 5120, kernel="split_k_matmul"),
+    _product(300, 3000, 1000, "bf16"),
+    Other(
+        "batched_matmul",
+        {"B": 32, "M": 512, "N": 512, "K": 512},
+        "fp16",
+        torch.bmm,
+        ((32, 512, 512), (32, 512, 512)),
+    ),
+    _attention(2, 16, 4096, 64, causal=False),
+    _attention(2, 16, 4096, 64, causal=True),
+    _attention(2, 16, 8192, 128, causal=True),
+    _attention(2, 16, 4001, 128, causal=True),
+    _rows("softmax", 4096, 12345, "fp16", _softmax),
+    _rows("softmax", 16384, 1000, "fp32", _softmax),
+    _rows("layernorm_fwd", 8192, 5000, "fp16", _layer_norm),
+    _rows("cross_entropy", 2048, 128256, "bf16", _cross_entropy),
+)

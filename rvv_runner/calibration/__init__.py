@@ -1,0 +1,1 @@
+"""Measures a core with micro-kernels, and makes a cost table of what they say."""

@@ -1,0 +1,92 @@
+"""Two stores to every second element of a row, which become one where they fit together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from qemu_kernels import Expected
+
+from triton_rvv import RVVTarget, compile_kernel
+
+pytestmark = pytest.mark.timeout(120)
+
+N = 128
+UNTOUCHED = np.full(2 * N + 8, -1, np.int8)
+
+
+@triton.jit
+def pair_kernel(x_ptr, out_ptr, n, apart, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    mask = at < n
+    x = tl.load(x_ptr + at, mask=mask)
+    tl.store(out_ptr + 2 * at, x, mask=mask)
+    tl.store(out_ptr + apart + 2 * at, x + 1, mask=mask)
+
+
+@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
+@pytest.mark.parametrize("n", [N, 100, 1])
+@pytest.mark.parametrize("apart", [1, 3, 0, 4])
+def test_pairs_wherever_they_lie(run, vlen_bits, n, apart):
+    x = np.arange(N, dtype=np.int8)
+    expected = UNTOUCHED.copy()
+    expected[0 : 2 * n : 2] = x[:n]
+    expected[apart : apart + 2 * n : 2] = x[:n] + 1
+    out = Expected(expected, start=UNTOUCHED)
+    run(pair_kernel, vlen_bits=vlen_bits, x_ptr=x, out_ptr=out, n=n, apart=apart, BLOCK=N)
+
+
+@triton.jit
+def in_place_kernel(x_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    even, odd = tl.load(x_ptr + 2 * at), tl.load(x_ptr + 2 * at + 1)
+    tl.store(x_ptr + 2 * at, odd)
+    tl.store(x_ptr + 2 * at + 1, even)
+
+
+@pytest.mark.parametrize("size", [16, 1024])
+def test_neighbours_change_places_in_place(run, size):
+    x = np.arange(2 * size, dtype=np.int32)
+    run(in_place_kernel, x_ptr=Expected(x.reshape(-1, 2)[:, ::-1].ravel(), start=x), BLOCK=size)
+
+
+@triton.jit
+def load_between_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x_ptr + 2 * at, at)
+    seen = tl.load(x_ptr + 2 * at + 2)
+    tl.store(x_ptr + 2 * at + 1, seen)
+    tl.store(out_ptr + at, seen)
+
+
+def test_a_load_between_two_stores_sees_the_first(run):
+    seen = np.append(np.arange(1, N), -1).astype(np.int32)
+    start = np.full(2 * N + 1, -1, np.int32)
+    x = np.append(np.stack([np.arange(N), seen], axis=1).ravel(), -1).astype(np.int32)
+    run(load_between_kernel, x_ptr=Expected(x, start=start), out_ptr=Expected(seen), BLOCK=N)
+
+
+def test_a_pair_is_one_instruction():
+    target = RVVTarget.named("x60")
+    signature = {"x_ptr": "*i8", "out_ptr": "*i8", "n": "i32", "apart": "i32"}
+    compiled = compile_kernel(pair_kernel, signature, {"BLOCK": N}, target, disjoint_arguments=True)
+    assert "vsseg2e8.v" in compiled.assembly
+
+
+@triton.jit
+def changed_on_the_way_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + 2 * at)
+    tl.store(x_ptr + 2 * at, x + 1)
+    tl.store(y_ptr + 2 * at, x + 2)
+
+
+@pytest.mark.parametrize("size", [16, 2048])
+def test_the_second_store_uses_what_the_first_one_changes(run, size):
+    x, y = np.arange(2 * size, dtype=np.int32), np.zeros(2 * size, np.int32)
+    changed, expected = x.copy(), y.copy()
+    changed[::2] += 1
+    expected[::2] = x[::2] + 2
+    both = {"x_ptr": Expected(changed, start=x), "y_ptr": Expected(expected, start=y)}
+    run(changed_on_the_way_kernel, **both, BLOCK=size)
