@@ -18,6 +18,7 @@ from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.tensors import (
     Buffer,
     Elementwise,
+    Extents,
     Path,
     Point,
     Splat,
@@ -50,12 +51,22 @@ class Table:
         linear: true at run time where the values are `start + position`.
         start: the value at position 0 where `linear` holds.
         bound: what no value exceeds, with or without its sign.
+        rises: true at run time where the values before the remainder are taken do not wrap.
     """
 
     values: Buffer
     linear: Val
     start: Val
     bound: Val
+    rises: Val
+
+    def linear_within(self, builder: Builder, count: Val | None) -> Val:
+        """Whether the first `count` values are linear; None stands for all."""
+        if count is None:
+            return self.linear
+        start, bound = (builder.resize(value, "i64") for value in (self.start, self.bound))
+        room = builder.intrinsic("llvm.ssub.sat", [bound, count])
+        return builder.conjunction(self.rises, builder.compare("sle", start, room))
 
     def at(self, builder: Builder, position: Val, width: int) -> Val:
         """The values at `position` and after it, whether they are linear or not."""
@@ -174,6 +185,16 @@ class Affine(Tensor):
 
     def own_linear_guards(self) -> list[Val]:
         return [table.linear for part in self.components for table, _ in part.tables]
+
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        if self.extra is not None:
+            return None
+        tables = [
+            table.linear_within(builder, count)
+            for part, count in zip(self.components, extents, strict=True)
+            for table, _ in part.tables
+        ]
+        return [*self.own_fit_guards(), *tables]
 
     def own_buffers(self) -> frozenset[str]:
         tables = (table.values for part in self.components for table, _ in part.tables)

@@ -256,6 +256,11 @@ class Builder:
         name, anything = f"llvm.masked.gather.{suffix}", Val(type_, "poison")
         return self.call(type_, name, [aligned, everywhere, anything])
 
+    def prefetch(self, address: Val) -> None:
+        """Ask for the cache line of an address, to read it; a hint."""
+        read, keep, data = (integer(value, "i32") for value in (0, 3, 1))
+        self.call_void("llvm.prefetch.p0", [address, read, keep, data])
+
     @contextmanager
     def fixed_loads(self) -> Iterator[None]:
         """Loads written inside the `with` stay where they are.

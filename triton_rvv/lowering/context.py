@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TypeVar, cast
 
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering.aliasing import Aliases
 from triton_rvv.lowering.builder import Builder, Snapshot
 from triton_rvv.lowering.tensors import Buffer, Tensor, memory_type
 from triton_rvv.lowering.values import Val
+from triton_rvv.lowering.wanted import Wanted
 from triton_rvv.source_lines import SourceLines
 from triton_rvv.target import Target
 from triton_rvv.ttir import Block, Operation, Value
@@ -18,6 +21,7 @@ from triton_rvv.types import TensorType
 __all__ = ["Context", "Lowered"]
 
 Lowered = Val | Tensor
+T = TypeVar("T")
 
 # Main threads get 8 MiB of stack from Linux; half of it is left to everybody else.
 STACK_LIMIT_BYTES = 4 << 20
@@ -70,8 +74,11 @@ class Context:
         self._region = 0
         self._regions = 0
         self._kept: list[Tensor] = []
-        self._known: dict[tuple[Tensor, int], Val] = {}
+        self._known: dict[tuple[Hashable, int], object] = {}
         self._around = [0]
+        self._bound_in: dict[Value, int] = {}
+        self._block: Block | None = None
+        self._early: dict[Operation, int] = {}
 
     def lower_block(self, block: Block) -> list[Value]:
         """Lower every operation of a block.
@@ -83,9 +90,33 @@ class Context:
             CompileError: for an operation that is not supported, with the kernel's source line.
         """
         *operations, terminator = block.operations
+        around, self._block = self._block, block
+        for operation in operations:  # a function's block is lowered once for each of its calls
+            for result in operation.results:
+                self._bound_in.pop(result, None)
         for operation in operations:
-            self.lower_operation(operation)
+            if self._early.pop(operation, None) not in self._around:
+                self.lower_operation(operation)
+        self._block = around
         return terminator.operands
+
+    def lower_early(self, value: Value) -> bool:
+        """Lower what computes a value further down in this block, where nothing speaks against it.
+
+        Returns:
+            Whether the value can be used from here on.
+        """
+        if self._bound_in.get(value) in self._around:
+            return True
+        assert self._block is not None
+        for operation in self._block.operations:
+            if value in operation.results:
+                if not _is_pure(operation) or not all(map(self.lower_early, operation.operands)):
+                    return False
+                self.lower_operation(operation)
+                self._early[operation] = self._region
+                return True
+        return False
 
     def lower_operation(self, operation: Operation) -> None:
         """Lower one operation.
@@ -153,6 +184,7 @@ class Context:
             lowered.region = self._region
             lowered.mark = lowered.mark or self.builder.mark
         self._values[value] = lowered
+        self._bound_in[value] = self._region
 
     def knows(self, value: Value) -> bool:
         """Whether the value has been lowered already."""
@@ -193,13 +225,18 @@ class Context:
         """Whether the tensor was made in the loop or branch that is being lowered."""
         return tensor.region == self._region
 
-    def once(self, tensor: Tensor, make: Callable[[], Val]) -> Val:
-        """What `make` computes of a block, written once and known in all that is inside."""
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` computes, such as of the block `key`; written once, known in all inside."""
         for region in self._around:
-            if (tensor, region) in self._known:
-                return self._known[tensor, region]
-        self._known[tensor, self._region] = value = make()
+            if (key, region) in self._known:
+                return cast(T, self._known[key, region])
+        self._known[key, self._region] = value = make()
         return value
+
+    @functools.cached_property
+    def wanted(self) -> Wanted:
+        """Which part of each block anybody asks for."""
+        return Wanted(self._functions.values())
 
     # -- arrays --------------------------------------------------------------------------------
 
@@ -236,3 +273,11 @@ class Context:
         is_long = long and not self._has_products
         registers = target.long_run_registers if is_long else target.run_registers
         return registers * target.lanes(element_bits)
+
+
+# Operations without side effects on integers and truth values, besides those of arith.
+_PURE = frozenset(["tt.splat", "tt.make_range", "tt.expand_dims", "tt.broadcast"])
+
+
+def _is_pure(operation: Operation) -> bool:
+    return operation.name in _PURE or operation.name.startswith("arith.")

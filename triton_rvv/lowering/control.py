@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from triton_rvv.lowering import sinks
+from triton_rvv.lowering import parts, sinks
 from triton_rvv.lowering.affine import Affine, as_affine
 from triton_rvv.lowering.context import Context, Lowered
 from triton_rvv.lowering.registry import Handler
@@ -171,6 +171,8 @@ def _before_regions(context: Context, operation: Operation) -> None:
     inside: set[Value] = set()
     for inner in (inner for region in operation.regions for inner in _walk(region.blocks)):
         inside.update(inner.results)
+        if inner.name in ("tt.dot", "tt.dot_scaled"):
+            parts.prepare_wanted(context, inner)
         for value in inner.operands:
             if value not in inside and context.knows(value):
                 lowered = context.lowered(value)

@@ -16,12 +16,13 @@ from triton_rvv.lowering import paths, sinks
 from triton_rvv.lowering.builder import Variable
 from triton_rvv.lowering.casts import conversion
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.live import WHOLE, Live, live_part, packed_columns, packed_rows
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.matrix_dot import fits_matrix_unit, multiply_int8
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.runs import run_width
-from triton_rvv.lowering.tensors import Buffer, Elementwise, Point, Tensor
+from triton_rvv.lowering.tensors import Buffer, Elementwise, Point, Tensor, memory_type
 from triton_rvv.lowering.tile import (
     Columns,
     ColumnsReadOnce,
@@ -56,6 +57,7 @@ class _Product:
     """A dot product on its way: `result = start + A @ b`.
 
     Args:
+        live: how many rows, columns and steps along K there are to compute.
         rows, depth: the shape of A.
         b: the right operand.
         start: the accumulator before, in the type of the sums.
@@ -63,6 +65,7 @@ class _Product:
         rounded: converts sums to the type of the result.
     """
 
+    live: Live
     rows: int
     depth: int
     b: Columns
@@ -96,14 +99,15 @@ def multiply(
     rounded = _rounding(sum_type, result)
     rows, depth = left.shape[-2:]
 
-    def product(b: Columns) -> _Product:
-        return _Product(rows, depth, b, start, result, rounded)
+    def product(b: Columns, live: Live = WHOLE) -> _Product:
+        return _Product(live, rows, depth, b, start, result, rounded)
 
     if read_once := _columns_read_once(context, left, right):
         _multiply_reading_once(context, left, right, product, read_once)
     else:
-        b = PackedColumns(sinks.materialise(context, right))
-        _multiply_by_panels(context, left, in_place, product(b))
+        live = live_part(context, operation, left, right, sum_type)
+        b = PackedColumns(packed_columns(context, right, live))
+        _multiply_by_panels(context, left, in_place, product(b, live))
     context.bind(operation.result, result)
 
 
@@ -140,17 +144,19 @@ def _multiply_reading_once(
 
 def _multiply_by_panels(context: Context, left: Tensor, in_place: bool, product: _Product) -> None:
     """Multiply by B in panels, and by A where it lies or in panels too."""
-    b = product.b
+    b, live = product.b, product.live
+    tile_rows = min(product.rows, context.target.tile_rows)
 
     def packed() -> None:
-        _multiply_packed(context, sinks.materialise(context, left), product)
+        _multiply_packed(context, packed_rows(context, left, live), product)
 
     def where_it_lies() -> None:
         assert isinstance(left, Load)
         _tiles(context, product, functools.partial(_rows_in_place, context, left))
 
     if isinstance(left, Load) and in_place and b.shape[-1] <= PANELS_IN_PLACE * b.panel:
-        plain = paths.all_of(context, left.guards_in_place(context.builder))
+        guards = left.guards_in_place(context.builder, [live.rows, live.depth])
+        plain = paths.all_of(context, [*live.guards_in_place(context.builder, tile_rows), *guards])
         context.builder.branches(plain, where_it_lies, packed)
     else:
         packed()
@@ -178,7 +184,7 @@ def converted(tensor: Tensor, target: ScalarType) -> Tensor:
         return tensor
     assert isinstance(tensor.element, ScalarType)
     emit = conversion(tensor.element, target)
-    return Elementwise(TensorType(tensor.shape, target), emit, [tensor])
+    return Elementwise(TensorType(tensor.shape, target), emit, [tensor], keeps_zero=True)
 
 
 def _rounding(sum_type: ScalarType, result: Buffer) -> Emit:
@@ -213,7 +219,10 @@ def _destination(context: Context, operation: Operation, start: Tensor) -> Buffe
 
 def _rows_in_place(context: Context, left: Load, row: Val) -> Rows:
     builder, count = context.builder, min(left.shape[0], context.target.tile_rows)
-    starts, stride = left.rows_in_place(builder, row, count)
+    start, stride = left.rows_in_place(builder, row)
+    starts = [start]
+    while len(starts) < count:
+        starts.append(builder.element_pointer(memory_type(left.element), starts[-1], stride))
     run = min(left.shape[1], context.run_lanes(left.element.bits))
     return RowsInPlace(builder, left.element, starts, stride, run)
 
@@ -231,29 +240,53 @@ def _tiles(context: Context, product: _Product, rows_of_a: RowsOfA) -> None:
     width = b.panel * b.runs
     # A single tile stays in registers from one product to the next.
     single = (tile_rows, width) == (product.rows, columns)
-    if b.size_bytes <= RESIDENT_B_BYTES:
-        for row in sinks.steps(context, product.rows, tile_rows, single):
-            for column in sinks.steps(context, columns, width, single):
-                _tile(context, product, rows_of_a, (row, column))
+    live_rows = _extent(product.live.rows, product.rows, tile_rows)
+    live_columns = _extent(product.live.columns, columns, width)
+    if b.size_bytes > RESIDENT_B_BYTES:
+        for column in sinks.steps(context, live_columns, width, single):
+            for row in sinks.steps(context, live_rows, tile_rows, single):
+                to_next = None if single else (tile_rows, 0)
+                _tile(context, product, rows_of_a, (row, column), to_next)
     else:
-        for column in sinks.steps(context, columns, width, single):
-            for row in sinks.steps(context, product.rows, tile_rows, single):
-                _tile(context, product, rows_of_a, (row, column))
+        for row in sinks.steps(context, live_rows, tile_rows, single):
+            for column in sinks.steps(context, live_columns, width, single):
+                to_next = None if single else (0, width)
+                _tile(context, product, rows_of_a, (row, column), to_next)
 
 
-def _tile(context: Context, product: _Product, rows_of_a: RowsOfA, corner: tuple[Val, Val]) -> None:
-    """One tile of the result, its upper left element at `corner`, a row and a column."""
+def _extent(count: Val | None, size: int, step: int) -> Val | int:
+    """How far a loop goes; where one step is all there is, it is taken in any case."""
+    return size if count is None or size <= step else count
+
+
+def _tile(
+    context: Context,
+    product: _Product,
+    rows_of_a: RowsOfA,
+    corner: tuple[Val, Val],
+    to_next: tuple[int, int] | None,
+) -> None:
+    """One tile of the result, its upper left element at `corner`, a row and a column.
+
+    The next tile is so many rows and columns further on; None if there is none.
+    """
     builder, (row, column) = context.builder, corner
     rows = rows_of_a(row)
     tile = Tile(builder, rows, product.b, column)
     # Loads take longest where they come first.
-    ahead = tile.first_runs_of_b()
+    depth = product.live.padded_depth(builder, tile.unroll) or integer(product.depth)
+    ahead = tile.begin(depth)
     places = [builder.add(row, integer(offset)) for offset in range(rows.count)]
     starts = [builder.add(column, integer(run * product.b.panel)) for run in range(product.b.runs)]
     points = [Point((place,), start, product.b.panel) for place in places for start in starts]
     totals = [Variable(builder, product.start.at(builder, point)) for point in points]
-    for base in sinks.steps(context, product.depth, tile.unroll, unrolled=False):
-        tile.multiply_add(base, product.depth, ahead, totals)
+    if isinstance(product.start, Buffer) and to_next is not None:
+        for point in points:
+            (place,), (down, right) = point.index, to_next
+            later = (builder.add(place, integer(down)), builder.add(point.start, integer(right)))
+            builder.prefetch(product.start.address(builder, later))
+    for base in sinks.steps(context, depth, tile.unroll, unrolled=False):
+        tile.multiply_add(base, depth, ahead, totals)
     for point, total in zip(points, totals, strict=True):
         product.result.write(builder, point, product.rounded(builder, [total.read()]))
 

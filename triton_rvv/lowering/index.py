@@ -128,7 +128,7 @@ def _remainder(
     row = Elementwise(flat, emit, [Affine(flat, left.base, [part]), Splat(flat, n)], cost)
     builder.branches(linear, lambda: None, lambda: sinks.copy(context, row, values))
     components = [NO_COMPONENT] * len(left.shape)
-    table = Table(values, linear, start, n)
+    table = Table(values, linear, start, n, rises)
     components[axis] = Component(None, ((table, integer(1, n.type)),))
     return Affine(left.type, integer(0, n.type), components)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from triton_rvv.lowering.affine import Affine
 from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.tensors import Point, Tensor
+from triton_rvv.lowering.tensors import Extents, Point, Tensor, guards_of_all
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.types import TensorType
 
@@ -42,8 +43,8 @@ class Term:
         """Whether one comparison can speak for all positions: the left side has a direction."""
         return self._constant_stride is not None and self.predicate in _EXTREME
 
-    def guard(self, builder: Builder) -> Val:
-        """A scalar that is true where the comparison holds at every position.
+    def guard(self, builder: Builder, count: Val | None = None) -> Val:
+        """A scalar that is true where the comparison holds at the first `count` positions, or all.
 
         A linear left side is largest at one end; only for a term that has a guard. The far end is
         computed with 64 bits: where the kernel's own sum would wrap, the guard is false.
@@ -51,7 +52,10 @@ class Term:
         stride = self._constant_stride
         assert stride is not None
         base, right = (builder.resize(value, "i64") for value in (self.left.base, self.right))
-        far = builder.add(base, integer(stride * (self.left.shape[self.axis] - 1)))
+        last = integer(self.left.shape[self.axis] - 1)
+        if count is not None:
+            last = builder.add(count, integer(-1))
+        far = builder.add(base, builder.mul(last, integer(stride)))
         far_decides = (stride > 0) == (_EXTREME[self.predicate] == "largest")
         holds = builder.compare(self.predicate, far if far_decides else base, right)
         if self.left.base.type == "i64":
@@ -61,6 +65,22 @@ class Term:
             return holds
         wrapped = builder.resize(builder.resize(far, self.left.base.type), "i64")
         return builder.conjunction(builder.compare("eq", far, wrapped), holds)
+
+    def false_from(self, builder: Builder) -> Val | None:
+        """A position from which on the comparison is false, as i64, where it has one.
+
+        Where the left side would wrap, that is the end of the dimension.
+        """
+        if self._constant_stride != 1 or self.predicate not in ("slt", "sle"):
+            return None
+        size = integer(self.left.shape[self.axis])
+        base, right = (builder.resize(value, "i64") for value in (self.left.base, self.right))
+        limit = {"i32": (1 << 31) - 1}.get(self.left.base.type, (1 << 63) - 1)
+        wraps = builder.compare("sgt", base, integer(limit - self.left.shape[self.axis]))
+        more = integer(int(self.predicate == "sle"))
+        count = builder.intrinsic("llvm.ssub.sat", [right, builder.binary("sub", base, more)])
+        count = builder.intrinsic("llvm.smax", [count, integer(0)])
+        return builder.select(wraps, size, builder.intrinsic("llvm.smin", [count, size]))
 
     def at(self, builder: Builder, point: Point) -> Val:
         """The comparison at `point`; a scalar unless the last dimension varies."""
@@ -109,6 +129,26 @@ class Mask(Tensor):
     def own_mask_guards(self, builder: Builder) -> list[Val]:
         guards = [term.guard(builder) for term in self.terms if term.has_guard]
         return guards if self.uniform == TRUE else [self.uniform, *guards]
+
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        guards = guards_of_all(builder, [*self.operands, *self._lefts], extents)
+        if guards is None:
+            return None
+        terms = [term for term in self.terms if term.has_guard]
+        guards += [term.guard(builder, extents[term.axis]) for term in terms]
+        return guards if self.uniform == TRUE else [self.uniform, *guards]
+
+    @property
+    def _lefts(self) -> list[Tensor]:
+        return [term.left for term in self.terms]
+
+    def false_from(self, builder: Builder, axis: int) -> Val | None:
+        """A position along an axis from which on no element is true, as i64, if one is known."""
+        terms = [term.false_from(builder) for term in self.terms if term.axis == axis]
+        known = [position for position in terms if position is not None]
+        if not known:
+            return None
+        return functools.reduce(lambda *two: builder.intrinsic("llvm.smin", two), known)
 
     def own_buffers(self) -> frozenset[str]:
         return frozenset().union(*(term.left.buffers() for term in self.terms))

@@ -11,7 +11,15 @@ from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.ranges import UNKNOWN, are_apart, keeps_apart
 from triton_rvv.lowering.registry import Handler
-from triton_rvv.lowering.tensors import PLAIN_PATH, Point, Splat, Tensor, memory_type
+from triton_rvv.lowering.tensors import (
+    PLAIN_PATH,
+    Extents,
+    Point,
+    Splat,
+    Tensor,
+    guards_of_all,
+    memory_type,
+)
 from triton_rvv.lowering.values import Val, integer, type_suffix, vector_type
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import PointerType, ScalarType, TensorType
@@ -82,12 +90,26 @@ class Load(Tensor):
         same = builder.compare("eq", self.pointers.base, addresses.base)
         return same if apart == UNKNOWN else builder.binary("or", apart, same)
 
-    def guards_in_place(self, builder: Builder) -> list[Val]:
-        """Truth values under which rows can be read where they lie: all there, and contiguous."""
+    def guards_in_place(self, builder: Builder, extents: Extents) -> list[Val]:
+        """Truth values under which rows can be read where they lie: all there, and contiguous.
+
+        Of the block only the leading part is looked at that `extents` says.
+        """
         contiguous = self.pointers.last_stride(builder, linear=True)
-        if contiguous is None or contiguous.constant != 1 or not self._is_plain_when_guarded:
+        guards = self.guards_within(builder, extents)
+        is_plain = guards is not None and self._is_plain_when_guarded
+        if contiguous is None or contiguous.constant != 1 or not is_plain:
             return [Val("i1", "false")]
-        return [self._spreads(builder), *self.plain_guards(builder)]
+        assert guards is not None
+        return [self._spreads(builder), *guards]
+
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        return guards_of_all(builder, self._recipe[0], extents)
+
+    def zero_from(self, builder: Builder, axis: int) -> Val | None:
+        other = self.other
+        is_zero = other is None or (isinstance(other, Splat) and other.value.ref in _ZEROS)
+        return self.mask.false_from(builder, axis) if is_zero and self.mask is not None else None
 
     def _spreads(self, builder: Builder) -> Val:
         """Whether neighbouring rows do not all lie in the same few sets of a cache."""
@@ -102,17 +124,15 @@ class Load(Tensor):
             not self.mask.operands and all(term.has_guard for term in self.mask.terms)
         )
 
-    def rows_in_place(self, builder: Builder, first: Val, count: int) -> tuple[list[Val], Val]:
-        """The addresses of `count` rows from row `first` on, and the elements from one to the next.
+    def rows_in_place(self, builder: Builder, first: Val) -> tuple[Val, Val]:
+        """The address of a row, and the elements from one to the next below it.
 
         Only where the guards in place hold.
         """
-        places = [builder.add(first, integer(row)) for row in range(count)]
-        points = [Point((place,), integer(0), 1, PLAIN_PATH) for place in places]
         pointers = self.pointers.on(PLAIN_PATH)
-        starts = [pointers.row_base(builder, point) for point in points]
+        start = pointers.row_base(builder, Point((first,), integer(0), 1, PLAIN_PATH))
         stride = self.pointers.components[-2].linear_stride(builder, self.pointers.index_type)
-        return starts, stride
+        return start, stride
 
     @property
     def own_reads_again(self) -> bool:
@@ -123,6 +143,10 @@ class Load(Tensor):
     def evaluate(self, builder: Builder, point: Point) -> Val:
         stored = vector_type(memory_type(self.element), point.width)
         condition = condition_at(builder, self.mask, point)
+        if point.lanes is not None and point.width > 1:
+            lanes = builder.splat(builder.resize(point.lanes, "i32"), point.width)
+            wanted = builder.compare("ult", builder.iota("i32", point.width), lanes)
+            condition = builder.conjunction(condition, wanted)
         size_bytes = self.element.size_bytes
         pointers = self.pointers.on(point.path)
         stride = pointers.last_stride(builder, point.path.linear)
@@ -178,6 +202,10 @@ def load_scalar(
     safe = builder.alloca(type_, 1)
     chosen = builder.select(condition, address, safe)
     return builder.select(condition, builder.load(type_, chosen, element.size_bytes), fill)
+
+
+# How constants of 0 are written, as integers and as floats of 16, 32 and 64 bits.
+_ZEROS = frozenset(["0", "0.0", "0xH0000", "0x0000000000000000"])
 
 
 def _zero(element: str) -> str:

@@ -16,6 +16,7 @@ def guarded(
     tensors: Sequence[Tensor],
     walk: Callable[[Path], None],
     otherwise: Callable[[], None] | None = None,
+    is_plain: bool = True,
 ) -> None:
     """Write `walk` for each path that the tensors' guards tell apart at run time.
 
@@ -26,10 +27,14 @@ def guarded(
     ```
 
     The first of them, which nearly all programs take, is behind a single branch. Without
-    `otherwise`, sums are known to fit.
+    `otherwise`, sums are known to fit. With `is_plain` false, blocks at an edge are all that comes
+    here: one `walk()` is enough for them.
     """
     builder = context.builder
     fits = Val("i1", "true") if otherwise is None else all_fit(context, tensors)
+    if not is_plain:
+        builder.branches(fits, lambda: walk(Path(fits=True)), otherwise, likely=True)
+        return
     linear = all_of(context, (guard for tensor in tensors for guard in tensor.linear_guards()))
     unmasked = all_of(
         context, (guard for tensor in tensors for guard in tensor.mask_guards(builder))

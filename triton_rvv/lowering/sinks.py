@@ -80,13 +80,14 @@ def row_major_array(context: Context, type_: TensorType) -> Buffer:
     return Buffer(type_, context.buffer(type_).pointer, type_.shape[-1])
 
 
-def copy(context: Context, tensor: Tensor, buffer: Buffer) -> None:
-    """Write every element of `tensor` to `buffer`."""
+def copy(context: Context, tensor: Tensor, buffer: Buffer, is_plain: bool = True) -> None:
+    """Write every element of `tensor` to `buffer`; `is_plain` as in `paths.guarded`."""
     for_each_run(
         context,
         [tensor, buffer],
         lambda point: tensor.at(context.builder, point),
         lambda point, value: buffer.write(context.builder, point, value),
+        is_plain=is_plain,
     )
     context.pending_loads = [load for load in context.pending_loads if load is not tensor]
 
@@ -180,6 +181,7 @@ def for_each_run(
     evaluate: Callable[[Point], T],
     commit: Callable[[Point, T], None],
     exactly: Callable[[], None] | None = None,
+    is_plain: bool = True,
 ) -> None:
     """Walk over a block in row-major order, in runs that suit the vector registers.
 
@@ -194,6 +196,7 @@ def for_each_run(
         commit: writes the code that does something with the outcome.
         exactly: writes the code for where sums in addresses or masks wrap, in a block of many
             runs; by default, elements are evaluated and committed one after another.
+        is_plain: as in `paths.guarded`.
     """
     width, points_of = _way_to_walk(context, tensors)
     unrolled = tensors[0].type.elements <= UNROLLED_RUNS * width
@@ -212,7 +215,7 @@ def for_each_run(
         else:
             _walk_exactly(context, tensors, evaluate, commit)
 
-    guarded(context, tensors, walk, otherwise)
+    guarded(context, tensors, walk, otherwise, is_plain)
 
 
 def _walk_exactly(
@@ -318,7 +321,7 @@ def each_element(context: Context, shape: Sequence[int]) -> Iterator[Point]:
 
 
 def positions(
-    context: Context, sizes: Sequence[int], unrolled: bool, step: int = 1
+    context: Context, sizes: Sequence[int | Val], unrolled: bool, step: int = 1
 ) -> Iterator[tuple[Val, ...]]:
     """Every index of the given dimensions in row-major order, the last one in steps of `step`.
 
@@ -332,13 +335,14 @@ def positions(
             yield (position, *rest)
 
 
-def steps(context: Context, size: int, step: int, unrolled: bool) -> Iterator[Val]:
+def steps(context: Context, size: int | Val, step: int, unrolled: bool) -> Iterator[Val]:
     """0, step, 2 * step, ... below `size`, as a loop at run time unless `unrolled`.
 
     The body of the caller's `for` is the body of the loop.
     """
-    if unrolled or size <= step:
-        yield from map(integer, range(0, size, step))
+    end = integer(size) if isinstance(size, int) else size
+    if (known := end.constant) is not None and (unrolled or known <= step):
+        yield from map(integer, range(0, known, step))
         return
-    with context.builder.loop(integer(0), integer(size), integer(step)) as position:
+    with context.builder.loop(integer(0), end, integer(step)) as position:
         yield position

@@ -23,10 +23,12 @@ __all__ = [
     "ROWS_AHEAD",
     "Buffer",
     "Elementwise",
+    "Extents",
     "Path",
     "Point",
     "Splat",
     "Tensor",
+    "guards_of_all",
     "memory_type",
 ]
 
@@ -48,6 +50,9 @@ class Path:
     unmasked: bool = False
     fits: bool = False
 
+
+# How many leading positions of each dimension are meant, as i64; None for all of them.
+Extents = Sequence[Val | None]
 
 ANY_PATH = Path()
 PLAIN_PATH = Path(linear=True, unmasked=True, fits=True)
@@ -71,6 +76,7 @@ class Point:
         memo: what has been computed already at the same place in the code.
         number: of the first element in row-major order, where blocks are walked by it.
         rows_ahead: how many rows further on a load asks for what comes next.
+        lanes: how many of the elements are wanted, as i64, where not all; loads leave others alone.
     """
 
     index: tuple[Val, ...]
@@ -80,6 +86,7 @@ class Point:
     memo: dict[object, Val] = field(default_factory=dict, compare=False)
     number: Val | None = None
     rows_ahead: int = ROWS_AHEAD
+    lanes: Val | None = None
 
     @property
     def coordinates(self) -> tuple[Val, ...]:
@@ -178,6 +185,17 @@ class Tensor(ABC):
         """Truth values that, where all of them hold, put a point on the plain path."""
         return [*self.fit_guards(), *self.linear_guards(), *self.mask_guards(builder)]
 
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        """Like `plain_guards`, for points in the leading part of the block that `extents` says.
+
+        None for a recipe that cannot be asked for some lanes of a run only.
+        """
+        return None
+
+    def zero_from(self, builder: Builder, axis: int) -> Val | None:
+        """A position along an axis from which on all elements are 0, as i64, where one is known."""
+        return None
+
     def linear_guards(self) -> list[Val]:
         """Truth values that, where all of them hold, put a point on a linear path."""
         return [guard for tensor in self.walk() for guard in tensor.own_linear_guards()]
@@ -268,6 +286,9 @@ class Splat(Tensor):
     def evaluate(self, builder: Builder, point: Point) -> Val:
         return builder.splat(self.value, point.width)
 
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        return []
+
     @property
     def own_spans_rows(self) -> bool:
         return True
@@ -278,7 +299,15 @@ class Splat(Tensor):
 
 
 class Elementwise(Tensor):
-    """A function of the operands' elements at the same place."""
+    """A function of the operands' elements at the same place.
+
+    Args:
+        type_: shape and element type.
+        emit: writes the code of the function.
+        operands: what it is a function of.
+        cost: roughly its instructions.
+        keeps_zero: whether it makes 0 of zeros.
+    """
 
     def __init__(
         self,
@@ -286,17 +315,25 @@ class Elementwise(Tensor):
         emit: Callable[[Builder, Sequence[Val]], Val],
         operands: Sequence[Tensor],
         cost: int = 1,
+        keeps_zero: bool = False,
     ) -> None:
         super().__init__(type_, operands, cost)
         self._own_cost = cost
         self._emit = emit
+        self._keeps_zero = keeps_zero
 
     def on(self, type_: TensorType, operands: Sequence[Tensor]) -> Elementwise:
         """The same function of other operands."""
-        return Elementwise(type_, self._emit, operands, self._own_cost)
+        return Elementwise(type_, self._emit, operands, self._own_cost, self._keeps_zero)
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         return self._emit(builder, [operand.at(builder, point) for operand in self.operands])
+
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        return guards_of_all(builder, self.operands, extents)
+
+    def zero_from(self, builder: Builder, axis: int) -> Val | None:
+        return self._recipe[0][0].zero_from(builder, axis) if self._keeps_zero else None
 
     def own_bits(self) -> int:
         # Floats that are kept as bits are computed with in float32.
@@ -338,6 +375,9 @@ class Buffer(Tensor):
         if self.element.bits == 1:
             return builder.cast("trunc", value, "i1")
         return value
+
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        return []
 
     def alias(self) -> Buffer:
         """The same array as another value of the kernel."""
@@ -404,6 +444,19 @@ class Buffer(Tensor):
 
     def own_buffers(self) -> frozenset[str]:
         return frozenset([self.pointer.ref])
+
+
+def guards_of_all(
+    builder: Builder, tensors: Iterable[Tensor], extents: Extents
+) -> list[Val] | None:
+    """The guards of several recipes of one shape, where all of them have such."""
+    total: list[Val] = []
+    for tensor in tensors:
+        guards = [] if tensor.settled else tensor.guards_within(builder, extents)
+        if guards is None:
+            return None
+        total += guards
+    return total
 
 
 def _is_kept_as_bits(element: ScalarType | PointerType) -> bool:

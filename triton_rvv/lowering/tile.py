@@ -9,6 +9,7 @@ which is one vector load, and one scalar load and one `vfmacc.vf` a row.
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,17 +42,22 @@ UNROLL_K = 16
 # A row of B is loaded this many steps before it is used: a load of LMUL 2 takes about 18 cycles
 # on the X60, and a step with 8 rows 16.
 LOOK_AHEAD = 2
+# While a row of B is loaded, which takes 4.4 cycles with LMUL 2, so many multiply-adds go by before
+# another load is asked for: an in-order core would wait with everything behind it.
+QUIET_ROWS = 2
 
 
 class Rows(ABC):
     """The rows of A that a tile multiplies; a run of elements of each lies in one piece.
+
+    Pointers walk along the rows: one for each, or one for all where these lie at known distances.
 
     Args:
         builder: writes the code.
         element: the type of the elements.
         count: how many rows there are.
         next_run: elements from one run of a row to the next.
-        run_length: how many elements a run has.
+        run_length: how many elements a run has, a power of two.
     """
 
     def __init__(
@@ -64,42 +70,74 @@ class Rows(ABC):
     ) -> None:
         self._builder = builder
         self._element = element
+        self._type = memory_type(element)
         self.count = count
         self._next_run = next_run
         self.run_length = run_length
 
+    @property
     @abstractmethod
-    def address(self, row: int, first: Val) -> Val:
-        """Where the run of a row lies that starts at `first` along K."""
+    def starts(self) -> Sequence[Val]:
+        """Where the pointers start."""
 
     @property
     @abstractmethod
     def next_tile(self) -> Val:
         """Elements from a row to the same row of the tile below."""
 
-    def load(self, row: int, first: Val, offset: Val) -> Val:
-        """The element of a row at `first + offset`."""
-        element = memory_type(self._element)
-        address = self._builder.element_pointer(element, self.address(row, first), offset)
-        return self._builder.load(element, address, self._element.size_bytes)
+    @abstractmethod
+    def address(self, pointers: Sequence[Val], row: int) -> Val:
+        """Where the pointers are in a row."""
 
-    def prefetch_distance(self, first: Val, depth: int) -> Val:
+    def load(self, pointers: Sequence[Val], row: int, offset: int) -> Val:
+        """The element of a row so far from where the pointers are."""
+        address = self._builder.element_pointer(
+            self._type, self.address(pointers, row), integer(offset)
+        )
+        return self._builder.load(self._type, address, self._element.size_bytes)
+
+    def moved(self, pointers: Sequence[Val], distance: Val) -> list[Val]:
+        """The pointers so many elements further on."""
+        return [
+            self._builder.element_pointer(self._type, pointer, distance) for pointer in pointers
+        ]
+
+    def advance(self, base: Val, after: Val, inside: Val, unroll: int) -> Val:
+        """Elements that the pointers move from one position of K to another.
+
+        Args:
+            base, after: both multiples of `unroll`.
+            inside: whether `after` is `unroll` steps further on; if not, any place will do.
+            unroll: how many steps are taken at a time.
+        """
+        builder, run = self._builder, self.run_length
+        if self._next_run == run:
+            return builder.select(inside, integer(unroll), integer(0))
+        # A choice between other constants would be a branch, which takes the steps apart.
+        return builder.binary("sub", self._offset(after, unroll), self._offset(base, unroll))
+
+    def _offset(self, position: Val, unroll: int) -> Val:
+        """Elements from the start of a row to a position, a multiple of `unroll`."""
+        first, rest = position, integer(0)
+        if unroll < self.run_length:
+            first, rest = self._builder.split(position, self.run_length)
+        runs = self._builder.mul(first, integer(self._next_run // self.run_length))
+        return self._builder.add(runs, rest)
+
+    def prefetch_distance(self, position: Val, depth: Val) -> Val:
         """Elements from a run to what follows it: the next run, or the tile below at the end."""
         builder, run = self._builder, self.run_length
+        first, _ = builder.split(position, run) if run > 1 else (position, integer(0))
         passed = builder.mul(first, integer(self._next_run // run))
         below = builder.binary("sub", self.next_tile, passed)
-        if depth == run:
+        if depth.constant == run:
             return below
-        inside = builder.compare("slt", first, integer(depth - run))
+        inside = builder.compare("slt", first, builder.binary("sub", depth, integer(run)))
         return builder.select(inside, integer(self._next_run), below)
 
-    def prefetch(self, row: int, first: Val, offset: Val, distance: Val) -> None:
-        """Ask for the cache line `distance` elements behind an element; a hint."""
-        builder, element = self._builder, memory_type(self._element)
-        address = builder.element_pointer(element, self.address(row, first), distance)
-        address = builder.element_pointer(element, address, offset)
-        read, keep, data = (integer(value, "i32") for value in (0, 3, 1))
-        builder.call_void("llvm.prefetch.p0", [address, read, keep, data])
+    def ahead(self, pointers: Sequence[Val], row: int, distance: Val) -> Val:
+        """An address so many elements further on in a row than where the pointers are."""
+        return self._builder.element_pointer(self._type, self.address(pointers, row), distance)
 
 
 class PackedRows(Rows):
@@ -110,10 +148,14 @@ class PackedRows(Rows):
         self._block = block
         self._first_row = first_row
 
-    def address(self, row: int, first: Val) -> Val:
-        top = self._block.address_in_panel(self._builder, first, self._first_row, integer(0))
+    @property
+    def starts(self) -> Sequence[Val]:
+        zero = integer(0)
+        return [self._block.address_in_panel(self._builder, zero, self._first_row, zero)]
+
+    def address(self, pointers: Sequence[Val], row: int) -> Val:
         offset = integer(row * self._block.panel)
-        return self._builder.element_pointer(memory_type(self._element), top, offset)
+        return self._builder.element_pointer(self._type, pointers[0], offset)
 
     @property
     def next_tile(self) -> Val:
@@ -143,8 +185,12 @@ class RowsInPlace(Rows):
         self._starts = starts
         self._stride = stride
 
-    def address(self, row: int, first: Val) -> Val:
-        return self._builder.element_pointer(memory_type(self._element), self._starts[row], first)
+    @property
+    def starts(self) -> Sequence[Val]:
+        return self._starts
+
+    def address(self, pointers: Sequence[Val], row: int) -> Val:
+        return pointers[row]
 
     @property
     def next_tile(self) -> Val:
@@ -201,6 +247,27 @@ class ColumnsReadOnce(Columns):
 
 
 @dataclass(frozen=True)
+class Ahead:
+    """What is carried from some steps along K to the next ones.
+
+    Args:
+        pointers: into the rows of A.
+        elements: the first of each row.
+        runs: of B, the first ones.
+    """
+
+    pointers: Sequence[Variable]
+    elements: Sequence[Variable]
+    runs: Sequence[Variable]
+
+    def write(self, pointers: Sequence[Val], elements: Sequence[Val], runs: Sequence[Val]) -> None:
+        """Change all of them; without `runs`, these stay."""
+        old, new = (*self.pointers, *self.elements, *self.runs), (*pointers, *elements, *runs)
+        for variable, value in zip(old, new, strict=False):
+            variable.write(value)
+
+
+@dataclass(frozen=True)
 class Tile:
     """What one tile multiplies.
 
@@ -221,49 +288,79 @@ class Tile:
         """Steps that are written out at a time."""
         return min(self.rows.run_length, UNROLL_K // self.panels.runs)
 
-    def first_runs_of_b(self) -> list[Variable]:
-        """The runs of B that the first multiply-adds need, loaded early."""
-        with self.builder.fixed_loads():
+    def begin(self, depth: Val) -> Ahead:
+        """Load early what the first multiply-adds need, before a loop if there is one."""
+        builder, starts = self.builder, self.rows.starts
+        loops = depth.constant != self.unroll
+        with builder.fixed_loads() if loops else contextlib.nullcontext():
             runs = [self._b(*place) for place in self._places(integer(0), self.unroll)[:LOOK_AHEAD]]
-        return [Variable(self.builder, run) for run in runs]
+            elements = [self.rows.load(starts, row, 0) for row in range(self.rows.count)]
+        return Ahead(*([Variable(builder, v) for v in some] for some in (starts, elements, runs)))
 
-    def multiply_add(
-        self, base: Val, depth: int, ahead: Sequence[Variable], totals: Sequence[Variable]
-    ) -> None:
+    def multiply_add(self, base: Val, depth: Val, ahead: Ahead, totals: Sequence[Variable]) -> None:
         """`unroll` steps along K, written in the order in which an in-order core best runs them.
 
         Args:
             base: the first of them.
             depth: the extent of K.
-            ahead: the runs of B for the first multiply-adds; afterwards, for those that follow.
+            ahead: what the first multiply-adds need; afterwards, what those need that follow.
             totals: the accumulators, of each row one for each run of columns.
         """
-        builder, unroll = self.builder, self.unroll
-        first, rest = builder.split(base, self.rows.run_length)
-        places = self._places(base, unroll)
-        if depth > unroll:
-            after = builder.add(base, integer(unroll))
-            inside = builder.compare("slt", after, integer(depth))
+        builder, unroll, rows = self.builder, self.unroll, self.rows
+        pointers = following = [pointer.read() for pointer in ahead.pointers]
+        elements = [element.read() for element in ahead.elements]
+        b_runs, runs = [run.read() for run in ahead.runs], self.panels.runs
+        places, advance = self._places(base, unroll), None
+        if depth.constant != unroll:
+            inside = builder.compare("slt", base, builder.binary("sub", depth, integer(unroll)))
             # Behind the last step nothing is needed: any place will do.
-            after = builder.select(inside, after, integer(0))
+            after = builder.select(inside, builder.add(base, integer(unroll)), integer(0))
             places += self._places(after, unroll)[:LOOK_AHEAD]
-        distance = self.rows.prefetch_distance(first, depth)
-        offsets = [builder.add(rest, integer(k)) for k in range(unroll)]
-        b_runs, runs = [run.read() for run in ahead], self.panels.runs
-        elements = [self.rows.load(row, first, offsets[0]) for row in range(self.rows.count)]
+            advance = rows.advance(base, after, inside, unroll)
+        distance = rows.prefetch_distance(base, depth)
         for turn in range(unroll * runs):
             step, run = divmod(turn, runs)
             b_runs += [self._b(*place) for place in places[turn + LOOK_AHEAD :][:1]]
-            for row in range(self.rows.count):
-                factor = builder.splat(elements[row], self.panels.panel)
-                if run + 1 == runs and step + 1 < unroll:
-                    elements[row] = self.rows.load(row, first, offsets[step + 1])
-                if run == 0 and step == unroll // 2:
-                    self.rows.prefetch(row, first, rest, distance)
-                total = totals[row * runs + run]
-                total.write(_multiplied_and_added(builder, factor, b_runs[turn], total.read()))
-        for variable, value in zip(ahead, b_runs[unroll * runs :], strict=False):
-            variable.write(value)
+            # Addresses are computed late, since registers are scarce, but before they are needed.
+            in_turn = range(rows.count) if run == 0 else ()
+            asked = [row for row in in_turn if row * unroll // rows.count == step]
+            lines = [rows.ahead(pointers, row, distance) for row in asked]
+            source = (pointers, step + 1) if run + 1 == runs and step + 1 < unroll else None
+            if turn + 1 == unroll * runs and advance is not None:
+                following = rows.moved(pointers, advance)
+                source = (following, 0)
+            self._turn(elements, b_runs[turn], totals[run::runs], lines, source)
+        ahead.write(following, elements, b_runs[unroll * runs :])
+
+    def _turn(
+        self,
+        elements: list[Val],
+        b_run: Val,
+        totals: Sequence[Variable],
+        lines: Sequence[Val],
+        source: tuple[Sequence[Val], int] | None,
+    ) -> None:
+        """Multiply an element of each row by a run of B.
+
+        Args:
+            elements: one of each row; replaced by what `source` says.
+            b_run: the run.
+            totals: the accumulators, one for each row.
+            lines: addresses in cache lines to ask for.
+            source: pointers and an offset, where the elements are that come next, if any do.
+        """
+        builder, waiting = self.builder, list[int]()
+        for row, total in enumerate(totals):
+            factor = builder.splat(elements[row], self.panels.panel)
+            total.write(_multiplied_and_added(builder, factor, b_run, total.read()))
+            for line in lines if row == len(totals) // 2 else ():
+                builder.prefetch(line)
+            waiting.append(row)
+            if source is not None and (row >= QUIET_ROWS or row + 1 == len(totals)):
+                count = 2 if row + 1 < len(totals) else len(waiting)
+                loaded, waiting = waiting[:count], waiting[count:]
+                for each in loaded:
+                    elements[each] = self.rows.load(source[0], each, source[1])
 
     def _places(self, base: Val, steps: int) -> list[tuple[Val, int, int]]:
         """The runs of B that some steps multiply, in their order."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.tensors import Point, Tensor
+from triton_rvv.lowering.tensors import Extents, Point, Tensor, guards_of_all
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.types import TensorType
 
@@ -32,6 +32,10 @@ class ExpandDims(Tensor):
     @property
     def own_spans_rows(self) -> bool:
         return True
+
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        own = [count for axis, count in enumerate(extents) if axis != self._axis]
+        return guards_of_all(builder, self.operands, own)
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         where = list(point.coordinates)
@@ -64,6 +68,11 @@ class Broadcast(Tensor):
     @property
     def own_spans_rows(self) -> bool:
         return True
+
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        sizes = self.operands[0].shape
+        own = [None if size == 1 else count for size, count in zip(sizes, extents, strict=True)]
+        return guards_of_all(builder, self.operands, own)
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         zero, source = integer(0), self.operands[0]

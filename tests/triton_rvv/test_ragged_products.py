@@ -1,0 +1,191 @@
+"""Products of which a block is computed in part: drawn sizes, blocks, masks and epilogues."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from qemu_kernels import Expected, KernelRunner
+
+CASES = 3
+# The error of an element for each root of K; sums have 32 bits.
+TYPES = {"fp32": (np.float32, 4e-6), "fp16": (np.float16, 2e-5), "i8": (np.int8, 0.0)}
+
+
+@triton.jit
+def product_kernel(
+    a_ptr,
+    b_ptr,
+    bias_ptr,
+    c_ptr,
+    total_ptr,
+    M,
+    N,
+    K,
+    stride_a,
+    stride_b,
+    stride_c,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    ROWS: tl.constexpr,
+    MASK_A: tl.constexpr,
+    MASK_B: tl.constexpr,
+    BIAS: tl.constexpr,
+    TOTALS: tl.constexpr,
+    BATCH: tl.constexpr,
+):
+    """C = A @ B + bias, and for each block of columns the sums of the rows in it."""
+    rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    steps = tl.arange(0, BLOCK_K)
+    total_type: tl.constexpr = tl.int32 if a_ptr.dtype.element_ty.is_int() else tl.float32
+    rows_a = rows % M if ROWS == "wrapped" else rows
+    columns_b = columns % N if ROWS == "wrapped" else columns
+    c = tl.zeros((BLOCK_M, BLOCK_N), total_type)
+    for k in range(0, K, BLOCK_K):
+        at = k + steps
+        a_mask = (at < K)[None, :] & ((rows < M)[:, None] | (ROWS != "masked"))
+        b_mask = (at < K)[:, None] & ((columns < N)[None, :] | (ROWS != "masked"))
+        a_ptrs = a_ptr + rows_a[:, None] * stride_a + at[None, :]
+        b_ptrs = b_ptr + at[:, None] * stride_b + columns_b[None, :]
+        a = tl.load(a_ptrs, mask=a_mask, other=0) if MASK_A else tl.load(a_ptrs)
+        b = tl.load(b_ptrs, mask=b_mask, other=0) if MASK_B else tl.load(b_ptrs)
+        if BATCH:
+            a, b = a[None, :, :], b[None, :, :]
+            c = tl.reshape(tl.dot(a, b, c[None, :, :], out_dtype=total_type), (BLOCK_M, BLOCK_N))
+        else:
+            c = tl.dot(a, b, c, out_dtype=total_type)
+    if BIAS:
+        c += tl.load(bias_ptr + columns, mask=columns < N, other=0)[None, :]
+    inside = (rows < M)[:, None] & (columns < N)[None, :]
+    tl.store(c_ptr + rows[:, None] * stride_c + columns[None, :], c, mask=inside)
+    if TOTALS:
+        seen = tl.where((columns < N)[None, :], c, 0)
+        totals = total_ptr + rows * tl.num_programs(1) + tl.program_id(1)
+        tl.store(totals, tl.sum(seen, 1), rows < M)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A product: sizes, blocks, and how the kernel keeps from what is not there.
+
+    Args:
+        sizes, blocks: M, N, K.
+        rows: whether rows of A and columns of B beyond the end are "masked", "wrapped" around, or
+            "allocated" like any others, and NaN.
+        mask_a, mask_b: whether loads are masked; if not all are, K is a multiple of its block.
+        bias, totals, batch: as in the kernel.
+    """
+
+    sizes: tuple[int, int, int]
+    blocks: tuple[int, int, int]
+    rows: str
+    mask_a: bool
+    mask_b: bool
+    bias: bool
+    totals: bool
+    batch: bool
+
+    @classmethod
+    def drawn(cls, random: np.random.Generator) -> Case:
+        m, n, k = (_size(random, 90) for _ in range(3))
+        powers = [random.integers(*ends) for ends in ((3, 7), (3, 8), (4, 8))]
+        block_m, block_n, block_k = (int(2**power) for power in powers)
+        masks = [bool(random.integers(0, 4)) for _ in range(2)]
+        if not all(masks):
+            k = _up(k, block_k)
+        rows = str(random.choice(["masked", "wrapped", "allocated"]))
+        return cls(
+            (m, n, k),
+            (block_m, block_n, block_k),
+            rows,
+            *masks,
+            *map(bool, random.integers(0, 2, 3)),
+        )
+
+    def allocated(self, size: int, block: int, is_masked: bool) -> int:
+        """How many rows of A, or columns of B, the kernel may touch."""
+        is_whole = self.rows == "allocated" or (self.rows == "masked" and not is_masked)
+        return _up(size, block) if is_whole else size
+
+
+def _size(random: np.random.Generator, largest: int) -> int:
+    """Of which many are 1, or next to a multiple of what a tile takes."""
+    near = [1, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65, largest]
+    return int(random.choice([*near, int(random.integers(1, largest + 1))]))
+
+
+def _up(size: int, block: int) -> int:
+    return -(-size // block) * block
+
+
+def run_case(run: KernelRunner, dtype: str, vlen_bits: int, number: int) -> None:
+    """Draw a product and run it."""
+    random = np.random.default_rng([sum(map(ord, dtype)), vlen_bits, number])
+    element, error = TYPES[dtype]
+    case = Case.drawn(random)
+    (m, n, k), (block_m, block_n, block_k) = case.sizes, case.blocks
+    exact, stored = (np.int64, np.int32) if dtype == "i8" else (np.float64, np.float32)
+
+    def numbers(*shape: int) -> np.ndarray:
+        whole = random.integers(-9, 10, shape)
+        return whole.astype(element) if dtype == "i8" else random.standard_normal(shape)
+
+    bad = 99 if dtype == "i8" else np.nan
+    a = np.full((case.allocated(m, block_m, case.mask_a), k), bad, element)
+    b = np.full((k, case.allocated(n, block_n, case.mask_b)), bad, element)
+    a[:m], b[:, :n], bias = numbers(m, k), numbers(k, n), random.integers(-9, 10, n).astype(stored)
+    c = a[:m].astype(exact) @ b[:, :n].astype(exact) + (bias if case.bias else 0)
+    edges = range(0, n, block_n)
+    totals = np.stack([c[:, edge : edge + block_n].sum(axis=1) for edge in edges], axis=1)
+    before = np.full(totals.shape, 5, stored)
+    totals = totals.astype(stored) if case.totals else before
+    values: dict[str, Any] = {"M": m, "N": n, "K": k, "BLOCK_M": block_m, "BLOCK_N": block_n}
+    values |= {"stride_a": k, "stride_b": b.shape[1], "stride_c": n, "BLOCK_K": block_k}
+    values |= {"ROWS": case.rows, "MASK_A": case.mask_a, "MASK_B": case.mask_b}
+    values |= {"BIAS": case.bias, "TOTALS": case.totals, "BATCH": case.batch}
+    run(
+        product_kernel,
+        a_ptr=a,
+        b_ptr=b,
+        bias_ptr=bias,
+        c_ptr=Expected(c.astype(stored), atol=error * k**0.5, rtol=error),
+        total_ptr=Expected(totals, start=before, atol=100 * error, rtol=20 * error),
+        **values,
+        grid=(-(-m // block_m), len(edges)),
+        vlen_bits=vlen_bits,
+    )
+
+
+@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_products(run: KernelRunner, dtype: str, vlen_bits: int) -> None:
+    for number in range(CASES):
+        run_case(run, dtype, vlen_bits, number)
+
+
+@triton.jit(noinline=True)
+def rows_of_product(a_ptr, c_ptr, m):
+    rows, columns = tl.arange(0, 32)[:, None], tl.arange(0, 32)[None, :]
+    a = tl.load(a_ptr + rows * 32 + columns)
+    tl.store(c_ptr + rows * 32 + columns, tl.dot(a, a), rows + tl.zeros_like(columns) < m)
+
+
+@triton.jit
+def two_calls_kernel(a_ptr, c_ptr, few, many):
+    rows_of_product(a_ptr, c_ptr, few)
+    rows_of_product(a_ptr, c_ptr + 1024, many)
+
+
+def test_each_call_of_a_function_has_its_own_rows(run: KernelRunner) -> None:
+    a = np.random.default_rng(0).integers(-9, 10, (32, 32)).astype(np.float32)
+    start = np.full((2, 32, 32), 5, np.float32)
+    expected = start.copy()
+    for product, rows in zip(expected, (3, 30), strict=True):
+        product[:rows] = (a @ a)[:rows]
+    run(two_calls_kernel, a_ptr=a, c_ptr=Expected(expected, start=start), few=3, many=30)

@@ -1,0 +1,96 @@
+"""How much of a block's product is to be computed: blocks at the edge of a matrix are not whole.
+
+A program multiplies whole blocks and stores what its mask lets through, and along K it loads zeros
+behind the end. Rows and columns that nobody stores, and steps along K in which both operands are 0,
+are left out.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.masks import Mask
+from triton_rvv.lowering.parts import materialise_part, wanted_count
+from triton_rvv.lowering.tensors import Buffer, Tensor
+from triton_rvv.lowering.tile import UNROLL_K
+from triton_rvv.lowering.values import Val, integer
+from triton_rvv.ttir import Operation
+from triton_rvv.types import ScalarType
+
+__all__ = ["WHOLE", "Live", "live_part", "packed_columns", "packed_rows"]
+
+
+@dataclass(frozen=True)
+class Live:
+    """How many leading rows, columns and steps along K count, as i64; None for all.
+
+    Args:
+        rows: of A and of the result.
+        columns: of B and of the result.
+        depth: columns of A and rows of B.
+    """
+
+    rows: Val | None = None
+    columns: Val | None = None
+    depth: Val | None = None
+
+    def padded_depth(self, builder: Builder, unroll: int) -> Val | None:
+        """The depth as whole turns of a loop that takes `unroll` steps each."""
+        if self.depth is None:
+            return None
+        more = builder.add(self.depth, integer(unroll - 1))
+        return builder.binary("and", more, integer(-unroll))
+
+    def guards_in_place(self, builder: Builder, tile_rows: int) -> list[Val]:
+        """Truth values under which tiles read nothing of A but rows and steps that count."""
+        extents = [(self.rows, tile_rows), (self.depth, UNROLL_K)]
+        rests = [builder.split(count, size)[1] for count, size in extents if count is not None]
+        return [builder.compare("eq", rest, integer(0)) for rest in rests]
+
+
+WHOLE = Live()
+
+
+def live_part(
+    context: Context, operation: Operation, left: Tensor, right: Tensor, sum_type: ScalarType
+) -> Live:
+    """What of the operation's product counts, where blocks are larger than one tile."""
+    rank, result = len(left.shape), operation.result
+    rows, depth, columns = *left.shape[-2:], right.shape[-1]
+    several_rows = rows > context.target.tile_rows and _may_be_cut(left)
+    several_runs = columns > context.run_lanes(sum_type.bits) and _may_be_cut(right)
+    return Live(
+        wanted_count(context, result, rank - 2) if several_rows else None,
+        wanted_count(context, result, rank - 1) if several_runs else None,
+        _depth(context.builder, left, right) if depth > 2 * UNROLL_K else None,
+    )
+
+
+def _may_be_cut(operand: Tensor) -> bool:
+    """Whether the kernel provides for a block at an edge: loads of whole blocks have no masks."""
+    return any(isinstance(t, Mask) or t.own_linear_guards() for t in operand.walk())
+
+
+def _depth(builder: Builder, left: Tensor, right: Tensor) -> Val | None:
+    """The steps along K before all others are 0 times 0, which is 0 whatever the type."""
+    rank = len(left.shape)
+    ends = [left.zero_from(builder, rank - 1), right.zero_from(builder, rank - 2)]
+    known = [end for end in ends if end is not None]
+    if len(known) < len(ends):
+        return None
+    return functools.reduce(lambda *two: builder.intrinsic("llvm.smax", two), known)
+
+
+def packed_rows(context: Context, left: Tensor, live: Live) -> Buffer:
+    """A in panels, as far as it counts."""
+    around = [None] * (len(left.shape) - 2)
+    return materialise_part(context, left, [*around, live.rows, live.depth])
+
+
+def packed_columns(context: Context, right: Tensor, live: Live) -> Buffer:
+    """B in panels, as far as it counts; behind the last step along K are zeros for a whole turn."""
+    around = [None] * (len(right.shape) - 2)
+    return materialise_part(context, right, [*around, live.depth, live.columns], UNROLL_K)

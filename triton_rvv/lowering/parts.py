@@ -1,0 +1,130 @@
+"""The leading part of a block: how much of one is wanted, and copies of no more than that.
+
+Runs that lie whole in the part are copied without masks. Of the last run of each row, only the
+lanes in the part are loaded; the others are 0.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+from triton_rvv.lowering import paths, sinks
+from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.masks import Mask
+from triton_rvv.lowering.registry import block_type
+from triton_rvv.lowering.runs import run_width
+from triton_rvv.lowering.tensors import (
+    PLAIN_PATH,
+    Buffer,
+    Extents,
+    Point,
+    Tensor,
+    memory_type,
+)
+from triton_rvv.lowering.values import Val, integer, vector_type
+from triton_rvv.ttir import Operation, Value
+
+__all__ = ["materialise_part", "prepare_wanted", "wanted_count"]
+
+# So many rows are copied side by side: an in-order core waits for each load.
+ROWS_TOGETHER = 4
+
+
+def prepare_wanted(context: Context, product: Operation) -> None:
+    """Find out here, before a loop around a product, how much of its result is wanted."""
+    for axis in range(len(block_type(product).shape)):
+        wanted_count(context, product.result, axis)
+
+
+def wanted_count(context: Context, value: Value, axis: int) -> Val | None:
+    """How many leading positions of a dimension are wanted, as i64; None if all or not known."""
+    masks = sorted(context.wanted.masks(value, axis), key=lambda mask: (mask[0].name, mask[1]))
+    counts = [_true_before(context, *mask) for mask in masks]
+    known = [count for count in counts if count is not None]
+    if not known or len(known) < len(counts):
+        return None
+    return functools.reduce(lambda *two: context.builder.intrinsic("llvm.smax", two), known)
+
+
+def _true_before(context: Context, value: Value, axis: int) -> Val | None:
+    """How many leading positions of a mask's dimension hold all of its true elements."""
+    if not context.lower_early(value):
+        return None
+    mask = context.lowered(value)
+    if not isinstance(mask, Mask):
+        return None
+    return context.once((mask, axis), lambda: mask.false_from(context.builder, axis))
+
+
+def materialise_part(
+    context: Context, tensor: Tensor, extents: Extents, whole_rows: int = 1
+) -> Buffer:
+    """An array that holds the elements of a part, as they are now, and anything behind it.
+
+    What is behind the last element of a row is 0 up to the end of a run, and so are rows behind
+    the last one up to a multiple of `whole_rows`, for a block whose elements are 0 there.
+    """
+    if isinstance(tensor, Buffer) or tensor.settled or tensor.uses > 1:
+        return sinks.materialise(context, tensor)
+    builder = context.builder
+    is_whole = all(count is None for count in extents)
+    guards = None if is_whole else tensor.guards_within(builder, extents)
+    if guards is None:
+        return sinks.materialise(context, tensor)
+    array = context.buffer(tensor.type)
+    builder.branches(
+        paths.all_of(context, guards),
+        lambda: _copy_part(context, tensor, array, extents, whole_rows),
+        lambda: sinks.copy(context, tensor, array, is_plain=False),
+        likely=True,
+    )
+    return array
+
+
+def _copy_part(
+    context: Context, tensor: Tensor, array: Buffer, extents: Extents, whole_rows: int
+) -> None:
+    builder, shape = context.builder, tensor.shape
+    sizes = [
+        integer(size) if count is None else count
+        for size, count in zip(shape, extents, strict=True)
+    ]
+    width = run_width(context, [tensor, array])
+    whole, rest = builder.split(sizes[-1], width)
+    together = min(ROWS_TOGETHER, shape[-2])
+    grouped, left_over = builder.split(sizes[-2], together)
+
+    def copy(outer: Sequence[Val], first: Val, rows: int, start: Val, lanes: Val | None) -> None:
+        indices = [(*outer, builder.add(first, integer(row))) for row in range(rows)]
+        points = [Point(index, start, width, PLAIN_PATH, lanes=lanes) for index in indices]
+        values = builder.interleave([functools.partial(tensor.at, builder, p) for p in points])
+        for point, value in zip(points, values, strict=True):
+            array.write(builder, point, value)
+
+    for outer in sinks.positions(context, sizes[:-2], unrolled=False):
+        for row in sinks.steps(context, grouped, together, unrolled=False):
+            for start in sinks.steps(context, whole, width, unrolled=False):
+                copy(outer, row, together, start, None)
+        if left_over.constant != 0:
+            with builder.loop(grouped, sizes[-2], integer(1)) as row:
+                for start in sinks.steps(context, whole, width, unrolled=False):
+                    copy(outer, row, 1, start, None)
+        if rest.constant != 0:
+            end = builder.select(builder.compare("eq", rest, integer(0)), integer(0), sizes[-2])
+            for row in sinks.steps(context, end, 1, unrolled=False):
+                copy(outer, row, 1, whole, rest)
+    if sizes[-2].constant is None and whole_rows > 1:
+        _clear_rows(context, array, sizes, whole_rows)
+
+
+def _clear_rows(context: Context, array: Buffer, sizes: list[Val], whole_rows: int) -> None:
+    """Put 0 into the rows behind a part, up to a multiple of `whole_rows`."""
+    builder, width = context.builder, array.panel
+    more = builder.add(sizes[-2], integer(whole_rows - 1))
+    end = builder.binary("and", more, integer(-whole_rows))
+    zeros = Val(vector_type(memory_type(array.element), width), "zeroinitializer")
+    for outer in sinks.positions(context, sizes[:-2], unrolled=False):
+        with builder.loop(sizes[-2], end, integer(1)) as row:
+            for start in sinks.steps(context, sizes[-1], width, unrolled=False):
+                array.write(builder, Point((*outer, row), start, width), zeros)
