@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import Affine, as_addresses
@@ -92,7 +93,8 @@ class Load(Tensor):
         contiguous = self.pointers.last_stride(builder, linear=True)
         guards = self.guards_within(builder, extents)
         is_plain = guards is not None and self._is_plain_when_guarded
-        if contiguous is None or contiguous.constant != 1 or not is_plain:
+        has_stride = not self.pointers.components[-2].listed
+        if contiguous is None or contiguous.constant != 1 or not (is_plain and has_stride):
             return [Val("i1", "false")]
         assert guards is not None
         return [self._spreads(builder), *guards]
@@ -102,7 +104,8 @@ class Load(Tensor):
 
     def zero_from(self, builder: Builder, axis: int) -> Val | None:
         is_zero = self.other is None or (
-            isinstance(self.other, Splat) and self.other.value.ref in ("0", "0.0", "0x0000000000000000")
+            isinstance(self.other, Splat)
+            and self.other.value.ref in ("0", "0.0", "0x0000000000000000")
         )
         return self.mask.false_from(builder, axis) if self.mask and is_zero else None
 
@@ -133,7 +136,10 @@ class Load(Tensor):
         stored = vector_type(memory_type(self.element), point.width)
         condition = condition_at(builder, self.mask, point)
         if point.lanes is not None and point.width > 1:
-            places, lanes = builder.iota("i64", point.width), builder.splat(point.lanes, point.width)
+            places, lanes = (
+                builder.iota("i64", point.width),
+                builder.splat(point.lanes, point.width),
+            )
             condition = builder.conjunction(condition, builder.compare("ult", places, lanes))
         size_bytes = self.element.size_bytes
         pointers = self.pointers.on(point.path)
@@ -215,6 +221,12 @@ def prefetch_ahead(
     if not point.index or not point.path.linear:
         return
     rows, element = pointers.shape[-2], memory_type(pointers.pointee)
+    if pointers.components[-2].listed:
+        further = builder.add(point.index[-1], integer(min(point.rows_ahead, rows - 1)))
+        last = builder.intrinsic("llvm.umin", [further, integer(rows - 1)])
+        row = replace(point, index=(*point.index[:-1], last))
+        _prefetch(builder, run_address(builder, pointers, row), access)
+        return
     stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
     ahead = min(point.rows_ahead, rows)
     if pointers.advance is None and ahead == rows:
@@ -225,7 +237,10 @@ def prefetch_ahead(
     if ahead < rows:
         inside = builder.compare("slt", point.index[-1], integer(rows - ahead))
         beyond = builder.select(inside, distance, beyond)
-    target = builder.element_pointer(element, address, beyond)
+    _prefetch(builder, builder.element_pointer(element, address, beyond), access)
+
+
+def _prefetch(builder: Builder, target: Val, access: Val) -> None:
     keep, data = integer(3, "i32"), integer(1, "i32")
     builder.call_void("llvm.prefetch.p0", [target, access, keep, data])
 
