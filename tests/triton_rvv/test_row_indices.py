@@ -1,9 +1,10 @@
-"""Rows that are found by an index in memory: a block of one element is part of an address."""
+"""Rows that are found by indices in memory are read and written along their columns."""
 
 import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from qemu_kernels import Expected
 
 import triton_rvv
 from triton_rvv import compile_kernel
@@ -43,3 +44,113 @@ def test_such_a_row_is_not_gathered():
         rows_by_index_kernel, signature=pointers, constants={"BLOCK": 64}, target=host_target()
     )
     assert "gather" not in compiled.llir
+
+
+@triton.jit
+def listed_rows_kernel(
+    index_ptr, x_ptr, out_ptr, n_rows, n_columns, M: tl.constexpr, N: tl.constexpr
+):
+    rows, columns = tl.arange(0, M), tl.arange(0, N)
+    index = tl.load(index_ptr + rows, mask=rows < n_rows, other=0)
+    mask = (rows < n_rows)[:, None] & (columns < n_columns)[None, :]
+    whole = tl.load(x_ptr + (index * n_columns)[:, None] + columns[None, :], mask=mask, other=-1)
+    # The offset of the row is added to the pointer first, and the columns one tile at a time.
+    pointers = x_ptr + (index[:, None] // 2) * n_columns
+    for first in range(0, n_columns, N // 2):
+        tile = first + tl.arange(0, N // 2)
+        inside = (rows < n_rows)[:, None] & (tile < n_columns)[None, :]
+        part = tl.load(pointers + tile[None, :], mask=inside, other=-2)
+        tl.store(out_ptr + (M + rows[:, None]) * N + tile[None, :], part)
+    tl.store(out_ptr + rows[:, None] * N + columns[None, :], whole)
+    # Rows of a transposed block are gathered.
+    turned = tl.load(x_ptr + (index * n_columns)[None, :] + columns[:, None], mask=tl.trans(mask))
+    tl.store(out_ptr + 2 * M * N + columns[:, None] * M + rows[None, :], turned, tl.trans(mask))
+
+
+@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
+@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+@pytest.mark.parametrize("sizes", [(16, 32), (13, 27), (1, 17)])
+def test_rows_that_are_listed(run, sizes, index_type, vlen_bits):
+    (n_rows, n_columns), (m, n) = sizes, (16, 32)
+    rng = np.random.default_rng(3)
+    x = rng.integers(-999, 999, (40, n_columns)).astype(np.int32)
+    index = rng.integers(0, 40, n_rows).astype(index_type)
+    expected = np.zeros((3, m, n), np.int32)
+    expected[0], expected[1] = -1, -2
+    expected[0, :n_rows, :n_columns] = x[index]
+    expected[1, :n_rows, :n_columns] = x[index // 2]
+    turned = expected[2].reshape(n, m)
+    turned[:n_columns, :n_rows] = x[index].T
+    run(
+        listed_rows_kernel,
+        index_ptr=index,
+        x_ptr=x,
+        out_ptr=Expected(expected, start=np.zeros_like(expected)),
+        n_rows=n_rows,
+        n_columns=n_columns,
+        M=m,
+        N=n,
+        vlen_bits=vlen_bits,
+    )
+
+
+@triton.jit
+def add_to_rows_kernel(
+    index_ptr, x_ptr, out_ptr, n_rows, n_columns, M: tl.constexpr, N: tl.constexpr
+):
+    rows, columns = tl.arange(0, M), tl.arange(0, N)
+    index = tl.load(index_ptr + rows)
+    where = out_ptr + index[:, None] * n_columns + columns[None, :]
+    mask = (rows < n_rows)[:, None] & (columns < n_columns)[None, :]
+    x = tl.load(x_ptr + rows[:, None] * n_columns + columns[None, :], mask=mask)
+    tl.store(where, tl.load(where, mask=mask) + x, mask=mask)
+
+
+@pytest.mark.parametrize("sizes", [(8, 64), (5, 41)])
+def test_rows_that_are_listed_are_stored(run, sizes):
+    (n_rows, n_columns), (m, n) = sizes, (8, 64)
+    rng = np.random.default_rng(4)
+    x = rng.integers(-999, 999, (n_rows, n_columns)).astype(np.int32)
+    index = rng.permutation(20)[:m].astype(np.int32)
+    start = rng.integers(-999, 999, (20, n_columns)).astype(np.int32)
+    expected = start.copy()
+    expected[index[:n_rows]] += x
+    sizes = {"n_rows": n_rows, "n_columns": n_columns, "M": m, "N": n}
+    out = Expected(expected, start=start)
+    run(add_to_rows_kernel, index_ptr=index, x_ptr=x, out_ptr=out, **sizes)
+
+
+@triton.jit
+def wrapping_rows_kernel(index_ptr, x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr):
+    rows, columns = tl.arange(0, M), tl.arange(0, N)
+    index = tl.load(index_ptr + rows)
+    offsets = index[:, None] + columns[None, :]
+    tl.store(out_ptr + rows[:, None] * N + columns[None, :], offsets.to(tl.int64))
+    # The kernel's own 32-bit sum wraps, and comes back into the array.
+    near = offsets - 2147483647 + 15
+    x = tl.load(x_ptr + near)
+    tl.store(out_ptr + M * N + rows[:, None] * N + columns[None, :], x)
+
+
+def test_sums_with_listed_rows_wrap(run):
+    m, n = 4, 16
+    x = np.arange(64, dtype=np.int64) + 100
+    index = np.array([2147483647, 2147483640, 2147483633, 2147483632], np.int32)
+    sums = index[:, None].astype(np.int64) + np.arange(n)
+    wrapped = sums.astype(np.int32).astype(np.int64)
+    near = (sums - 2147483647 + 15).astype(np.int32)
+    out = Expected(np.stack([wrapped, x[near]]))
+    run(wrapping_rows_kernel, index_ptr=index, x_ptr=x, out_ptr=out, M=m, N=n)
+
+
+def test_listed_rows_are_not_gathered():
+    types = {"index_ptr": "*i64", "x_ptr": "*i32", "out_ptr": "*i32"}
+    sizes = {"n_rows": "i32", "n_columns": "i32"}
+    compiled = compile_kernel(
+        add_to_rows_kernel,
+        signature={**types, **sizes},
+        constants={"M": 8, "N": 64},
+        target=host_target(),
+    )
+    assert "gather" not in compiled.llir
+    assert "scatter" not in compiled.llir

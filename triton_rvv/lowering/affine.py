@@ -11,7 +11,7 @@ overflow. Whether they do is known at run time only: see `Wrapped`.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from triton_rvv.lowering.builder import Builder
@@ -34,6 +34,7 @@ __all__ = [
     "Affine",
     "ChosenAddresses",
     "Component",
+    "Listed",
     "Table",
     "Wrapped",
     "as_addresses",
@@ -79,19 +80,58 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Listed:
+    """Values of a one-dimensional block that no rule explains, such as rows of a page table.
+
+    Args:
+        values: one integer for each position.
+        bound: what no value exceeds, with or without its sign, as i64.
+    """
+
+    values: Buffer
+    bound: Val
+
+    def at(self, builder: Builder, position: Val, width: int) -> Val:
+        """The values at `position` and after it."""
+        return self.values.at(builder, Point((), position, width))
+
+
+@dataclass(frozen=True)
 class Component:
-    """What one dimension adds to an element: `stride * position + sum(scale * table[position])`."""
+    """What one dimension adds to an element.
+
+    That is `stride * position + sum(scale * table[position]) + sum(scale * listed[position])`.
+    """
 
     stride: Val | None = None
     tables: tuple[tuple[Table, Val], ...] = ()
+    listed: tuple[tuple[Listed, Val], ...] = ()
 
     @property
     def is_zero(self) -> bool:
         """Whether the dimension adds nothing."""
-        return self.stride is None and not self.tables
+        return self.stride is None and self.has_rule
+
+    @property
+    def has_rule(self) -> bool:
+        """Whether no values are looked up."""
+        return not self.tables and not self.listed
+
+    @property
+    def looked_up(self) -> tuple[tuple[Table | Listed, Val], ...]:
+        """All values that are looked up, each with its scale."""
+        return (*self.tables, *self.listed)
+
+    def map(self, change: Callable[[Val], Val]) -> Component:
+        """With its stride and scales changed."""
+        return Component(
+            None if self.stride is None else change(self.stride),
+            tuple((table, change(scale)) for table, scale in self.tables),
+            tuple((listed, change(scale)) for listed, scale in self.listed),
+        )
 
     def linear_stride(self, builder: Builder, type_: str) -> Val:
-        """The stride where every table is linear."""
+        """The stride where every table is linear, and nothing is listed."""
         total = self.stride or integer(0, type_)
         for _, scale in self.tables:
             total = builder.add(total, scale)
@@ -197,7 +237,7 @@ class Affine(Tensor):
         return [*self.own_fit_guards(), *tables]
 
     def own_buffers(self) -> frozenset[str]:
-        tables = (table.values for part in self.components for table, _ in part.tables)
+        tables = (values.values for part in self.components for values, _ in part.looked_up)
         offsets = frozenset() if self.wrapped is None else self.wrapped.offsets.buffers()
         return offsets.union(*(table.buffers() for table in tables))
 
@@ -219,10 +259,10 @@ class Affine(Tensor):
         offset = builder.splat(integer(0, self.index_type), point.width)
         if not last.is_zero:
             places = positions(builder, point, self.index_type)
-            stride, tables = self._last(builder, point)
+            stride, looked_up = self._last(builder, point)
             offset = builder.mul(places, builder.splat(stride, point.width))
-            for table, scale in tables:
-                values = table.at(builder, point.start, point.width)
+            for numbers, scale in looked_up:
+                values = numbers.at(builder, point.start, point.width)
                 values = builder.resize(values, self.index_type)
                 scaled = builder.mul(values, builder.splat(scale, point.width))
                 offset = builder.add(offset, scaled)
@@ -235,7 +275,7 @@ class Affine(Tensor):
 
     @property
     def own_spans_rows(self) -> bool:
-        return not self.is_pointer and not any(part.tables for part in self.components)
+        return not self.is_pointer and all(part.has_rule for part in self.components)
 
     def _evaluate_rows(self, builder: Builder, point: Point) -> Val:
         """The integers of a run that takes several whole rows."""
@@ -273,15 +313,17 @@ class Affine(Tensor):
     def last_stride(self, builder: Builder, linear: bool) -> Val | None:
         """The distance between neighbours, or None where it is not one number."""
         last = self.components[-1]
-        if self.extra is not None or (last.tables and not linear):
+        if self.extra is not None or last.listed or (last.tables and not linear):
             return None
         return last.linear_stride(builder, self.index_type)
 
-    def _last(self, builder: Builder, point: Point) -> tuple[Val, Sequence[tuple[Table, Val]]]:
+    def _last(
+        self, builder: Builder, point: Point
+    ) -> tuple[Val, Sequence[tuple[Table | Listed, Val]]]:
         last = self.components[-1]
         if point.path.linear:
-            return last.linear_stride(builder, self.index_type), ()
-        return last.stride or integer(0, self.index_type), last.tables
+            return last.linear_stride(builder, self.index_type), last.listed
+        return last.stride or integer(0, self.index_type), last.looked_up
 
     def _component(self, builder: Builder, part: Component, position: Val, linear: bool) -> Val:
         """What a dimension adds at one position."""
@@ -298,6 +340,9 @@ class Affine(Tensor):
             value = table.start if linear else table.at(builder, position, 1)
             scaled = builder.mul(builder.resize(value, self.index_type), scale)
             total = builder.add(total, scaled)
+        for listed, scale in part.listed:
+            value = builder.resize(listed.at(builder, position, 1), self.index_type)
+            total = builder.add(total, builder.mul(value, scale))
         return total
 
 

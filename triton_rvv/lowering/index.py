@@ -20,6 +20,7 @@ from triton_rvv.lowering.masks import Mask, Term
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.predicates import CMPI_PREDICATES
 from triton_rvv.lowering.registry import Handler, block_type
+from triton_rvv.lowering.row_offsets import listed_by_row
 from triton_rvv.lowering.tensors import Elementwise, Splat, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.wrapping import scaled_wrapped, sum_of_wrapped, widened
@@ -47,6 +48,21 @@ def _or_elementwise(
     return handler
 
 
+def _add_rows(context: Context, operation: Operation) -> None:
+    """A sum of columns and of what differs from row to row by no rule keeps them apart."""
+    lowered = [context.lowered(value) for value in operation.operands]
+    affine = [as_affine(operand) for operand in lowered]
+    for columns, rows in (affine, lowered), (affine[::-1], lowered[::-1]):
+        known, other = columns[0], rows[1]
+        if known is None or columns[1] is not None or known.components[-1].is_zero:
+            continue
+        assert isinstance(other, Tensor)
+        if (listed := listed_by_row(context, other)) is not None:
+            context.bind(operation.result, _add(context, operation, known, listed))
+            return
+    _or_elementwise(_add)(context, operation)
+
+
 def _add(context: Context, operation: Operation, left: Affine, right: Affine) -> Affine:
     base = context.builder.add(left.base, right.base)
     components = _add_components(context.builder, left, right)
@@ -64,7 +80,7 @@ def _plus(builder: Builder, left: Component, right: Component) -> Component:
         return right if left.is_zero else left
     strides = [part.stride for part in (left, right) if part.stride is not None]
     stride = builder.add(*strides) if len(strides) == 2 else next(iter(strides), None)
-    return Component(stride, left.tables + right.tables)
+    return Component(stride, left.tables + right.tables, left.listed + right.listed)
 
 
 def _subtract(context: Context, operation: Operation, left: Affine, right: Affine) -> Affine:
@@ -81,11 +97,7 @@ def _multiply(context: Context, operation: Operation, left: Affine, right: Affin
 
 def _scale(builder: Builder, tensor: Affine, factor: Val) -> Affine:
     components = [
-        Component(
-            None if part.stride is None else builder.mul(part.stride, factor),
-            tuple((table, builder.mul(scale, factor)) for table, scale in part.tables),
-        )
-        for part in tensor.components
+        part.map(lambda number: builder.mul(number, factor)) for part in tensor.components
     ]
     base, wrapped = builder.mul(tensor.base, factor), scaled_wrapped(tensor, factor)
     return Affine(tensor.type, base, components, wrapped=wrapped)
@@ -113,7 +125,8 @@ def _remainder(
         return _uniform_only(context, operation, left, right)
     axis = varying[0]
     part = left.components[axis]
-    if part.tables or part.stride is None or part.stride.constant != 1 or left.wrapped is not None:
+    is_run = part.has_rule and part.stride is not None and part.stride.constant == 1
+    if not is_run or left.wrapped is not None:
         return None
     builder, n, size = context.builder, right.base, left.shape[axis]
     emit, cost = arith.EMITTERS[operation.name]
@@ -157,16 +170,32 @@ def _add_pointer(context: Context, operation: Operation) -> None:
         context.bind(result, Elementwise(type_, _mover(element), [pointers, offsets]))
         return
     parts = as_affine(offsets)
+    if parts is None and not addresses.components[-1].is_zero:
+        parts = listed_by_row(context, offsets)
     wide = None if parts is None else widened(context, parts)
     if wide is None:
         extra = sum_of_offsets([part for part in (offsets, addresses.extra) if part is not None])
         unmoved = addresses.base, addresses.components
         context.bind(result, Affine(type_, *unmoved, extra, wrapped=addresses.wrapped))
         return
+    addresses = _with_rows_listed(context, addresses, wide)
     base = builder.element_pointer(_pointee(type_.element), addresses.base, wide.base)
     components = _add_components(builder, addresses, wide)
     wrapped = sum_of_wrapped(context, addresses, wide)
     context.bind(result, Affine(type_, base, components, addresses.extra, wrapped=wrapped))
+
+
+def _with_rows_listed(context: Context, addresses: Affine, columns: Affine) -> Affine:
+    """The addresses, to which columns are added, with what differs by row kept apart."""
+    if addresses.extra is None or columns.components[-1].is_zero:
+        return addresses
+    rows = listed_by_row(context, addresses.extra)
+    wide = None if rows is None else widened(context, rows)
+    if wide is None:
+        return addresses
+    components = _add_components(context.builder, addresses, wide)
+    wrapped = sum_of_wrapped(context, addresses, wide)
+    return Affine(addresses.type, addresses.base, components, wrapped=wrapped)
 
 
 def _mover(element: str) -> Emit:
@@ -271,7 +300,7 @@ HANDLERS: Mapping[str, Handler] = {
     "tt.bitcast": _bitcast,
     "tt.ptr_to_int": _pointer_cast("ptrtoint"),
     "tt.int_to_ptr": _pointer_cast("inttoptr"),
-    "arith.addi": _or_elementwise(_add),
+    "arith.addi": _add_rows,
     "arith.subi": _or_elementwise(_subtract),
     "arith.muli": _or_elementwise(_multiply),
     "arith.remsi": _or_elementwise(_remainder),

@@ -36,7 +36,7 @@ class Term:
     @property
     def _constant_stride(self) -> int | None:
         part = self.left.components[self.axis]
-        return None if part.tables or part.stride is None else part.stride.constant
+        return part.stride.constant if part.has_rule and part.stride is not None else None
 
     @property
     def has_guard(self) -> bool:

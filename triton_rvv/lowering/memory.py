@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import Affine, as_addresses
@@ -98,7 +99,8 @@ class Load(Tensor):
         contiguous = self.pointers.last_stride(builder, linear=True)
         guards = self.guards_within(builder, extents)
         is_plain = guards is not None and self._is_plain_when_guarded
-        if contiguous is None or contiguous.constant != 1 or not is_plain:
+        has_stride = not self.pointers.components[-2].listed
+        if contiguous is None or contiguous.constant != 1 or not (is_plain and has_stride):
             return [Val("i1", "false")]
         assert guards is not None
         return [self._spreads(builder), *guards]
@@ -231,6 +233,12 @@ def prefetch_ahead(
     if not point.index or not point.path.linear:
         return
     rows, element = pointers.shape[-2], memory_type(pointers.pointee)
+    if pointers.components[-2].listed:
+        further = builder.add(point.index[-1], integer(min(point.rows_ahead, rows - 1)))
+        last = builder.intrinsic("llvm.umin", [further, integer(rows - 1)])
+        row = replace(point, index=(*point.index[:-1], last))
+        _prefetch(builder, run_address(builder, pointers, row), access)
+        return
     stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
     ahead = min(point.rows_ahead, rows)
     if pointers.advance is None and ahead == rows:
@@ -241,7 +249,10 @@ def prefetch_ahead(
     if ahead < rows:
         inside = builder.compare("slt", point.index[-1], integer(rows - ahead))
         beyond = builder.select(inside, distance, beyond)
-    target = builder.element_pointer(element, address, beyond)
+    _prefetch(builder, builder.element_pointer(element, address, beyond), access)
+
+
+def _prefetch(builder: Builder, target: Val, access: Val) -> None:
     keep, data = integer(3, "i32"), integer(1, "i32")
     builder.call_void("llvm.prefetch.p0", [target, access, keep, data])
 

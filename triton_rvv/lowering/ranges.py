@@ -29,7 +29,7 @@ def are_apart(builder: Builder, left: Affine, right: Affine) -> Val:
 
 def _range(builder: Builder, addresses: Affine) -> tuple[Val, Val] | None:
     """The first byte of a block and the one after the last, as i64; None where any may be in it."""
-    if addresses.extra is not None or any(part.tables for part in addresses.components):
+    if addresses.extra is not None or not all(part.has_rule for part in addresses.components):
         return None
     below, above = integer(0), integer(1)
     for part, size in zip(addresses.components, addresses.shape, strict=True):
@@ -57,7 +57,7 @@ def keeps_apart(addresses: Affine) -> bool:
         for part, size in zip(addresses.components, addresses.shape, strict=True)
         if size > 1
     ]
-    if any(part.stride is None or part.tables for part, _ in parts):
+    if any(part.stride is None or not part.has_rule for part, _ in parts):
         return False
     constant = [(part.stride.constant, size) for part, size in parts if part.stride is not None]
     reach = 0

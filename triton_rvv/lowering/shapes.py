@@ -151,7 +151,7 @@ def _reshaped_affine(tensor: Affine, type_: TensorType) -> Affine | None:
     bits: list[int] = []
     for part, size in zip(reversed(tensor.components), reversed(tensor.shape), strict=True):
         stride = 0 if part.stride is None else part.stride.constant
-        if stride is None or part.tables:
+        if stride is None or not part.has_rule:
             return None
         bits += [stride << place for place in range(size.bit_length() - 1)]
     components = []

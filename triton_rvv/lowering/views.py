@@ -27,19 +27,19 @@ class ExpandDims(Tensor):
 
     def __init__(self, type_: TensorType, operand: Tensor, axis: int) -> None:
         super().__init__(type_, [operand])
-        self._axis = axis
+        self.axis = axis
 
     @property
     def own_spans_rows(self) -> bool:
         return True
 
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
-        own = [count for axis, count in enumerate(extents) if axis != self._axis]
+        own = [count for axis, count in enumerate(extents) if axis != self.axis]
         return guards_of_all(builder, self.operands, own)
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         where = list(point.coordinates)
-        del where[self._axis]
+        del where[self.axis]
         # A run over a new last dimension is one over the dimension before it.
         moved = replace(point, index=tuple(where[:-1]), start=where[-1])
         return self.operands[0].at(builder, moved)

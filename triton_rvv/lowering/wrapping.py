@@ -32,11 +32,7 @@ def widened(context: Context, operand: Affine) -> Affine | None:
         return operand
     base = builder.resize(operand.base, "i64")
     components = [
-        Component(
-            None if part.stride is None else builder.resize(part.stride, "i64"),
-            tuple((table, builder.resize(scale, "i64")) for table, scale in part.tables),
-        )
-        for part in operand.components
+        part.map(lambda number: builder.resize(number, "i64")) for part in operand.components
     ]
     fits = _fits(context, operand)
     if fits.ref == "false":
@@ -106,8 +102,8 @@ def _reaches(builder: Builder, part: Component, size: int) -> list[tuple[Val, Va
         else:
             ends = [builder.intrinsic(name, [far, zero]) for name in ("llvm.smin", "llvm.smax")]
             reaches.append((ends[0], ends[1]))
-    for table, scale in part.tables:
-        bound, factor = (builder.resize(value, "i64") for value in (table.bound, scale))
+    for values, scale in part.looked_up:
+        bound, factor = (builder.resize(value, "i64") for value in (values.bound, scale))
         far = _magnitude(builder, builder.mul(bound, factor))
         reaches.append((builder.binary("sub", zero, far), far))
     return reaches

@@ -1,0 +1,87 @@
+"""Offsets that differ from row to row by no rule, such as those of a page table or sorted tokens.
+
+Added to `columns[None, :]` they make addresses that are contiguous along each row. As values that
+are listed by row they keep that in sight; as any other block they would be gathered one by one.
+"""
+
+from __future__ import annotations
+
+from triton_rvv.lowering import sinks
+from triton_rvv.lowering.affine import NO_COMPONENT, Affine, Component, Listed
+from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.tensors import Buffer, Elementwise, Point, Splat, Tensor
+from triton_rvv.lowering.values import Val, integer, type_suffix
+from triton_rvv.lowering.views import Broadcast, ExpandDims
+from triton_rvv.types import TensorType
+
+__all__ = ["listed_by_row"]
+
+
+def listed_by_row(context: Context, tensor: Tensor) -> Affine | None:
+    """A block of i32 or i64 with its values listed, computed here.
+
+    None unless it varies along one dimension only, which is not the last.
+    """
+    varying = _varying(tensor)
+    if tensor.element.bits not in (32, 64) or len(varying) != 1:
+        return None
+    axis = next(iter(varying))
+    line = _line(tensor, axis)
+    if axis == len(tensor.shape) - 1 or line is None:
+        return None
+    sinks.prepare(context, [line])
+    values = sinks.materialise(context, line)
+    one = integer(1, tensor.element.llvm)
+    components = [NO_COMPONENT] * len(tensor.shape)
+    components[axis] = Component(listed=((Listed(values, _bound(context, values)), one),))
+    return Affine(tensor.type, integer(0, one.type), components)
+
+
+def _varying(tensor: Tensor) -> frozenset[int]:
+    """The dimensions along which elements may differ."""
+    if isinstance(tensor, Splat):
+        return frozenset()
+    if isinstance(tensor, Affine) and tensor.extra is None and tensor.wrapped is None:
+        return frozenset(axis for axis, part in enumerate(tensor.components) if not part.is_zero)
+    if isinstance(tensor, ExpandDims):
+        return frozenset(axis + (axis >= tensor.axis) for axis in _varying(tensor.operands[0]))
+    if isinstance(tensor, Broadcast | Elementwise):
+        return frozenset().union(*map(_varying, tensor.operands))
+    return frozenset(axis for axis, size in enumerate(tensor.shape) if size > 1)
+
+
+def _line(tensor: Tensor, axis: int) -> Tensor | None:
+    """The elements along a dimension, at position 0 of all others; None where that is not known."""
+    type_ = TensorType((tensor.shape[axis],), tensor.element)
+    if isinstance(tensor, Splat):
+        return Splat(type_, tensor.value)
+    if len(tensor.shape) == 1:
+        return tensor
+    if isinstance(tensor, Affine) and tensor.extra is None and tensor.wrapped is None:
+        return Affine(type_, tensor.base, [tensor.components[axis]])
+    if isinstance(tensor, ExpandDims) and axis != tensor.axis:
+        return _line(tensor.operands[0], axis - (axis > tensor.axis))
+    if isinstance(tensor, Broadcast) and tensor.operands[0].shape[axis] == tensor.shape[axis]:
+        return _line(tensor.operands[0], axis)
+    if isinstance(tensor, Elementwise):
+        lines = [_line(operand, axis) for operand in tensor.operands]
+        known = [line for line in lines if line is not None]
+        return tensor.on(type_, known) if len(known) == len(lines) else None
+    return None
+
+
+def _bound(context: Context, values: Buffer) -> Val:
+    """What no value exceeds, with or without its sign, as i64."""
+    builder, size = context.builder, values.shape[0]
+    width = min(size, context.run_lanes(values.element.bits))
+    bound = integer(0)
+    for start in range(0, size, width):
+        run = values.at(builder, Point((), integer(start), width))
+        minus = builder.binary("sub", builder.splat(integer(0, run.element), width), run)
+        far = builder.intrinsic("llvm.smax", [run, minus])
+        if width > 1:
+            reduced = f"llvm.vector.reduce.umax.{type_suffix(far)}"
+            far = builder.call(run.element, reduced, [far])
+        far = builder.cast("zext", far, "i64") if far.type == "i32" else far
+        bound = builder.intrinsic("llvm.umax", [bound, far])
+    return bound
