@@ -70,7 +70,7 @@ def compile_kernel(
         function: the `@triton.jit` function.
         signature: Triton's type name for each parameter that is passed at run time, in the
             kernel's order.
-        constants: the value of every constexpr parameter.
+        constants: the value of every constexpr parameter that has no default, and of any other.
         target: what code is made for.
         known: values of integer parameters that hold for every run. As in Triton's own JIT, one
             that is 1 becomes a constant and a multiple of 16 is marked as such; the launcher
@@ -86,6 +86,8 @@ def compile_kernel(
         CompileError: where the kernel cannot be compiled.
     """
     known = known or {}
+    defaults = {p.name: p.default for p in function.params if p.is_constexpr and p.has_default}
+    constants = {**defaults, **constants}
     ones = {name: 1 for name, value in known.items() if value == 1}
     types = {
         name: "constexpr" if name in constants or name in ones else signature[name]

@@ -13,6 +13,11 @@ CALL = PlainCall(
         Array("right", "right_ptr", "feature map", lambda s: (s["C"], s["H"], s["W"])),
         Array("out", "out_ptr", "result", lambda s: (s["D"], s["H"], s["W"]), access="out"),
     ),
-    integers=lambda s: {"channels": s["C"], "height": s["H"], "width": s["W"]},
+    integers=lambda s: {
+        "channels": s["C"],
+        "height": s["H"],
+        "width": s["W"],
+        "displacements": s["D"],
+    },
     numbers=(Number("shift", "shift", "i32", "bits by which a sum is shifted, 0 to 31"),),
 )

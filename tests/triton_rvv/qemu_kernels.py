@@ -89,15 +89,12 @@ class KernelRunner:
             core: what the code is made for; others than the usual one need a QEMU that has
                 everything of RVA23.
             known: integer parameters for whose values the compiler may specialise.
-            values: one for each parameter. An array or tensor is an input, `Expected` an output;
-                Python numbers are i32 and fp32, NumPy's have their own type.
+            values: one for each parameter without a default. An array or tensor is an input,
+                `Expected` an output; Python numbers are i32 and fp32, NumPy's have their own type.
         """
-        constants = {
-            parameter.name: values[parameter.name]
-            for parameter in kernel.params
-            if parameter.is_constexpr
-        }
-        arguments = [as_argument(n, values[n]) for n in kernel.arg_names if n not in constants]
+        fixed = [parameter.name for parameter in kernel.params if parameter.is_constexpr]
+        constants = {name: values[name] for name in fixed if name in values}
+        arguments = [as_argument(n, values[n]) for n in kernel.arg_names if n not in fixed]
         if all(argument.expected is None for argument in arguments):
             raise ValueError(f"{kernel.__name__} would be checked for nothing: give it Expected")
         specialised = {n: values[n] for n in known}
