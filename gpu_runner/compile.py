@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from foundation.config import ParameterValue
@@ -159,8 +160,7 @@ def compile_kernel(kernel: Any, made_from: KernelInput, target: GpuTarget) -> Co
         if isinstance(text, str) and stage != "source"
     }
     (metadata_path,) = (p for name, p in compiled.metadata_group.items() if name.endswith(".json"))
-    with open(metadata_path, encoding="utf-8") as file:  # noqa: PTH123 # a str in some versions
-        metadata = file.read()
+    metadata = Path(metadata_path).read_text(encoding="utf-8")
     return CompiledKernel(
         binary=compiled.asm[backend.binary_ext],
         metadata=metadata,

@@ -14,7 +14,7 @@ from engine.c_library.objects import parameters, symbolic_sizes
 from engine.c_library.provenance import provenance
 from engine.c_library.variants import Function, Variant
 from foundation.errors import UserError
-from kernels.plain_calls.call import Array
+from kernels.plain_calls.call import Array, Sizes
 
 __all__ = ["header", "sources"]
 
@@ -98,8 +98,8 @@ def _function_source(function: Function) -> str:
 
 def _grid(function: Function, variant: Variant) -> list[str]:
     """The grid in C: the kernel's own function of the sizes, called with expressions."""
-    sizes = {name: Expression(f"sizes[{i}]") for i, name in enumerate(function.call.sizes)}
-    problem = function.problem(sizes)  # type: ignore[arg-type]  # expressions stand for sizes
+    sizes: Sizes = {name: Expression(f"sizes[{i}]") for i, name in enumerate(function.call.sizes)}
+    problem = function.problem(sizes)
     try:
         return [c_text(size) for size in function.spec.grid(problem, variant.config)]
     except TypeError as error:
@@ -182,9 +182,9 @@ def _array_parameter(function: Function, array: Array) -> str:
     return f"{const}{c_type} *TUNED_RESTRICT {array.name}"
 
 
-def _readable(size: object) -> str:
+def _readable(size: int | Expression) -> str:
     """A size for people: "M + 2"."""
-    text = c_text(size)  # type: ignore[arg-type]  # a size or an expression
+    text = c_text(size)
     return text[1:-1] if text.startswith("(") else text
 
 

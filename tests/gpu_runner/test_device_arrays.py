@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,9 +22,9 @@ def of(*arguments: Argument) -> DeviceArguments:
     return DeviceArguments(arguments, "cpu")
 
 
-def output(dtype: str, expected: list[float], **more: object) -> Argument:
+def output(dtype: str, expected: list[float], **more: Any) -> Argument:
     array = np.array(expected).astype(STORAGE_TYPES[dtype])
-    return Argument("y", f"*{dtype}", more.pop("value", None), array, **more)  # type: ignore[arg-type]
+    return Argument("y", f"*{dtype}", more.pop("value", None), array, **more)
 
 
 def test_what_is_right_for_the_data_of_the_check_alone_is_wrong_for_the_timed_runs() -> None:

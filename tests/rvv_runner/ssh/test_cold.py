@@ -14,6 +14,7 @@ from ssh_cases import TIMEOUT_S, WRAPPER
 from engine.run.identity import identity_of
 from engine.workers.devices import check_device_name, every_device, machine_of, timed
 from foundation.errors import UserError
+from gpu_runner.names import Timing
 from kernels.registry import load_kernel, make_problem
 from launchers import Argument
 from rvv_runner import Board, ElfArtifact
@@ -122,6 +123,6 @@ def test_timing_is_part_of_a_name() -> None:
         ("python", "cold", "--timing is for boards, which python is not: leave it out"),
     ],
 )
-def test_what_cannot_be_timed_so_is_told(name: str, timing: str, message: str) -> None:
+def test_what_cannot_be_timed_so_is_told(name: str, timing: Timing, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        timed(name, timing)  # type: ignore[arg-type]  # as a user types it
+        timed(name, timing)
