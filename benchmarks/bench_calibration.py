@@ -2,7 +2,7 @@
 
 For each emulated core: one like it, but with the constants of hidden_cores.py changed, is measured
 by `rvv_runner calibrate` as a board would be. Prints each constant beside what was found, and what
-the hidden core and the one that was found say of two products of matrices.
+the hidden core and the one that was found say of four kernels.
 """
 
 from __future__ import annotations
