@@ -44,6 +44,7 @@ class Bench:
 
     Attributes:
         readings: what was measured so far.
+        vlen_bits: of the board.
         cycle_event: the event that counts cycles; None if they are time at the board's clock.
     """
 
@@ -58,6 +59,7 @@ class Bench:
         self._kernels = {kernel.name: kernel for kernel in (nothing, *kernels)}
         self._numbers = {name: number for number, name in enumerate(self._kernels)}
         self._board = board
+        self.vlen_bits = board.info.vlen_bits
         self._said = said
         self.readings = Readings()
         self._failures = 0  # of the board, in a row
@@ -87,7 +89,7 @@ class Bench:
             BoardError: if the board fails several times in a row.
         """
         kernel = self._kernels[name]
-        elements = kernel.elements(self._program.vlen_bits)
+        elements = kernel.elements(self.vlen_bits)
         iterations = _ITERATIONS * max(min(_FEW_ELEMENTS / elements, 1.0), _FEWEST) * scale
         if self._board.info.deterministic:
             iterations /= _WITHOUT_NOISE

@@ -9,8 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import least_squares
 
-from rvv_runner.calibration.memory_kernels import LINE_BYTES, MOST_STREAMS, PAGE_BYTES, whole_lines
-from rvv_runner.calibration.plan import HIT, WAY_STRIDE
+from rvv_runner.calibration.memory_kernels import (
+    HIT,
+    LINE_BYTES,
+    MOST_STREAMS,
+    PAGE_BYTES,
+    WAY_STRIDE,
+    whole_lines,
+)
 from rvv_runner.calibration.readings import Readings
 
 __all__ = ["Constant", "MemoryFit", "fit_memory"]

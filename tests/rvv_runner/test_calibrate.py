@@ -20,7 +20,8 @@ from rvv_runner.calibration.bundle import Bundle, read_bundle, write_bundle
 from rvv_runner.calibration.core_of_bundle import core_of_bundle
 from rvv_runner.calibration.cost_table_text import cost_table_text
 from rvv_runner.calibration.memory_fit import fit_memory
-from rvv_runner.calibration.plan import WAY_STRIDE, all_kernels, measure_memory
+from rvv_runner.calibration.memory_kernels import WAY_STRIDE
+from rvv_runner.calibration.plan import all_kernels, measure_memory
 from rvv_runner.calibration.readings import Reading, Readings
 from rvv_runner.devices import load_board
 from rvv_runner.emulated.board import EmulatedBoard
