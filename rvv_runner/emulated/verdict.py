@@ -13,15 +13,18 @@ from rvv_runner.verdict import judge
 __all__ = ["measurement_of"]
 
 
-def measurement_of(run: QemuRun, info: BoardInfo, timeout_s: float) -> Measurement:
+def measurement_of(
+    run: QemuRun, info: BoardInfo, timeout_s: float, kernel: str | None
+) -> Measurement:
     """The measurement from one timed run of the launcher in QEMU.
 
     Args:
         run: the run.
         info: the board it ran on.
         timeout_s: its time limit.
+        kernel: the name of the kernel that was to run; None for any.
     """
-    verdict = judge(run.result, timeout_s, 1, "QEMU", info.vlen_bits)
+    verdict = judge(run.result, timeout_s, 1, "QEMU", info.vlen_bits, kernel)
     return failed_run(verdict, info) or _correct(run.report, verdict.launcher, info)
 
 

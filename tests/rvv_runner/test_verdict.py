@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -110,12 +112,20 @@ def test_each_ending_has_its_status_and_reason(ending: Ending, status: str, reas
     assert (verdict.status, verdict.reason) == (status, reason)
 
 
-def test_a_report_of_another_build_is_the_boards_fault() -> None:
-    verdict = judge(Ending(0, RIGHT + TIME, ""), LIMIT_S, 1, vlen_bits=512)
-    assert (verdict.status, verdict.reason) == (
-        "board",
-        "what ran was built for vectors of 256 bits, not 512",
-    )
+@pytest.mark.parametrize(
+    ("wanted", "reason"),
+    [
+        ({"vlen_bits": 512}, "what ran was built for vectors of 256 bits, not 512"),
+        ({"kernel": "matmul"}, "what ran was the kernel scale, not matmul"),
+    ],
+)
+@pytest.mark.parametrize("ending", [Ending(0, RIGHT + TIME, ""), Ending(1, WRONG, "")])
+def test_a_report_of_another_build_is_the_boards_fault(
+    ending: Ending, wanted: Mapping[str, Any], reason: str
+) -> None:
+    verdict = judge(ending, LIMIT_S, 1, **wanted)
+    assert (verdict.status, verdict.reason) == ("board", reason)
+    assert judge(ending, LIMIT_S, 1, vlen_bits=256, kernel="scale").status != "board"
 
 
 def test_a_run_that_only_checks_needs_no_time() -> None:
@@ -145,7 +155,7 @@ def test_a_shell_tells_of_signals_by_large_statuses(
     shell_status: int, status: str, reason: str
 ) -> None:
     report = JobReport("done", limit_s=2, status=shell_status, stdout=STARTED)
-    measurement = measurement_of(report, INFO, LIMIT_S, 1, {})
+    measurement = measurement_of(report, INFO, LIMIT_S, 1, {}, "scale")
     assert (measurement.status, measurement.reason) == (status, reason)
 
 
