@@ -8,12 +8,13 @@ base is carried; any other block lives in an array.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 from triton_rvv.lowering import parts, sinks
 from triton_rvv.lowering.affine import Affine, as_affine
 from triton_rvv.lowering.context import Context, Lowered
 from triton_rvv.lowering.registry import Handler
+from triton_rvv.lowering.sharing import at_same_places
 from triton_rvv.lowering.tensors import EXPENSIVE, Buffer, Tensor
 from triton_rvv.lowering.values import Val
 from triton_rvv.lowering.wrapping import guard_widening
@@ -107,13 +108,13 @@ def _all_but_base(block: Affine) -> tuple[object, ...]:
 
 
 class _ArraySlot:
-    """A block of any values."""
+    """A block of any values, in `array`."""
 
     def __init__(self, context: Context, type_: TensorType) -> None:
-        self._buffer = context.buffer(type_)
+        self.array = context.buffer(type_)
 
     def read(self, context: Context) -> Tensor:
-        return self._buffer.alias()
+        return self.array.alias()
 
     def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
         assert isinstance(value, Tensor)
@@ -130,11 +131,11 @@ class _ArraySlot:
     def commit(self, context: Context, value: Lowered) -> None:
         assert isinstance(value, Tensor)
         if not (isinstance(value, Buffer) and value.buffers() == self.arrays):
-            sinks.copy(context, value, self._buffer)
+            sinks.copy(context, value, self.array)
 
     @property
     def arrays(self) -> frozenset[str]:
-        return self._buffer.buffers()
+        return self.array.buffers()
 
 
 class _ShapeOfOffsetsChangedError(Exception):
@@ -158,11 +159,26 @@ def _slot(context: Context, initial: Lowered, as_array: bool) -> Slot:
 def update_slots(context: Context, slots: Sequence[Slot], values: Sequence[Lowered]) -> None:
     """Give every slot its next value; all are computed before any is changed."""
     changing = frozenset().union(*(slot.arrays for slot in slots))
-    staged = [
-        slot.stage(context, value, changing) for slot, value in zip(slots, values, strict=True)
-    ]
-    for slot, value in zip(slots, staged, strict=True):
+    staged: list[tuple[Slot, Lowered]] = []
+    in_place: list[tuple[Tensor, Buffer]] = []
+    for slot, value in zip(slots, values, strict=True):
+        if isinstance(slot, _ArraySlot) and _goes_in_place(value, slot, changing):
+            in_place.append((value, slot.array))
+        else:
+            staged.append((slot, slot.stage(context, value, changing)))
+    for shape in dict.fromkeys(value.shape for value, _ in in_place):
+        sinks.copy_together(context, [each for each in in_place if each[0].shape == shape])
+    for slot, value in staged:
         slot.commit(context, value)
+
+
+def _goes_in_place(value: Lowered, slot: _ArraySlot, changing: frozenset[str]) -> TypeGuard[Tensor]:
+    """Whether each element of a new value needs only the same element of what is replaced."""
+    assert isinstance(value, Tensor)
+    if isinstance(value, Buffer) or value.buffers() & changing != slot.arrays:
+        return False
+    same = at_same_places([value])
+    return all(each in same for each in value.walk() if each.own_buffers() & slot.arrays)
 
 
 def _before_regions(context: Context, operation: Operation) -> None:
