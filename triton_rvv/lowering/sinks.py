@@ -280,7 +280,13 @@ def _points_by_row(
     for index in positions(context, shape[:-1], unrolled, rows):
         for start in steps(context, shape[-1], runs * width, unrolled):
             yield [
-                Point(row, context.builder.add(start, integer(run * width)), width, path)
+                Point(
+                    row,
+                    context.builder.add(start, integer(run * width)),
+                    width,
+                    path,
+                    row_runs=shape[-1] // width,
+                )
                 for row in neighbours(context, index, rows)
                 for run in range(runs)
             ]
