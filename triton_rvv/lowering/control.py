@@ -12,11 +12,12 @@ from typing import Protocol, TypeGuard
 
 from triton_rvv.lowering import parts, sinks
 from triton_rvv.lowering.affine import Affine, as_affine
-from triton_rvv.lowering.context import Context, Lowered
+from triton_rvv.lowering.context import Context, Lowered, Pairs
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.sharing import at_same_places
 from triton_rvv.lowering.tensors import EXPENSIVE, Buffer, Tensor
 from triton_rvv.lowering.values import Val
+from triton_rvv.lowering.views import ExpandDims
 from triton_rvv.lowering.wrapping import guard_widening
 from triton_rvv.ttir import Block, Operation, Value
 from triton_rvv.types import TensorType, Type
@@ -166,10 +167,31 @@ def update_slots(context: Context, slots: Sequence[Slot], values: Sequence[Lower
             in_place.append((value, slot.array))
         else:
             staged.append((slot, slot.stage(context, value, changing)))
-    for shape in dict.fromkeys(value.shape for value, _ in in_place):
-        sinks.copy_together(context, [each for each in in_place if each[0].shape == shape])
+    alone = _with_waiting_store(context, in_place)
+    for shape in dict.fromkeys(value.shape for value, _ in alone):
+        sinks.copy_together(context, [each for each in alone if each[0].shape == shape])
     for slot, value in staged:
         slot.commit(context, value)
+
+
+def _with_waiting_store(context: Context, pairs: Pairs) -> Pairs:
+    """Write a store that waits, and of the pairs all that fit in its walk; the others are left."""
+    waiting, context.waiting_store = context.waiting_store, None
+    if waiting is None:
+        return pairs
+    shape = waiting.shape
+    fit = [
+        pair for pair in pairs if (1,) * (len(shape) - len(pair[0].shape)) + pair[0].shape == shape
+    ]
+    waiting.write([(_as_rows(tensor, shape), array.with_rows(shape)) for tensor, array in fit])
+    return [pair for pair in pairs if pair not in fit]
+
+
+def _as_rows(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A tensor with dimensions of size 1 before its own."""
+    while tensor.shape != shape:
+        tensor = ExpandDims(TensorType((1, *tensor.shape), tensor.element), tensor, 0)
+    return tensor
 
 
 def _goes_in_place(value: Lowered, slot: _ArraySlot, changing: frozenset[str]) -> TypeGuard[Tensor]:

@@ -15,9 +15,9 @@ def divide(builder: Builder, values: Sequence[Val]) -> Val:
 
     A step of Newton's method makes such a quotient the correctly rounded one (Markstein,
     "Computation of elementary functions on the IBM RISC System/6000 processor", 1990), but for
-    divisors beyond 2^126 and for numbers below 2^-102, which may be off in the last places. Triton's
-    `/` promises two units in the last place between 2^-126 and 2^126 on its other targets;
-    `tl.div_rn` always divides.
+    divisors beyond 2^126 and for numbers below 2^-102, which may be off in the last places. On its
+    other targets, Triton's `/` promises two units in the last place for divisors between 2^-126 and
+    2^126; `tl.div_rn` always divides.
     """
     dividend, divisor = values
     number = builder.repeated(divisor)
