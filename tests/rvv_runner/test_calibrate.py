@@ -154,6 +154,8 @@ def test_a_bundle_is_imported_as_a_core(boards, tmp_path, capsys):
     assert table["vector"]["v_int"]["occupancy"][3] == 3.0
     with pytest.raises(CommandError, match="already"):
         importer.main([str(path)])
+    with pytest.raises(CommandError, match="two of the bundles would make other"):
+        importer.main([str(path), str(path), "--write", "other"])
     assert importer.main([str(path), "--write", "other", "--like", "x100"]) == 0
     assert read_board_file("other", boards).emulation.costs["out_of_order"]
 
