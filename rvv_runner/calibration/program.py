@@ -145,7 +145,7 @@ def with_data(
     written = np.frombuffer(kernel.expected(program.vlen_bits, parameters), np.uint8)
     expected[: written.size] = written
     scalars = {"number": number} | {name: parameters.get(name, 0) for name in PARAMETERS}
-    path = program.data_path.with_name(f"{number}-{'-'.join(map(str, scalars.values()))}.data")
+    path = program.data_path.with_name(f"{'-'.join(map(str, scalars.values()))}.data")
     write_data_file(
         path,
         [

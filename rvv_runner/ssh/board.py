@@ -22,7 +22,7 @@ from rvv_runner.ssh.cache import CannotShip, RemoteCache, RemotePlace
 from rvv_runner.ssh.counting import count_events, find_countable
 from rvv_runner.ssh.errors import LinkLost, NotAnswering, RemoteFileError
 from rvv_runner.ssh.facts import BoardFacts, ask_facts, processor_numbers
-from rvv_runner.ssh.job import JOB_SCRIPT, Job, JobFailed, JobPlan
+from rvv_runner.ssh.job import JOB_SCRIPT, Job, JobFailed, JobPlan, no_lock
 from rvv_runner.ssh.link import PATIENCE_S, Link
 from rvv_runner.ssh.program import PROGRAM_LIMIT_S, countable, counts_of_program
 from rvv_runner.ssh.report import JobReport
@@ -348,5 +348,5 @@ class SshBoard:
     def _not_run(self, report: JobReport) -> str:
         lock = self._settings.lock
         if report.outcome == "no-lock":
-            return f"its lock {lock} cannot be opened: name another lock in the board file"
+            return no_lock(lock)
         return f"it is in use: {report.queue}; its lock {lock} was not free in time"

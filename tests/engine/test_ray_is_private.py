@@ -58,6 +58,13 @@ def test_ray_listens_on_the_loopback_address_only() -> None:
     assert set(addresses) <= LOOPBACK
 
 
+def test_it_has_no_processes_that_nobody_asks() -> None:
+    commands = [(process / "cmdline").read_bytes() for process in processes_of_ray()]
+    assert any(b"raylet" in command for command in commands)
+    for unused in (b"dashboard.py", b"log_monitor.py", b"/monitor.py"):
+        assert not any(unused in command for command in commands)
+
+
 def test_nobody_else_may_enter_its_folder() -> None:
     private = session_folder().parent
     assert stat.S_IMODE(private.stat().st_mode) == 0o700

@@ -53,9 +53,11 @@ def problem_of(kernel: str, dtype: str | None = None, space: str = "") -> Proble
 @pytest.mark.parametrize("board", [H200, MI300X], ids=lambda board: board.cpu)
 @pytest.mark.parametrize("kernel", SHAPES)
 def test_default_may_be_tried_everywhere(kernel: str, board: BoardInfo) -> None:
-    space = problem_of(kernel).space(board)
+    problem = problem_of(kernel)
+    space = problem.space(board)
     assert space.default is not None
     assert space.holds(space.default)
+    assert all(size > 0 for size in problem.spec.grid(problem, space.default))
     assert take_census(space).valid >= 10
     assert ("waves_per_eu" in space.default) == (board is MI300X)
 

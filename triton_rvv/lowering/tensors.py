@@ -76,6 +76,7 @@ class Point:
         memo: what has been computed already at the same place in the code.
         number: of the first element in row-major order, where blocks are walked by it.
         rows_ahead: how many rows further on a load asks for what comes next.
+        row_runs: how many runs of a row are visited before the next row is.
         lanes: how many of the elements are wanted, as i64, where not all; loads leave others alone.
     """
 
@@ -86,6 +87,7 @@ class Point:
     memo: dict[object, Val] = field(default_factory=dict, compare=False)
     number: Val | None = None
     rows_ahead: int = ROWS_AHEAD
+    row_runs: int = 1
     lanes: Val | None = None
 
     @property
@@ -382,6 +384,10 @@ class Buffer(Tensor):
     def alias(self) -> Buffer:
         """The same array as another value of the kernel."""
         return Buffer(self.type, self.pointer, self.panel, self._part)
+
+    def with_rows(self, shape: tuple[int, ...]) -> Buffer:
+        """The same array with dimensions of size 1 before its own."""
+        return Buffer(TensorType(shape, self.element), self.pointer, self.panel, self._part)
 
     @property
     def panel_elements(self) -> int:
