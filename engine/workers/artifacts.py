@@ -56,8 +56,8 @@ class ArtifactStore:
 
     A build's folder appears complete, by a rename, or not at all:
 
-        root/<kernel>/<values>-<key>/<kernel>_kernel.{ttir,llir,o,elf}, build.json
-        root/<kernel>/<values>-<key>/<kernel>_kernel.{ttir,ttgir,llir,ptx,cubin}, build.json
+        root/<kernel>/<values>-<key>/<kernel>_kernel.{ttir,llir,o,elf,elf.sha256}, build.json
+        root/<kernel>/<values>-<key>/<kernel>_kernel.{ttir,ttgir,llir,ptx,cubin,...}, build.json
         root/data/<kernel>-<digest>.data
 
     Args:

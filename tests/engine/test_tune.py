@@ -90,7 +90,7 @@ def test_json_names_the_winner_and_the_elf_that_was_measured(finished: Finished)
     assert elf.startswith(b"\x7fELF")
     assert winner["elf_sha256"] == hashlib.sha256(elf).hexdigest()
     assert {path.suffix for path in Path(winner["elf_path"]).parent.iterdir()} == {
-        ".elf", ".json", ".llir", ".o", ".s", ".ttir"
+        ".elf", ".json", ".llir", ".o", ".s", ".sha256", ".ttir"
     }  # fmt: skip
     assert sum(record["statuses"].values()) == record["tried"] == 10
 
