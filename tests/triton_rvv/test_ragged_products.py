@@ -189,3 +189,23 @@ def test_each_call_of_a_function_has_its_own_rows(run: KernelRunner) -> None:
     for product, rows in zip(expected, (3, 30), strict=True):
         product[:rows] = (a @ a)[:rows]
     run(two_calls_kernel, a_ptr=a, c_ptr=Expected(expected, start=start), few=3, many=30)
+
+
+@triton.jit
+def stored_a_turn_later_kernel(a_ptr, b_ptr, rows_ptr, c_ptr, turns):
+    rows, columns = tl.arange(0, 32)[:, None], tl.arange(0, 32)[None, :]
+    c = tl.zeros((32, 32), tl.float32)
+    for turn in range(turns):
+        mask = (rows < tl.load(rows_ptr + turn)) & (columns < 32)
+        tl.store(c_ptr + turn * 1024 + rows * 32 + columns, c, mask)
+        a = tl.load(a_ptr + rows * 32 + columns, mask=rows + tl.zeros_like(columns) < 32)
+        c = tl.dot(a, tl.load(b_ptr + rows * 32 + columns))
+
+
+def test_the_rows_of_a_turn_are_not_those_of_the_next(run: KernelRunner) -> None:
+    a, b = np.random.default_rng(0).integers(-9, 10, (2, 32, 32)).astype(np.float32)
+    start = np.full((3, 32, 32), 5, np.float32)
+    expected = start.copy()
+    expected[0, :3], expected[1], expected[2, :17] = 0, a @ b, (a @ b)[:17]
+    rows, out = np.array([3, 32, 17], np.int32), Expected(expected, start=start)
+    run(stored_a_turn_later_kernel, a_ptr=a, b_ptr=b, rows_ptr=rows, c_ptr=out, turns=3)
