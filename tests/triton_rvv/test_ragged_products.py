@@ -209,3 +209,30 @@ def test_the_rows_of_a_turn_are_not_those_of_the_next(run: KernelRunner) -> None
     expected[0, :3], expected[1], expected[2, :17] = 0, a @ b, (a @ b)[:17]
     rows, out = np.array([3, 32, 17], np.int32), Expected(expected, start=start)
     run(stored_a_turn_later_kernel, a_ptr=a, b_ptr=b, rows_ptr=rows, c_ptr=out, turns=3)
+
+
+@triton.jit
+def wide_mask_kernel(a_ptr, b_ptr, kept_ptr, depths_ptr, c_ptr, BLOCK_K: tl.constexpr):
+    rows, columns = tl.arange(0, 32)[:, None], tl.arange(0, 32)[None, :]
+    steps, depth = tl.arange(0, BLOCK_K), tl.load(depths_ptr + tl.program_id(0))
+    kept = tl.load(kept_ptr + steps, mask=steps < depth, other=0) != 0
+    rows += tl.program_id(0) * 32
+    inside = (steps < depth)[None, :] & kept[None, :]
+    a = tl.load(a_ptr + rows * BLOCK_K + steps[None, :], mask=inside, other=0)
+    b = tl.load(b_ptr + steps[:, None] * 32 + columns, mask=(steps < depth)[:, None], other=0)
+    tl.store(c_ptr + rows * 32 + columns, tl.dot(a, b))
+
+
+@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
+@pytest.mark.parametrize("depth", [3, 35, 49])
+def test_steps_behind_the_end_are_zero_under_a_wide_mask(
+    run: KernelRunner, depth: int, vlen_bits: int
+) -> None:
+    """The first program leaves NaN where the second one has its copy of A."""
+    a, b = np.random.default_rng(0).integers(-9, 10, (2, 64, 64)).astype(np.float32)
+    a[:32], b = np.nan, b[:, :32].copy()
+    expected = np.full((64, 32), np.nan, np.float32)
+    expected[32:] = a[32:, :depth] @ b[:depth]
+    values = {"kept_ptr": np.ones(64, np.int64), "depths_ptr": np.array([64, depth], np.int32)}
+    values |= {"a_ptr": a, "b_ptr": b, "c_ptr": Expected(expected), "BLOCK_K": 64}
+    run(wide_mask_kernel, grid=(2,), vlen_bits=vlen_bits, **values)

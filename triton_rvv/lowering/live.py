@@ -85,9 +85,11 @@ def _depth(builder: Builder, left: Tensor, right: Tensor) -> Val | None:
 
 
 def packed_rows(context: Context, left: Tensor, live: Live) -> Buffer:
-    """A in panels, as far as it counts."""
+    """A in panels, as far as it counts; behind the last step of a row are zeros for a turn."""
     around = [None] * (len(left.shape) - 2)
-    return materialise_part(context, left, [*around, live.rows, live.depth])
+    turn = min(context.run_lanes(left.element.bits), UNROLL_K)
+    extents = [*around, live.rows, live.depth]
+    return materialise_part(context, left, extents, whole_columns=turn)
 
 
 def packed_columns(context: Context, right: Tensor, live: Live) -> Buffer:
