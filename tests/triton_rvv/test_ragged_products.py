@@ -236,3 +236,20 @@ def test_steps_behind_the_end_are_zero_under_a_wide_mask(
     values = {"kept_ptr": np.ones(64, np.int64), "depths_ptr": np.array([64, depth], np.int32)}
     values |= {"a_ptr": a, "b_ptr": b, "c_ptr": Expected(expected), "BLOCK_K": 64}
     run(wide_mask_kernel, grid=(2,), vlen_bits=vlen_bits, **values)
+
+
+@triton.jit
+def wrapping_rows_kernel(a_ptr, c_ptr, first, end):
+    rows, columns = tl.arange(0, 32)[:, None], tl.arange(0, 32)[None, :]
+    a = tl.load(a_ptr + rows * 32 + columns, mask=rows + tl.zeros_like(columns) < 32)
+    mask = ((first + rows).to(tl.int64) < end) & (columns < 32)
+    tl.store(c_ptr + rows * 32 + columns, tl.dot(a, a), mask)
+
+
+def test_rows_are_computed_where_their_numbers_wrap(run: KernelRunner) -> None:
+    a = np.random.default_rng(0).integers(-9, 10, (32, 32)).astype(np.float32)
+    start = np.full((32, 32), 5, np.float32)
+    expected = start.copy()
+    expected[10:] = (a @ a)[10:]
+    out = Expected(expected, start=start)
+    run(wrapping_rows_kernel, a_ptr=a, c_ptr=out, first=(1 << 31) - 10, end=np.int64(100))
