@@ -253,3 +253,20 @@ def test_rows_are_computed_where_their_numbers_wrap(run: KernelRunner) -> None:
     expected[10:] = (a @ a)[10:]
     out = Expected(expected, start=start)
     run(wrapping_rows_kernel, a_ptr=a, c_ptr=out, first=(1 << 31) - 10, end=np.int64(100))
+
+
+@triton.jit
+def split_k_kernel(a_ptr, b_ptr, c_ptr, K, BLOCK_K: tl.constexpr):
+    rows, columns = tl.arange(0, 64)[:, None], tl.arange(0, 16)[None, :]
+    steps = tl.program_id(0) * BLOCK_K + tl.arange(0, BLOCK_K)
+    a = tl.load(a_ptr + rows * K + steps[None, :], mask=steps[None, :] < K, other=0)
+    b = tl.load(b_ptr + steps[:, None] * 16 + columns, mask=steps[:, None] < K, other=0)
+    tl.store(c_ptr + tl.program_id(0) * 1024 + rows * 16 + columns, tl.dot(a, b))
+
+
+def test_a_program_behind_the_end_of_k_reads_nothing(run: KernelRunner) -> None:
+    """A ends where its memory does, and is read in place."""
+    a, b = np.random.default_rng(0).integers(-9, 10, (2, 64, 64)).astype(np.float32)
+    b = b[:, :16].copy()
+    out = Expected(np.stack([a @ b, np.zeros((64, 16), np.float32)]))
+    run(split_k_kernel, grid=(2,), a_ptr=a, b_ptr=b, c_ptr=out, K=64, BLOCK_K=64)

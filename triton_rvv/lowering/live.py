@@ -48,7 +48,10 @@ class Live:
         """Truth values under which tiles read nothing of A but rows and steps that count."""
         extents = [(self.rows, tile_rows), (self.depth, UNROLL_K)]
         rests = [builder.split(count, size)[1] for count, size in extents if count is not None]
-        return [builder.compare("eq", rest, integer(0)) for rest in rests]
+        guards = [builder.compare("eq", rest, integer(0)) for rest in rests]
+        if self.depth is not None:  # tiles load the first step before they know of a second one
+            guards.append(builder.compare("ne", self.depth, integer(0)))
+        return guards
 
 
 WHOLE = Live()
