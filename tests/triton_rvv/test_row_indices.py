@@ -154,3 +154,33 @@ def test_listed_rows_are_not_gathered():
     )
     assert "gather" not in compiled.llir
     assert "scatter" not in compiled.llir
+
+
+@triton.jit
+def rows_used_twice_kernel(
+    index_ptr, x_ptr, y_ptr, out_ptr, last_ptr, M: tl.constexpr, N: tl.constexpr
+):
+    rows, columns = tl.arange(0, M), tl.arange(0, N)[None, :]
+    index = tl.load(index_ptr + rows)
+    offsets = index[:, None] * N
+    total = tl.load(x_ptr + offsets + columns) + tl.load(y_ptr + offsets + columns)
+    tl.store(out_ptr + rows[:, None] * N + columns, total)
+    tl.store(index_ptr + rows, rows - rows - 7)
+    tl.store(last_ptr + rows, index)
+
+
+def test_indices_that_are_used_again_are_those_before_a_store(run):
+    m, n = 1024, 4
+    rng = np.random.default_rng(5)
+    x, y = rng.integers(-999, 999, (2, 40, n)).astype(np.int32)
+    index = rng.integers(0, 40, m).astype(np.int32)
+    run(
+        rows_used_twice_kernel,
+        index_ptr=Expected(np.full(m, -7, np.int32), start=index),
+        x_ptr=x,
+        y_ptr=y,
+        out_ptr=Expected(x[index] + y[index]),
+        last_ptr=Expected(index),
+        M=m,
+        N=n,
+    )

@@ -29,8 +29,8 @@ def listed_by_row(context: Context, tensor: Tensor) -> Affine | None:
     line = _line(tensor, axis)
     if axis == len(tensor.shape) - 1 or line is None:
         return None
-    sinks.prepare(context, [line])
-    values = sinks.materialise(context, line)
+    values = _computed(context, line)
+    tensor.finish()
     one = integer(1, tensor.element.llvm)
     components = [NO_COMPONENT] * len(tensor.shape)
     components[axis] = Component(listed=((Listed(values, _bound(context, values)), one),))
@@ -38,6 +38,18 @@ def listed_by_row(context: Context, tensor: Tensor) -> Affine | None:
 
 
 def _varying(tensor: Tensor) -> frozenset[int]:
+def _computed(context: Context, line: Tensor) -> Buffer:
+    """An array of the elements of a line, which others may use too.
+
+    A line without uses was made here, of recipes that count no use by it.
+    """
+    if line.uses:
+        return sinks.materialise(context, line)
+    values = context.buffer(line.type)
+    sinks.copy(context, line, values)
+    return values
+
+
     """The dimensions along which elements may differ."""
     if isinstance(tensor, Splat):
         return frozenset()
