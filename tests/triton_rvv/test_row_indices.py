@@ -184,3 +184,25 @@ def test_indices_that_are_used_again_are_those_before_a_store(run):
         M=m,
         N=n,
     )
+
+
+@triton.jit
+def transposed_rows_kernel(index_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr):
+    rows, columns = tl.arange(0, M), tl.arange(0, N)
+    index = tl.load(index_ptr + rows)
+    pointers = tl.trans(out_ptr + (index[:, None] + (2 * rows[:, None] + columns[None, :] * 512)))
+    values = columns[:, None] * 100 + rows[None, :]
+    tl.store(pointers, values)
+    tl.store(pointers + 1, -values)
+
+
+def test_stores_to_listed_places_in_the_last_dimension(run):
+    m, n = 16, 4
+    index = (np.random.default_rng(6).permutation(m) * 24).astype(np.int32)
+    expected = np.full(2048, 5, np.int32)
+    rows, columns = np.arange(m), np.arange(n)[:, None]
+    places, values = index + 2 * rows + columns * 512, columns * 100 + rows
+    start = expected.copy()
+    expected[places], expected[places + 1] = values, -values
+    out = Expected(expected, start=start)
+    run(transposed_rows_kernel, index_ptr=index, out_ptr=out, M=m, N=n)
