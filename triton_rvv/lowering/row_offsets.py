@@ -84,10 +84,10 @@ def _line(tensor: Tensor, axis: int) -> Tensor | None:
 
 def _bound(context: Context, values: Buffer) -> Val:
     """What no value exceeds, with or without its sign, as i64."""
-    builder, size = context.builder, values.shape[0]
     if values.element.bits == 64:  # nothing is wider, so that nobody asks
         return integer((1 << 63) - 1)
     width = min(size, context.run_lanes(values.element.bits))
+    builder, size = context.builder, values.shape[0]
     bound = integer(0)
     for start in range(0, size, width):
         run = values.at(builder, Point((), integer(start), width))
