@@ -206,3 +206,16 @@ def test_stores_to_listed_places_in_the_last_dimension(run):
     expected[places], expected[places + 1] = values, -values
     out = Expected(expected, start=start)
     run(transposed_rows_kernel, index_ptr=index, out_ptr=out, M=m, N=n)
+
+
+@pytest.mark.parametrize("index_type", ["*i32", "*i64"])
+def test_code_does_not_grow_with_the_rows_that_are_listed(index_type):
+    names = rows_used_twice_kernel.arg_names[:5]
+    types = dict.fromkeys(names, "*i32") | {"index_ptr": index_type}
+
+    def size(m):
+        constants = {"M": m, "N": 4}
+        compiled = compile_kernel(rows_used_twice_kernel, types, constants, host_target())
+        return compiled.lowered.count("\n")
+
+    assert size(8192) == size(4096)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import NO_COMPONENT, Affine, Component, Listed
+from triton_rvv.lowering.builder import Variable
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.tensors import Buffer, Elementwise, Point, Splat, Tensor
 from triton_rvv.lowering.values import Val, integer, type_suffix
@@ -37,7 +38,6 @@ def listed_by_row(context: Context, tensor: Tensor) -> Affine | None:
     return Affine(tensor.type, integer(0, one.type), components)
 
 
-def _varying(tensor: Tensor) -> frozenset[int]:
 def _computed(context: Context, line: Tensor) -> Buffer:
     """An array of the elements of a line, which others may use too.
 
@@ -50,6 +50,7 @@ def _computed(context: Context, line: Tensor) -> Buffer:
     return values
 
 
+def _varying(tensor: Tensor) -> frozenset[int]:
     """The dimensions along which elements may differ."""
     if isinstance(tensor, Splat):
         return frozenset()
