@@ -7,7 +7,7 @@ import triton.language as tl
 from qemu_kernels import Expected
 
 import triton_rvv
-from triton_rvv import compile_kernel
+from triton_rvv import RVVTarget, compile_kernel
 from triton_rvv.host_target import host_target
 
 
@@ -219,3 +219,29 @@ def test_code_does_not_grow_with_the_rows_that_are_listed(index_type):
         return compiled.lowered.count("\n")
 
     assert size(8192) == size(4096)
+
+
+@triton.jit
+def gathered_kernel(
+    index_ptr, x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, TWICE: tl.constexpr
+):
+    rows, columns = tl.arange(0, M), tl.arange(0, N)
+    offsets = tl.load(index_ptr + rows)[:, None] + (rows[:, None] + columns[None, :] * 512)
+    x = tl.load(x_ptr + tl.trans(offsets))
+    at = columns[:, None] * M + rows[None, :]
+    tl.store(out_ptr + at, x)
+    if TWICE:
+        tl.store(out_ptr + 2 * M * N + 3 * at, x)
+
+
+def test_what_is_used_twice_is_gathered_once():
+    types = dict.fromkeys(["index_ptr", "x_ptr", "out_ptr"], "*i32")
+
+    def gathers(twice):
+        constants = {"M": 1024, "N": 4, "TWICE": twice}
+        compiled = compile_kernel(
+            gathered_kernel, types, constants, RVVTarget(), disjoint_arguments=True
+        )
+        return compiled.llir.count("@llvm.masked.gather")
+
+    assert gathers(True) == gathers(False)
