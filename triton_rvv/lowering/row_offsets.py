@@ -87,16 +87,15 @@ def _bound(context: Context, values: Buffer) -> Val:
     """What no value exceeds, with or without its sign, as i64."""
     if values.element.bits == 64:  # nothing is wider, so that nobody asks
         return integer((1 << 63) - 1)
-    width = min(size, context.run_lanes(values.element.bits))
     builder, size = context.builder, values.shape[0]
-    bound = integer(0)
-    for start in range(0, size, width):
-        run = values.at(builder, Point((), integer(start), width))
-        minus = builder.binary("sub", builder.splat(integer(0, run.element), width), run)
-        far = builder.intrinsic("llvm.smax", [run, minus])
-        if width > 1:
-            reduced = f"llvm.vector.reduce.umax.{type_suffix(far)}"
-            far = builder.call(run.element, reduced, [far])
-        far = builder.cast("zext", far, "i64") if far.type == "i32" else far
-        bound = builder.intrinsic("llvm.umax", [bound, far])
-    return bound
+    width = min(size, context.run_lanes(values.element.bits))
+    zeros = builder.splat(integer(0, "i32"), width)
+    farthest = Variable(builder, zeros)
+    for start in sinks.steps(context, size, width, unrolled=False):
+        run = values.at(builder, Point((), start, width))
+        far = builder.intrinsic("llvm.smax", [run, builder.binary("sub", zeros, run)])
+        farthest.write(builder.intrinsic("llvm.umax", [farthest.read(), far]))
+    bound = farthest.read()
+    if width > 1:
+        bound = builder.call("i32", f"llvm.vector.reduce.umax.{type_suffix(bound)}", [bound])
+    return builder.cast("zext", bound, "i64")
