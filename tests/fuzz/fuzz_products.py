@@ -261,10 +261,10 @@ def _kept(w: Writer, out: str, sizes, turns: int) -> Kept:
     m, n, _ = sizes
     when = w.choose(["before", "after", "end", "end"])
     per_turn = when != "end"
-    edges = tuple(_edge(w, w.draw(st.integers(0, size)), per_turn) for size in (m, n))
+    rows, columns = (_edge(w, w.draw(st.integers(0, size)), per_turn) for size in (m, n))
     array = w.array(out, writable=True)
     w.reach(array, m * n * (turns if per_turn else 1))
-    return Kept(when, array, edges, w.chance(20))
+    return Kept(when, array, (rows, columns), w.chance(20))
 
 
 PRODUCTS = {product: 6}
