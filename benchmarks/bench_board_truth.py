@@ -136,9 +136,13 @@ def _by_class(comparisons: Sequence[Comparison]) -> dict[str, list[Comparison]]:
 
 
 def _print_classes(comparisons: Sequence[Comparison]) -> None:
-    print("\n| class | points | 80% are within | 90% in order from |\n|---|---|---|---|")
+    columns = ("class", "which", "points", "80% are within", "90% in order from")
+    print(f"\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for kind, part in _by_class(comparisons).items():
-        print(f"| {kind} | {len(part)} | ±{band(part):.0%} | {tied_below(part):.0%} |")
+        print(
+            f"| {kind} | {KERNEL_CLASSES[kind]} | {len(part)} | ±{band(part):.0%} | "
+            f"{tied_below(part):.0%} |"
+        )
 
 
 def _write_bands(comparisons: Sequence[Comparison]) -> None:

@@ -13,7 +13,7 @@ __all__ = ["BANDS_FILE", "KERNEL_CLASSES", "ErrorBand", "error_band", "has_bands
 _PREFIX = "emulated:"
 BANDS_FILE = Path(__file__).with_name("error_bands.toml")
 
-# What published and tuned programs are told apart by, and what each is bound by.
+# The classes of programs, each with what tells it; the first that holds.
 KERNEL_CLASSES: Mapping[str, str] = {
     "memory": "lines from DRAM take half of the time",
     "streaming": "more than half of the vector instructions are loads and stores",
