@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from launchers.output import LauncherReport
 from rvv_runner.board import BoardInfo
-from rvv_runner.emulated.counters import Region, parse_report
+from rvv_runner.emulated.counters import Region, parse_report, unpaired_marks
 from rvv_runner.emulated.run import QemuRun
 from rvv_runner.failure import failed, failed_run
 from rvv_runner.measurement import Measurement
@@ -33,8 +33,10 @@ def _correct(report: str | None, launcher: LauncherReport, info: BoardInfo) -> M
         regions = parse_report(report or "")
     except ValueError:
         return failed("board", info, "the plug-in left no report")
-    if len(regions) != 1 or regions[0].cycles <= 0:
-        return failed("board", info, f"the plug-in saw {len(regions)} timed runs instead of one")
+    if not regions or regions[0].cycles <= 0:
+        return failed("board", info, "the plug-in saw no timed run")
+    if len(regions) > 1 or unpaired_marks(report or ""):
+        return failed("runtime", info, "it executed marks of a timed run, which are the launcher's")
     region = regions[0]
     if "unknown_vector_type" in region.unresolved:
         return failed("board", info, _unknown_type(region))

@@ -16,13 +16,16 @@ from rvv_runner.verdict import Ending, judge
 pytestmark = pytest.mark.timeout(60)
 
 LIMIT_S = 2.0
-STARTED = "kernel: scale\nvlen_bits: 256\n"
-RIGHT = STARTED + "out OK max_abs_error=0\n"
+KEY = "key: abcdefghijklmnop\n"
+STARTED = "kernel: scale\nvlen_bits: 256\n" + KEY
+RIGHT = STARTED + KEY + "out OK max_abs_error=0\n"
 TIME = "kernel_time_s: 0.000001000\n"
 WRONG = (
-    STARTED + "out NOT OK max_abs_error=1 argument=v index=1 got=3 expected=2 off=1/9 run=check\n"
+    STARTED
+    + KEY
+    + "out NOT OK max_abs_error=1 argument=v index=1 got=3 expected=2 off=1/9 run=check\n"
 )
-OUTSIDE = STARTED + "out of bounds argument=v index=9 elements=9 found={}\n"
+OUTSIDE = STARTED + KEY + "out of bounds argument=v index=9 elements=9 found={}\n"
 KILLED = -signal.SIGKILL
 
 
@@ -37,7 +40,7 @@ KILLED = -signal.SIGKILL
             "it printed 2 times, where 1 were asked for",
         ),
         (
-            Ending(0, STARTED + "out OK max_abs_error=inf\n" + TIME, ""),
+            Ending(0, STARTED + KEY + "out OK max_abs_error=inf\n" + TIME, ""),
             "board",
             "its outputs were correct, and yet off by inf",
         ),
@@ -52,7 +55,7 @@ KILLED = -signal.SIGKILL
             "its clock gave a time of inf s",
         ),
         (
-            Ending(0, STARTED + "out OK max_abs_error=none\n" + TIME, ""),
+            Ending(0, STARTED + KEY + "out OK max_abs_error=none\n" + TIME, ""),
             "board",
             "the launcher's report cannot be read: could not convert string to float: 'none'",
         ),
