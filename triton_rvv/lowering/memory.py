@@ -139,7 +139,7 @@ class Load(Tensor):
     @property
     def own_reads_again(self) -> bool:
         last = self.pointers.components[-1]
-        is_contiguous = last.stride is not None and last.stride.constant == 1 and not last.tables
+        is_contiguous = last.stride is not None and last.stride.constant == 1 and last.has_rule
         return is_contiguous and self.pointers.extra is None
 
     def evaluate(self, builder: Builder, point: Point) -> Val:

@@ -59,12 +59,17 @@ def _true_before(context: Context, value: Value, axis: int) -> Val | None:
 
 
 def materialise_part(
-    context: Context, tensor: Tensor, extents: Extents, whole_rows: int = 1
+    context: Context,
+    tensor: Tensor,
+    extents: Extents,
+    whole_rows: int = 1,
+    whole_columns: int = 1,
 ) -> Buffer:
     """An array that holds the elements of a part, as they are now, and anything behind it.
 
-    What is behind the last element of a row is 0 up to the end of a run, and so are rows behind
-    the last one up to a multiple of `whole_rows`, for a block whose elements are 0 there.
+    What is behind the last element of a row is 0 up to a multiple of `whole_columns`, and so are
+    rows behind the last one up to a multiple of `whole_rows`, for a block whose elements are 0
+    there. Both are powers of two.
     """
     if isinstance(tensor, Buffer) or tensor.settled or tensor.uses > 1:
         return sinks.materialise(context, tensor)
@@ -76,7 +81,7 @@ def materialise_part(
     array = context.buffer(tensor.type)
     builder.branches(
         paths.all_of(context, guards),
-        lambda: _copy_part(context, tensor, array, extents, whole_rows),
+        lambda: _copy_part(context, tensor, array, extents, (whole_rows, whole_columns)),
         lambda: sinks.copy(context, tensor, array, is_plain=False),
         likely=True,
     )
@@ -84,15 +89,17 @@ def materialise_part(
 
 
 def _copy_part(
-    context: Context, tensor: Tensor, array: Buffer, extents: Extents, whole_rows: int
+    context: Context, tensor: Tensor, array: Buffer, extents: Extents, wholes: tuple[int, int]
 ) -> None:
-    builder, shape = context.builder, tensor.shape
+    builder, shape, (whole_rows, whole_columns) = context.builder, tensor.shape, wholes
     sizes = [
         integer(size) if count is None else count
         for size, count in zip(shape, extents, strict=True)
     ]
     width = run_width(context, [tensor, array])
-    whole, rest = builder.split(sizes[-1], width)
+    # Shorter than that are runs of a block with a mask of wider elements, for example.
+    cleared = max(width, min(whole_columns, shape[-1]))
+    whole, rest = builder.split(sizes[-1], cleared)
     together = min(ROWS_TOGETHER, shape[-2])
     grouped, left_over = builder.split(sizes[-2], together)
 
@@ -112,9 +119,13 @@ def _copy_part(
                 for start in sinks.steps(context, whole, width, unrolled=False):
                     copy(outer, row, 1, start, None)
         if rest.constant != 0:
-            end = builder.select(builder.compare("eq", rest, integer(0)), integer(0), sizes[-2])
+            zero = integer(0)
+            end = builder.select(builder.compare("eq", rest, zero), zero, sizes[-2])
             for row in sinks.steps(context, end, 1, unrolled=False):
-                copy(outer, row, 1, whole, rest)
+                for done in range(0, cleared, width):
+                    lanes = builder.binary("sub", rest, integer(done))
+                    lanes = lanes if done == 0 else builder.intrinsic("llvm.smax", [lanes, zero])
+                    copy(outer, row, 1, builder.add(whole, integer(done)), lanes)
     if sizes[-2].constant is None and whole_rows > 1:
         _clear_rows(context, array, sizes, whole_rows)
 
