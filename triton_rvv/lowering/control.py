@@ -12,9 +12,10 @@ from typing import Protocol
 
 from triton_rvv.lowering import parts, sinks
 from triton_rvv.lowering.affine import Affine, as_affine
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context, Lowered
 from triton_rvv.lowering.registry import Handler
-from triton_rvv.lowering.tensors import EXPENSIVE, Buffer, Tensor
+from triton_rvv.lowering.tensors import EXPENSIVE, Tensor
 from triton_rvv.lowering.values import Val
 from triton_rvv.lowering.wrapping import guard_widening
 from triton_rvv.ttir import Block, Operation, Value

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering import paths, sinks
-from triton_rvv.lowering.builder import Variable
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.casts import conversion
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.live import WHOLE, Live, live_part, packed_columns, packed_rows
@@ -22,7 +22,7 @@ from triton_rvv.lowering.matrix_dot import fits_matrix_unit, multiply_int8
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.runs import run_width
-from triton_rvv.lowering.tensors import Buffer, Elementwise, Point, Tensor, memory_type
+from triton_rvv.lowering.tensors import Elementwise, Point, Tensor, memory_type
 from triton_rvv.lowering.tile import (
     Columns,
     ColumnsReadOnce,
@@ -33,6 +33,7 @@ from triton_rvv.lowering.tile import (
     Tile,
 )
 from triton_rvv.lowering.values import Val, integer
+from triton_rvv.lowering.variable import Variable
 from triton_rvv.lowering.views import Plane
 from triton_rvv.ttir import Operation
 from triton_rvv.types import PointerType, ScalarType, TensorType

@@ -14,16 +14,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from triton_rvv.lowering.builder import Builder, Variable
-from triton_rvv.lowering.tensors import (
-    PLAIN_PATH,
-    ROWS_AHEAD,
-    Buffer,
-    Point,
-    Tensor,
-    memory_type,
-)
+from triton_rvv.lowering.buffer import Buffer
+from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.tensors import PLAIN_PATH, ROWS_AHEAD, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, vector_type
+from triton_rvv.lowering.variable import Variable
 from triton_rvv.types import PointerType, ScalarType
 
 __all__ = [
