@@ -24,7 +24,6 @@ __all__ = [
     "ANY_PATH",
     "EXPENSIVE",
     "PLAIN_PATH",
-    "ROWS_AHEAD",
     "Elementwise",
     "Extents",
     "Path",
@@ -60,8 +59,8 @@ Extents = Sequence[Val | None]
 ANY_PATH = Path()
 PLAIN_PATH = Path(linear=True, unmasked=True, fits=True)
 
-# Copying so many rows takes about as long as a line takes to come from memory.
-ROWS_AHEAD = 8
+# Rows further on than this are often driven out of a cache of 4 ways before their turn comes.
+ROWS_AHEAD = 4
 
 
 @dataclass(frozen=True)

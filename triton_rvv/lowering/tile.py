@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.tensors import PLAIN_PATH, ROWS_AHEAD, Point, Tensor, memory_type
+from triton_rvv.lowering.tensors import PLAIN_PATH, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, vector_type
 from triton_rvv.lowering.variable import Variable
 from triton_rvv.types import PointerType, ScalarType
@@ -40,6 +40,10 @@ LOOK_AHEAD = 2
 # While a row of B is loaded, which takes 4.4 cycles with LMUL 2, so many multiply-adds go by before
 # another load is asked for: an in-order core would wait with everything behind it.
 QUIET_ROWS = 2
+# Caches move so many bytes at a time, on every core that is known here.
+LINE_BYTES = 64
+# So many lines of B on their way at once do not drive one another out of the cache.
+LINES_ON_THEIR_WAY = 8
 
 
 class Rows(ABC):
@@ -232,8 +236,7 @@ class ColumnsReadOnce(Columns):
     def __init__(self, block: Tensor, panel: int, runs: int) -> None:
         super().__init__(block, panel, runs)
         self._block = block
-        # As many lines as elsewhere: more of them would drive one another out of the cache.
-        self._rows_ahead = max(1, ROWS_AHEAD // runs)
+        self._rows_ahead = max(1, LINES_ON_THEIR_WAY // runs)
 
     def at(self, builder: Builder, row: Val, column: Val) -> Val:
         ahead = self._rows_ahead
