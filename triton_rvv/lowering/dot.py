@@ -107,9 +107,14 @@ def multiply(
         _multiply_reading_once(context, left, right, product, read_once)
     else:
         live = live_part(context, operation, left, right, sum_type)
-        b = PackedColumns(packed_columns(context, right, live))
+        b = _panels(context, packed_columns(context, right, live))
         _multiply_by_panels(context, left, in_place, product(b, live))
     context.bind(operation.result, result)
+
+
+def _panels(context: Context, block: Buffer) -> PackedColumns:
+    # Processors of hosts foresee what is read in sequence.
+    return PackedColumns(block, is_prefetched=context.target.backend == "rvv")
 
 
 def _columns_read_once(context: Context, left: Tensor, right: Tensor) -> ColumnsReadOnce | None:
@@ -136,7 +141,7 @@ def _multiply_reading_once(
 
     def copied() -> None:
         with context.region():
-            panels = PackedColumns(sinks.materialise(context, right))
+            panels = _panels(context, sinks.materialise(context, right))
             _multiply_packed(context, a, product(panels))
 
     plain = paths.all_of(context, right.plain_guards(context.builder))
@@ -204,7 +209,7 @@ def _multiply_packed(context: Context, a: Buffer, product: _Product) -> None:
         plane = a.plane(builder, batch)
         one = replace(
             product,
-            b=PackedColumns(product.b.block.plane(builder, batch)),
+            b=_panels(context, product.b.block.plane(builder, batch)),
             start=Plane(product.start, batch),
             result=product.result.plane(builder, batch),
         )
@@ -273,7 +278,7 @@ def _tile(
     """
     builder, (row, column) = context.builder, corner
     rows = rows_of_a(row)
-    tile = Tile(builder, rows, product.b, column)
+    tile = Tile(builder, rows, product.b, column, stays=to_next is None or to_next[1] == 0)
     # Loads take longest where they come first.
     depth = product.live.padded_depth(builder, tile.unroll) or integer(product.depth)
     ahead = tile.begin(depth)
