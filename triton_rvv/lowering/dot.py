@@ -218,9 +218,21 @@ def _multiply_packed(context: Context, a: Buffer, product: _Product) -> None:
 
 def _destination(context: Context, operation: Operation, start: Tensor) -> Buffer:
     """Where the result goes: in place of an accumulator that nobody else reads."""
-    if isinstance(start, Buffer) and start.uses == 1 and context.is_local(start):
-        return start.alias()
-    return context.buffer(block_type(operation))
+    type_ = block_type(operation)
+    array = _read_by_nobody_else(context, start, type_)
+    return context.buffer(type_) if array is None else array.alias()
+
+
+def _read_by_nobody_else(context: Context, start: Tensor, type_: TensorType) -> Buffer | None:
+    """An array of this type, each element of which is read for this place of `start` alone."""
+    if start.settled is not None or start.uses > 1:
+        return None
+    if isinstance(start, Buffer):
+        is_own = start.uses == 1 and start.type == type_ and context.is_local(start)
+        return start if is_own else None
+    parts = start.operands if isinstance(start, Elementwise) else ()
+    found = (_read_by_nobody_else(context, part, type_) for part in parts)
+    return next((array for array in found if array is not None), None)
 
 
 def _rows_in_place(context: Context, left: Load, row: Val) -> Rows:
