@@ -49,6 +49,10 @@ class Buffer(Tensor):
         """The same array as another value of the kernel."""
         return Buffer(self.type, self.pointer, self.panel, self._part)
 
+    def with_rows(self, shape: tuple[int, ...]) -> Buffer:
+        """The same array with dimensions of size 1 before its own."""
+        return Buffer(TensorType(shape, self.element), self.pointer, self.panel, self._part)
+
     @property
     def panel_elements(self) -> int:
         """Elements from one panel to the next."""

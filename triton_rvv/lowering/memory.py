@@ -231,7 +231,8 @@ def prefetch_ahead(
         return
     rows, element = pointers.shape[-2], memory_type(pointers.pointee)
     if pointers.components[-2].listed:
-        further = builder.add(point.index[-1], integer(min(point.rows_ahead, rows - 1)))
+        ahead = max(1, point.rows_ahead // point.row_runs)
+        further = builder.add(point.index[-1], integer(min(ahead, rows - 1)))
         last = builder.intrinsic("llvm.umin", [further, integer(rows - 1)])
         row = replace(point, index=(*point.index[:-1], last))
         _prefetch(builder, run_address(builder, pointers, row), access)

@@ -136,7 +136,7 @@ def _reshape(context: Context, operation: Operation) -> None:
     elif isinstance(tensor, Affine) and (affine := _reshaped_affine(tensor, type_)):
         context.pass_on(operation.operands[0])
         context.bind(operation.result, affine)
-    elif tensor.spans_rows:
+    elif tensor.spans_rows or type_.shape[-1] <= tensor.shape[-1]:
         context.bind(operation.result, Reshaped(type_, tensor))
     else:
         sinks.prepare(context, [tensor])

@@ -78,6 +78,7 @@ class Point:
         memo: what has been computed already at the same place in the code.
         number: of the first element in row-major order, where blocks are walked by it.
         rows_ahead: how many rows further on a load asks for what comes next.
+        row_runs: how many runs of a row are visited before the next row is.
         lanes: how many of the elements are wanted, as i64, where not all; loads leave others alone.
     """
 
@@ -88,6 +89,7 @@ class Point:
     memo: dict[object, Val] = field(default_factory=dict, compare=False)
     number: Val | None = None
     rows_ahead: int = ROWS_AHEAD
+    row_runs: int = 1
     lanes: Val | None = None
 
     @property
