@@ -240,11 +240,11 @@ def prefetch_ahead(
     if pointers.advance is None and point.rows_ahead >= rows:
         return
     stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
-    ahead, count = _rows_ahead(builder, pointers, point), integer(rows)
-    distance = builder.mul(ahead, stride)
-    back = builder.mul(builder.binary("sub", ahead, count), stride)
+    later, count = _rows_ahead(builder, pointers, point), integer(rows)
+    distance = builder.mul(later, stride)
+    back = builder.mul(builder.binary("sub", later, count), stride)
     beyond = integer(0) if pointers.advance is None else builder.add(pointers.advance, back)
-    inside = builder.compare("slt", point.index[-1], builder.binary("sub", count, ahead))
+    inside = builder.compare("slt", point.index[-1], builder.binary("sub", count, later))
     target = builder.select(inside, distance, beyond)
     _prefetch(builder, builder.element_pointer(element, address, target), access)
 
