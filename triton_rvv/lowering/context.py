@@ -10,9 +10,10 @@ from typing import TypeVar, cast
 
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering.aliasing import Aliases
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder, Snapshot
 from triton_rvv.lowering.last_stores import last_stores
-from triton_rvv.lowering.tensors import Buffer, Tensor, memory_type
+from triton_rvv.lowering.tensors import Tensor, memory_type
 from triton_rvv.lowering.values import Val
 from triton_rvv.lowering.wanted import Wanted
 from triton_rvv.source_lines import SourceLines

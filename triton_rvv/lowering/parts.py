@@ -10,18 +10,12 @@ import functools
 from collections.abc import Sequence
 
 from triton_rvv.lowering import paths, sinks
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.registry import block_type
 from triton_rvv.lowering.runs import run_width
-from triton_rvv.lowering.tensors import (
-    PLAIN_PATH,
-    Buffer,
-    Extents,
-    Point,
-    Tensor,
-    memory_type,
-)
+from triton_rvv.lowering.tensors import PLAIN_PATH, Extents, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, vector_type
 from triton_rvv.ttir import Operation, Value
 
