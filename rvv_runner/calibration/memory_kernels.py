@@ -15,9 +15,11 @@ from rvv_runner.calibration.micro_kernel import COPIES, MicroKernel, group_bytes
 __all__ = [
     "ADDS_BEHIND",
     "ARENA_BYTES",
+    "HIT",
     "LINE_BYTES",
     "MOST_STREAMS",
     "PAGE_BYTES",
+    "WAY_STRIDE",
     "chase",
     "memory_kernels",
     "random_line",
@@ -27,6 +29,8 @@ __all__ = [
 ARENA_BYTES = 64 << 20
 LINE_BYTES = 64
 PAGE_BYTES = 4096
+WAY_STRIDE = 64 << 10  # more than one way of any L1D
+HIT = 1.08  # times as long as the fastest may take what still hits
 MOST_STREAMS = 12
 
 _MULTIPLIER, _INCREMENT = 6364136223846793005, 1442695040888963407  # Knuth's MMIX generator
