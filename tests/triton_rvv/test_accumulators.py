@@ -145,7 +145,7 @@ def test_blocks_that_start_neutral_become_smaller():
 
 
 def test_reductions_of_one_load_become_one():
-    signature = {name: "*fp32" for name in ("x_ptr", "y_ptr", "scaled_ptr", "down_ptr")}
+    signature = dict.fromkeys(("x_ptr", "y_ptr", "scaled_ptr", "down_ptr"), "*fp32")
     signature |= {"swapped_ptr": "*i32", "M": "i32"}
     module = _module(together_kernel, signature, {"N": 256, "B": 2})
     join_reductions(module)

@@ -16,6 +16,7 @@ from triton_rvv.lowering import paths, sinks
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.casts import conversion
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.grouped_dot import is_grouped, multiply_in_groups
 from triton_rvv.lowering.live import WHOLE, Live, live_part, packed_columns, packed_rows
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.matrix_dot import fits_matrix_unit, multiply_int8
@@ -94,10 +95,15 @@ def multiply(
         multiply_int8(context, left, right, start, result)
         context.bind(operation.result, result)
         return
-    left, right, start = (converted(tensor, sum_type) for tensor in (left, right, start))
+    start = converted(start, sum_type)
+    rounded = _rounding(sum_type, result)
+    if is_grouped(context.target, left, right, sum_type):
+        multiply_in_groups(context, operation, left, right, start, result, rounded)
+        context.bind(operation.result, result)
+        return
+    left, right = (converted(tensor, sum_type) for tensor in (left, right))
     in_place = _is_matrix_in_memory(context, left)
     sinks.prepare(context, [left, right, start])
-    rounded = _rounding(sum_type, result)
     rows, depth = left.shape[-2:]
 
     def product(b: Columns, live: Live = WHOLE) -> _Product:
