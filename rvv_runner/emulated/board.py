@@ -124,7 +124,7 @@ class EmulatedBoard:
             run = run_in_qemu(self._emulator, elf.elf_path, arguments, timeout_s)
         except OSError as error:
             return failed("board", self._info, f"QEMU could not be run: {error}")
-        return measurement_of(run, self._info, timeout_s)
+        return measurement_of(run, self._info, timeout_s, elf.kernel)
 
     def close(self) -> None:
         """Release the board; it can be opened again."""

@@ -275,7 +275,9 @@ class SshBoard:
         if report.outcome != "done":
             return failed("board", self._info, self._not_run(report)), ""
         counters = count_events(report, self._ready.counting)
-        measurement = measurement_of(report, self._info, timeout_s, repeats, counters)
+        measurement = measurement_of(
+            report, self._info, timeout_s, repeats, counters, artifact.kernel
+        )
         if measurement.status != "correct":
             return measurement, ""
         return measurement, doubt(report.conditions, self._settings.busy_cores)
