@@ -86,8 +86,8 @@ def multiply_in_groups(
     words = None if live.depth is None else _words(context.builder, live.depth, together)
     around = [None] * (len(left.shape) - 2)
     product = _Product(
-        _packed(context, a, [*around, live.rows, words]),
-        _packed(context, b, [*around, words, live.columns], _UNROLL),
+        _packed(context, a, [*around, live.rows, words], whole_columns=_UNROLL),
+        _packed(context, b, [*around, words, live.columns], whole_rows=_UNROLL),
         start,
         result,
         rounded,
@@ -108,7 +108,9 @@ def _words(builder: Builder, steps: Val, together: int) -> Val:
     return builder.shift_right(more, together.bit_length() - 1)
 
 
-def _packed(context: Context, words: _Words, extents: Extents, whole_rows: int = 1) -> Buffer:
+def _packed(
+    context: Context, words: _Words, extents: Extents, whole_rows: int = 1, whole_columns: int = 1
+) -> Buffer:
     """An array of a block's words, as far as they count (see `parts.copy_part`).
 
     Where the operand is masked or wraps, its elements are copied first: of each element, the code
@@ -128,7 +130,7 @@ def _packed(context: Context, words: _Words, extents: Extents, whole_rows: int =
 
     builder.branches(
         paths.all_of(context, guards),
-        lambda: copy_part(context, words, array, extents, whole_rows),
+        lambda: copy_part(context, words, array, extents, whole_rows, whole_columns),
         copied,
         likely=True,
     )
