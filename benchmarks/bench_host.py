@@ -20,9 +20,7 @@ from dataclasses import dataclass
 
 import torch
 import triton
-
-import triton_rvv
-from benchmarks.host_kernels import (
+from kernels_against_torch import (
     add_kernel,
     column_sum_kernel,
     embedding_kernel,
@@ -31,6 +29,8 @@ from benchmarks.host_kernels import (
     softmax_kernel,
     transposed_kernel,
 )
+
+import triton_rvv
 from kernels.matmul import matmul_kernel
 
 __all__ = ["Case", "cases", "compared"]
