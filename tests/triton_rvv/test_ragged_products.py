@@ -246,6 +246,11 @@ def test_steps_behind_the_end_are_zero_under_a_wide_mask(
         vlen_bits=vlen_bits,
     )
 
+    values: dict[str, Any] = {"kept_ptr": np.ones(64, np.int64), "BLOCK_K": 64}
+    values |= {"depths_ptr": np.array([64, depth], np.int32)}
+    values |= {"a_ptr": a, "b_ptr": b, "c_ptr": Expected(expected)}
+    run(wide_mask_kernel, grid=(2,), vlen_bits=vlen_bits, **values)
+
 
 @triton.jit
 def wrapping_rows_kernel(a_ptr, c_ptr, first, end):

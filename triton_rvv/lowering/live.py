@@ -10,11 +10,12 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.parts import materialise_part, wanted_count
-from triton_rvv.lowering.tensors import Buffer, Tensor
+from triton_rvv.lowering.tensors import Tensor
 from triton_rvv.lowering.tile import UNROLL_K
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Operation

@@ -10,22 +10,16 @@ import functools
 from collections.abc import Sequence
 
 from triton_rvv.lowering import paths, sinks
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.registry import block_type
 from triton_rvv.lowering.runs import run_width
-from triton_rvv.lowering.tensors import (
-    PLAIN_PATH,
-    Buffer,
-    Extents,
-    Point,
-    Tensor,
-    memory_type,
-)
+from triton_rvv.lowering.tensors import PLAIN_PATH, Extents, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, vector_type
 from triton_rvv.ttir import Operation, Value
 
-__all__ = ["materialise_part", "prepare_wanted", "wanted_count"]
+__all__ = ["copy_part", "materialise_part", "prepare_wanted", "wanted_count"]
 
 # So many rows are copied side by side: an in-order core waits for each load, and more rows than
 # these drive one another out of the cache where they are far apart (measured with 1, 2 and 4).
@@ -81,17 +75,23 @@ def materialise_part(
     array = context.buffer(tensor.type)
     builder.branches(
         paths.all_of(context, guards),
-        lambda: _copy_part(context, tensor, array, extents, (whole_rows, whole_columns)),
+        lambda: copy_part(context, tensor, array, extents, whole_rows, whole_columns),
         lambda: sinks.copy(context, tensor, array, is_plain=False),
         likely=True,
     )
     return array
 
 
-def _copy_part(
-    context: Context, tensor: Tensor, array: Buffer, extents: Extents, wholes: tuple[int, int]
+def copy_part(
+    context: Context,
+    tensor: Tensor,
+    array: Buffer,
+    extents: Extents,
+    whole_rows: int,
+    whole_columns: int,
 ) -> None:
-    builder, shape, (whole_rows, whole_columns) = context.builder, tensor.shape, wholes
+    """Write what `materialise_part` says to an array, where the guards within the part hold."""
+    builder, shape = context.builder, tensor.shape
     sizes = [
         integer(size) if count is None else count
         for size, count in zip(shape, extents, strict=True)

@@ -7,11 +7,13 @@ are listed by row they keep that in sight; as any other block they would be gath
 from __future__ import annotations
 
 from triton_rvv.lowering import sinks
-from triton_rvv.lowering.affine import NO_COMPONENT, Affine, Component, Listed
-from triton_rvv.lowering.builder import Variable
+from triton_rvv.lowering.affine import Affine
+from triton_rvv.lowering.buffer import Buffer
+from triton_rvv.lowering.components import NO_COMPONENT, Component, Listed
 from triton_rvv.lowering.context import Context
-from triton_rvv.lowering.tensors import Buffer, Elementwise, Point, Splat, Tensor
+from triton_rvv.lowering.tensors import Elementwise, Point, Splat, Tensor
 from triton_rvv.lowering.values import Val, integer, type_suffix
+from triton_rvv.lowering.variable import Variable
 from triton_rvv.lowering.views import Broadcast, ExpandDims
 from triton_rvv.types import TensorType
 
