@@ -30,37 +30,28 @@ class Edge:
     holds: Callable[[np.ndarray, int], np.ndarray]
 
 
+_WIDE = "{at}.to(tl.int64) < {end}"
+_SKIPS = "({at} < {end}) & ({at} != {skipped})"
+_WRAPS = "({at} + {start}).to(tl.int64) < {end}"
 _ALL = Edge("", lambda at, turn: np.full(at.shape, True))
 
 
 def _edge(w: Writer, end: int, per_turn: bool = False) -> Edge:
     """Positions before an end, written in one of the ways that kernels have."""
     step = w.choose([0, 1, -3, 8]) if per_turn else 0
-    bound = f"({w.scalar(end)} + {{turn}} * {step})" if step else w.scalar(end)
-    last = f"({w.scalar(end - 1)} + {{turn}} * {step})" if step else w.scalar(end - 1)
-    skipped, before = w.draw(st.integers(0, 40)), w.choose([1, 8, 13, 30])
-    start = w.argument((1 << 31) - before)
+    form = w.choose(["{at} < {end}", "{at} <= {last}", "{end} > {at}", _WIDE, _SKIPS, _WRAPS])
+    number = end - 1 if "{last}" in form else end
+    bound = f"({w.scalar(number)} + {{turn}} * {step})" if step else w.scalar(number)
+    skipped, first = w.draw(st.integers(0, 40)), (1 << 31) - w.choose([1, 8, 13, 30])
+    start = w.argument(first) if form == _WRAPS else ""
 
-    def plain(at, turn):
-        return at < end + turn * step
+    def holds(at: np.ndarray, turn: int) -> np.ndarray:
+        if form == _WRAPS:
+            return (at + first).astype(np.int32).astype(np.int64) < end + turn * step
+        return (at < end + turn * step) & ((at != skipped) | (form != _SKIPS))
 
-    def wrapped(at, turn):
-        sums = (at + (1 << 31) - before).astype(np.int32).astype(np.int64)
-        return sums < end + turn * step
-
-    return w.choose(
-        [
-            Edge(f"{{at}} < {bound}", plain),
-            Edge(f"{{at}} <= {last}", plain),
-            Edge(f"{bound} > {{at}}", plain),
-            Edge(f"{{at}}.to(tl.int64) < {bound}", plain),
-            Edge(
-                f"({{at}} < {bound}) & ({{at}} != {skipped})",
-                lambda at, turn: plain(at, turn) & (at != skipped),
-            ),
-            Edge(f"({{at}} + {start}).to(tl.int64) < {bound}", wrapped),
-        ]
-    )
+    parts = {"at": "{at}", "end": bound, "last": bound, "skipped": skipped, "start": start}
+    return Edge(form.format(**parts), holds)
 
 
 @dataclass(frozen=True)
@@ -92,11 +83,8 @@ class Matrix:
             )
             if edge.text
         ]
-        if not masks:
-            return f"tl.load({base} + {at})"
-        shape = f"{rows}[:, None] * 0 + {columns}[None, :] * 0 == 0"
-        mask = " & ".join(masks if len(masks) == 2 else [*masks, f"({shape})"])
-        return f"tl.load({base} + {at}, mask={mask}, other=0)"
+        more = f", mask={' & '.join(masks)}, other=0" if masks else ""
+        return f"tl.load({base} + {at}{more})"
 
     def on(self, rows: np.ndarray, columns: np.ndarray, turn: int) -> np.ndarray:
         first, second = self.edges
@@ -116,7 +104,14 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Kept:
-    """A store of the sums, or of the sums of their rows: `when` is "before", "after" or "end"."""
+    """A store of the sums.
+
+    Args:
+        when: "before" or "after" the product of each turn, or at the "end".
+        array: where it goes.
+        edges: of rows and columns.
+        of_rows: whether it is of the sums of rows.
+    """
 
     when: str
     array: Array
@@ -126,11 +121,22 @@ class Kept:
 
 @dataclass(frozen=True)
 class Product:
-    """`turns` blocks along K of a product, with stores of its sums."""
+    """Blocks along K of a product, with stores of its sums.
+
+    Args:
+        names: of rows, columns, steps, the turn and the sums.
+        sizes: of blocks: M, N, K.
+        turns: how many blocks along K, and how that is written.
+        first: where along K they begin.
+        left, right: the operands.
+        out: the type of the sums.
+        adds: whether each turn adds to the sums of the one before.
+        stores: of the sums.
+    """
 
     names: tuple[str, ...]
     sizes: tuple[int, int, int]
-    turns: int
+    turns: tuple[int, str]
     first: int
     left: Matrix
     right: Matrix
@@ -156,7 +162,7 @@ class Product:
         return [
             f"{rows}, {columns} = tl.arange(0, {m}), tl.arange(0, {n})",
             f"{c} = tl.zeros(({m}, {n}), tl.{self.out})",
-            f"for {turn} in range({self.turns}):",
+            f"for {turn} in range({self.turns[1]}):",
             *(f"    {line}" for line in inner),
             *(line for kept in self.stores if kept.when == "end" for line in self._store(kept)),
         ]
@@ -180,7 +186,7 @@ class Product:
         m, n, k = self.sizes
         rows, columns = np.arange(m), np.arange(n)
         zeros = c = Block.exact(KINDS[self.out], np.zeros((m, n)))
-        for turn in range(self.turns):
+        for turn in range(self.turns[0]):
             steps = self.first + turn * k + np.arange(k)
             self._keep(machine, "before", c, turn)
             a = self.left.read(machine, rows, steps, turn)
@@ -230,7 +236,17 @@ def product(w: Writer) -> None:
     stores = [_kept(w, out, sizes, turns) for _ in range(w.choose([1, 1, 2]))]
     names = tuple(w.fresh(letter) for letter in "rqsic")
     w.blocks[-1].append(
-        Product(names, sizes, turns, first, left, right, out, w.chance(60), tuple(stores))
+        Product(
+            names,
+            sizes,
+            (turns, w.scalar(turns)),
+            first,
+            left,
+            right,
+            out,
+            w.chance(60),
+            tuple(stores),
+        )
     )
 
 
