@@ -13,16 +13,15 @@ os.environ.update(
     dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 )
 
+import functools
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
 import triton
-
-import triton_rvv
-from benchmarks.host_kernels import (
+from kernels_against_torch import (
     add_kernel,
     column_sum_kernel,
     embedding_kernel,
@@ -31,6 +30,8 @@ from benchmarks.host_kernels import (
     softmax_kernel,
     transposed_kernel,
 )
+
+import triton_rvv
 from kernels.matmul import matmul_kernel
 
 __all__ = ["Case", "cases", "compared"]
@@ -53,15 +54,15 @@ class Case:
     Args:
         name: as it is printed.
         ways: calls of the kernel with different blocks, of which the fastest counts.
-        torch: the call of torch, which returns what it computes, in memory that is there already
+        theirs: the call of torch, which returns what it computes, in memory that is there already
             where torch's function takes any.
         out: what the kernel writes.
         tolerance: how far they may be apart, relative to an element and to 1.
     """
 
     name: str
-    ways: dict[str, Callable[[], object]]
-    torch: Callable[[], torch.Tensor]
+    ways: Mapping[str, Callable[[], object]]
+    theirs: Callable[[], torch.Tensor]
     out: torch.Tensor
     tolerance: float = 1e-4
 
@@ -90,11 +91,11 @@ def report(case: Case) -> None:
     for way in case.ways.values():
         case.out.zero_()
         way()
-        expected, tolerance = case.torch(), case.tolerance
+        expected, tolerance = case.theirs(), case.tolerance
         torch.testing.assert_close(case.out, expected, atol=tolerance, rtol=tolerance)
     times_s = {name: min(seconds(way, 1) for _ in range(5)) for name, way in case.ways.items()}
     best = min(times_s, key=lambda name: times_s[name])
-    our_s, ratio = compared(case.ways[best], case.torch)
+    our_s, ratio = compared(case.ways[best], case.theirs)
     block = f", block {best}" if len(case.ways) > 1 else ""
     print(f"{case.name}{block}: {our_s * 1e6:.1f} us, {ratio:.2f} of torch's speed", flush=True)
 
@@ -134,7 +135,7 @@ def product(
         strides = (SIZE, 1) * 3
         matmul_kernel[grid](a, b, c, SIZE, SIZE, SIZE, *strides, *block, GROUP_SIZE_M=1)
 
-    ways = {"x".join(map(str, block)): lambda block=block: run(block) for block in BLOCKS}
+    ways = {"x".join(map(str, block)): functools.partial(run, block) for block in BLOCKS}
     return Case(f"matmul {SIZE}^3 {dtype}", ways, lambda: theirs(a, b, out=other), c, tolerance)
 
 
@@ -171,7 +172,7 @@ def rows() -> Iterator[Case]:
     blocks = ((16, 64), (16, 128), (32, 256), (8, 1024))
     yield Case(
         f"column sum {shape}",
-        {f"{m}x{n}": lambda m=m, n=n: column_sum(m, n) for m, n in blocks},
+        {f"{m}x{n}": functools.partial(column_sum, m, n) for m, n in blocks},
         lambda: torch.sum(x, 0, out=other_columns),
         of_columns,
         1e-3,
@@ -188,7 +189,7 @@ def moves() -> Iterator[Case]:
 
     yield Case(
         f"transposed copy {SIDE}x{SIDE} fp32",
-        {f"{block}x{block}": lambda block=block: transpose(block) for block in (16, 32, 64)},
+        {f"{block}x{block}": functools.partial(transpose, block) for block in (16, 32, 64)},
         lambda: other.copy_(x.t()),
         out,
         0,
