@@ -125,6 +125,29 @@ def test_steps_behind_the_end_are_zero_under_a_wide_mask(depth):
 
 
 @triton.jit
+def overwritten_kernel(a_ptr, b_ptr, c_ptr, n):
+    """A is used again after its memory has changed."""
+    rows, columns = tl.arange(0, 64)[:, None], tl.arange(0, 64)[None, :]
+    inside = (rows < n) & (columns < n)
+    a = tl.load(a_ptr + rows * 64 + columns, mask=inside, other=0)
+    b = tl.load(b_ptr + rows * 64 + columns)
+    c = tl.dot(a, b, out_dtype=tl.int32)
+    tl.store(a_ptr + rows * 64 + columns, b)
+    tl.store(c_ptr + rows * 64 + columns, c + a)
+
+
+@pytest.mark.parametrize("n", [50, 64])
+def test_an_operand_outlives_its_memory(n):
+    a, b = whole_numbers("i8", 64, 64), whole_numbers("i8", 64, 64)
+    kept = torch.zeros_like(a)
+    kept[:n, :n] = a[:n, :n]
+    c = torch.zeros(64, 64, dtype=torch.int32)
+    overwritten_kernel[(1,)](a, b, c, n)
+    assert torch.equal(a, b)
+    np.testing.assert_array_equal(c.numpy(), exact(kept, b) + kept.numpy())
+
+
+@triton.jit
 def computed_kernel(x_ptr, y_ptr, c_ptr, SIZE: tl.constexpr):
     """Operands that are computed and rounded, as in attention."""
     places = tl.arange(0, SIZE)[:, None] * SIZE + tl.arange(0, SIZE)[None, :]
