@@ -10,7 +10,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
-from test_ragged_products import Case, product_kernel
+from test_ragged_products import Case, product_kernel, wide_mask_kernel
 
 import triton_rvv
 from triton_rvv import compile_kernel
@@ -34,11 +34,12 @@ needs_instructions = pytest.mark.skipif(
 
 @pytest.fixture(autouse=True, scope="module")
 def _active():
-    driver = triton.runtime.driver
+    driver, threads = triton.runtime.driver, triton_rvv.num_threads()
     before = driver._active
     triton_rvv.activate("host")
     yield
     driver._active = before
+    triton_rvv.set_num_threads(threads)
 
 
 def whole_numbers(dtype, *shape):
@@ -108,6 +109,42 @@ def test_blocks(shape, dtype, turned):
     turned_kernel[(1,)](a, b.T.contiguous() if turned else b, c, m, n, k, turned)
     expected = 3 * exact(a, b) + a.to(torch.int64).numpy().sum(1, keepdims=True)
     np.testing.assert_array_equal(c.numpy(), expected)
+
+
+@pytest.mark.parametrize("depth", [0, 3, 35, 49])
+def test_steps_behind_the_end_are_zero_under_a_wide_mask(depth):
+    """The first program leaves NaN where the second one has its copy of A."""
+    a, b = whole_numbers("bf16", 64, 64), whole_numbers("bf16", 64, 32)
+    a[:32] = float("nan")
+    kept, depths = torch.ones(64, dtype=torch.int64), torch.tensor([64, depth], dtype=torch.int32)
+    c = torch.zeros(64, 32)
+    triton_rvv.set_num_threads(1)
+    wide_mask_kernel[(2,)](a, b, kept, depths, c, BLOCK_K=64)
+    assert c[:32].isnan().all()
+    np.testing.assert_array_equal(c[32:].numpy(), exact(a[32:, :depth], b[:depth]))
+
+
+@triton.jit
+def overwritten_kernel(a_ptr, b_ptr, c_ptr, n):
+    """A is used again after its memory has changed."""
+    rows, columns = tl.arange(0, 64)[:, None], tl.arange(0, 64)[None, :]
+    inside = (rows < n) & (columns < n)
+    a = tl.load(a_ptr + rows * 64 + columns, mask=inside, other=0)
+    b = tl.load(b_ptr + rows * 64 + columns)
+    c = tl.dot(a, b, out_dtype=tl.int32)
+    tl.store(a_ptr + rows * 64 + columns, b)
+    tl.store(c_ptr + rows * 64 + columns, c + a)
+
+
+@pytest.mark.parametrize("n", [50, 64])
+def test_an_operand_outlives_its_memory(n):
+    a, b = whole_numbers("i8", 64, 64), whole_numbers("i8", 64, 64)
+    kept = torch.zeros_like(a)
+    kept[:n, :n] = a[:n, :n]
+    c = torch.zeros(64, 64, dtype=torch.int32)
+    overwritten_kernel[(1,)](a, b, c, n)
+    assert torch.equal(a, b)
+    np.testing.assert_array_equal(c.numpy(), exact(kept, b) + kept.numpy())
 
 
 @triton.jit

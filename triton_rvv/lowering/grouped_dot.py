@@ -116,11 +116,13 @@ def _packed(
     """An array of a block's words, as far as they count (see `parts.copy_part`).
 
     Where the operand is masked or wraps, its elements are copied first: of each element, the code
-    for that is long.
+    for that is long. So they are where something else uses them too.
     """
     builder, operand = context.builder, words.operands[0]
     if isinstance(operand, Buffer):
         return sinks.materialise(context, words)
+    if operand.uses > 1:
+        return sinks.materialise(context, words.of(sinks.materialise(context, operand)))
     guards = words.guards_within(builder, extents)
     if guards is None:
         extents, guards = [None] * len(extents), words.plain_guards(builder)
