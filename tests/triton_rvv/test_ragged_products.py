@@ -233,8 +233,9 @@ def test_steps_behind_the_end_are_zero_under_a_wide_mask(
     a[:32], b = np.nan, b[:, :32].copy()
     expected = np.full((64, 32), np.nan, np.float32)
     expected[32:] = a[32:, :depth] @ b[:depth]
-    values = {"kept_ptr": np.ones(64, np.int64), "depths_ptr": np.array([64, depth], np.int32)}
-    values |= {"a_ptr": a, "b_ptr": b, "c_ptr": Expected(expected), "BLOCK_K": 64}
+    values: dict[str, Any] = {"kept_ptr": np.ones(64, np.int64), "BLOCK_K": 64}
+    values |= {"depths_ptr": np.array([64, depth], np.int32)}
+    values |= {"a_ptr": a, "b_ptr": b, "c_ptr": Expected(expected)}
     run(wide_mask_kernel, grid=(2,), vlen_bits=vlen_bits, **values)
 
 

@@ -20,13 +20,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from triton_rvv.lowering import paths, sinks
-from triton_rvv.lowering.builder import Builder, Variable
+from triton_rvv.lowering.buffer import Buffer
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.live import Live, live_part
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.parts import copy_part
-from triton_rvv.lowering.tensors import Buffer, Extents, Point, Tensor, guards_of_all
+from triton_rvv.lowering.tensors import Extents, Point, Tensor, guards_of_all
 from triton_rvv.lowering.values import Val, integer, vector_type
+from triton_rvv.lowering.variable import Variable
 from triton_rvv.lowering.views import Plane
 from triton_rvv.target import Target
 from triton_rvv.ttir import Operation
