@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from engine.search.model.search_state import SearchState
 
-__all__ = ["SPREAD_TRIALS", "SURROGATE_SPREAD_TRIALS", "spread", "spread_evenly"]
+__all__ = ["SPREAD_TRIALS", "SURROGATE_SPREAD_TRIALS", "farthest", "spread", "spread_evenly"]
 
 # Trials that spread over the space before a model or a population takes over. Few, since budgets
 # are 50 to 200; one for each parameter or so is what a first model needs. A Gaussian process is of
@@ -33,7 +33,7 @@ def spread(state: SearchState) -> int:
         return middle
     free = _unsuspected(state, np.flatnonzero(state.free))
     drawn = state.rng.choice(free, size=min(_SPREAD_DRAWS, len(free)), replace=False)
-    return _farthest(state, drawn)
+    return farthest(state, drawn)
 
 
 def spread_or_close(state: SearchState) -> int:
@@ -71,10 +71,10 @@ def _unsuspected(state: SearchState, numbers: npt.NDArray[np.int64]) -> npt.NDAr
 
 def spread_evenly(state: SearchState) -> int:
     """Of all free candidates, the one farthest from all that were taken before."""
-    return _farthest(state, np.flatnonzero(state.free))
+    return farthest(state, np.flatnonzero(state.free))
 
 
-def _farthest(state: SearchState, numbers: npt.NDArray[np.int64]) -> int:
+def farthest(state: SearchState, numbers: npt.NDArray[np.int64]) -> int:
     """The candidate with the largest distance to its nearest taken one; the first of equals.
 
     Before any is taken, the one farthest from the centre.
