@@ -65,7 +65,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Scores searches that start from tables.")
     parser.add_argument("--seeds", type=int, default=4, help="searches for each pair of shapes")
     seeds = parser.parse_args().seeds
-    chosen = pairs([read_recorded(path) for path in sorted(RECORDED.glob("gpu/*.json"))])
+    chosen = pairs([read_recorded(path) for path in sorted(RECORDED.glob("gpu/matmul-*.json"))])
     found: dict[str, list[np.ndarray]] = {}
     for of, table in chosen:
         for name, history in histories(table).items():

@@ -39,9 +39,6 @@ __all__ = ["main"]
 
 BUDGETS = (25, 50, 100, 200)
 
-# Recorded spaces with fewer configurations are nearly exhausted by the usual budgets.
-FEWEST = 100
-
 REAL = "recorded"
 KERNEL_TUNER = "kernel_tuner:"
 
@@ -168,7 +165,7 @@ def main() -> int:
     families = arguments.families.split(",")
     replays = made_up([f for f in families if f != REAL], arguments.per_family)
     if REAL in families:
-        replays += recorded(FEWEST)
+        replays += recorded(2 * arguments.trials)  # of smaller ones, most would be tried
     budgets = [budget for budget in BUDGETS if budget <= arguments.trials]
     print(f"{'search':28} {'family':16}", *[f"{'P@' + str(b):>13}" for b in budgets])
     for name in names:

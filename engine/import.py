@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from engine.tables.table import Row, Table
     from foundation.config import Config
     from kernels.spec import Problem
+    from rvv_runner.calibration.bundle import Bundle
 
 __all__ = ["main"]
 
@@ -61,6 +62,7 @@ def main(argv: Sequence[str] | None) -> int:
     bundles = [(path, read_bundle(path)) for path in arguments.files]
     paths = [path for path, bundle in bundles if bundle is None]
     found = [_by_problem(read_table(path), arguments) for path in paths]
+    _check_names([bundle for _, bundle in bundles if bundle is not None], arguments)
     new = 0
     for _, bundle in bundles:
         if bundle is not None:
@@ -97,6 +99,19 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     add_storage_argument(parser)
     return parser.parse(argv)
+
+
+def _check_names(bundles: Sequence[Bundle], arguments: argparse.Namespace) -> None:
+    """Check the names of the cores to be made, before the first is."""
+    from rvv_runner.new_board_file import check_new_name
+
+    if not bundles and (arguments.write or arguments.like):
+        raise UserError("--write and --like are for bundles, and none was given: leave them out")
+    names = [arguments.write or bundle.name for bundle in bundles]
+    for number, name in enumerate(names):
+        check_new_name(name)
+        if name in names[:number]:
+            raise UserError(f"two of the bundles would make {name}: import them one by one")
 
 
 def _by_problem(table: Table, arguments: argparse.Namespace) -> list[tuple[Problem, list[Row]]]:

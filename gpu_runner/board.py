@@ -87,7 +87,7 @@ class GpuBoard:
             BoardError: if it cannot use the GPU.
         """
         self.close()
-        self._process = self._started()
+        self._process = _Process(self._name, self._expected)
 
     def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
         """Check the output once, then time the kernel `repeats` times.
@@ -115,21 +115,18 @@ class GpuBoard:
             self._process.end()
             self._process = None
 
-    def _started(self) -> _Process:
-        return _Process(self._name, self._expected)
-
     def _attempt(self, artifact: GpuArtifact, request: Request, timeout_s: float) -> Measurement:
         assert self._process is not None
         try:
             self._notes = self._process.wait_open()
         except BoardError as error:
             self._process.end()
-            self._process = self._started()
+            self._process = _Process(self._name)
             return failed("board", self._info, str(error))
         report = self._process.ask(request, timeout_s)
         if report.ends:
             self._process.end()
-            self._process = self._started()  # it is ready, or nearly, when it is needed
+            self._process = _Process(self._name)  # it is ready, or nearly, when it is needed
         if report.status != "correct":
             return failed(report.status, self._info, report.reason, report.max_abs_error)
         known_s = self._longest_s.get(artifact.source, 0.0)
@@ -147,7 +144,7 @@ class GpuBoard:
 class _Process:
     """The process that measures; it starts in the background."""
 
-    def __init__(self, name: GpuName, expected: Expected | None) -> None:
+    def __init__(self, name: GpuName, expected: Expected | None = None) -> None:
         ours, theirs = socket.socketpair()
         self._written = tempfile.TemporaryFile()  # noqa: SIM115 # it lives as long as the process
         with theirs:

@@ -105,12 +105,12 @@ def _amd_source(facts: Any) -> ReadingSource:
     unseen = "its clocks and other programs on it are not watched"
     try:
         import amdsmi
-    except ImportError:
-        return _Blind(f"{unseen}: install the Python package amdsmi")
-    try:
+
         bus = facts.pci_domain_id, facts.pci_bus_id, facts.pci_device_id
         return AmdReadings(amdsmi, "{:04x}:{:02x}:{:02x}.0".format(*bus))
-    except Exception as error:  # amdsmi's own errors, of classes that only it has
+    except ImportError:
+        return _Blind(f"{unseen}: install the Python package amdsmi")
+    except Exception as error:  # of classes that only amdsmi has, or that its library is not there
         return _Blind(f"{unseen}: amdsmi says {error}")
 
 

@@ -50,7 +50,8 @@ EXACT = Tolerance()
 
 _SUMMED_AT_ONCE = 16  # products, by a GPU's matrix unit
 
-# Contents that stay in a GPU's memory: at most 1 GiB of 16-bit numbers.
+# Contents that stay in a GPU's memory until its process ends: at most 1 GiB of 16-bit numbers, 2 of
+# 32-bit ones and 4 of integers.
 _MOST_KEPT, _MOST_KEPT_ELEMENTS = 16, 1 << 25
 
 

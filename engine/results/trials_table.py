@@ -30,9 +30,12 @@ def trials_table(trials: Sequence[StoredTrial]) -> pandas.DataFrame:
             continue
         counters = {f"counter.{name}": value for name, value in counters_of(trial).items()}
         about = {name: trial.attributes.get(name) for name in ("board", "reason", "code_bytes")}
-        row = {"number": trial.number, "status": trial.status, "time_s": trial.time_s}
-        if trial.time_s is not None:
-            row["estimated"] = bool(trial.attributes.get("estimated"))
+        row = {
+            "number": trial.number,
+            "status": trial.status,
+            "time_s": trial.time_s,
+            "estimated": None if trial.time_s is None else bool(trial.attributes.get("estimated")),
+        }
         at_shapes = {f"time_s at {shape}": time_s for shape, time_s in times_at(trial).items()}
         rows.append({**row, **at_shapes, **about, **trial.config, **counters})
     table = pandas.DataFrame(rows)

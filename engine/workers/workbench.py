@@ -102,7 +102,7 @@ def workbench(
         repeats: timed runs per measurement if the board is not deterministic; None for ten.
         more_problems: the same kernel at other shapes; each configuration is also built for them
             and measured.
-        first: the configuration that is measured first, if that is known.
+        first: a configuration whose arguments boards may make while kernels are built.
         tell: called with the next step, as shown to the user: "starting Ray".
 
     Raises:

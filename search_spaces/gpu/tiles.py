@@ -16,7 +16,7 @@ from search_spaces.gpu.rules import accumulators_in_registers, enough_programs, 
 from search_spaces.problem import Problem
 from search_spaces.space import SearchSpace
 
-__all__ = ["IMAGE", "PLANE", "Side", "tile_space", "vector_space"]
+__all__ = ["IMAGE", "PLANE", "ROW_OF_IMAGE", "Side", "tile_space", "vector_space"]
 
 _WARPS = (1, 2, 4, 8, 16, 32)
 
@@ -39,6 +39,7 @@ class Side:
 _ROWS, _COLUMNS = rules.powers_of_two(1, 64), rules.powers_of_two(16, 1024)
 PLANE = (Side("BLOCK_SIZE_M", "M", _ROWS), Side("BLOCK_SIZE_N", "N", _COLUMNS))
 IMAGE = (Side("BLOCK_SIZE_H", "H", _ROWS), Side("BLOCK_SIZE_W", "W", _COLUMNS))
+ROW_OF_IMAGE = {"BLOCK_SIZE_H": 1, "BLOCK_SIZE_W": 1024}  # without tuning
 _VECTOR = (Side("BLOCK_SIZE", "N", rules.powers_of_two(64, 65536)),)
 
 

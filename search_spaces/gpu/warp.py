@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rvv_runner.board import BoardInfo
-from search_spaces.gpu.tiles import IMAGE, tile_space
+from search_spaces.gpu.tiles import IMAGE, ROW_OF_IMAGE, tile_space
 from search_spaces.problem import Problem
 from search_spaces.space import SearchSpace
 
@@ -12,5 +12,4 @@ __all__ = ["space"]
 
 def space(problem: Problem, board: BoardInfo) -> SearchSpace:
     """Tiles of BLOCK_SIZE_H x BLOCK_SIZE_W pixels."""
-    default = {"BLOCK_SIZE_H": 1, "BLOCK_SIZE_W": 1024}
-    return tile_space(problem, board, IMAGE, default)
+    return tile_space(problem, board, IMAGE, ROW_OF_IMAGE)

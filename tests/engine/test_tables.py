@@ -340,6 +340,7 @@ def test_ranges_are_suggestions_too(tmp_path, capsys):
         ({"problem_size": 17}, [], "does not say M and N and K of matmul: give --shape M=..."),
         ({"tune_params_keys": ["x"]}, [], "no configuration that can be used"),
         ({}, ["--kernel", "softmax"], "does not say"),
+        ({}, ["--write", "mine"], "are for bundles, and none was given"),
         (
             {},
             ["--kernel", "flash_attention_fwd", "--shape", "Z=1,H=1,N_CTX=64,D=32"],

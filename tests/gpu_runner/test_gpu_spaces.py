@@ -23,6 +23,7 @@ pytestmark = pytest.mark.timeout(120)
 SHAPES = {
     "matmul": {"M": 4096, "N": 4096, "K": 4096},
     "batched_matmul": {"B": 16, "M": 512, "N": 512, "K": 64},
+    "persistent_matmul": {"M": 4096, "N": 4096, "K": 4096},
     "split_k_matmul": {"M": 64, "N": 8192, "K": 4096},
     "gemm_a8w8_blockscale": {"M": 32, "N": 4096, "K": 7168},
     "fused_moe": {"M": 64, "E": 8, "N": 2048, "K": 1024},
@@ -53,9 +54,11 @@ def problem_of(kernel: str, dtype: str | None = None, space: str = "") -> Proble
 @pytest.mark.parametrize("board", [H200, MI300X], ids=lambda board: board.cpu)
 @pytest.mark.parametrize("kernel", SHAPES)
 def test_default_may_be_tried_everywhere(kernel: str, board: BoardInfo) -> None:
-    space = problem_of(kernel).space(board)
+    problem = problem_of(kernel)
+    space = problem.space(board)
     assert space.default is not None
     assert space.holds(space.default)
+    assert all(size > 0 for size in problem.spec.grid(problem, space.default))
     assert take_census(space).valid >= 10
     assert ("waves_per_eu" in space.default) == (board is MI300X)
 

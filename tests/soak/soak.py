@@ -45,7 +45,18 @@ def soak(
     rng: random.Random,
 ) -> Counter[str]:
     """Hurt tuners and what they use for so many minutes, then let them end; what was done."""
-    end_s = time.monotonic() + 60 * minutes
+    with contextlib.ExitStack() as ends:
+        for tuner in tuners.values():
+            ends.callback(tuner.kill)
+        return _hurt_all(tuners, surroundings, time.monotonic() + 60 * minutes, rng)
+
+
+def _hurt_all(
+    tuners: Mapping[str, Tuner],
+    surroundings: Mapping[str, Hurt],
+    end_s: float,
+    rng: random.Random,
+) -> Counter[str]:
     faults: Counter[str] = Counter()
     while time.monotonic() < end_s:
         time.sleep(rng.uniform(*PAUSES_S))

@@ -89,6 +89,10 @@ class Tuner:
         assert process.stderr is not None
         self._written.append(process.stderr.read())
 
+    def kill(self) -> None:
+        """End it at once, if it runs."""
+        self.process.kill()
+
     def finish(self) -> None:
         """Wait for its end, and keep how it ended."""
         self.process.wait()
