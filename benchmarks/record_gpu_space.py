@@ -4,7 +4,8 @@
 
 One build serves every --shape with sizes divisible alike; the first one's rules count. Writes a
 table for each shape to benchmarks/recorded/gpu, which tests/search_spaces/test_gpu_rules.py judges
-the rules by. What takes all registers takes up to a minute to build, so `--forbidden` is few.
+the rules by. What takes all registers takes up to a minute to build, so `--forbidden` is few. For a
+space that has grown, --add measures what the tables lack.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ __all__ = ["main"]
 
 RECORDED = Path(__file__).parent / "recorded" / "gpu"
 
-# By the problem's name.
-Tables = dict[str, dict[Config, Measurement]]
+# A time in seconds, or None, and a status; by the problem's name.
+Table = dict[Config, tuple[float | None, str]]
+Tables = dict[str, Table]
 
 _DEVICE = "cuda"
 _REPEATS = 5
@@ -52,8 +54,11 @@ def main() -> int:
     info = load_board(_DEVICE).info
     spec = load_kernel(arguments.kernel)
     problems = [make_problem(spec, shape, arguments.dtype) for shape in arguments.shape]
-    configs = _drawn(problems[0].space(info), arguments.forbidden)
-    tables: Tables = {problem.name: {} for problem in problems}
+    earlier = _earlier if arguments.add else (lambda path: {})
+    tables: Tables = {one.name: earlier(_path(one, info, arguments.out)) for one in problems}
+    known = set.intersection(*(set(table) for table in tables.values()))
+    drawn = _drawn(problems[0].space(info), arguments.forbidden)
+    configs = [config for config in drawn if config not in known]
     first, *more = problems
     try:
         with workbench(
@@ -103,7 +108,7 @@ def _measured(
 def _keep(future: Future[dict[str, Measurement]], config: Config, tables: Tables) -> None:
     for name, measurement in future.result().items():
         if measurement.status != "board":
-            tables[name][config] = measurement
+            tables[name][config] = measurement.time_s, measurement.status
 
 
 def _parse() -> argparse.Namespace:
@@ -112,6 +117,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--shape", type=shape_type, action="append", required=True)
     parser.add_argument("--dtype")
     parser.add_argument("--forbidden", type=int, default=100, help="so many of them, at random")
+    parser.add_argument("--add", action="store_true", help="keep what the tables hold")
     parser.add_argument("--jobs", type=int, default=max(cores() - 1, 1))
     parser.add_argument("--out", type=Path, default=RECORDED)
     return parser.parse_args()
@@ -126,12 +132,26 @@ def _drawn(space: SearchSpace, forbidden: int) -> list[Config]:
     return valid + [config for config in mixed if not space.holds(config)][:forbidden]
 
 
-def _written(
-    problem: Problem, info: BoardInfo, table: dict[Config, Measurement], folder: Path
-) -> Path:
+def _path(problem: Problem, info: BoardInfo, folder: Path) -> Path:
+    return folder / f"{problem.name}-{info.kind}.json"
+
+
+def _earlier(path: Path) -> Table:
+    """What an earlier run measured; nothing if there was none."""
+    if not path.is_file():
+        return {}
+    content = json.loads(path.read_text())
+    names = content["parameters"]
+    return {
+        Config(dict(zip(names, values, strict=True))): (time_s, status)
+        for *values, time_s, status in content["rows"]
+    }
+
+
+def _written(problem: Problem, info: BoardInfo, table: Table, folder: Path) -> Path:
     """Write one row per configuration: its values, its time in seconds or None, its status."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{problem.name}-{info.kind}.json"
+    path = _path(problem, info, folder)
     space = problem.space(info)
     names = [parameter.name for parameter in space.parameters]
     head = {
@@ -147,9 +167,9 @@ def _written(
     return path
 
 
-def _rows(names: Sequence[str], table: dict[Config, Measurement]) -> Iterator[list[object]]:
-    for config, found in sorted(table.items(), key=lambda row: str(row[0])):
-        yield [*(config[name] for name in names), found.time_s, found.status]
+def _rows(names: Sequence[str], table: Table) -> Iterator[list[object]]:
+    for config, (time_s, status) in sorted(table.items(), key=lambda row: str(row[0])):
+        yield [*(config[name] for name in names), time_s, status]
 
 
 if __name__ == "__main__":

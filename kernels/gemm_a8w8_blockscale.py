@@ -51,6 +51,13 @@ def _load_blocks(a_ptrs, b_ptrs, a_inside, b_inside, depth, end, cache_modifier:
 
 
 @triton.jit
+def _scales(a_scale_ptrs, b_scale_ptr, at, stride_b_scale_k, in_m):
+    """The factors of this step of K, one for each row."""
+    a_scale = tl.load(a_scale_ptrs + at, mask=in_m, other=0.0)
+    return a_scale * tl.load(b_scale_ptr + at * stride_b_scale_k)
+
+
+@triton.jit
 def _is_last_of_tile(partials_ptr, arrivals_ptr, c_at, c_mask, size, total, PARTS: tl.constexpr):
     """Keep this program's part of a tile; whether all other parts are there.
 
@@ -63,6 +70,20 @@ def _is_last_of_tile(partials_ptr, arrivals_ptr, c_at, c_mask, size, total, PART
     if is_last:
         tl.store(counter, 0)
     return is_last
+
+
+@triton.jit
+def _store(c_ptr, partials_ptr, arrivals_ptr, c_at, c_mask, size, total, PARTS: tl.constexpr):
+    """Store a tile; of PARTS programs that share it, the last to arrive adds the parts up."""
+    if PARTS == 1:
+        tl.store(c_ptr + c_at, total.to(c_ptr.dtype.element_ty), mask=c_mask)
+    elif _is_last_of_tile(partials_ptr, arrivals_ptr, c_at, c_mask, size, total, PARTS):
+        total = tl.zeros(total.shape, dtype=tl.float32)
+        for part in tl.static_range(PARTS):
+            # Other programs' stores lie in L2, which .cg reads.
+            part_ptrs = partials_ptr + part * size + c_at
+            total += tl.load(part_ptrs, mask=c_mask, other=0.0, cache_modifier=".cg")
+        tl.store(c_ptr + c_at, total.to(c_ptr.dtype.element_ty), mask=c_mask)
 
 
 @triton.jit
@@ -103,6 +124,7 @@ def gemm_a8w8_blockscale_kernel(
     tile_m, tile_n = _tile(tl.cdiv(M, BLOCK_SIZE_M), tl.cdiv(N, BLOCK_SIZE_N), GROUP_SIZE_M)
     first_column = tile_n * BLOCK_SIZE_N
     first_scale, end_scale = 0, tl.cdiv(K, SCALED)
+    last_scale = end_scale - 1
     if NUM_KSPLIT > 1:
         run = tl.cdiv(end_scale, NUM_KSPLIT)
         first_scale = tl.program_id(axis=1) * run
@@ -124,7 +146,16 @@ def gemm_a8w8_blockscale_kernel(
 
     part_type: tl.constexpr = tl.int32 if a_ptr.dtype.element_ty.is_int() else tl.float32
     total = tl.zeros((BLOCK_SIZE_M, BLOCK_SIZE_N), dtype=tl.float32)
+    # A GPU's compiler overlaps the loads of blocks with products, and not those of scales. Programs
+    # with a part of K load scales a step ahead; the others, with more to do, need the registers.
+    AHEAD: tl.constexpr = NUM_KSPLIT > 1
+    if AHEAD:
+        at = min(first_scale, last_scale)  # a part may be empty
+        next_scales = _scales(a_scale_ptrs, b_scale_column, at, stride_b_scale_k, in_m)
     for scaled in range(first_scale, end_scale):
+        if AHEAD:
+            scales, at = next_scales, min(scaled + 1, last_scale)
+            next_scales = _scales(a_scale_ptrs, b_scale_column, at, stride_b_scale_k, in_m)
         if BLOCK_SIZE_K == SCALED:
             # One loop, whose loads a GPU's compiler overlaps with products.
             end = K - scaled * SCALED
@@ -139,21 +170,13 @@ def gemm_a8w8_blockscale_kernel(
                 part = tl.dot(a, b, part, out_dtype=part_type)
                 a_ptrs += BLOCK_SIZE_K
                 b_ptrs += b_step
-        a_scale = tl.load(a_scale_ptrs + scaled, mask=in_m, other=0.0)
-        b_scale = tl.load(b_scale_column + scaled * stride_b_scale_k)
-        total += part.to(tl.float32) * (a_scale * b_scale)[:, None]
+        if not AHEAD:
+            scales = _scales(a_scale_ptrs, b_scale_column, scaled, stride_b_scale_k, in_m)
+        total += part.to(tl.float32) * scales[:, None]
 
     c_at = rows[:, None] * stride_cm + columns[None, :]
     c_mask = in_m[:, None] & in_n[None, :]
-    if NUM_KSPLIT == 1:
-        tl.store(c_ptr + c_at, total.to(c_ptr.dtype.element_ty), mask=c_mask)
-    elif _is_last_of_tile(partials_ptr, arrivals_ptr, c_at, c_mask, M * N, total, NUM_KSPLIT):
-        total = tl.zeros((BLOCK_SIZE_M, BLOCK_SIZE_N), dtype=tl.float32)
-        for part in tl.static_range(NUM_KSPLIT):
-            # Other programs' stores lie in L2, which .cg reads.
-            part_ptrs = partials_ptr + part * M * N + c_at
-            total += tl.load(part_ptrs, mask=c_mask, other=0.0, cache_modifier=".cg")
-        tl.store(c_ptr + c_at, total.to(c_ptr.dtype.element_ty), mask=c_mask)
+    _store(c_ptr, partials_ptr, arrivals_ptr, c_at, c_mask, M * N, total, NUM_KSPLIT)
 
 
 def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:

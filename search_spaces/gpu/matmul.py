@@ -24,6 +24,6 @@ def space(problem: Problem, board: BoardInfo) -> SearchSpace:
         BLOCK_SIZE_K=rules.powers_of_two(32, 128),
         GROUP_SIZE_M=(1, 8),
     )
-    tuned = blocks + product_options(gpu)
+    tuned = blocks + product_options(gpu, stages=(1, 2, 3, 4, 5, 6))
     pruning = product_rules(problem, gpu, tuned, partial(tiles, problem))
     return product_space(gpu, tuned, {**default_blocks(problem), "GROUP_SIZE_M": 8}, pruning)

@@ -23,6 +23,7 @@ pytestmark = pytest.mark.timeout(120)
 SHAPES = {
     "matmul": {"M": 4096, "N": 4096, "K": 4096},
     "batched_matmul": {"B": 16, "M": 512, "N": 512, "K": 64},
+    "persistent_matmul": {"M": 4096, "N": 4096, "K": 4096},
     "split_k_matmul": {"M": 64, "N": 8192, "K": 4096},
     "gemm_a8w8_blockscale": {"M": 32, "N": 4096, "K": 7168},
     "fused_moe": {"M": 64, "E": 8, "N": 2048, "K": 1024},

@@ -12,10 +12,11 @@ from typing import Protocol, TypeGuard
 
 from triton_rvv.lowering import parts, sinks
 from triton_rvv.lowering.affine import Affine, as_affine
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context, Lowered, Pairs
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.sharing import at_same_places
-from triton_rvv.lowering.tensors import EXPENSIVE, Buffer, Tensor
+from triton_rvv.lowering.tensors import EXPENSIVE, Elementwise, Tensor
 from triton_rvv.lowering.values import Val
 from triton_rvv.lowering.views import ExpandDims
 from triton_rvv.lowering.wrapping import guard_widening
@@ -199,8 +200,8 @@ def _goes_in_place(value: Lowered, slot: _ArraySlot, changing: frozenset[str]) -
     assert isinstance(value, Tensor)
     if isinstance(value, Buffer) or value.buffers() & changing != slot.arrays:
         return False
-    same = at_same_places([value])
-    return all(each in same for each in value.walk() if each.own_buffers() & slot.arrays)
+    leaves = [each for each in at_same_places([value]) if not isinstance(each, Elementwise)]
+    return all(isinstance(leaf, Buffer) or not leaf.buffers() & slot.arrays for leaf in leaves)
 
 
 def _before_regions(context: Context, operation: Operation) -> None:
