@@ -26,7 +26,7 @@ from truth_scores import Comparison, band, score, tied_below
 from rvv_runner.board_file import read_board_file
 from rvv_runner.cores.results_page import InstructionRow
 from rvv_runner.emulated.board import EmulatedBoard
-from rvv_runner.emulated.error_band import BANDS_FILE, is_memory_bound
+from rvv_runner.emulated.error_band import BANDS_FILE, KERNEL_CLASSES, kernel_class
 from rvv_runner.emulated.run import Emulator
 
 __all__ = ["main"]
@@ -73,7 +73,7 @@ def _routines(emulator: Emulator, checkout: Path) -> dict[str, list[Comparison]]
                 point.name,
                 published[page][point],
                 estimate.cycles,
-                is_memory_bound(estimate.cycles, estimate.l2_misses),
+                kernel_class(estimate.counters),
             )
             for point, estimate in found.items()
         ]
@@ -85,12 +85,14 @@ def _gemm(emulator: Emulator, checkout: Path, frequency_hz: float) -> list[Compa
     kernels = read_gemm_kernels(checkout)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as executor:
         loader = build_loader(Path(folder))
-        rates = executor.map(
+        runs = executor.map(
             lambda kernel: run_gemm(emulator, loader, kernel, frequency_hz), kernels
         )
         return [
-            Comparison(kernel.suite, kernel.name, 1 / kernel.gflops, 1 / rate)
-            for kernel, rate in zip(kernels, rates, strict=True)
+            Comparison(
+                kernel.suite, kernel.name, 1 / kernel.gflops, 1 / gflops, kernel_class(counters)
+            )
+            for kernel, (gflops, counters) in zip(kernels, runs, strict=True)
         ]
 
 
@@ -129,13 +131,26 @@ def _print_memory(routines: dict[str, list[Comparison]]) -> None:
         print(f"| {name}, {size_bytes} bytes | {texts['rvv_m1']} | {texts['rvv_m8']} |")
 
 
+def _by_class(comparisons: Sequence[Comparison]) -> dict[str, list[Comparison]]:
+    return {kind: [c for c in comparisons if c.kind == kind] for kind in KERNEL_CLASSES}
+
+
+def _print_classes(comparisons: Sequence[Comparison]) -> None:
+    columns = ("class", "which", "points", "80% are within", "90% in order from")
+    print(f"\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
+    for kind, part in _by_class(comparisons).items():
+        print(
+            f"| {kind} | {KERNEL_CLASSES[kind]} | {len(part)} | ±{band(part):.0%} | "
+            f"{tied_below(part):.0%} |"
+        )
+
+
 def _write_bands(comparisons: Sequence[Comparison]) -> None:
     lines = ["# Written by benchmarks/bench_board_truth.py --write: 80% of published times lie"]
     lines += [
         "# within `error` of the estimates; closer than `tied`, their order is not to be trusted."
     ]
-    for kind, memory_bound in (("core", False), ("memory", True)):
-        part = [item for item in comparisons if item.memory_bound == memory_bound]
+    for kind, part in _by_class(comparisons).items():
         lines += ["", f"[{_KIND}.{kind}]", f"points = {len(part)}"]
         lines += [f"error = {band(part):.3f}", f"tied = {tied_below(part):.3f}"]
     BANDS_FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -172,8 +187,11 @@ def main() -> None:
         programs += gemm
     if routines:
         _print_memory(routines)
+    has_all = bool(os.environ.get("RVV_BENCH") and os.environ.get("RISCV_GEMM"))
+    if has_all:
+        _print_classes(programs)
     if write:
-        if not os.environ.get("RVV_BENCH") or not os.environ.get("RISCV_GEMM"):
+        if not has_all:
             sys.exit("the error bands need both checkouts: set RVV_BENCH and RISCV_GEMM")
         _write_bands(programs)
 

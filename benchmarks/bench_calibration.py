@@ -1,8 +1,9 @@
 """Calibrates cores with changed constants: python benchmarks/bench_calibration.py [CORE ...].
 
 For each emulated core: one like it, but with the constants of hidden_cores.py changed, is measured
-by `rvv_runner calibrate` as a board would be. Prints each constant beside what was found, and what
-the hidden core and the one that was found say of two products of matrices.
+by `rvv_runner calibrate` as a board would be; of CORE:SEED they are changed at random. Prints each
+constant beside what was found, and what the hidden core and the one that was found say of four
+kernels.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from hidden_cores import CHANGES, hidden_core
+from hidden_cores import CHANGES, drawn_changes, hidden_core
 
 from rvv_runner.board_file import BoardFile, read_board_file
 from rvv_runner.emulated.costs import CostTable, read_cost_table
@@ -56,16 +57,18 @@ def _calibrated(core: str, home: str) -> float:
     return time.monotonic() - started_s
 
 
-def _compare(core: str) -> None:
+def _compare(core: str, seed: str) -> None:
+    changes = drawn_changes(int(seed)) if seed else CHANGES
     with tempfile.TemporaryDirectory() as home:
         boards = Path(home) / "triton-rvv-tuner" / "boards"
         boards.mkdir(parents=True)
-        (boards / "hidden.toml").write_text(hidden_core(read_board_file(core)), encoding="utf-8")
+        hidden_file = hidden_core(read_board_file(core), changes)
+        (boards / "hidden.toml").write_text(hidden_file, encoding="utf-8")
         took_s = _calibrated(core, home)
         hidden, found = (read_board_file(name, boards) for name in ("hidden", "found"))
         print(f"\n{core}, changed, calibrated in {took_s:.0f} s from the table of {core}\n")
         print("| constant | as on " + core + " | hidden | found | off |\n|---|---|---|---|---|")
-        for change in CHANGES:
+        for change in changes:
             before = change.value(_table(read_board_file(core)))
             truth, value = change.value(_table(hidden)), change.value(_table(found))
             print(
@@ -83,7 +86,8 @@ def _compare(core: str) -> None:
 
 def main() -> None:
     for core in sys.argv[1:] or _CORES:
-        _compare(core)
+        name, _, seed = core.partition(":")
+        _compare(name, seed)
 
 
 if __name__ == "__main__":

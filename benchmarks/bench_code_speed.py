@@ -1,7 +1,7 @@
 """Generated code beside its bound and plain C: python benchmarks/bench_code_speed.py [KERNEL ...]
 
 On the emulated X60, so all cycles are estimates. Rows are in `code_speed.toml`, the bounds and what
-they mean in `code_bounds.py`, the C code in `plain_kernels.c`.
+they mean in `code_bounds.py`, the C code in `plain_kernels.c` and `common_kernels.h`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from foundation.config import Config
 from foundation.shapes import Shape, shape_text
-from kernels.registry import load_kernel, make_problem
+from kernels.registry import kernel_names, load_kernel, make_problem
 from kernels.spec import Problem
 from rvv_runner import ElfArtifact
 from rvv_runner.board import Board
@@ -32,6 +32,7 @@ from rvv_runner.devices import load_board
 __all__ = ["Row", "measured"]
 
 LIMIT_S = 600.0
+COMMON = Path(__file__).with_name("common_kernels.py")
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Row:
     """A kernel at one shape, and what to compare it with.
 
     Args:
-        kernel, shape, dtype: the problem; the kernel's defaults where they are left out.
+        kernel, shape, dtype: the problem; the kernel's defaults where they are left out. A kernel
+            that is not the project's is in `common_kernels.py`.
         blocks: values of the default configuration's parameters, in their order.
         goal: the share of the bound to reach, where there is one.
         plain_c: whether the C code is measured, which takes long for large products.
@@ -56,7 +58,8 @@ class Row:
 
     @property
     def problem(self) -> Problem:
-        spec = load_kernel(self.kernel)
+        known = self.kernel in kernel_names()
+        spec = load_kernel(self.kernel if known else f"{COMMON}:{self.kernel}")
         return make_problem(spec, self.shape, self.dtype or spec.dtypes[0])
 
 
@@ -86,7 +89,11 @@ def measured(row: Row) -> Result:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         request = BuildRequest(
-            row.kernel, problem.shape, problem.dtype, board.info.target, ArtifactStore(folder)
+            problem.spec.load_name,
+            problem.shape,
+            problem.dtype,
+            board.info.target,
+            ArtifactStore(folder),
         )
         builder = KernelBuilder(request)
         cycles = [_cycles(board, builder.build(config)) for config in configs]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rvv_runner.board_file import BoardFile
@@ -12,7 +13,7 @@ from rvv_runner.cores.core import base_costs
 from rvv_runner.cores.emulated_file import CoreFacts, emulated_file
 from rvv_runner.emulated.costs import CostTable
 
-__all__ = ["CHANGES", "Change", "hidden_core"]
+__all__ = ["CHANGES", "Change", "drawn_changes", "hidden_core"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Change:
         return float(table.parameters[entry]) / (1 if entry in _PIECES else 100)
 
 
+_SETS = ("l1d_sets", "l2_sets")
 _PIECES = ("tlb_ways", "l1d_sets", "l2_sets", "streams", "store_misses")
 
 CHANGES: Sequence[Change] = (
@@ -72,6 +74,19 @@ CHANGES: Sequence[Change] = (
     Change("pipeline", "store_drain", 1.5),
     Change("branches", "mispredict", 1.4),
 )
+
+
+def drawn_changes(seed: int) -> list[Change]:
+    """The constants of CHANGES, each times a factor between a half and two that is drawn at random;
+    of a cache's sets a power of two."""
+    draw = random.Random(seed)
+    return [
+        replace(
+            change,
+            factor=draw.choice((0.5, 1, 2)) if change.name in _SETS else 2 ** draw.uniform(-1, 1),
+        )
+        for change in CHANGES
+    ]
 
 
 def hidden_core(like: BoardFile, changes: Sequence[Change] = CHANGES) -> str:

@@ -27,6 +27,8 @@ FLAG_SETS = (
 PLAIN_KERNELS = (
     *("matmul", "vector_add", "softmax", "cross_entropy", "layernorm_fwd", "layernorm_bwd"),
     *("rope_fwd", "rope_bwd", "dropout", "correlation", "resize", "warp", "jacobi"),
+    *("rms_norm", "swiglu", "group_norm", "rope_pairs", "argmax_rows", "cumsum_rows", "histogram"),
+    *("blur", "quantize_rows", "column_sums", "transpose", "embedding"),
 )
 
 
@@ -40,7 +42,8 @@ def build_plain_kernel(problem: Problem, flags: Sequence[str], folder: Path) -> 
     """
     source, output = Path(__file__).with_name("plain_kernels.c"), folder / "plain.o"
     include = Path(launchers.__file__).parent
-    what = [f"-DKERNEL={problem.spec.name}", f"-I{include}", str(source), "-o", str(output)]
+    sizes = f"-DSIZES={','.join(map(str, problem.shape.values()))}"
+    what = [f"-DKERNEL={problem.spec.name}", sizes, f"-I{include}", str(source), "-o", str(output)]
     run_zig_cc(["-c", *_TARGET, *flags, *what], timeout_s=TIMEOUT_S)
     elf, data = folder / "plain.elf", folder / "plain.data"
     link_elf([output, launcher_object(RVVTarget())], elf)

@@ -12,6 +12,9 @@
 const char triton_rvv_kernel_name[] = NAME(KERNEL);
 const uint32_t triton_rvv_vlen_bits = 256;
 
+/* The problem's, in the order of its shape. */
+static const long sizes[] = {SIZES};
+
 #define INT(slot) ((long)(int32_t)args[slot])
 #define IN(type, slot) ((const type *restrict)args[slot])
 #define OUT(type, slot) ((type *restrict)args[slot])
@@ -224,6 +227,8 @@ static inline void matmul(const uint64_t *args, long z) {
                 c[i * n + j] += a[i * k + p] * b[p * n + j];
     }
 }
+
+#include "common_kernels.h"
 
 void triton_rvv_kernel(const uint64_t *args, uint32_t pid_x, uint32_t pid_y, uint32_t pid_z,
                        uint32_t num_x, uint32_t num_y, uint32_t num_z) {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import statistics
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,8 +94,11 @@ def build_loader(folder: Path) -> Path:
     return output
 
 
-def run_gemm(emulator: Emulator, loader: Path, kernel: GemmKernel, frequency_hz: float) -> float:
-    """Estimated GFLOP/s of a part of the published product that repeats throughout it.
+def run_gemm(
+    emulator: Emulator, loader: Path, kernel: GemmKernel, frequency_hz: float
+) -> tuple[float, Mapping[str, float]]:
+    """Estimated GFLOP/s of a part of the published product that repeats throughout it, and the
+    counters of the run.
 
     Raises:
         RuntimeError: if it fails.
@@ -120,7 +123,8 @@ def run_gemm(emulator: Emulator, loader: Path, kernel: GemmKernel, frequency_hz:
     if run.result.returncode != 0 or run.report is None:
         raise RuntimeError(f"{kernel.name} ended with status {run.result.returncode}")
     (region,) = parse_report(run.report)
-    return 2.0 * m * columns * kernel.size * frequency_hz / region.cycles / 1e9
+    gflops = 2.0 * m * columns * kernel.size * frequency_hz / region.cycles / 1e9
+    return gflops, region.counters
 
 
 def _symbols(path: Path) -> dict[str, int]:

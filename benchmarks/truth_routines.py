@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,10 +57,15 @@ class Point:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the board says of a point: the means over its timed runs."""
+    """What the board says of a point: the means over its timed runs.
+
+    Args:
+        cycles: estimated.
+        counters: by event.
+    """
 
     cycles: float
-    l2_misses: float
+    counters: Mapping[str, float]
 
 
 def build_routine(checkout: Path, name: str, folder: Path) -> Path:
@@ -137,5 +142,8 @@ def _mean(regions: Sequence[Region]) -> Estimate:
     count = len(regions)
     return Estimate(
         sum(region.cycles for region in regions) / count,
-        sum(region.counters["l2_miss"] for region in regions) / count,
+        {
+            event: sum(region.counters[event] for region in regions) / count
+            for event in regions[0].counters
+        },
     )

@@ -8,14 +8,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from scipy.optimize import isotonic_regression
 from scipy.stats import spearmanr
 
 __all__ = ["Comparison", "Score", "band", "score", "tied_below"]
 
 _CLEARLY_DIFFERENT = 1.05
 _BAND_SHARE = 0.8
-_RIGHT_SHARE = 0.95
-_STEPS = [step / 200 for step in range(1, 101)]
+_RIGHT_SHARE = 0.9
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,14 @@ class Comparison:
         group: those that a tuner would choose between: one routine at one size, one GEMM tile.
         name: within the group.
         published, estimated: times.
-        memory_bound: whether the estimate says that it mostly waits for DRAM.
+        kind: class of the program, as its counters tell it; "" if that does not matter.
     """
 
     group: str
     name: str
     published: float
     estimated: float
-    memory_bound: bool = False
+    kind: str = ""
 
     @property
     def log_error(self) -> float:
@@ -92,15 +92,19 @@ def band(comparisons: Sequence[Comparison]) -> float:
 def tied_below(comparisons: Sequence[Comparison]) -> float:
     """The relative difference of two estimates from which their order can be trusted.
 
-    It is the least, in steps of half a percent, so that of all pairs within groups estimated to
-    differ by as much or more, at least 95% are published in that order.
+    The share of pairs within groups that are published in the estimated order is taken to rise with
+    the difference (isotonic regression); it is the least difference at which 90% are.
     """
-    pairs = [(_ratio(a.estimated, b.estimated) - 1, _alike(a, b)) for a, b in _pairs(comparisons)]
-    for step in _STEPS:
-        apart = [right for difference, right in pairs if difference >= step]
-        if apart and sum(apart) / len(apart) >= _RIGHT_SHARE:
-            return step
-    return _STEPS[-1]
+    pairs = sorted(
+        (_ratio(a.estimated, b.estimated) - 1, _alike(a, b)) for a, b in _pairs(comparisons)
+    )
+    shares = isotonic_regression([float(right) for _, right in pairs]).x
+    trusted = (
+        difference
+        for (difference, _), share in zip(pairs, shares, strict=True)
+        if share >= _RIGHT_SHARE
+    )
+    return next(trusted, math.inf)
 
 
 def _groups(comparisons: Iterable[Comparison]) -> dict[str, list[Comparison]]:

@@ -12,12 +12,11 @@ from engine.arguments.problem import kernel_name
 from foundation.command_line import EXIT_FOUND, ArgumentParser, invocation, run_command
 from foundation.errors import UserError
 from foundation.printing import say
-from foundation.programs import python_command
 
 if TYPE_CHECKING:
     from engine.explained.explained import Explained
     from engine.run.summary import Summary
-    from engine.study.trials import StoredTrials
+    from engine.study.trials import StoredTrial, StoredTrials
     from kernels.spec import Problem
     from rvv_runner.emulated.board import EmulatedBoard
 
@@ -26,7 +25,8 @@ __all__ = ["main"]
 _PROG = "engine.explain"
 _DESCRIPTION = (
     "Runs a study's winner, the runner-up and the default again on an emulated board, and says "
-    "where their cycles went: by cause, and by source line of the kernel."
+    "where their cycles went: by cause, and by source line of the kernel. Of a real board, which "
+    "does not tell, it prints what the board counted of each."
 )
 _EPILOG = "Exit status: 0 if it could be explained, 2 for a mistake in the command."
 _WIDTH = 120  # where the output is no terminal
@@ -42,18 +42,29 @@ def main(argv: Sequence[str] | None) -> int:
     """
     arguments = _parse(argv)
     # Optuna and Triton take seconds to import: --help does not wait for them.
+    from engine.explained.counted import print_counted
     from engine.explained.tables import print_explained
     from engine.study.storage import study_named
     from foundation.console import EscapingConsole
 
     stored = study_named(arguments.storage, arguments.study)
-    board = _board(arguments.device or str(stored.attribute("device")))
-    problem = _problem(stored, arguments.kernel)
+    measured_on = str(stored.attribute("device"))
+    board = _emulated(arguments.device or measured_on)
     summary = _summary(stored)
+    console = EscapingConsole(width=None if sys.stdout.isatty() else _WIDTH)
+    if board is None:
+        if arguments.device is not None:
+            raise UserError(f"{arguments.device} is not emulated: {_advice(arguments.device)}")
+        print_counted(_counted(stored, summary), console)
+        say(
+            f"note: {measured_on} is not emulated, and its counters do not say what each cycle was "
+            f"spent on: {_advice(measured_on)}"
+        )
+        return EXIT_FOUND
+    problem = _problem(stored, arguments.kernel)
     board.open()
     explained = _explain(problem, summary, board)
-    width = None if sys.stdout.isatty() else _WIDTH
-    print_explained(explained, _estimate(explained[0]), EscapingConsole(width=width))
+    print_explained(explained, _estimate(explained[0]), console)
     for note in _notes(explained, summary):
         say(f"note: {note}")
     return EXIT_FOUND
@@ -77,18 +88,47 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse(argv)
 
 
-def _board(device: str) -> EmulatedBoard:
-    from rvv_runner.devices import DEFAULT_DEVICE, board_names, load_board
+def _emulated(device: str) -> EmulatedBoard | None:
+    """The emulated board of that name; None for any other device."""
+    from rvv_runner.devices import board_names, load_board
     from rvv_runner.emulated.board import EmulatedBoard
 
     board = load_board(device) if device in board_names() else None
-    if isinstance(board, EmulatedBoard):
-        return board
-    raise UserError(
-        f"{device} is not emulated, and the counters of a real one do not say what each cycle was "
-        f"spent on: add --device {DEFAULT_DEVICE} to explain the same configurations there, or "
-        f"count events with `{python_command('engine.measure')}`"
-    )
+    return board if isinstance(board, EmulatedBoard) else None
+
+
+def _advice(device: str) -> str:
+    """How to explain what ran on a device that is not emulated."""
+    from rvv_runner.devices import DEFAULT_DEVICE, board_names
+
+    model = f"emulated:{device}"
+    name = model if model in board_names() else DEFAULT_DEVICE
+    return f"add --device {name} to explain the same configurations there, on a model"
+
+
+def _counted(stored: StoredTrials, summary: Summary) -> dict[str, StoredTrial]:
+    """The trials to show, by role.
+
+    Raises:
+        UserError: if nothing was counted of the winner.
+    """
+    from engine.run.counters import counters_of
+
+    trials = _roles(summary)
+    if not counters_of(trials["winner"]):
+        raise UserError(
+            f"{stored.study_name} has times and no counters: "
+            f"{_advice(str(stored.attribute('device')))}"
+        )
+    return trials
+
+
+def _roles(summary: Summary) -> dict[str, StoredTrial]:
+    """The winner, the runner-up and the default, as far as the study has them."""
+    trials = dict(zip(("winner", "runner-up"), summary.best, strict=False))
+    if summary.default is not None and summary.default not in trials.values():
+        trials["default"] = summary.default
+    return trials
 
 
 def _problem(stored: StoredTrials, file: str | None) -> Problem:
@@ -130,7 +170,7 @@ def _summary(stored: StoredTrials) -> Summary:
 
 
 def _explain(problem: Problem, summary: Summary, board: EmulatedBoard) -> list[Explained]:
-    """The winner, the runner-up and the default, as far as the study has them."""
+    """Each of them, run once more with its lines."""
     from engine.explained.explained import explain_config
     from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore
     from engine.workers.kernel_builder import BuildRequest, KernelBuilder
@@ -144,10 +184,10 @@ def _explain(problem: Problem, summary: Summary, board: EmulatedBoard) -> list[E
         with_lines=True,
     )
     builder = KernelBuilder(request)
-    trials = dict(zip(("winner", "runner-up"), summary.best, strict=False))
-    if summary.default is not None and summary.default not in trials.values():
-        trials["default"] = summary.default
-    return [explain_config(label, trial.config, builder, board) for label, trial in trials.items()]
+    return [
+        explain_config(label, trial.config, builder, board)
+        for label, trial in _roles(summary).items()
+    ]
 
 
 def _notes(explained: Sequence[Explained], summary: Summary) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from foundation.scratch import UNFINISHED, scratch_folder
 from launchers.arguments import STORAGE_TYPES, Argument
 from launchers.fills import fill
 
-__all__ = ["FORMAT_VERSION", "without_arrays", "write_data_file"]
+__all__ = ["FORMAT_VERSION", "is_whole", "without_arrays", "write_data_file"]
 
 # The format is defined in data_file.h; these are its constants and its two structures.
 _MAGIC = b"TRVVDATA"
@@ -42,6 +43,17 @@ _TYPE_CODES = {
 }
 _INTEGERS = {"i1", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"}
 _FLOAT_FORMATS = {"fp16": "<e", "bf16": "<f", "fp32": "<f", "fp64": "<d"}
+
+
+def is_whole(path: Path) -> bool:
+    """Whether there is a data file that has as many bytes as it should."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER.size)
+            size_bytes = os.fstat(file.fileno()).st_size
+    except OSError:
+        return False
+    return len(header) == _HEADER.size and _HEADER.unpack(header)[-1] == size_bytes
 
 
 def write_data_file(

@@ -230,7 +230,7 @@ int main(int argc, char **argv) {
     if (error == NULL && !caches_prepare(options.flush_bytes))
         error = "there is too little memory for --flush";
     if (error == NULL && !report_open())
-        error = "no file descriptor is left for the report";
+        error = "the system gives no file descriptor or no random number for the report";
     if (error != NULL) {
         fprintf(stderr, "%s\n", error);
         return EXIT_USAGE;

@@ -50,6 +50,7 @@ class LauncherReport:
 # Each pattern takes whole lines only, so that a line cut off by a crash is not half believed.
 _KERNEL = re.compile(r"^kernel: (.+)\n", re.MULTILINE)
 _VLEN_BITS = re.compile(r"^vlen_bits: (\d+)\n", re.MULTILINE)
+_KEY = re.compile(r"^key: [a-p]{16}\n", re.MULTILINE)
 _OK = re.compile(r"^out OK max_abs_error=(\S+)\n", re.MULTILINE)
 _NOT_OK = re.compile(
     r"^out NOT OK max_abs_error=(?P<error>\S+) argument=(?P<argument>.*) index=(?P<index>\d+) "
@@ -66,12 +67,18 @@ _TIME = re.compile(r"^kernel_time_s: (\d+\.\d{9})\n", re.MULTILINE)
 
 
 def parse_launcher_output(stdout: str) -> LauncherReport:
-    """Reads the launcher's standard output."""
+    """Reads the launcher's standard output.
+
+    What follows the second line with its key was printed after the kernel ran. Whatever stands
+    before that, a kernel that writes to files of its own choice may have put there.
+    """
     kernel = _KERNEL.search(stdout)
     vlen_bits = _VLEN_BITS.search(stdout)
-    right = _OK.search(stdout)
-    wrong = _NOT_OK.search(stdout)
-    outside = _OUT_OF_BOUNDS.search(stdout)
+    key = _KEY.search(stdout)
+    found = stdout[key.end() :].partition(key[0])[2] if key else ""
+    right = _OK.search(found)
+    wrong = _NOT_OK.search(found)
+    outside = _OUT_OF_BOUNDS.search(found)
     error = wrong["error"] if wrong else right[1] if right else None
     return LauncherReport(
         kernel=kernel[1] if kernel else None,
@@ -80,7 +87,7 @@ def parse_launcher_output(stdout: str) -> LauncherReport:
         max_abs_error=None if error is None else float(error),
         mismatch=_mismatch(wrong) if wrong else "",
         out_of_bounds=_outside(outside) if outside else "",
-        times_s=tuple(float(seconds) for seconds in _TIME.findall(stdout)),
+        times_s=tuple(float(seconds) for seconds in _TIME.findall(found)),
     )
 
 

@@ -2,24 +2,41 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "kernel_abi.h"
 
 static int report_descriptor = STDOUT_FILENO;
+static char key[17];
 
 #define PRINT(...) dprintf(report_descriptor, __VA_ARGS__)
 
+/* Letters in place of a number, whose digits printf would find by steps that depend on it: these take
+ * the same instructions and memory in every run. */
+static bool draw_key(void) {
+    ssize_t letters = sizeof key - 1;
+    if (getrandom(key, (size_t)letters, 0) != letters)
+        return false;
+    for (ssize_t i = 0; i < letters; i++)
+        key[i] = (char)('a' + (key[i] & 15));
+    return true;
+}
+
 bool report_open(void) {
     report_descriptor = dup(STDOUT_FILENO);
-    return report_descriptor >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
+    return report_descriptor >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && draw_key();
 }
+
+static void report_key(void) { PRINT("key: %s\n", key); }
 
 void report_start(void) {
     PRINT("kernel: %s\nvlen_bits: %" PRIu32 "\n", triton_rvv_kernel_name, triton_rvv_vlen_bits);
+    report_key();
 }
 
 void report_check(const struct check_result *result, enum data_set set) {
+    report_key();
     if (result->wrong_count == 0) {
         PRINT("out OK max_abs_error=%.6g\n", result->max_abs_error);
         return;
@@ -32,6 +49,7 @@ void report_check(const struct check_result *result, enum data_set set) {
 }
 
 void report_out_of_bounds(const struct arena_violation *violation, const char *how) {
+    report_key();
     PRINT("out of bounds argument=%s index=%" PRId64 " elements=%" PRIu64 " found=%s\n",
           violation->argument->name, violation->index, violation->argument->element_count, how);
 }

@@ -94,7 +94,11 @@ class Turn:
 
 def this_tuner() -> str:
     """Who measures, for those who wait for the board: "user@machine"."""
-    return re.sub(r"[^\w.@-]", "_", f"{getpass.getuser()}@{socket.gethostname()}", flags=re.ASCII)
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # as in a container whose user has no entry in /etc/passwd
+        user = f"uid-{os.getuid()}"
+    return re.sub(r"[^\w.@-]", "_", f"{user}@{socket.gethostname()}", flags=re.ASCII)
 
 
 def parse_queue(text: str) -> BoardQueue | None:

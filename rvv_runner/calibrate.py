@@ -13,13 +13,13 @@ from foundation.programs import python_command
 from foundation.scratch import scratch_folder
 from foundation.version import project_version
 from rvv_runner.board import Board
-from rvv_runner.calibration.bench import CYCLE_EVENTS, Bench
+from rvv_runner.calibration.bench import Bench
 from rvv_runner.calibration.bundle import Bundle, write_bundle
 from rvv_runner.calibration.core_of_bundle import core_of_bundle
 from rvv_runner.calibration.cost_table_text import cost_table_text
 from rvv_runner.calibration.plan import all_kernels, largest_array, measure_everything
-from rvv_runner.calibration.readings import Readings
-from rvv_runner.devices import emulated_board_file, load_board
+from rvv_runner.cold import split_timing
+from rvv_runner.devices import SSH_PREFIX, emulated_board_file, load_board
 from rvv_runner.new_board_file import check_new_name, write_text
 
 __all__ = ["calibrate", "import_bundle"]
@@ -48,6 +48,9 @@ def calibrate(
         UserError: if the device is no such board, or a file cannot be written.
         BoardError: if the board fails, the name is taken, or there is no core `like`.
     """
+    warm, timing = split_timing(device)
+    if timing == "cold":
+        raise UserError(f"calibrate fills caches as it needs them: name {warm}, not {device}")
     name = new_name or f"{_plain(device)}-measured"
     check_new_name(name)
     if like is not None:
@@ -73,7 +76,7 @@ def calibrate(
             measure_everything(bench, largest_array(board.info.deterministic))
     finally:
         board.close()
-    bundle = _bundle(name, board, facts, bench.readings)
+    bundle = _bundle(name, board, facts, bench)
     write_bundle(out, bundle)
     say(f"{len(bundle.readings)} measured in {time.monotonic() - started_s:.0f} s: {out}")
     for line in _doubts(bundle):
@@ -105,7 +108,11 @@ def import_bundle(
 
 def _plain(device: str) -> str:
     """A device's name as a name for a file."""
-    last = re.split(r"[:/@]", device.removesuffix(".toml"))[-1]
+    last = re.split("[:/]", device.removesuffix(".toml"))[-1]
+    if device.startswith(SSH_PREFIX):
+        from rvv_runner.ssh.route import parse_address  # paramiko is slow to import
+
+        last = parse_address(device).host
     return re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip("-.") or "board"
 
 
@@ -135,15 +142,16 @@ def _facts(board: Board) -> dict[str, object]:
     return {name: value for name, value in shown.items() if value}
 
 
-def _bundle(name: str, board: Board, facts: Mapping[str, object], readings: Readings) -> Bundle:
+def _bundle(name: str, board: Board, facts: Mapping[str, object], bench: Bench) -> Bundle:
     info = board.info
-    counters = sorted({event for reading in readings for event in reading.counters})
+    counters = sorted({event for reading in bench.readings for event in reading.counters})
+    clock = f"time at {info.frequency_hz / 1e6:.0f} MHz"
     provenance = {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "version": project_version(),
         "board": info.kind,
         "estimated": info.estimated,
-        "cycles": _cycles_from(counters, info.frequency_hz),
+        "cycles": f"counter {bench.cycle_event}" if bench.cycle_event else clock,
         "counters": ", ".join(counters),
         **facts,
     }
@@ -157,13 +165,8 @@ def _bundle(name: str, board: Board, facts: Mapping[str, object], readings: Read
         l1d_bytes=info.l1d_bytes,
         l2_bytes=info.l2_bytes,
         provenance=provenance,
-        readings=readings,
+        readings=bench.readings,
     )
-
-
-def _cycles_from(counters: list[str], frequency_hz: float) -> str:
-    counted = [event for event in CYCLE_EVENTS if event in counters]
-    return f"counter {counted[0]}" if counted else f"time at {frequency_hz / 1e6:.0f} MHz"
 
 
 def _doubts(bundle: Bundle) -> list[str]:
@@ -181,10 +184,10 @@ def _doubts(bundle: Bundle) -> list[str]:
                 f"{bundle.frequency_hz / add / 1e6:.0f} MHz, which belongs into the board file as "
                 "frequency_hz; then measure again"
             )
-    failed = [reading for reading in bundle.readings if reading.cycles is None]
-    if failed:
+    left_out = bundle.readings.left_out()
+    if left_out:
         doubts.append(
-            f"{len(failed)} micro-kernels failed and are left out, the first {failed[0].kernel}: "
-            f"{failed[0].reason}"
+            f"{len(left_out)} micro-kernels are left out, the first {left_out[0].kernel}: "
+            f"{left_out[0].reason}"
         )
     return doubts

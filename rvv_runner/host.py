@@ -103,7 +103,8 @@ class HostBoard:
                 watch.stop()
         except OSError as error:
             return failed("board", self._info, f"the executable cannot be run: {error}")
-        verdict = judge(result, timeout_s, repeats, vlen_bits=self._info.vlen_bits)
+        vlen_bits, kernel = self._info.vlen_bits, artifact.kernel
+        verdict = judge(result, timeout_s, repeats, vlen_bits=vlen_bits, kernel=kernel)
         doubt = {DISTURBED: watch.doubt} if watch.doubt else {}
         return failed_run(verdict, self._info) or Measurement(
             status="correct",

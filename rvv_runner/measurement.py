@@ -64,6 +64,7 @@ class ElfArtifact:
         grid: programs along x, y and z.
         vlen_bits: vector length the ELF was built for.
         provenance: tool versions, key, code size and times of the build; JSON values only.
+        kernel: the kernel's name, as the ELF prints it; None if that is not known.
     """
 
     elf_path: Path
@@ -72,6 +73,7 @@ class ElfArtifact:
     grid: tuple[int, int, int]
     vlen_bits: int
     provenance: Mapping[str, object] = field(default_factory=dict)
+    kernel: str | None = None
 
     @property
     def needs(self) -> str:

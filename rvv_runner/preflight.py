@@ -25,7 +25,7 @@ from rvv_runner.ssh.errors import (
 )
 from rvv_runner.ssh.facts import BoardFacts, ask_facts, matching_kind
 from rvv_runner.ssh.identify import described_kinds
-from rvv_runner.ssh.job import JOB_SCRIPT, queue_at
+from rvv_runner.ssh.job import JOB_SCRIPT, JobFailed, queue_at
 from rvv_runner.ssh.route import Address, find_route
 from rvv_runner.ssh.session import Session
 
@@ -208,7 +208,10 @@ class Preflight:
             (script,) = RemoteCache(place, settings.cache_bytes).ship(session, JOB_SCRIPT)
         except CannotShip as error:
             raise _Stop("disk", str(error)) from error
-        queue = queue_at(session, place, f"files/{script}", settings.lock)
+        try:
+            queue = queue_at(session, place, f"files/{script}", settings.lock)
+        except JobFailed as error:
+            return Finding("lock", "failed", str(error))
         if queue is None:
             return Finding("lock", "ok", f"nobody else has {settings.lock}")
         return Finding("lock", "note", f"{settings.lock}: {queue}")

@@ -63,6 +63,7 @@ def _build(folder: Path, target: Target) -> ElfArtifact:
         data_path=data,
         grid=(ELEMENTS // _BLOCK_SIZE, 1, 1),
         vlen_bits=target.vector_bits,
+        kernel=kernel.name,
     )
 
 

@@ -83,6 +83,7 @@ def judge(
     repeats: int,
     runner: str = "the program",
     vlen_bits: int | None = None,
+    kernel: str | None = None,
 ) -> Verdict:
     """The verdict on a run of the launcher; it never raises, even if the output is garbage.
 
@@ -92,6 +93,7 @@ def judge(
         repeats: number of timed runs requested; with 0, the outputs are only checked.
         runner: the program that ran, for messages.
         vlen_bits: vector length of the build that was to run; None for any.
+        kernel: the name of its kernel; None for any.
     """
     try:
         launcher = parse_launcher_output(run.stdout)
@@ -104,15 +106,23 @@ def judge(
         return Verdict(*stopped, launcher)
     if unreadable:
         return Verdict("board", unreadable, launcher)
-    if None not in (vlen_bits, launcher.vlen_bits) and vlen_bits != launcher.vlen_bits:
-        reason = f"what ran was built for vectors of {launcher.vlen_bits} bits, not {vlen_bits}"
-        return Verdict("board", reason, launcher)
+    if another := _another_build(launcher, vlen_bits, kernel):
+        return Verdict("board", another, launcher)
     return Verdict(*_ended(run, launcher, repeats, runner), launcher)
 
 
 def was_starved(cpu_s: float, limit_s: float) -> bool:
     """Whether what ran out of time had a processor for too little of it to be blamed."""
     return cpu_s < _LEAST_SHARE * limit_s
+
+
+def _another_build(launcher: LauncherReport, vlen_bits: int | None, kernel: str | None) -> str:
+    """What shows that something else ran than was to run, or ""."""
+    if None not in (kernel, launcher.kernel) and kernel != launcher.kernel:
+        return f"what ran was the kernel {launcher.kernel}, not {kernel}"
+    if None not in (vlen_bits, launcher.vlen_bits) and vlen_bits != launcher.vlen_bits:
+        return f"what ran was built for vectors of {launcher.vlen_bits} bits, not {vlen_bits}"
+    return ""
 
 
 def _stopped(run: Ending, limit_s: float) -> tuple[Status, str] | None:

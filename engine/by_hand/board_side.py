@@ -124,7 +124,7 @@ class _Bench:
                 if not state.doubt:
                     break
                 time.sleep(_PAUSE_S if attempt < _ATTEMPTS else 0)
-            row = _judged(outcome.ending, self.configs["limit_s"], self.configs["repeats"])
+            row = self._judged(outcome.ending, variant)
             if state.doubt and row["Status"] == "correct":
                 row = {"Valid Output": "YES", "Status": "board", "Reason": state.doubt}
             events = self._events(variant) if row["Status"] == "correct" else {}
@@ -160,6 +160,28 @@ class _Bench:
         except OSError as error:
             message = f"{shlex.quote(command[0])}: {error.strerror}"
             return Outcome(Ending(127, "", message), took_s=0.0)
+
+    def _judged(self, run: Ending, variant: Mapping[str, Any]) -> dict[str, str]:
+        """The columns for the outcome of a run; a time only if the outputs were correct."""
+        verdict = judge(
+            run,
+            self.configs["limit_s"],
+            self.configs["repeats"],
+            vlen_bits=variant["vlen_bits"],
+            kernel=variant["kernel"],
+        )
+        launcher = verdict.launcher
+        row = {
+            "Valid Output": "YES" if launcher.output_ok else "NO",
+            "Status": verdict.status,
+            "Reason": verdict.reason,
+        }
+        if launcher.max_abs_error is not None:
+            row["Max Abs Error"] = repr(launcher.max_abs_error)
+        if verdict.status == "correct":
+            row["Kernel Time (s)"] = f"{statistics.median(launcher.times_s):.9f}"
+            row["Kernel Times (s)"] = " ".join(f"{time_s:.9f}" for time_s in launcher.times_s)
+        return row
 
     def _events(self, variant: Mapping[str, Any]) -> dict[str, float]:
         """Events of one run of the grid: counted, or for the second-level cache sampled."""
@@ -202,20 +224,3 @@ class _Bench:
         )
         runs = 1 + int(self.configs["repeats"])  # the check runs the grid too
         return {name: period / runs for name, period in periods.items()}
-
-
-def _judged(run: Ending, limit_s: float, repeats: int) -> dict[str, str]:
-    """The columns for the outcome of a run; a time only if the outputs were correct."""
-    verdict = judge(run, limit_s, repeats)
-    launcher = verdict.launcher
-    row = {
-        "Valid Output": "YES" if launcher.output_ok else "NO",
-        "Status": verdict.status,
-        "Reason": verdict.reason,
-    }
-    if launcher.max_abs_error is not None:
-        row["Max Abs Error"] = repr(launcher.max_abs_error)
-    if verdict.status == "correct":
-        row["Kernel Time (s)"] = f"{statistics.median(launcher.times_s):.9f}"
-        row["Kernel Times (s)"] = " ".join(f"{time_s:.9f}" for time_s in launcher.times_s)
-    return row

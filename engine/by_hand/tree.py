@@ -110,6 +110,8 @@ class Tree:
             "test_data_path": f"test_data/{data.name}",
             "grid": list(artifact.grid),
             "sha256": artifact.sha256,
+            "kernel": artifact.kernel,
+            "vlen_bits": artifact.vlen_bits,
         }
 
     def finish(self, variants: list[dict[str, object]], parameters: list[str]) -> None:

@@ -17,6 +17,7 @@ from optuna.storages.journal import JournalFileBackend
 
 from engine.study.damage import DamagedJournalError
 from engine.study.folding import folded
+from foundation.errors import UserError
 
 __all__ = ["CrashSafeJournal", "CrashSafeStorage", "NotAJournalError", "as_one_write"]
 
@@ -33,6 +34,9 @@ _LINES_AT_ONCE = 1000
 # An unfinished last line that has not grown for so long belongs to a dead writer. Only a writer
 # that does not know this lock, such as optuna-dashboard, could still be in the middle of one.
 _TORN_AFTER_S = 0.05
+
+
+_AGAIN = "put it back, or run the same command to begin anew"
 
 
 class NotAJournalError(ValueError):
@@ -54,6 +58,8 @@ class CrashSafeJournal(JournalFileBackend):
     Raises:
         NotAJournalError: if the file holds something else.
         OSError: if it can be neither read nor made.
+
+    Every other method raises a UserError if the file was removed or replaced since.
     """
 
     def __init__(self, path: Path) -> None:
@@ -62,6 +68,7 @@ class CrashSafeJournal(JournalFileBackend):
             _check_is_journal(path)
         super().__init__(str(path))
         self._path = path
+        self._inode = path.stat().st_ino
         self._read_bytes = 0  # of the file
         self._held_back: list[bytes] | None = None  # lines of `as_one_write`
 
@@ -105,9 +112,27 @@ class CrashSafeJournal(JournalFileBackend):
 
     @contextmanager
     def _locked(self) -> Iterator[BinaryIO]:
-        with self._path.open("a+b") as file:
+        with self._opened() as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             _cut_torn_line(file)
+            yield file
+
+    @contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        """The journal, to be read and appended to.
+
+        Raises:
+            UserError: if another file is in its place, in which studies have other numbers.
+        """
+        try:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND)
+        except FileNotFoundError:
+            raise UserError(f"{self._path} was removed while it was in use: {_AGAIN}") from None
+        with os.fdopen(descriptor, "r+b") as file:
+            found = os.fstat(descriptor)
+            most_bytes = found.st_size + sum(map(len, self._held_back or ()))
+            if found.st_ino != self._inode or most_bytes < self._read_bytes:
+                raise UserError(f"{self._path} was replaced while it was in use: {_AGAIN}")
             yield file
 
     def _new_logs(self) -> Iterator[dict[str, Any]]:
@@ -137,10 +162,9 @@ class CrashSafeJournal(JournalFileBackend):
 
     def _new_lines(self) -> Iterator[bytes]:
         """The lines behind what was read, and those held back, which will follow them."""
-        with self._path.open("rb") as file:
+        with self._opened() as file:
             size_bytes = os.fstat(file.fileno()).st_size
-            file.seek(min(self._read_bytes, size_bytes))
-            end_bytes = file.tell()
+            end_bytes = file.seek(min(self._read_bytes, size_bytes))
             for line in file:
                 end_bytes += len(line)
                 # What is written meanwhile is for the next call.

@@ -14,7 +14,7 @@ import numpy as np
 
 from foundation.scratch import UNFINISHED, scratch_folder
 from launchers.arguments import Argument
-from launchers.data_file import FORMAT_VERSION, write_data_file
+from launchers.data_file import FORMAT_VERSION, is_whole, write_data_file
 from rvv_runner.measurement import Measurement, Status
 
 __all__ = ["ARTIFACT_FOLDER", "ArtifactStore", "BuildFailure", "digest", "write_provenance"]
@@ -69,14 +69,18 @@ class ArtifactStore:
     suffix: str = ".elf"
 
     def find(self, kernel: str, label: str, key: str) -> tuple[Path, Mapping[str, object]] | None:
-        """The binary that was built under `key` and its provenance, or None."""
+        """The binary that was built under `key` and its provenance, or None.
+
+        A binary that has changed since is none, so it is built again.
+        """
         folder = self._folder(kernel, label, key)
-        binary = folder / f"{kernel}_kernel{self.suffix}"
+        binary = self._binary(folder, kernel)
         try:
             provenance = json.loads((folder / _PROVENANCE).read_text())
+            as_built = _sum_file(binary).read_text() == _sum_of(binary)
         except (OSError, ValueError):
             return None
-        return (binary, provenance) if binary.is_file() else None
+        return (binary, provenance) if as_built else None
 
     @contextlib.contextmanager
     def new_folder(self, kernel: str, label: str, key: str) -> Iterator[Path]:
@@ -85,9 +89,11 @@ class ArtifactStore:
         final.parent.mkdir(parents=True, exist_ok=True)
         with scratch_folder(UNFINISHED, self.root) as scratch:
             yield scratch
+            binary = self._binary(scratch, kernel)
+            _sum_file(binary).write_text(_sum_of(binary))
             scratch.chmod(0o755)
             if final.exists() and self.find(kernel, label, key) is None:
-                shutil.rmtree(final, ignore_errors=True)  # files were removed from it
+                shutil.rmtree(final, ignore_errors=True)  # files were removed or changed
             with contextlib.suppress(OSError):  # another process finished the same build first
                 scratch.rename(final)
 
@@ -98,7 +104,7 @@ class ArtifactStore:
         timed: Callable[[], Sequence[Argument]] | None = None,
         source: str = "",
     ) -> Path:
-        """The data file with these arguments, written unless it exists.
+        """The data file with these arguments, written unless it is there with all its bytes.
 
         Args:
             kernel: its name.
@@ -107,10 +113,13 @@ class ArtifactStore:
             source: digest of what makes the arguments; with it, the first set tells the second.
         """
         path = self.root / _DATA_FOLDER / f"{kernel}-{_contents_digest(arguments, source)}.data"
-        if not path.is_file():
+        if not is_whole(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             write_data_file(path, arguments, timed() if timed else None)
         return path
+
+    def _binary(self, folder: Path, kernel: str) -> Path:
+        return folder / f"{kernel}_kernel{self.suffix}"
 
     def _folder(self, kernel: str, label: str, key: str) -> Path:
         return self.root / kernel / f"{label}-{key}"
@@ -119,6 +128,15 @@ class ArtifactStore:
 def write_provenance(folder: Path, provenance: Mapping[str, object]) -> None:
     """Record what the build in `folder` was made from."""
     (folder / _PROVENANCE).write_text(json.dumps(provenance, indent=2) + "\n")
+
+
+def _sum_file(binary: Path) -> Path:
+    return binary.with_name(f"{binary.name}.sha256")
+
+
+def _sum_of(binary: Path) -> str:
+    """What `sha256sum` prints of a binary, and `sha256sum -c` checks."""
+    return f"{hashlib.sha256(binary.read_bytes()).hexdigest()}  {binary.name}\n"
 
 
 def _contents_digest(arguments: Sequence[Argument], source: str) -> str:

@@ -135,6 +135,7 @@ class BoardPool:
         self._free: deque[_Seat] = deque()
         self._wanted = 0  # jobs that wait for a board
         self._served_s: float | None = None  # when a board was last in, by the monotonic clock
+        self._ended_by: Exception | None = None  # what no board of the pool comes back from
         self._opening = len(sources)
         names = [source.name for source in sources]
         self._seats = [
@@ -147,7 +148,7 @@ class BoardPool:
             for number, source in enumerate(sources, start=1)
         ]
         for seat in self._seats:
-            threading.Thread(target=self._open, args=(seat,), daemon=True).start()
+            self._begin(self._open, seat)
 
     def wait_open(self) -> None:
         """Wait until one board is ready; others may follow later.
@@ -156,7 +157,7 @@ class BoardPool:
             BoardError, UserError: if none can be used.
         """
         with self._changed:
-            while self._served_s is None and self._opening and not self._closed.is_set():
+            while self._served_s is None and self._opening and not self._is_over():
                 self._changed.wait()
             self._check_patience()
 
@@ -240,12 +241,24 @@ class BoardPool:
             for seat in self._seats:
                 closing.submit(seat.workers.close)
 
+    def _begin(self, work: Callable[[_Seat], None], seat: _Seat) -> None:
+        """Work on a seat in a thread; what ends it is raised where a board is waited for."""
+
+        def run() -> None:
+            try:
+                work(seat)
+            except PoolClosed:
+                pass
+            except Exception as error:
+                with self._changed:
+                    self._ended_by = error
+                    self._changed.notify_all()
+
+        threading.Thread(target=run, daemon=True).start()
+
     def _open(self, seat: _Seat) -> None:
         """Open a board for the first time; runs in its own thread."""
-        try:
-            error = self._error_of_opening(seat)
-        except (PoolClosed, ClusterLost):
-            return
+        error = self._error_of_opening(seat)
         with self._changed:
             self._opening -= 1
             if error is None:
@@ -265,7 +278,8 @@ class BoardPool:
                 elif seat.error is not None:
                     worker.replace()
                 seat.is_open = False
-                notes = worker.call("notes", timeout_s=_GRACE_S)
+                for note in worker.call("notes", timeout_s=_GRACE_S):
+                    self._tell_once(seat, note)
         except (PoolClosed, ClusterLost):
             raise
         except OSError as error:
@@ -275,8 +289,6 @@ class BoardPool:
             seat.is_open = False
             return error
         seat.is_open = True
-        for note in notes:
-            self._tell_once(seat, note)
         return None
 
     def _tell_once(self, seat: _Seat, note: str) -> None:
@@ -296,7 +308,7 @@ class BoardPool:
         with self._changed:
             self._wanted += 1
             try:
-                while not self._free:
+                while not self._free or self._is_over():
                     if self._closed.is_set():
                         raise PoolClosed
                     self._check_patience()
@@ -306,8 +318,14 @@ class BoardPool:
             self.waiting.boards_idle(-1)
             return self._free.popleft()
 
+    def _is_over(self) -> bool:
+        """Whether no board is to be had any more."""
+        return self._closed.is_set() or self._ended_by is not None
+
     def _check_patience(self) -> None:
-        """Raise if every board is out, and the patience for one to return has run out."""
+        """Raise what ended the pool, or if no board is left and the patience has run out."""
+        if self._ended_by is not None:
+            raise self._ended_by
         errors = [seat.error for seat in self._seats if seat.error is not None]
         if self._closed.is_set() or len(errors) < len(self._seats):
             return
@@ -346,16 +364,13 @@ class BoardPool:
             self._served_s = time.monotonic()
             self._changed.notify_all()
         self._events.append(BoardTakenOut(seat.name, reason))
-        threading.Thread(target=self._bring_back, args=(seat,), daemon=True).start()
+        self._begin(self._bring_back, seat)
 
     def _bring_back(self, seat: _Seat) -> None:
         """Check a board that is out until it passes; runs in its own thread."""
         pause_s = _FIRST_PAUSE_S
         while not self._closed.wait(pause_s):
-            try:
-                error = self._error_of_check(seat)
-            except (PoolClosed, ClusterLost):
-                return
+            error = self._error_of_check(seat)
             if error is None:
                 self._events.append(BoardBack(seat.name))
                 with self._changed:

@@ -134,6 +134,7 @@ class KernelBuilder:
             if found is None:
                 return BuildFailure(f"the build is no longer in {self._store.root}")
         elf, provenance = found
+        name = provenance.get("kernel")  # builds of earlier versions have none
         return ElfArtifact(
             elf_path=elf,
             sha256=hashlib.sha256(elf.read_bytes()).hexdigest(),
@@ -146,6 +147,7 @@ class KernelBuilder:
             grid=spec.grid(self._problem, config),
             vlen_bits=self._target.vector_bits,
             provenance=provenance,
+            kernel=name if isinstance(name, str) else None,
         )
 
     def _compile_and_link(self, job: _Job, key: str) -> None:
@@ -171,6 +173,7 @@ class KernelBuilder:
             link_elf(objects, stem.with_suffix(".elf"), self._target.backend, self._with_lines)
             provenance = {
                 "problem": self._problem.name,
+                "kernel": compiled.name,
                 "config": dict(job.config),
                 "target": str(self._target),
                 "key": key,

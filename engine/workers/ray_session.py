@@ -17,6 +17,7 @@ from pathlib import Path
 
 import ray
 from ray._private import ray_constants
+from ray._private.node import Node
 
 from engine.workers.artifacts import ARTIFACT_FOLDER
 from engine.workers.machine import check_can_work
@@ -33,6 +34,10 @@ _RAYS_FOLDER = "r"
 _WORKERS_FOLDER = "t"  # where builders and boards have their temporary files
 _TOKEN = secrets.token_hex(32)  # of all sessions of this process, since Ray keeps it in memory
 _CONNECT_LIMIT_S = 5.0
+
+# They start Ray's dashboard, autoscaler and collector of logs. Nobody asks them anything here, each
+# takes a second of a processor, and ray.init has no argument that leaves them out.
+_UNUSED = ("start_api_server", "start_monitor", "start_log_monitor")
 
 # Of the folder of temporary files: with Ray's names below it, it has to fit into the 107 bytes that
 # Linux has for the path of a socket (unix(7)).
@@ -77,7 +82,8 @@ def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
     try:
         with guarded(folder, builds), _private(folder):
             try:
-                _start(cpus, folder)
+                with _alone():
+                    _start(cpus, folder)
                 yield
             finally:
                 ray.shutdown()
@@ -113,6 +119,23 @@ def _private(folder: Path) -> Iterator[None]:
             os.environ.pop(name)
             if value is not None:
                 os.environ[name] = value
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Ray that starts in the block has no processes but those that its workers need."""
+    before = {name: getattr(Node, name) for name in _UNUSED if hasattr(Node, name)}
+    for name in before:
+        setattr(Node, name, _nothing)
+    try:
+        yield
+    finally:
+        for name, starts in before.items():
+            setattr(Node, name, starts)
+
+
+def _nothing(*args: object, **options: object) -> None:
+    """Takes the place of what is not to be started."""
 
 
 def _check_length(temporary: Path) -> None:

@@ -29,9 +29,13 @@ class Span(NamedTuple):
 def span(
     spans: list[Span], what: Literal["build", "measure"], where: Callable[[], str]
 ) -> Iterator[None]:
-    """Append the span of the block to `spans`, however it ends; `where` is asked at its end."""
-    start_s = time.time()
+    """Append the span of the block to `spans`, however it ends; `where` is asked at its end.
+
+    It is as long as the block took, even where the clock was set meanwhile.
+    """
+    start_s, started_s = time.time(), time.monotonic()
     try:
         yield
     finally:
-        spans.append(Span(what, where(), start_s, time.time()))
+        took_s = time.monotonic() - started_s
+        spans.append(Span(what, where(), start_s, start_s + took_s))

@@ -30,7 +30,6 @@ __all__ = ["MeasuredCore", "core_of_bundle"]
 
 _IN_ORDER, _OUT_OF_ORDER = "x60", "x100"
 _OVERLAPS = 0.75  # of division and adds one after the other: below, they go on side by side
-_L2_WAYS = 16
 _TOLD = ("date", "version", "board", "kernel", "cycles")  # of the provenance
 _INTEGERS = ("tlb_ways", "store_misses", "streams")
 
@@ -99,7 +98,7 @@ def core_of_bundle(bundle: Bundle, like: str | None) -> MeasuredCore:
         facts,
         model,
         source,
-        _ways(facts, memory),
+        {} if memory.l1d_ways is None else {"l1d": memory.l1d_ways},
     )
     # QEMU runs code for the model's core, and perhaps not for another.
     cpu = model.cpu if model.cpu == bundle.cpu else UNKNOWN_CPU
@@ -137,23 +136,6 @@ def _facts(bundle: Bundle, memory: MemoryFit, model: BoardFile) -> CoreFacts:
     if l1d_bytes is None or l2_bytes is None:
         raise BoardError(f"{model.name} does not say the sizes of its caches: name another --like")
     return CoreFacts(bundle.vlen_bits, bundle.cores, bundle.frequency_hz, l1d_bytes, l2_bytes)
-
-
-def _ways(facts: CoreFacts, memory: MemoryFit) -> dict[str, int]:
-    """Ways with which each cache has a power of two of sets: L1D's as near as possible to those
-    measured, L2's assumed."""
-    found = {}
-    measured = memory.l1d_ways
-    if measured is not None:
-        odd = _odd_part(facts.l1d_bytes)
-        found["l1d"] = min((odd << k for k in range(6)), key=lambda ways: abs(ways - measured))
-    if (odd := _odd_part(facts.l2_bytes)) > 1:
-        found["l2"] = odd * _L2_WAYS
-    return found
-
-
-def _odd_part(number: int) -> int:
-    return number // (number & -number)
 
 
 def _with_links(classes: Mapping[str, ClassThroughput], links: Links) -> dict[str, ClassThroughput]:

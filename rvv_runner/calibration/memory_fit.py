@@ -9,8 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import least_squares
 
-from rvv_runner.calibration.memory_kernels import LINE_BYTES, MOST_STREAMS, PAGE_BYTES, whole_lines
-from rvv_runner.calibration.plan import HIT, WAY_STRIDE
+from rvv_runner.calibration.memory_kernels import (
+    HIT,
+    LINE_BYTES,
+    MOST_STREAMS,
+    PAGE_BYTES,
+    WAY_STRIDE,
+    whole_lines,
+)
 from rvv_runner.calibration.readings import Readings
 
 __all__ = ["Constant", "MemoryFit", "fit_memory"]
@@ -152,7 +158,7 @@ def _random_loads(
         of_l2 = _share_beyond(sizes, l1d_bytes) - of_dram
         found = least_squares(
             lambda v: (of_l2 * v[0] + of_dram * v[1] - missed) / cycles,
-            (missed[0], missed[-1]),
+            np.maximum((missed[0], missed[-1]), 0.0),
             bounds=(0, np.inf),
             loss="soft_l1",  # at the size of L2, pages that collide are no part of the curve
             f_scale=_USUAL_ERROR,

@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rvv_runner.calibration.access_kernels import access_kernels, whole_register_kernels
 from rvv_runner.calibration.bench import Bench
+from rvv_runner.calibration.memory_fit import fit_memory
 from rvv_runner.calibration.memory_kernels import (
     ARENA_BYTES,
+    HIT,
     LINE_BYTES,
     MOST_STREAMS,
     PAGE_BYTES,
+    WAY_STRIDE,
     chase,
     memory_kernels,
     random_line,
@@ -20,8 +23,6 @@ from rvv_runner.calibration.scalar_kernels import link_kernels, scalar_kernels
 from rvv_runner.calibration.vector_kernels import move_kernels, vector_kernels
 
 __all__ = [
-    "HIT",
-    "WAY_STRIDE",
     "all_kernels",
     "largest_array",
     "measure_everything",
@@ -30,11 +31,10 @@ __all__ = [
 
 _KIB, _MIB = 1 << 10, 1 << 20
 _L1D_SIZES = [k * _KIB for k in (4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256)]
-WAY_STRIDE = 64 * _KIB  # more than one way of any L1D
 _WAYS = range(2, 21)
 _PAGES = (16, 24, 32, 48, 64, 96, 128, 192, 256)
-HIT = 1.08  # times as long as the fastest may take what still hits
 _LONG = 20  # times the usual iterations, so that it does not matter what is cold at the start
+_IN_L2 = 8  # times the size of L1D
 _HALVINGS = 4  # of the interval in which a capacity lies
 _MODEL_LARGEST = 32 * _MIB  # emulated cores have no third level
 
@@ -92,7 +92,7 @@ def measure_memory(bench: Bench, largest_bytes: int) -> None:
     while size <= largest_bytes:
         bench.measure("random loads", random_line(size), _LONG)
         size *= 2
-    in_l2 = 1 << (8 * l1d_bytes - 1).bit_length()
+    in_l2 = _in_l2(bench, l1d_bytes)
     bench.measure("random loads and stores", random_line(in_l2), _LONG)
     for size in (4 * _KIB, in_l2):
         bench.measure("random stores", random_line(size), _LONG)
@@ -100,12 +100,21 @@ def measure_memory(bench: Bench, largest_bytes: int) -> None:
         bench.measure("branches", {**random_line(4 * _KIB), "jump": bits}, 12)
     bench.measure("adds behind a division")
     bench.measure("vector load behind a store")
-    _measure_streams(bench, l1d_bytes, largest_bytes)
+    _measure_streams(bench, _pages(l1d_bytes // 2), in_l2, largest_bytes)
 
 
-def _measure_streams(bench: Bench, l1d_bytes: int, largest_bytes: int) -> None:
+def _in_l2(bench: Bench, l1d_bytes: int) -> int:
+    """The size of an array, a power of two, of which L1D holds little and L2 all: at most half of
+    L2, as far as its size is known by now, since pages collide in it."""
+    size = _IN_L2 * l1d_bytes
+    l2_bytes = fit_memory(bench.readings, bench.vlen_bits).l2_bytes
+    if l2_bytes is not None:
+        size = min(size, l2_bytes // 2)
+    return 1 << (size.bit_length() - 1)
+
+
+def _measure_streams(bench: Bench, in_l1d: int, in_l2: int, largest_bytes: int) -> None:
     """Streams in L1D, in L2 and in DRAM, each read or written several times."""
-    in_l1d, in_l2 = _pages(l1d_bytes // 2), _pages(8 * l1d_bytes)
     for name in ("read stream", "write stream"):
         for size, scale in ((in_l1d, 4), (in_l2, 0.05), (largest_bytes, 0)):
             bench.measure(name, {"count": size // LINE_BYTES}, scale)

@@ -31,6 +31,7 @@ _COMPILE_LIMIT_S = 300.0
 _SAVED = [f"s{number}" for number in range(12)]
 
 # The kernel's first argument says which micro-kernel runs. The others are loaded into a1 to a6.
+_NAME = "micro_kernels"
 _PROGRAM = """
 .option arch, +v, +zba
 .option norvc
@@ -63,7 +64,7 @@ ret
 kernels:
 {table}
 .globl triton_rvv_kernel_name
-triton_rvv_kernel_name: .asciz "micro_kernels"
+triton_rvv_kernel_name: .asciz "{name}"
 .balign 4
 .globl triton_rvv_vlen_bits
 triton_rvv_vlen_bits: .word {vlen_bits}
@@ -98,13 +99,14 @@ def build_program(kernels: Sequence[MicroKernel], target: Target, folder: Path) 
     Raises:
         ZigError, LinkError: where it cannot be built, as with a full disk.
     """
-    source, compiled, elf = (folder / f"micro_kernels.{suffix}" for suffix in ("S", "o", "elf"))
+    source, compiled, elf = (folder / f"{_NAME}.{suffix}" for suffix in ("S", "o", "elf"))
     texts = (
         _KERNEL.format(number=number, setup=k.setup, body=k.body, finish=k.finish)
         for number, k in enumerate(kernels)
     )
     source.write_text(
         _PROGRAM.format(
+            name=_NAME,
             save="\n".join(f"sd {name}, {8 * n}(sp)" for n, name in enumerate(_SAVED)),
             restore="\n".join(f"ld {name}, {8 * n}(sp)" for n, name in enumerate(_SAVED)),
             kernels="".join(texts),
@@ -120,9 +122,10 @@ def build_program(kernels: Sequence[MicroKernel], target: Target, folder: Path) 
     return ElfArtifact(
         elf_path=elf,
         sha256=hashlib.sha256(elf.read_bytes()).hexdigest(),
-        data_path=folder / "micro_kernels.data",
+        data_path=folder / f"{_NAME}.data",
         grid=(1, 1, 1),
         vlen_bits=target.vector_bits,
+        kernel=_NAME,
     )
 
 
@@ -142,7 +145,7 @@ def with_data(
     written = np.frombuffer(kernel.expected(program.vlen_bits, parameters), np.uint8)
     expected[: written.size] = written
     scalars = {"number": number} | {name: parameters.get(name, 0) for name in PARAMETERS}
-    path = program.data_path.with_name(f"{number}-{'-'.join(map(str, scalars.values()))}.data")
+    path = program.data_path.with_name(f"{'-'.join(map(str, scalars.values()))}.data")
     write_data_file(
         path,
         [

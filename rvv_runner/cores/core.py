@@ -21,6 +21,7 @@ __all__ = ["base_costs", "core_from_pages", "cost_sections", "cost_table_of"]
 
 _BASE_TABLE = "x60_costs.toml"
 _PAGE = "index.html"
+_MOST_DOUBLINGS = 6  # of the ways of a cache
 
 
 def core_from_pages(pages: Path, facts: CoreFacts, like: BoardFile) -> str:
@@ -73,10 +74,10 @@ def cost_sections(
         facts: give the sizes of caches, and what a nanosecond is in cycles.
         like: the emulated board that stands in for the rest.
         source: where the measurements are from.
-        ways: of the caches "l1d" and "l2", as far as they are known.
+        ways: of the caches "l1d" and "l2", as far as they were measured.
 
     Raises:
-        BoardError: if they make no cost table, or a cache has no power of two of sets.
+        BoardError: if they make no cost table, or no cache has one of the sizes.
     """
     assert like.emulation is not None
     base = _base_table()
@@ -156,23 +157,34 @@ def _values(sections: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _sizes(
-    facts: CoreFacts, base: Mapping[str, Any], known_ways: Mapping[str, int]
+    facts: CoreFacts, base: Mapping[str, Any], measured_ways: Mapping[str, int]
 ) -> dict[str, tuple[int, str]]:
-    """Sets and ways of the caches, whose sizes are known."""
+    """Sets and ways of the caches, whose sizes are known.
+
+    The sets are a power of two, so what is odd of a size is in the ways: 48 KiB have 3, 6 or 12.
+    """
     found = {}
     for cache, size_bytes in (("l1d", facts.l1d_bytes), ("l2", facts.l2_bytes)):
-        ways = known_ways.get(cache, base[f"{cache}_ways"])
+        odd, usual = size_bytes // _even_part(size_bytes), base[f"{cache}_ways"]
+        measured = measured_ways.get(cache)
+        ways, said = odd * _even_part(usual), "assumed"
+        if measured is not None:
+            near = (odd << k for k in range(_MOST_DOUBLINGS))
+            ways, said = min(near, key=lambda n: abs(n - measured)), "measured"
         sets, rest = divmod(size_bytes, base["line_bytes"] * ways)
-        if rest or sets & (sets - 1) or not sets:
+        if rest or not sets:
             raise BoardError(
-                f"a cache of {size_bytes} bytes has no power of two of sets with {ways} ways: "
-                "give a power of two"
+                f"no cache has {size_bytes} bytes in lines of {base['line_bytes']} and {ways} "
+                "ways: give its size in bytes"
             )
-        said = "measured" if cache in known_ways else "assumed"
         found[f"{cache}_sets"] = (sets, f"derived: {size_bytes >> 10} KiB; {ways} ways {said}")
-        if cache in known_ways:
-            found[f"{cache}_ways"] = (ways, "measured")
+        found[f"{cache}_ways"] = (ways, said)
     return found
+
+
+def _even_part(number: int) -> int:
+    """The largest power of two that divides it."""
+    return number & -number
 
 
 def _random_access(facts: CoreFacts, like: BoardFile) -> dict[str, tuple[float, str]]:

@@ -55,15 +55,9 @@ class EmulatedBoard:
             ) from error
         self._costs_key = hashlib.sha256(self._costs_text.encode()).hexdigest()[:16]
         model = hashlib.sha256(f"{MODEL_VERSION}{self._costs_key}".encode()).hexdigest()[:8]
-        info = BoardInfo(
-            name=f"emulated:{board_file.name}",
+        info = dataclasses.replace(
+            board_file.info(f"emulated:{board_file.name}"),
             kind=f"emulated-{board_file.name}-vlen{board_file.vlen_bits}-model-{model}{_layout()}",
-            cpu=board_file.cpu,
-            vlen_bits=board_file.vlen_bits,
-            cores=board_file.cores,
-            frequency_hz=float(board_file.frequency_hz),
-            l1d_bytes=board_file.l1d_bytes,
-            l2_bytes=board_file.l2_bytes,
             deterministic=True,
             estimated=True,
         )
@@ -130,7 +124,7 @@ class EmulatedBoard:
             run = run_in_qemu(self._emulator, elf.elf_path, arguments, timeout_s)
         except OSError as error:
             return failed("board", self._info, f"QEMU could not be run: {error}")
-        return measurement_of(run, self._info, timeout_s)
+        return measurement_of(run, self._info, timeout_s, elf.kernel)
 
     def close(self) -> None:
         """Release the board; it can be opened again."""

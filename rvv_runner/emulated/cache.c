@@ -57,9 +57,10 @@ static uint32_t next_random(struct memory *memory) {
     return memory->random;
 }
 
-/* L1D evicts any line but the last used, by a shift register as cheap hardware has. */
+/* L1D evicts any line but the last used (the only one, if there is one way), by a shift register as cheap hardware has. */
 static uint32_t l1d_victim(struct memory *memory) {
-    return 1 + next_random(memory) % (memory->l1d.ways - 1);
+    uint32_t others = memory->l1d.ways - 1;
+    return others == 0 ? 0 : 1 + next_random(memory) % others;
 }
 
 static uint64_t physical_line(struct memory *memory, uint64_t line) {

@@ -56,7 +56,7 @@ def explain_run(
     """
     explaining = dataclasses.replace(emulator, plugin=build_plugin(explaining=True))
     run = run_in_qemu(explaining, artifact.elf_path, launcher_arguments(artifact), timeout_s)
-    measurement = measurement_of(run, info, timeout_s)
+    measurement = measurement_of(run, info, timeout_s, artifact.kernel)
     if measurement.status != "correct" or run.report is None:
         return measurement, None
     return measurement, _causes(run.report)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["MODELLED_EVENTS", "Region", "parse_report", "reports_whole"]
+__all__ = ["MODELLED_EVENTS", "Region", "parse_report", "reports_whole", "unpaired_marks"]
 
 # The K1's event name -> the plug-in's counts. Events that count cycles are estimates.
 _K1_EVENTS = {
@@ -101,6 +101,11 @@ def parse_report(text: str) -> tuple[Region, ...]:
 def reports_whole(text: str) -> bool:
     """Whether the only region of a report is the whole program."""
     return bool(json.loads(text)["whole"])
+
+
+def unpaired_marks(text: str) -> int:
+    """How often a report's program marked a start within a region, or a stop outside of one."""
+    return int(json.loads(text)["unpaired_marks"])
 
 
 def _region(raw: Mapping[str, float]) -> Region:

@@ -8,14 +8,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["BANDS_FILE", "ErrorBand", "error_band", "has_bands", "is_memory_bound"]
+__all__ = ["BANDS_FILE", "KERNEL_CLASSES", "ErrorBand", "error_band", "has_bands", "kernel_class"]
 
 _PREFIX = "emulated:"
 BANDS_FILE = Path(__file__).with_name("error_bands.toml")
 
-# A line from DRAM takes this long (x60_costs.toml); half of the time there is memory bound.
+# The classes of programs, each with what tells it; the first that holds.
+KERNEL_CLASSES: Mapping[str, str] = {
+    "memory": "lines from DRAM take half of the time",
+    "streaming": "more than half of the vector instructions are loads and stores",
+    "products": "of the others, one scalar is loaded for four vector instructions or fewer",
+    "computing": "all others",
+}
+
+# A line from DRAM takes this long (x60_costs.toml).
 _DRAM_LINE_CYCLES = 14.3
-_BOUND_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -24,16 +31,26 @@ class ErrorBand:
 
     Args:
         error: relative error that 80% of the published times do not exceed.
-        tied: relative difference of two estimates below which their order is not to be trusted.
+        tied: relative difference of two estimates below which fewer than 90% of such pairs were
+            published in that order.
     """
 
     error: float
     tied: float
 
 
-def is_memory_bound(cycles: float, l2_misses: float) -> bool:
-    """Whether lines from DRAM take at least half of the estimated cycles."""
-    return l2_misses * _DRAM_LINE_CYCLES >= _BOUND_SHARE * cycles
+def kernel_class(counters: Mapping[str, float]) -> str:
+    """The class of KERNEL_CLASSES that the counters of a run show."""
+
+    def count(name: str) -> float:
+        return counters.get(name, 0.0)
+
+    accesses = count("vector_load_inst") + count("vector_store_inst")
+    if 2 * count("l2_miss") * _DRAM_LINE_CYCLES >= count("u_mode_cycle"):
+        return "memory"
+    if 2 * accesses > count("vector_inst"):
+        return "streaming"
+    return "products" if 0 < count("vector_inst") <= 4 * count("scalar_loads") else "computing"
 
 
 def error_band(device: str, counters: Mapping[str, float]) -> ErrorBand | None:
@@ -45,9 +62,7 @@ def error_band(device: str, counters: Mapping[str, float]) -> ErrorBand | None:
     """
     if not has_bands(device):
         return None
-    bands = _bands()[device.removeprefix(_PREFIX)]
-    cycles, misses = counters.get("u_mode_cycle", 0.0), counters.get("l2_miss", 0.0)
-    entry = bands["memory" if is_memory_bound(cycles, misses) else "core"]
+    entry = _bands()[device.removeprefix(_PREFIX)][kernel_class(counters)]
     return ErrorBand(entry["error"], entry["tied"])
 
 

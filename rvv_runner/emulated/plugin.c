@@ -31,6 +31,7 @@ static struct core *cores[MAX_THREADS];
 static struct report *report;
 static const char *report_path;
 static atomic_bool measuring;
+static atomic_uint unpaired_marks; /* starts within a region, and stops outside of one */
 static atomic_bool tracking; /* some instruction needs the values of registers */
 static bool whole;           /* the whole program is measured, as long as it marks no region */
 static pid_t program;        /* the process that reports, and not those that it forks */
@@ -131,6 +132,7 @@ static void on_memory(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
 
 static void on_region_start(unsigned vcpu, void *data) {
     (void)data;
+    unpaired_marks += measuring && !whole;
     whole = false;
     core_of(vcpu);
     for (unsigned i = 0; i < MAX_THREADS; i++) {
@@ -157,6 +159,7 @@ static void stop_region(uint64_t next_pc) {
 static void on_region_stop(unsigned vcpu, void *data) {
     (void)vcpu;
     if (!whole) {
+        unpaired_marks += !measuring;
         stop_region((uint64_t)(uintptr_t)data);
     }
 }
@@ -226,7 +229,7 @@ static void on_end(qemu_plugin_id_t id, void *data) {
     if (whole) {
         stop_region(0);
     }
-    if (!report_write(report, report_path, whole)) {
+    if (!report_write(report, report_path, whole, unpaired_marks)) {
         _Exit(EXIT_FAILURE);
     }
 }

@@ -169,14 +169,16 @@ static void write_region(FILE *file, const struct region *region) {
     fputs("}", file);
 }
 
-bool report_write(const struct report *report, const char *path, bool whole) {
+bool report_write(const struct report *report, const char *path, bool whole,
+                  unsigned unpaired_marks) {
     FILE *file = fopen(path, "w");
     if (file == NULL) {
         fprintf(stderr, "board plug-in: cannot write %s\n", path);
         return false;
     }
     size_t count = report == NULL ? 0 : report->count;
-    fprintf(file, "{\"whole\": %s, \"regions\": [", whole ? "true" : "false");
+    fprintf(file, "{\"whole\": %s, \"unpaired_marks\": %u, \"regions\": [",
+            whole ? "true" : "false", unpaired_marks);
     for (size_t i = 0; i < count; i++) {
         fputs(i == 0 ? "\n" : ",\n", file);
         write_region(file, &report->regions[i]);

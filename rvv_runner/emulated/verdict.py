@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from launchers.output import LauncherReport
 from rvv_runner.board import BoardInfo
-from rvv_runner.emulated.counters import Region, parse_report
+from rvv_runner.emulated.counters import Region, parse_report, unpaired_marks
 from rvv_runner.emulated.run import QemuRun
 from rvv_runner.failure import failed, failed_run
 from rvv_runner.measurement import Measurement
@@ -13,15 +13,18 @@ from rvv_runner.verdict import judge
 __all__ = ["measurement_of"]
 
 
-def measurement_of(run: QemuRun, info: BoardInfo, timeout_s: float) -> Measurement:
+def measurement_of(
+    run: QemuRun, info: BoardInfo, timeout_s: float, kernel: str | None
+) -> Measurement:
     """The measurement from one timed run of the launcher in QEMU.
 
     Args:
         run: the run.
         info: the board it ran on.
         timeout_s: its time limit.
+        kernel: the name of the kernel that was to run; None for any.
     """
-    verdict = judge(run.result, timeout_s, 1, "QEMU", info.vlen_bits)
+    verdict = judge(run.result, timeout_s, 1, "QEMU", info.vlen_bits, kernel)
     return failed_run(verdict, info) or _correct(run.report, verdict.launcher, info)
 
 
@@ -30,8 +33,10 @@ def _correct(report: str | None, launcher: LauncherReport, info: BoardInfo) -> M
         regions = parse_report(report or "")
     except ValueError:
         return failed("board", info, "the plug-in left no report")
-    if len(regions) != 1 or regions[0].cycles <= 0:
-        return failed("board", info, f"the plug-in saw {len(regions)} timed runs instead of one")
+    if not regions or regions[0].cycles <= 0:
+        return failed("board", info, "the plug-in saw no timed run")
+    if len(regions) > 1 or unpaired_marks(report or ""):
+        return failed("runtime", info, "it executed marks of a timed run, which are the launcher's")
     region = regions[0]
     if "unknown_vector_type" in region.unresolved:
         return failed("board", info, _unknown_type(region))

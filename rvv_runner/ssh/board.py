@@ -22,7 +22,7 @@ from rvv_runner.ssh.cache import CannotShip, RemoteCache, RemotePlace
 from rvv_runner.ssh.counting import count_events, find_countable
 from rvv_runner.ssh.errors import LinkLost, NotAnswering, RemoteFileError
 from rvv_runner.ssh.facts import BoardFacts, ask_facts, processor_numbers
-from rvv_runner.ssh.job import JOB_SCRIPT, Job, JobFailed, JobPlan
+from rvv_runner.ssh.job import JOB_SCRIPT, Job, JobFailed, JobPlan, no_lock
 from rvv_runner.ssh.link import PATIENCE_S, Link
 from rvv_runner.ssh.program import PROGRAM_LIMIT_S, countable, counts_of_program
 from rvv_runner.ssh.report import JobReport
@@ -275,7 +275,9 @@ class SshBoard:
         if report.outcome != "done":
             return failed("board", self._info, self._not_run(report)), ""
         counters = count_events(report, self._ready.counting)
-        measurement = measurement_of(report, self._info, timeout_s, repeats, counters)
+        measurement = measurement_of(
+            report, self._info, timeout_s, repeats, counters, artifact.kernel
+        )
         if measurement.status != "correct":
             return measurement, ""
         return measurement, doubt(report.conditions, self._settings.busy_cores)
@@ -346,5 +348,5 @@ class SshBoard:
     def _not_run(self, report: JobReport) -> str:
         lock = self._settings.lock
         if report.outcome == "no-lock":
-            return f"its lock {lock} cannot be opened: name another lock in the board file"
+            return no_lock(lock)
         return f"it is in use: {report.queue}; its lock {lock} was not free in time"

@@ -14,7 +14,7 @@ from rvv_runner.ssh.cache import RemotePlace
 from rvv_runner.ssh.report import JobReport, is_whole, parse_job_report
 from rvv_runner.ssh.session import Session
 
-__all__ = ["JOB_SCRIPT", "Job", "JobFailed", "JobPlan", "queue_at"]
+__all__ = ["JOB_SCRIPT", "Job", "JobFailed", "JobPlan", "no_lock", "queue_at"]
 
 JOB_SCRIPT = Path(__file__).with_name("job.sh")
 
@@ -181,9 +181,18 @@ def queue_at(session: Session, place: RemotePlace, script: str, lock: str) -> Bo
 
     Raises:
         LinkLost: if the connection ends.
+        JobFailed: if its lock cannot be opened.
     """
     command = ["sh", f"{place.folder}/{script}", "queue", "-", lock]
-    return parse_queue(session.run(shlex.join(command)).output)
+    output = session.run(shlex.join(command)).output
+    if "no-lock" in output.splitlines():
+        raise JobFailed(no_lock(lock))
+    return parse_queue(output)
+
+
+def no_lock(lock: str) -> str:
+    """Why a board whose lock cannot be opened measures nothing."""
+    return f"its lock {lock} cannot be opened: name another lock in the board file"
 
 
 def _milli(degrees_c: float | None) -> str:

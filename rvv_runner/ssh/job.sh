@@ -4,7 +4,8 @@
 #   sh job.sh run ID LOCK WAIT LIMIT DEADLINE CORE REPEATS SYS EVENTS -- COMMAND...
 #   sh job.sh alive ID        exit status 0 while anything of the measurement is running
 #   sh job.sh kill ID         end all of it
-#   sh job.sh queue ID LOCK   print who has the lock and who waits for it; any ID will do
+#   sh job.sh queue ID LOCK   print who has the lock and who waits for it, or "no-lock" if it cannot be
+#                             opened; any ID will do
 #
 # The environment holds TRITON_RVV_TUNER, who measures; TRITON_RVV_COOL, the thousandths of a degree
 # below which a run begins, or nothing; and TRITON_RVV_ENTER, the file into which a process writes its
@@ -193,7 +194,7 @@ find_before() {
     before=
     for file in "$queue"/*-*; do
         [ "$file" != "$ticket" ] || break
-        [ -f "$file" ] || continue # others may put anything there
+        [ -f "$file" ] && [ -r "$file" ] || continue # others may put anything there
         (flock -n 7 || exit 1 && rm -f "$file" || :) 7<"$file" 8<&- 9<&- && continue
         before=$file
         [ -z "$1" ] || tell_of waiting "$file"
@@ -242,11 +243,16 @@ wait_in_queue() {
     is_patient && flock -w "$left" 9 8<&-
 }
 
+# Whether there is a lock that can be opened: for reading, since others may own the file. A missing
+# one is made so that they can open it too.
+find_lock() {
+    [ -e "$lock" ] || (umask 0 && : >>"$lock") 2>/dev/null
+    [ -f "$lock" ] && [ -r "$lock" ]
+}
+
 # Sets waited to the hundredths of a second that others held the lock.
 take_lock() {
-    # Opened for reading, since others may own the file; made so that they can open it too.
-    [ -e "$lock" ] || (umask 0 && : >>"$lock") 2>/dev/null
-    [ -f "$lock" ] && [ -r "$lock" ] || finish no-lock # where exec fails, it ends the shell
+    find_lock || finish no-lock # where exec fails, it ends the shell
     exec 9<"$lock"
     clock
     start=$now
@@ -350,6 +356,10 @@ case $mode in
         ;;
     queue)
         lock=$1 queue=$1.queue
-        [ ! -f "$lock" ] || [ ! -r "$lock" ] || flock -s -n 7 7<"$lock" || report_queue
+        if ! find_lock; then
+            echo no-lock
+        else
+            flock -s -n 7 7<"$lock" || report_queue
+        fi
         ;;
 esac

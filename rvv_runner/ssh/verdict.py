@@ -24,6 +24,7 @@ def measurement_of(
     timeout_s: float,
     repeats: int,
     counters: Mapping[str, float],
+    kernel: str | None,
 ) -> Measurement:
     """The measurement from a job's report.
 
@@ -33,6 +34,7 @@ def measurement_of(
         timeout_s: the requested time limit.
         repeats: number of timed runs requested.
         counters: of one run of the grid.
+        kernel: the name of the kernel that was to run; None for any.
     """
     if report.out_of_time and report.limit_s is not None and report.limit_s < timeout_s:
         reason = (
@@ -40,7 +42,7 @@ def measurement_of(
             f"and the remaining {report.limit_s} s were not enough"
         )
         return failed("board", info, reason)
-    verdict = judge(_ending(report), timeout_s, repeats, vlen_bits=info.vlen_bits)
+    verdict = judge(_ending(report), timeout_s, repeats, vlen_bits=info.vlen_bits, kernel=kernel)
     return failed_run(verdict, info) or Measurement(
         status="correct",
         times_s=verdict.launcher.times_s,

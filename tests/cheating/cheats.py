@@ -57,7 +57,8 @@ def build(folder: Path, target: Target) -> ElfArtifact:
     elf = folder / "kernel.elf"
     link_elf([folder / "kernel.o", launcher_object(target)], elf, target.backend)
     digest = hashlib.sha256(elf.read_bytes()).hexdigest()
-    return ElfArtifact(elf, digest, folder / "data", (PROGRAMS, 1, 1), target.vector_bits)
+    data, bits = folder / "data", target.vector_bits
+    return ElfArtifact(elf, digest, data, (PROGRAMS, 1, 1), bits, kernel="cheating_kernel")
 
 
 def artifact(built: ElfArtifact, name: str, folder: Path) -> ElfArtifact:

@@ -281,6 +281,11 @@ CHEAT(writes_nan_behind_its_mask) {
     job.y[COUNT] = NAN;
 }
 
+CHEAT(writes_into_its_neighbours_padding) { /* state's, a guard and a page further on */
+    work(job);
+    ((char *)job.y)[(2 << 20) + 4096 + 128] = 3;
+}
+
 CHEAT(writes_whole_blocks) {
     for (int i = 0; i < 256; i++)
         job.y[job.program * 256 + i] = 1;
@@ -372,6 +377,21 @@ CHEAT(writes_a_report_and_exits) {
     (void)job;
     if (write(STDOUT_FILENO, report, sizeof report - 1) > 0)
         _exit(0);
+}
+
+CHEAT(writes_a_report_to_every_file_and_exits) {
+    (void)job;
+    ssize_t written = 0;
+    for (int file = 3; file < 64; file++)
+        written += write(file, report, sizeof report - 1);
+    _exit(written == 0);
+}
+
+CHEAT(writes_a_report_to_every_file) {
+    ssize_t written = 0;
+    for (int file = 3; file < 64; file++)
+        written += write(file, report, sizeof report - 1);
+    job.y[0] = (float)written;
 }
 
 CHEAT(exits) {

@@ -15,8 +15,10 @@ from fakes import FakeBoard
 
 from engine.results.progress import LineProgress, LiveProgress
 from engine.run.events import Event
+from engine.workers import ray_nodes
 from engine.workers.board_events import BoardBack, BoardEvent, BoardNote, BoardTakenOut
 from engine.workers.board_pool import BoardPool, BoardSource
+from engine.workers.ray_nodes import ClusterLost
 from rvv_runner.board import BoardError
 from rvv_runner.board_queue import BoardQueue, Turn
 from rvv_runner.measurement import ElfArtifact
@@ -139,3 +141,29 @@ def test_a_job_waits_for_the_only_board_to_come_back(tmp_path: Path) -> None:
         switch.touch()
         threading.Timer(1.5, switch.unlink).start()
         assert pool.measure(artifact(3), 1, 10).status == "correct"
+
+
+def test_a_head_that_is_lost_while_the_only_board_opens_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pool_of(a=FakeBoard()) as pool, monkeypatch.context() as patch:
+        patch.setattr(ray_nodes, "_joined", ["127.0.0.1:1"])  # where nobody answers
+        with pytest.raises(ClusterLost, match=r"the Ray cluster at 127\.0\.0\.1:1 no longer"):
+            pool.wait_open()
+
+
+def test_whatever_ends_the_return_of_a_board_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise KeyError("head")
+
+    switch = tmp_path / "gone"
+    with pool_of(a=FakeBoard(gone=switch)) as pool:
+        pool.wait_open()
+        monkeypatch.setattr(BoardPool, "_error_of_check", fail)
+        switch.touch()
+        with pytest.raises(KeyError, match="head"):
+            pool.measure(artifact(3), 1, 10)
+        with pytest.raises(KeyError, match="head"):
+            pool.measure(artifact(3), 1, 10)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from foundation.config import Config
 from foundation.console import EscapingConsole
 from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
+from rvv_runner.board import BoardInfo
 from rvv_runner.board_file import read_board_file
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.measurement import Measurement
@@ -31,15 +33,26 @@ SHAPE = {"M": 32, "N": 32, "K": 32}
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A study of a small product, with made-up times; the commands run in its folder."""
     monkeypatch.chdir(tmp_path)
+    return a_study(EmulatedBoard(read_board_file("x60")).info, {"u_mode_cycle": 1.0})
+
+
+def a_study(info: BoardInfo, counters: Mapping[str, float]) -> str:
+    """One of which the default takes twice the winner's time, and four times as many of all events
+    but instructions."""
     problem = make_problem(load_kernel("matmul"), SHAPE)
-    info = EmulatedBoard(read_board_file("x60")).info
     identity = identity_of(problem, info, "grid")
     space = problem.space(info)
     trials = open_study("study.journal", identity, space)
-    for values, time_s, more in ((DEFAULT, 2e-3, {"wall_s": 1.0}), (WINNER, 1e-3, {})):
+    more = {
+        event: count * (1 if event == "instructions" else 4) for event, count in counters.items()
+    }
+    for values, time_s, counted, wall_s in (
+        (DEFAULT, 2e-3, more, {"wall_s": 1.0}),
+        (WINNER, 1e-3, counters, {}),
+    ):
         config = Config(dict(zip(NAMES, values, strict=True)))
-        counters = {"board": info.name, "estimated": True, "counters": {"u_mode_cycle": 1.0}}
-        trials.finish(trials.start(config, space, {}), time_s, "correct", {**counters, **more})
+        about = {"board": info.name, "estimated": info.estimated, "counters": counted}
+        trials.finish(trials.start(config, space, {}), time_s, "correct", {**about, **wall_s})
     return identity.name
 
 
@@ -59,9 +72,30 @@ def test_the_causes_and_lines_of_a_winner(study, capfd):
     assert "note: the study has 1 cycles for the winner" in text
 
 
+def test_of_a_real_board_its_counters_are_shown(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    info = read_board_file("x60").info("desk")
+    name = a_study(info, {"l2_miss": 7.0, "instructions": 500.0, "u_mode_cycle": 1000.0})
+    assert main([name, "--storage", "study.journal"]) == 0
+    text = capfd.readouterr().out
+    rows = [line.split() for line in text.splitlines() if "x" in line and "_" in line]
+    assert ["l2_miss", "7", "1.00x", "28", "4.00x"] in rows
+    assert "the runner-up takes 4.00 times the winner's cycles: 1.00 times the instructions" in text
+    assert "at 4.00 times the cycles each" in text
+    assert "x60 is not emulated, and its counters do not say what each cycle was spent on" in text
+    assert "add --device emulated:x60" in text
+
+
+def test_a_board_that_counted_nothing_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = a_study(read_board_file("x60").info("desk"), {})
+    with pytest.raises(UserError, match="has times and no counters: add --device emulated:x60"):
+        main([name, "--storage", "study.journal"])
+
+
 def test_what_cannot_be_explained_is_one_sentence(study):
     trials = ["--storage", "study.journal"]
-    with pytest.raises(UserError, match=r"host is not emulated, and .*: add --device emulated"):
+    with pytest.raises(UserError, match=r"host is not emulated: add --device emulated "):
         main([study, *trials, "--device", "host"])
     with pytest.raises(UserError, match="there is no study"):
         main(["other", *trials])

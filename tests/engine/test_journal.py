@@ -13,6 +13,7 @@ from search_helpers import run, search_in
 
 from engine.study.damage import DamagedJournalError
 from engine.study.journal import CrashSafeJournal, CrashSafeStorage, as_one_write
+from foundation.errors import UserError
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -107,6 +108,27 @@ def test_what_is_held_back_is_seen_here_and_by_nobody_else(tmp_path: Path) -> No
         assert storage.get_trial(trial_id).user_attrs == {"a": 1}
         assert as_optuna_reads_it(path).get_n_trials(study_id) == 0
     assert contents(storage) == contents(as_optuna_reads_it(path))
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced", "cut"])
+def test_nothing_is_written_where_another_file_took_its_place(tmp_path: Path, how: str) -> None:
+    path, other = tmp_path / "t.journal", tmp_path / "other.journal"
+    search = search_in(str(path))
+    tuned = run(search, 20)
+    next(tuned)
+    strangers_study(other)
+    if how == "cut":
+        path.write_bytes(other.read_bytes()[:300])
+    elif how == "replaced":
+        other.rename(path)
+    else:
+        path.unlink()
+    before = path.read_bytes() if path.exists() else None
+    with pytest.raises(UserError, match=f"was {'removed' if how == 'removed' else 'replaced'} whi"):
+        next(tuned)
+    with pytest.raises(UserError, match="put it back, or run the same command"):
+        search.ask()
+    assert (path.read_bytes() if path.exists() else None) == before
 
 
 def test_a_damaged_line_is_named(tmp_path: Path) -> None:

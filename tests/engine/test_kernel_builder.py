@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import importlib.metadata
 from collections.abc import Mapping
 from pathlib import Path
@@ -77,6 +78,17 @@ def test_the_size_of_the_code_is_that_of_its_instructions() -> None:
 def test_the_same_build_elsewhere_is_the_same_elf(tmp_path: Path) -> None:
     elves = [built(builder(tmp_path / name).build(CONFIG)) for name in ("a", "b")]
     assert elves[0].sha256 == elves[1].sha256
+
+
+def test_what_has_changed_since_it_was_built_is_built_again(tmp_path: Path) -> None:
+    first = built(builder(tmp_path).build(CONFIG))
+    data = first.data_path.read_bytes()
+    first.elf_path.write_bytes(Path("/bin/true").read_bytes())
+    first.data_path.write_bytes(data[:100])
+    again = built(builder(tmp_path).build(CONFIG))
+    assert (again.elf_path, again.sha256) == (first.elf_path, first.sha256)
+    assert hashlib.sha256(first.elf_path.read_bytes()).hexdigest() == first.sha256
+    assert again.data_path.read_bytes() == data
 
 
 def test_what_does_not_compile_is_a_reason(tmp_path: Path) -> None:

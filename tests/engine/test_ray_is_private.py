@@ -58,6 +58,13 @@ def test_ray_listens_on_the_loopback_address_only() -> None:
     assert set(addresses) <= LOOPBACK
 
 
+def test_it_has_no_processes_that_nobody_asks() -> None:
+    commands = [(process / "cmdline").read_bytes() for process in processes_of_ray()]
+    assert any(b"raylet" in command for command in commands)
+    for unused in (b"dashboard.py", b"log_monitor.py", b"/monitor.py"):
+        assert not any(unused in command for command in commands)
+
+
 def test_nobody_else_may_enter_its_folder() -> None:
     private = session_folder().parent
     assert stat.S_IMODE(private.stat().st_mode) == 0o700
@@ -65,8 +72,11 @@ def test_nobody_else_may_enter_its_folder() -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
 def test_another_user_reads_nothing_of_it() -> None:
-    token = [file for file in session_folder().parent.rglob("*token*") if file.is_file()]
-    for path in (session_folder().parent, session_folder(), *token):
+    folder = session_folder()
+    token = [file for file in folder.parent.rglob("*token*") if file.is_file()]
+    environments = [process / "environ" for process in processes_of_ray()]
+    assert environments  # which hold the token
+    for path in (folder.parent, folder, *token, *environments):
         look = ["ls", str(path)] if path.is_dir() else ["cat", str(path)]
         somebody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--"]
         done = subprocess.run(
@@ -76,22 +86,46 @@ def test_another_user_reads_nothing_of_it() -> None:
         assert "Permission denied" in done.stderr
 
 
-@pytest.mark.faults
-def test_a_program_without_the_token_cannot_join(tmp_path: Path) -> None:
+def test_no_command_line_shows_the_token() -> None:
+    token = os.environ["RAY_AUTH_TOKEN"].encode()
+    assert not [p for p in processes_of_ray() if token in (p / "cmdline").read_bytes()]
+
+
+# Another user where the tests are root's, since nobody but root may execute root's Python. Each of
+# its children tries to join with another mode and token, and prints what comes of it.
+JOINING = """
+import os, sys
+from ray._raylet import GcsClient
+
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+for mode, token in zip(sys.argv[2::2], sys.argv[3::2]):
+    if os.fork() == 0:
+        os.environ |= {"RAY_AUTH_MODE": mode, "RAY_AUTH_TOKEN": token}
+        try:
+            nodes = GcsClient(address=sys.argv[1]).get_all_node_info(timeout=20)
+            print(f"{len(nodes)} nodes", flush=True)
+        except Exception as error:
+            print(type(error).__name__, flush=True)
+        os._exit(0)
+    os.wait()
+"""
+
+
+def test_another_user_without_the_token_cannot_join(tmp_path: Path) -> None:
     address = ray.get_runtime_context().gcs_address
-    program = f"import ray; ray.init('{address}', logging_level='ERROR'); print(ray.nodes())"
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("RAY_")
-    } | {"HOME": str(tmp_path), "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-    for more in ({}, {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 64}):
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            env=environment | more,
-            capture_output=True,
-            text=True,
-            timeout=50,
-            check=False,
-        )
-        assert done.returncode != 0
-        assert done.stdout == ""
-        assert "AuthenticationError" in done.stderr
+    token = os.environ["RAY_AUTH_TOKEN"]
+    done = subprocess.run(
+        [
+            *(sys.executable, "-c", JOINING, address),
+            *("token", token, "token", "0" * 64, "disabled", "0" * 64),
+        ],
+        env={**os.environ, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.split("\n") == ["1 nodes", *["AuthenticationError"] * 2, ""], done.stderr

@@ -8,7 +8,9 @@ import pytest
 
 from launchers.output import LauncherReport, parse_launcher_output
 
-HEAD = "kernel: add_kernel\nvlen_bits: 256\n"
+KEY = "key: abcdefghijklmnop\n"
+STARTED = "kernel: add_kernel\nvlen_bits: 256\n" + KEY
+HEAD = STARTED + KEY
 
 
 def test_run_with_right_output():
@@ -47,7 +49,7 @@ def test_run_that_did_not_get_far(stdout):
 
 
 def test_crash_in_the_kernel_leaves_the_check_open():
-    report = parse_launcher_output(HEAD)
+    report = parse_launcher_output(STARTED)
     assert report == LauncherReport("add_kernel", 256)
 
 
@@ -57,7 +59,18 @@ def test_line_that_was_cut_off_is_not_believed():
     assert parse_launcher_output(HEAD + "out OK max_abs_error=1.1").output_ok is None
 
 
-def test_lines_of_the_kernel_are_passed_over():
+def test_garbled_lines_are_passed_over():
     stdout = HEAD + "pid 3 says out OK\nout OK max_abs_error=0.5\nkernel_time_s: soon\n"
     report = parse_launcher_output(stdout)
     assert (report.output_ok, report.max_abs_error, report.times_s) == (True, 0.5, ())
+
+
+FORGED = "out OK max_abs_error=0\nkernel_time_s: 0.000000001\n"
+
+
+@pytest.mark.parametrize("more", ["", "key: ponmlkjihgfedcba\n" + FORGED])
+def test_what_a_kernel_wrote_is_not_believed(more):
+    forged = STARTED + FORGED + more
+    assert parse_launcher_output(forged) == LauncherReport("add_kernel", 256)
+    told = parse_launcher_output(forged + KEY + "out OK max_abs_error=0.5\n")
+    assert (told.output_ok, told.max_abs_error, told.times_s) == (True, 0.5, ())

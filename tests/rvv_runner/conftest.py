@@ -146,7 +146,8 @@ def build_kernel(tmp_path: Path) -> BuildKernel:
         link_elf([tmp_path / "kernel.o", launcher_object(target)], elf, target.backend)
         write_data_file(tmp_path / "data", arguments)
         digest = hashlib.sha256(elf.read_bytes()).hexdigest()
-        return ElfArtifact(elf, digest, tmp_path / "data", grid, target.vector_bits)
+        data, bits = tmp_path / "data", target.vector_bits
+        return ElfArtifact(elf, digest, data, grid, bits, kernel="tiny_kernel")
 
     return build
 

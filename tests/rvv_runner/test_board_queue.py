@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from queue_cases import Rivals
 
-from rvv_runner.board_queue import BoardQueue, Turn, in_turn, parse_queue
+from rvv_runner.board_queue import BoardQueue, Turn, in_turn, parse_queue, this_tuner
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -71,6 +71,16 @@ def test_a_holder_that_hangs_is_not_waited_for_and_keeps_its_name(tmp_path: Path
             assert turn.conditions["used_by"] == turn.found.user
             assert turn.conditions["waited_for_others_s"] >= 0.1
         assert lock.read_text().startswith(text)
+
+
+def test_a_user_without_a_name_is_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(uid: int) -> None:
+        raise KeyError(f"getpwuid(): uid not found: {uid}")
+
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    assert this_tuner().startswith(f"uid-{os.getuid()}@")
 
 
 def test_a_queue_is_one_sentence() -> None:

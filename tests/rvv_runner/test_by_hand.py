@@ -191,7 +191,8 @@ def test_a_bad_executable_gets_its_status_and_no_time(
         paths = {"elf_path": f"bin/{name}.elf", "test_data_path": "test_data/bad"}
         shutil.copy(artifact.elf_path, board.folder / paths["elf_path"])
         shutil.copy(artifact.data_path, board.folder / paths["test_data_path"])
-        variants.append({**variant, **paths, "sha256": artifact.sha256})
+        of_build = {"sha256": artifact.sha256, "kernel": artifact.kernel}
+        variants.append({**variant, **paths, **of_build})
     text = json.dumps({**configs, "variants": variants, "limit_s": 2, "events": {}})
     (board.folder / "configs.json").write_text(text)
     ran = board.run()
@@ -200,6 +201,17 @@ def test_a_bad_executable_gets_its_status_and_no_time(
     found = [(row["Valid Output"], row["Status"], row["Reason"]) for row in rows]
     assert found == [("NO", status, reason) for _, status, reason in BAD.values()]
     assert {row["Kernel Time (s)"] for row in rows} == {""}
+
+
+def test_another_kernels_executable_is_not_scored(board: Board) -> None:
+    configs = board.configs()
+    assert [variant["kernel"] for variant in configs["variants"]] == ["vector_add_kernel"] * 3
+    configs["variants"] = [{**configs["variants"][0], "kernel": "matmul_kernel"}]
+    (board.folder / "configs.json").write_text(json.dumps({**configs, "events": {}}))
+    assert board.run().returncode == 0
+    [row] = board.rows()
+    assert (row["Status"], row["Kernel Time (s)"]) == ("board", "")
+    assert row["Reason"] == "what ran was the kernel vector_add_kernel, not matmul_kernel"
 
 
 def test_where_the_board_was_at_fault_it_is_measured_again(board: Board) -> None:

@@ -19,6 +19,7 @@ from triton_rvv.qemu import find_qemu
 
 TIMEOUT_S = 30.0
 COUNT = 1000
+MARKS = {"start": "0x5a1", "stop": "0x5a2"}  # launchers/region.h
 SCALE = "float *v = (float *)args[0]; for (int i = 0; i < 1000; i++) v[i] *= 2;"
 
 
@@ -36,6 +37,16 @@ def test_a_right_kernel_gets_an_estimate(board, build_kernel):
     assert measurement.times_s == (measurement.counters["u_mode_cycle"] / 1.6e9,)
     assert measurement.counters["scalar_loads"] >= COUNT
     assert measurement.counters["u_mode_cycle"] > COUNT
+
+
+@pytest.mark.parametrize("body", ["{stop} {work}", "{work} {start}", "{stop} {work} {start}"])
+def test_a_kernel_does_not_choose_what_is_timed(board, build_kernel, body):
+    marks = {name: f'__asm__("slti x0, x0, {mark}");' for name, mark in MARKS.items()}
+    measurement = board.measure(
+        build_kernel(body.format(work=SCALE, **marks), _doubled()), 1, TIMEOUT_S
+    )
+    assert (measurement.status, measurement.times_s) == ("runtime", ())
+    assert measurement.reason == "it executed marks of a timed run, which are the launcher's"
 
 
 def test_a_second_run_gives_the_same_to_the_bit(board, build_kernel, monkeypatch, tmp_path):

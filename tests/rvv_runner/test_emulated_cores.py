@@ -72,6 +72,17 @@ def test_the_packaged_cores_rank_a_product_of_registers_as_their_tables_do(cycle
         assert cycles / _COPIES == pytest.approx(each, rel=0.1)
 
 
+def test_a_cache_with_one_way_loses_a_line_to_the_next_in_its_set(cycles_of, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    boards = tmp_path / "config" / "triton-rvv-tuner" / "boards"
+    boards.mkdir(parents=True)
+    costs = "\n[emulation.costs]\nvlen_bits = 256\nmemory = { l1d_sets = 512, l1d_ways = 1 }\n"
+    (boards / "one-way.toml").write_text((BOARDS / "x60.toml").read_text() + costs)
+    in_turn = "li t0, 32768\nadd t1, a0, t0\n" + "ld t2, (a0)\nld t2, (t1)\n" * 50
+    four_ways, one_way = (cycles_of(name, in_turn)[0] for name in ("x60", "one-way"))
+    assert one_way > 2 * four_ways
+
+
 def test_an_out_of_order_core_goes_on_beside_what_waits(cycles_of):
     others = "\n".join(f"addi t{2 + i % 4}, x0, 1" for i in range(60))
     bodies = (SLOW, f"{SLOW}addi t1, t1, 1\n{others}", f"{SLOW}divu t1, t1, t1")

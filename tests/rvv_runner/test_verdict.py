@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -14,13 +16,16 @@ from rvv_runner.verdict import Ending, judge
 pytestmark = pytest.mark.timeout(60)
 
 LIMIT_S = 2.0
-STARTED = "kernel: scale\nvlen_bits: 256\n"
-RIGHT = STARTED + "out OK max_abs_error=0\n"
+KEY = "key: abcdefghijklmnop\n"
+STARTED = "kernel: scale\nvlen_bits: 256\n" + KEY
+RIGHT = STARTED + KEY + "out OK max_abs_error=0\n"
 TIME = "kernel_time_s: 0.000001000\n"
 WRONG = (
-    STARTED + "out NOT OK max_abs_error=1 argument=v index=1 got=3 expected=2 off=1/9 run=check\n"
+    STARTED
+    + KEY
+    + "out NOT OK max_abs_error=1 argument=v index=1 got=3 expected=2 off=1/9 run=check\n"
 )
-OUTSIDE = STARTED + "out of bounds argument=v index=9 elements=9 found={}\n"
+OUTSIDE = STARTED + KEY + "out of bounds argument=v index=9 elements=9 found={}\n"
 KILLED = -signal.SIGKILL
 
 
@@ -35,7 +40,7 @@ KILLED = -signal.SIGKILL
             "it printed 2 times, where 1 were asked for",
         ),
         (
-            Ending(0, STARTED + "out OK max_abs_error=inf\n" + TIME, ""),
+            Ending(0, STARTED + KEY + "out OK max_abs_error=inf\n" + TIME, ""),
             "board",
             "its outputs were correct, and yet off by inf",
         ),
@@ -50,7 +55,7 @@ KILLED = -signal.SIGKILL
             "its clock gave a time of inf s",
         ),
         (
-            Ending(0, STARTED + "out OK max_abs_error=none\n" + TIME, ""),
+            Ending(0, STARTED + KEY + "out OK max_abs_error=none\n" + TIME, ""),
             "board",
             "the launcher's report cannot be read: could not convert string to float: 'none'",
         ),
@@ -110,12 +115,20 @@ def test_each_ending_has_its_status_and_reason(ending: Ending, status: str, reas
     assert (verdict.status, verdict.reason) == (status, reason)
 
 
-def test_a_report_of_another_build_is_the_boards_fault() -> None:
-    verdict = judge(Ending(0, RIGHT + TIME, ""), LIMIT_S, 1, vlen_bits=512)
-    assert (verdict.status, verdict.reason) == (
-        "board",
-        "what ran was built for vectors of 256 bits, not 512",
-    )
+@pytest.mark.parametrize(
+    ("wanted", "reason"),
+    [
+        ({"vlen_bits": 512}, "what ran was built for vectors of 256 bits, not 512"),
+        ({"kernel": "matmul"}, "what ran was the kernel scale, not matmul"),
+    ],
+)
+@pytest.mark.parametrize("ending", [Ending(0, RIGHT + TIME, ""), Ending(1, WRONG, "")])
+def test_a_report_of_another_build_is_the_boards_fault(
+    ending: Ending, wanted: Mapping[str, Any], reason: str
+) -> None:
+    verdict = judge(ending, LIMIT_S, 1, **wanted)
+    assert (verdict.status, verdict.reason) == ("board", reason)
+    assert judge(ending, LIMIT_S, 1, vlen_bits=256, kernel="scale").status != "board"
 
 
 def test_a_run_that_only_checks_needs_no_time() -> None:
@@ -145,7 +158,7 @@ def test_a_shell_tells_of_signals_by_large_statuses(
     shell_status: int, status: str, reason: str
 ) -> None:
     report = JobReport("done", limit_s=2, status=shell_status, stdout=STARTED)
-    measurement = measurement_of(report, INFO, LIMIT_S, 1, {})
+    measurement = measurement_of(report, INFO, LIMIT_S, 1, {}, "scale")
     assert (measurement.status, measurement.reason) == (status, reason)
 
 

@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.attributes import DenseAttribute
 from triton_rvv.lowering import math, sinks
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.casts import CASTS, cast
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.division import divide
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.predicates import CMPF_PREDICATES, CMPI_PREDICATES
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.small_floats import computed_wide
-from triton_rvv.lowering.tensors import Buffer, Elementwise, Splat, Tensor
+from triton_rvv.lowering.tensors import Elementwise, Splat, Tensor
 from triton_rvv.lowering.values import Val, float_constant, integer
 from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.ttir import Operation
@@ -45,7 +47,6 @@ _INSTRUCTIONS = {
     "arith.addf": ("fadd contract", 1),
     "arith.subf": ("fsub contract", 1),
     "arith.mulf": ("fmul contract", 1),
-    "arith.divf": ("fdiv", 8),
 }
 
 _INTRINSICS = {
@@ -160,6 +161,7 @@ EMITTERS: dict[str, tuple[Emit, int]] = {
     "arith.negf": (_negate, 1),
     **{name: (_binary(text), cost) for name, (text, cost) in _INSTRUCTIONS.items()},
     **{name: (_intrinsic(llvm_name), 1) for name, llvm_name in _INTRINSICS.items()},
+    "arith.divf": (divide, 8),
     **math.EMITTERS,
 }
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from triton_rvv.lowering.values import Val, folded, integer, resized, type_suffix, vector_type
 
-__all__ = ["SCRATCH", "Builder", "Snapshot", "Variable"]
+__all__ = ["SCRATCH", "Builder", "Snapshot"]
 
 T = TypeVar("T")
 
@@ -53,6 +53,7 @@ class Builder:
         self._names = 0
         self._fixes_loads = False
         self._multiples: dict[str, int] = {}
+        self._repeated: dict[str, Val] = {}
 
     # -- instructions --------------------------------------------------------------------------
 
@@ -174,10 +175,17 @@ class Builder:
             return value
         type_ = vector_type(value.type, width)
         if not value.ref.startswith("%"):
-            return Val(type_, f"splat ({value})")
-        first = self.emit(type_, f"insertelement {type_} poison, {value}, i64 0")
-        zeros = f"<{width} x i32> zeroinitializer"
-        return self.emit(type_, f"shufflevector {first}, {type_} poison, {zeros}")
+            result = Val(type_, f"splat ({value})")
+        else:
+            first = self.emit(type_, f"insertelement {type_} poison, {value}, i64 0")
+            zeros = f"<{width} x i32> zeroinitializer"
+            result = self.emit(type_, f"shufflevector {first}, {type_} poison, {zeros}")
+        self._repeated[result.ref] = value
+        return result
+
+    def repeated(self, value: Val) -> Val | None:
+        """The scalar that is in every lane, where `splat` made the vector."""
+        return self._repeated.get(value.ref)
 
     def iota(self, element: str, width: int) -> Val:
         """0, 1, 2, ... in the lanes of an integer vector."""
@@ -381,21 +389,3 @@ class Builder:
     def _fresh(self) -> int:
         self._names += 1
         return self._names
-
-
-class Variable:
-    """A value that changes along the control flow; LLVM keeps it in a register."""
-
-    def __init__(self, builder: Builder, value: Val) -> None:
-        self._builder = builder
-        self._type = value.type
-        self._slot = builder.alloca(value.type, 1)
-        self.write(value)
-
-    def read(self) -> Val:
-        """The value at this point of the program."""
-        return self._builder.load(self._type, self._slot, 1)
-
-    def write(self, value: Val) -> None:
-        """Change the value."""
-        self._builder.store(value, self._slot, 1)

@@ -115,7 +115,9 @@ def _cut_off(x: Lanes, bits: int, signed: bool) -> Lanes:
     number = where(x.equals(x), x, 0.0)
     inside = call("llvm.maxnum", number, number.constant(lowest))
     inside = call("llvm.minnum", inside, number.constant(largest))
-    if bits == 64 and not signed:
+    if bits == 8 and signed and element == "float":
+        whole = _byte_toward_zero(inside)
+    elif bits == 64 and not signed:
         whole = to_unsigned_64(inside, lambda half: _toward_zero(half, "i64"))
     else:
         is_wide = bits - signed > 31 or element == "double"
@@ -125,6 +127,17 @@ def _cut_off(x: Lanes, bits: int, signed: bool) -> Lanes:
 
 # Binary digits of the significand.
 _DIGITS = {"float": 24, "double": 53}
+
+
+def _byte_toward_zero(x: Lanes) -> Lanes:
+    """A float32 from -128 to 127 as an i32, by a fixed point.
+
+    Behind the point are 24 binary digits, so nothing is rounded from .5 on, and nothing below gets
+    as far as 1.
+    """
+    fixed = nearest_integer(x * 2.0**24, "i32")
+    below = (fixed >> 31).shift_in_zeros(8)  # what is missing to round a negative number up
+    return (fixed + below) >> 24
 
 
 def _toward_zero(x: Lanes, element: str) -> Lanes:

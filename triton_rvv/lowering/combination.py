@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from triton_rvv.attributes import DenseAttribute
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.combined import operation_of_each
 from triton_rvv.lowering.commutative import is_known_to_commute
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.debug import leave_unless
@@ -50,17 +51,10 @@ class Combination:
         self._checks = checks
         self._blocks = operation.regions[0].blocks
 
-    @property
-    def only_operation(self) -> str:
-        """The operation's name where the region is just one that LLVM knows, or an empty string."""
-        operations = self._blocks[0].operations
-        first, last = operations[0], operations[-1]
-        if len(operations) != 2 or last.operands != first.results:
-            return ""
-        element = first.result.type
-        is_known = isinstance(element, ScalarType) and not element.is_kept_as_bits
-        takes_both = set(first.operands) == set(self._blocks[0].arguments)
-        return first.name if is_known and takes_both else ""
+    @functools.cached_property
+    def operation_of_each(self) -> tuple[str, ...]:
+        """Each result's operation, where it is just one that LLVM knows; empty otherwise."""
+        return operation_of_each(self._operation)
 
     @functools.cached_property
     def is_commutative(self) -> bool:

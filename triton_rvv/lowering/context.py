@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering.aliasing import Aliases
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder, Snapshot
-from triton_rvv.lowering.tensors import Buffer, Tensor, memory_type
+from triton_rvv.lowering.last_stores import last_stores
+from triton_rvv.lowering.tensors import Tensor, memory_type
 from triton_rvv.lowering.values import Val
 from triton_rvv.lowering.wanted import Wanted
 from triton_rvv.source_lines import SourceLines
@@ -18,9 +21,11 @@ from triton_rvv.target import Target
 from triton_rvv.ttir import Block, Operation, Value
 from triton_rvv.types import TensorType
 
-__all__ = ["Context", "Lowered"]
+__all__ = ["Context", "Lowered", "Pairs", "WaitingStore"]
 
 Lowered = Val | Tensor
+# Tensors, with the arrays that they are written to.
+Pairs = Sequence[tuple[Tensor, Buffer]]
 T = TypeVar("T")
 
 # Main threads get 8 MiB of stack from Linux; half of it is left to everybody else.
@@ -29,6 +34,19 @@ STACK_LIMIT_BYTES = 4 << 20
 SCRATCH_LIMIT_BYTES = 1 << 30
 # As on the stack: a cache line.
 ALIGNMENT_BYTES = 64
+
+
+@dataclass(frozen=True)
+class WaitingStore:
+    """A store that has not been written yet.
+
+    Args:
+        shape: of its block.
+        write: writes it, and `Pairs` of the same shape in the same walk.
+    """
+
+    shape: tuple[int, ...]
+    write: Callable[[Pairs], None]
 
 
 class Context:
@@ -68,6 +86,7 @@ class Context:
         self._functions = functions
         self._source_lines = source_lines
         self.pending_loads: list[Tensor] = []
+        self.waiting_store: WaitingStore | None = None
         self._values: dict[Value, Lowered] = {}
         self._stack_bytes = 0
         self.scratch_bytes = 0
@@ -77,7 +96,7 @@ class Context:
         self._known: dict[tuple[Hashable, int], object] = {}
         self._around = [0]
         self._bound_in: dict[Value, int] = {}
-        self._block: Block | None = None
+        self._made_by: Mapping[Value, Operation] = {}
         self._early: dict[Operation, int] = {}
 
     def lower_block(self, block: Block) -> list[Value]:
@@ -90,14 +109,15 @@ class Context:
             CompileError: for an operation that is not supported, with the kernel's source line.
         """
         *operations, terminator = block.operations
-        around, self._block = self._block, block
+        around = self._made_by
+        self._made_by = {result: each for each in operations for result in each.results}
         for operation in operations:  # a function's block is lowered once for each of its calls
             for result in operation.results:
                 self._bound_in.pop(result, None)
         for operation in operations:
             if self._early.pop(operation, None) not in self._around:
                 self.lower_operation(operation)
-        self._block = around
+        self._made_by = around
         return terminator.operands
 
     def lower_early(self, value: Value) -> bool:
@@ -108,15 +128,14 @@ class Context:
         """
         if self._bound_in.get(value) in self._around:
             return True
-        assert self._block is not None
-        for operation in self._block.operations:
-            if value in operation.results:
-                if not _is_pure(operation) or not all(map(self.lower_early, operation.operands)):
-                    return False
-                self.lower_operation(operation)
-                self._early[operation] = self._region
-                return True
-        return False
+        operation = self._made_by.get(value)
+        if operation is None or not _is_pure(operation):
+            return False
+        if not all(map(self.lower_early, operation.operands)):
+            return False
+        self.lower_operation(operation)
+        self._early[operation] = self._region
+        return True
 
     def lower_operation(self, operation: Operation) -> None:
         """Lower one operation.
@@ -145,6 +164,7 @@ class Context:
     def restore(self, snapshot: tuple[Snapshot, int, int, int]) -> None:
         """Drop everything written since `snapshot`, arrays included."""
         self.pending_loads.clear()
+        self.waiting_store = None
         place, self._stack_bytes, self.scratch_bytes, kept = snapshot
         for tensor in self._kept[kept:]:
             tensor.unsettle()
@@ -237,6 +257,11 @@ class Context:
     def wanted(self) -> Wanted:
         """Which part of each block anybody asks for."""
         return Wanted(self._functions.values())
+
+    @functools.cached_property
+    def last_stores(self) -> frozenset[Operation]:
+        """The stores that may wait until the blocks that their loop carries change."""
+        return frozenset().union(*map(last_stores, self._functions.values()))
 
     # -- arrays --------------------------------------------------------------------------------
 

@@ -8,14 +8,17 @@ base is carried; any other block lives in an array.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 from triton_rvv.lowering import parts, sinks
 from triton_rvv.lowering.affine import Affine, as_affine
-from triton_rvv.lowering.context import Context, Lowered
+from triton_rvv.lowering.buffer import Buffer
+from triton_rvv.lowering.context import Context, Lowered, Pairs
 from triton_rvv.lowering.registry import Handler
-from triton_rvv.lowering.tensors import EXPENSIVE, Buffer, Tensor
+from triton_rvv.lowering.sharing import at_same_places
+from triton_rvv.lowering.tensors import EXPENSIVE, Elementwise, Tensor
 from triton_rvv.lowering.values import Val
+from triton_rvv.lowering.views import ExpandDims
 from triton_rvv.lowering.wrapping import guard_widening
 from triton_rvv.ttir import Block, Operation, Value
 from triton_rvv.types import TensorType, Type
@@ -107,13 +110,13 @@ def _all_but_base(block: Affine) -> tuple[object, ...]:
 
 
 class _ArraySlot:
-    """A block of any values."""
+    """A block of any values, in `array`."""
 
     def __init__(self, context: Context, type_: TensorType) -> None:
-        self._buffer = context.buffer(type_)
+        self.array = context.buffer(type_)
 
     def read(self, context: Context) -> Tensor:
-        return self._buffer.alias()
+        return self.array.alias()
 
     def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
         assert isinstance(value, Tensor)
@@ -130,11 +133,11 @@ class _ArraySlot:
     def commit(self, context: Context, value: Lowered) -> None:
         assert isinstance(value, Tensor)
         if not (isinstance(value, Buffer) and value.buffers() == self.arrays):
-            sinks.copy(context, value, self._buffer)
+            sinks.copy(context, value, self.array)
 
     @property
     def arrays(self) -> frozenset[str]:
-        return self._buffer.buffers()
+        return self.array.buffers()
 
 
 class _ShapeOfOffsetsChangedError(Exception):
@@ -158,11 +161,47 @@ def _slot(context: Context, initial: Lowered, as_array: bool) -> Slot:
 def update_slots(context: Context, slots: Sequence[Slot], values: Sequence[Lowered]) -> None:
     """Give every slot its next value; all are computed before any is changed."""
     changing = frozenset().union(*(slot.arrays for slot in slots))
-    staged = [
-        slot.stage(context, value, changing) for slot, value in zip(slots, values, strict=True)
-    ]
-    for slot, value in zip(slots, staged, strict=True):
+    staged: list[tuple[Slot, Lowered]] = []
+    in_place: list[tuple[Tensor, Buffer]] = []
+    for slot, value in zip(slots, values, strict=True):
+        if isinstance(slot, _ArraySlot) and _goes_in_place(value, slot, changing):
+            in_place.append((value, slot.array))
+        else:
+            staged.append((slot, slot.stage(context, value, changing)))
+    alone = _with_waiting_store(context, in_place)
+    for shape in dict.fromkeys(value.shape for value, _ in alone):
+        sinks.copy_together(context, [each for each in alone if each[0].shape == shape])
+    for slot, value in staged:
         slot.commit(context, value)
+
+
+def _with_waiting_store(context: Context, pairs: Pairs) -> Pairs:
+    """Write a store that waits, and of the pairs all that fit in its walk; the others are left."""
+    waiting, context.waiting_store = context.waiting_store, None
+    if waiting is None:
+        return pairs
+    shape = waiting.shape
+    fit = [
+        pair for pair in pairs if (1,) * (len(shape) - len(pair[0].shape)) + pair[0].shape == shape
+    ]
+    waiting.write([(_as_rows(tensor, shape), array.with_rows(shape)) for tensor, array in fit])
+    return [pair for pair in pairs if pair not in fit]
+
+
+def _as_rows(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A tensor with dimensions of size 1 before its own."""
+    while tensor.shape != shape:
+        tensor = ExpandDims(TensorType((1, *tensor.shape), tensor.element), tensor, 0)
+    return tensor
+
+
+def _goes_in_place(value: Lowered, slot: _ArraySlot, changing: frozenset[str]) -> TypeGuard[Tensor]:
+    """Whether each element of a new value needs only the same element of what is replaced."""
+    assert isinstance(value, Tensor)
+    if isinstance(value, Buffer) or value.buffers() & changing != slot.arrays:
+        return False
+    leaves = [each for each in at_same_places([value]) if not isinstance(each, Elementwise)]
+    return all(isinstance(leaf, Buffer) or not leaf.buffers() & slot.arrays for leaf in leaves)
 
 
 def _before_regions(context: Context, operation: Operation) -> None:

@@ -29,9 +29,11 @@ from triton_rvv.lowering import (
     shapes,
     stores,
 )
+from triton_rvv.lowering.accumulators import narrow_accumulators
 from triton_rvv.lowering.aliasing import Aliases, Apart
 from triton_rvv.lowering.bounds import Access, accesses, with_bounds_checked
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.joint_reductions import join_reductions
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.scratch import entry_lines
 from triton_rvv.lowering.store_pairs import store_pairs
@@ -136,6 +138,8 @@ def lower_module(
     Raises:
         CompileError: where the kernel uses what is not supported.
     """
+    narrow_accumulators(module, target)
+    join_reductions(module)
     function = _kernel(module)
     grid = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
     handlers = {**REFUSALS, **HANDLERS}

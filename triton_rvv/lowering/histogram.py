@@ -2,48 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 
 from triton_rvv.lowering import sinks
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler, block_type
-from triton_rvv.lowering.tensors import Buffer, Point, Splat
+from triton_rvv.lowering.tensors import Elementwise, Point, Splat
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Operation
+from triton_rvv.types import ScalarType, TensorType
 
 __all__ = ["HANDLERS"]
+
+# Elements in a turn of the loop that counts.
+_TOGETHER = 4
 
 
 def _histogram(context: Context, operation: Operation) -> None:
     """One after another, since any two elements may be counted in the same place.
 
-    Elements that are no number of the histogram, or that the mask leaves out, are not counted.
+    Elements that are no number of the histogram, or that the mask leaves out, are counted in a
+    place behind it.
     """
-    type_ = block_type(operation)
-    elements, *masks = (context.tensor(value) for value in operation.operands)
-    sinks.prepare(context, [elements, *masks])
-    numbers = sinks.materialise(context, elements)
-    counts = context.buffer(type_)
-    sinks.copy(context, Splat(type_, integer(0, type_.element.llvm)), counts)
-    wanted = [sinks.materialise(context, mask) for mask in masks]
-    for place in sinks.steps(context, elements.shape[0], 1, unrolled=False):
-        point = Point((), place, 1)
-        condition = Val("i1", "true")
-        for mask in wanted:
-            condition = mask.at(context.builder, point)
-        _count(context.builder, counts, numbers.at(context.builder, point), condition)
-    context.bind(operation.result, counts)
+    type_, builder = block_type(operation), context.builder
+    operands = [context.tensor(value) for value in operation.operands]
+    (bins,), elements = type_.shape, operands[0].type.elements
+    counts = sinks.row_major_array(context, TensorType((2 * bins,), type_.element))
+    result = Buffer(type_, counts.pointer, bins)
+    sinks.copy(context, Splat(type_, integer(0, type_.element.llvm)), result)
+    place_type = TensorType(operands[0].shape, ScalarType("i32"))
+    recipe = Elementwise(place_type, functools.partial(_place, bins), operands)
+    places = sinks.row_major_array(context, place_type)
+    with sinks.walking(context, [recipe]):
+        sinks.copy(context, recipe, places)
+    together = min(_TOGETHER, elements)
+    for first in sinks.steps(context, elements, together, unrolled=False):
+        for number in range(together):
+            at = Point((), builder.add(first, integer(number)), 1)
+            place = builder.resize(places.at(builder, at), "i64", signed=False)
+            point = Point((), place, 1)
+            one = integer(1, type_.element.llvm)
+            counts.write(builder, point, builder.add(counts.at(builder, point), one))
+    context.bind(operation.result, result)
 
 
-def _count(builder: Builder, counts: Buffer, number: Val, wanted: Val) -> None:
-    """Add one to the number's count, or nothing to the first one."""
-    wide = builder.resize(number, "i64", signed=False)
-    is_inside = builder.compare("ult", wide, integer(counts.shape[0]))
-    is_counted = builder.conjunction(is_inside, wanted)
-    point = Point((), builder.select(is_counted, wide, integer(0)), 1)
-    one = builder.cast("zext", is_counted, counts.element.llvm)
-    counts.write(builder, point, builder.add(counts.at(builder, point), one))
+def _place(bins: int, builder: Builder, values: Sequence[Val]) -> Val:
+    """Where an element is counted, or the number of bins where it is not."""
+    number, *masks = values
+    if int(number.element[1:]) < 32:
+        number = builder.cast("zext", number, "i32")
+    limit = builder.splat(integer(bins, number.element), number.width)
+    is_counted = builder.compare("ult", number, limit)
+    for mask in masks:
+        is_counted = builder.binary("and", is_counted, mask)
+    place = builder.select(is_counted, number, limit)
+    return builder.cast("trunc", place, "i32") if place.element == "i64" else place
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.histogram": _histogram}

@@ -7,14 +7,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.lowering import paths, sinks
-from triton_rvv.lowering.builder import Builder, Variable
+from triton_rvv.lowering.buffer import Buffer
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.ordered import reduce_rows_in_order
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.runs import group_of_runs, run_width, spanning_width
-from triton_rvv.lowering.tensors import Buffer, Path, Point, Tensor
+from triton_rvv.lowering.tensors import Path, Point, Tensor
 from triton_rvv.lowering.values import Val, integer, type_suffix
+from triton_rvv.lowering.variable import Variable
 from triton_rvv.lowering.views import Reshaped, Squeezed, coordinates_of
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType
@@ -34,6 +36,7 @@ _VECTOR_REDUCTIONS = {
     "arith.minnumf": "llvm.vector.reduce.fmin",
     "arith.maxnumf": "llvm.vector.reduce.fmax",
 }
+_REDUCED_AT_ONCE = frozenset(["arith.addf", *_VECTOR_REDUCTIONS])
 
 
 # Takes the blocks that are reduced together, and writes the code that reduces them.
@@ -300,12 +303,11 @@ def _across_lanes(
     builder: Builder, combination: Combination, values: Sequence[Val]
 ) -> Sequence[Val]:
     """One element from all the lanes, in any order: only for combinations that commute."""
-    width = values[0].width
-    if width > 1 and (name := combination.only_operation):
-        if name == "arith.addf":
-            return [_sum_lanes(builder, values[0])]
-        if name in _VECTOR_REDUCTIONS:
-            return [_reduce_lanes(builder, _VECTOR_REDUCTIONS[name], values[0])]
+    width, names = values[0].width, combination.operation_of_each
+    if width > 1 and names and all(name in _REDUCED_AT_ONCE for name in names):
+        return [
+            _reduce_lanes(builder, name, value) for name, value in zip(names, values, strict=True)
+        ]
     while width > 1:
         width //= 2
         low = [builder.lanes(value, 0, width) for value in values]
@@ -314,15 +316,15 @@ def _across_lanes(
     return values
 
 
-def _sum_lanes(builder: Builder, value: Val) -> Val:
-    name = f"llvm.vector.reduce.fadd.{type_suffix(value)}"
-    zero = Val(value.element, "-0.0")
-    builder.declarations.add(f"declare {value.element} @{name}({value.element}, {value.type})")
-    return builder.emit(value.element, f"call reassoc {value.element} @{name}({zero}, {value})")
-
-
 def _reduce_lanes(builder: Builder, name: str, value: Val) -> Val:
-    return builder.call(value.element, f"{name}.{type_suffix(value)}", [value])
+    if name != "arith.addf":
+        return builder.call(
+            value.element, f"{_VECTOR_REDUCTIONS[name]}.{type_suffix(value)}", [value]
+        )
+    function = f"llvm.vector.reduce.fadd.{type_suffix(value)}"
+    zero = Val(value.element, "-0.0")
+    builder.declarations.add(f"declare {value.element} @{function}({value.element}, {value.type})")
+    return builder.emit(value.element, f"call reassoc {value.element} @{function}({zero}, {value})")
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.reduce": _reduce}

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from triton_rvv.lowering import sinks
-from triton_rvv.lowering.affine import NO_COMPONENT, Affine, Component, Wrapped
+from triton_rvv.lowering.affine import Affine, Wrapped
+from triton_rvv.lowering.components import NO_COMPONENT, Component
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask, Term
 from triton_rvv.lowering.registry import Handler, block_type
@@ -135,7 +136,7 @@ def _reshape(context: Context, operation: Operation) -> None:
     elif isinstance(tensor, Affine) and (affine := _reshaped_affine(tensor, type_)):
         context.pass_on(operation.operands[0])
         context.bind(operation.result, affine)
-    elif tensor.spans_rows:
+    elif tensor.spans_rows or type_.shape[-1] <= tensor.shape[-1]:
         context.bind(operation.result, Reshaped(type_, tensor))
     else:
         sinks.prepare(context, [tensor])

@@ -7,18 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.paths import all_fit, guarded
 from triton_rvv.lowering.runs import group_of_runs, run_width, runs_together, spanning_width
 from triton_rvv.lowering.sharing import at_same_places, reachable
-from triton_rvv.lowering.tensors import (
-    ANY_PATH,
-    EXPENSIVE,
-    Buffer,
-    Path,
-    Point,
-    Tensor,
-)
+from triton_rvv.lowering.tensors import ANY_PATH, EXPENSIVE, Path, Point, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.views import coordinates_of
 from triton_rvv.types import TensorType
@@ -26,6 +20,7 @@ from triton_rvv.types import TensorType
 __all__ = [
     "copied_exactly",
     "copy",
+    "copy_together",
     "each_element",
     "for_each_run",
     "materialise",
@@ -90,6 +85,26 @@ def copy(context: Context, tensor: Tensor, buffer: Buffer, is_plain: bool = True
         is_plain=is_plain,
     )
     context.pending_loads = [load for load in context.pending_loads if load is not tensor]
+
+
+def copy_together(context: Context, pairs: Sequence[tuple[Tensor, Buffer]]) -> None:
+    """Write every element of tensors of one shape to arrays, in one walk.
+
+    A tensor may read its own array where it is written next, and no other array of these.
+    """
+    tensors, arrays = [tensor for tensor, _ in pairs], [array for _, array in pairs]
+
+    def write(point: Point, values: Sequence[Val]) -> None:
+        for array, value in zip(arrays, values, strict=True):
+            array.write(context.builder, point, value)
+
+    with walking(context, tensors):
+        for_each_run(
+            context,
+            [*tensors, *arrays],
+            lambda point: [tensor.at(context.builder, point) for tensor in tensors],
+            write,
+        )
 
 
 def prepare(context: Context, roots: Sequence[Tensor], changes_memory: bool = False) -> None:
@@ -259,7 +274,13 @@ def _points_by_row(
     for index in positions(context, shape[:-1], unrolled, rows):
         for start in steps(context, shape[-1], runs * width, unrolled):
             yield [
-                Point(row, context.builder.add(start, integer(run * width)), width, path)
+                Point(
+                    row,
+                    context.builder.add(start, integer(run * width)),
+                    width,
+                    path,
+                    row_runs=shape[-1] // width,
+                )
                 for row in neighbours(context, index, rows)
                 for run in range(runs)
             ]

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType
 
-__all__ = ["store_pairs"]
+__all__ = ["WITHOUT_MEMORY", "store_pairs"]
 
 # Operations that neither read nor change memory, by the beginning of their names.
-_WITHOUT_MEMORY = (
+WITHOUT_MEMORY = (
     "arith.",
     "math.",
     "tt.addptr",
@@ -44,7 +44,7 @@ def _pairs_of(operations: Sequence[Operation]) -> dict[Operation, Operation]:
                 pairs[operation], earlier = earlier, None
             else:
                 earlier = operation
-        elif not operation.name.startswith(_WITHOUT_MEMORY):
+        elif not operation.name.startswith(WITHOUT_MEMORY):
             earlier = None
     return pairs
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from triton_rvv.lowering import paths, sinks
 from triton_rvv.lowering.affine import Affine, as_addresses
 from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.context import Context, Pairs, WaitingStore
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.memory import (
     WRITE,
@@ -51,7 +51,11 @@ def _store(context: Context, operation: Operation) -> None:
     part, where = _part(context, operation), as_mask(mask)
     earlier = context.store_pairs.get(operation)
     if earlier is None:
-        _store_parts(context, [part], where)
+        write = functools.partial(_store_parts, context, [part], where)
+        if _may_wait(context, operation):
+            context.waiting_store = WaitingStore(part.value.shape, write)
+        else:
+            write()
         return
     pair = [_part(context, earlier), part]
     if _are_alternate(*pair):
@@ -59,6 +63,12 @@ def _store(context: Context, operation: Operation) -> None:
     else:
         for part in pair:
             _store_parts(context, [part], where)
+
+
+def _may_wait(context: Context, operation: Operation) -> bool:
+    is_second = operation in context.store_pairs
+    is_last = operation in context.last_stores and not is_second
+    return is_last and context.aliases.arguments_are_disjoint
 
 
 def _part(context: Context, operation: Operation) -> _Part:
@@ -72,14 +82,20 @@ def _are_alternate(first: _Part, second: _Part) -> bool:
     """Whether both go to every second element of a row, from wherever it starts."""
     ours, theirs = first.addresses, second.addresses
     last = ours.components[-1]
-    every_second = last.stride is not None and last.stride.constant == 2 and not last.tables
+    every_second = last.stride is not None and last.stride.constant == 2 and last.has_rule
     explained = ours.extra is None and theirs.extra is None
     return explained and every_second and ours.components == theirs.components
 
 
-def _store_parts(context: Context, parts: Sequence[_Part], where: Mask | None) -> None:
-    """One store, or two whose elements may lie in turn, which is found out at run time."""
+def _store_parts(
+    context: Context, parts: Sequence[_Part], where: Mask | None, others: Pairs = ()
+) -> None:
+    """One store, or two whose elements may lie in turn, which is found out at run time.
+
+    With one store, `others` are written to their arrays in the same walk.
+    """
     sources: list[Tensor] = [each for part in parts for each in (part.value, part.addresses)]
+    sources += [tensor for tensor, _ in others]
     if where is not None:
         sources.append(where)
     loads = [load for load in context.pending_loads if isinstance(load, Load)]
@@ -89,11 +105,13 @@ def _store_parts(context: Context, parts: Sequence[_Part], where: Mask | None) -
 
     def write() -> None:
         if alone:
-            _write(context, parts, where)
+            _write(context, parts, where, others)
             return
         first, second = (part.addresses for part in parts)
         follows = builder.element_pointer(memory_type(first.pointee), first.base, integer(1))
-        in_turn = builder.compare("eq", second.base, follows)
+        in_turn = builder.conjunction(
+            builder.compare("eq", second.base, follows), _rows_never_meet(context, first)
+        )
         builder.branches(in_turn, lambda: _write(context, parts, where), one_by_one)
 
     def one_by_one() -> None:
@@ -121,20 +139,40 @@ def _store_parts(context: Context, parts: Sequence[_Part], where: Mask | None) -
         builder.branches(safe, write, copy_and_write)
 
 
-def _write(context: Context, parts: Sequence[_Part], where: Mask | None) -> None:
+def _rows_never_meet(context: Context, addresses: Affine) -> Val:
+    """Whether no row's odd elements are even ones of another row, as both are stored row by row.
+
+    That is certain where rows are an even number of elements apart.
+    """
+    builder, guards = context.builder, list[Val]()
+    for part, size in zip(addresses.components[:-1], addresses.shape[:-1], strict=True):
+        factors = [part.stride, *(scale for _, scale in part.looked_up)] if size > 1 else []
+        for factor in factors:
+            if factor is not None and builder.multiple(factor) < 2:
+                guards.append(builder.compare("eq", builder.split(factor, 2)[1], integer(0)))
+    return paths.all_of(context, guards)
+
+
+def _write(
+    context: Context, parts: Sequence[_Part], where: Mask | None, others: Pairs = ()
+) -> None:
     """Walk over one store's block, or over both of two whose elements lie in turn."""
     builder = context.builder
     sources: list[Tensor] = [each for part in parts for each in (part.value, part.addresses)]
+    sources += [each for pair in others for each in pair]
     if where is not None:
         sources.append(where)
 
-    def evaluate(point: Point) -> tuple[list[Val], Val | None]:
+    def evaluate(point: Point) -> tuple[list[Val], list[Val], Val | None]:
         # Where addresses may meet, nothing is left to load when the first run is stored.
         early = None if point.path.fits else condition_at(builder, where, point)
-        return [_in_memory(builder, part.value.at(builder, point)) for part in parts], early
+        values = [_in_memory(builder, part.value.at(builder, point)) for part in parts]
+        return values, [tensor.at(builder, point) for tensor, _ in others], early
 
-    def commit(point: Point, outcome: tuple[list[Val], Val | None]) -> None:
-        values, early = outcome
+    def commit(point: Point, outcome: tuple[list[Val], list[Val], Val | None]) -> None:
+        values, kept, early = outcome
+        for (_, array), elements in zip(others, kept, strict=True):
+            array.write(builder, point, elements)
         condition = condition_at(builder, where, point) if early is None else early
         if len(parts) > 1 and point.path.fits and point.width > 1:
             _store_in_turn(builder, parts[0].addresses, values, condition, point)
@@ -145,6 +183,8 @@ def _write(context: Context, parts: Sequence[_Part], where: Mask | None) -> None
     def wrapped() -> None:
         for part in parts:
             _store_wrapped(context, part, where)
+        for tensor, array in others:
+            sinks.copy(context, tensor, array)
 
     sinks.for_each_run(context, sources, evaluate, commit, wrapped)
 

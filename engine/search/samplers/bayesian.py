@@ -24,6 +24,10 @@ __all__ = ["BayesianSearch"]
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
+# The first trials after the middle are each the farthest of so many draws: the slopes that a
+# surrogate starts from show most clearly at the ends of the space.
+_FIRST_DRAWS = 40
+
 # With a history to expect something from: the default and what was fastest there.
 _TRIALS_WITH_TRANSFER = 2
 
@@ -70,7 +74,7 @@ class BayesianSearch:
             # Until the first trial ends, the history is all there is to learn from.
             return _promising(state, state.transfer)
         if len(state.taken) < _first_trials(state):
-            return spread(state)
+            return spread(state, _FIRST_DRAWS)
         fewest = _FEWEST_TIMES if state.transfer is None else 1
         if len(state.fastest(fewest)) < fewest:
             if self._failures.follow_a_pattern(state):

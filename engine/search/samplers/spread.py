@@ -15,24 +15,29 @@ __all__ = ["SPREAD_TRIALS", "SURROGATE_SPREAD_TRIALS", "farthest", "spread", "sp
 SPREAD_TRIALS = 10
 SURROGATE_SPREAD_TRIALS = 3
 
-# Candidates drawn for each trial. More would push every start into the corners of the space.
+# Candidates drawn for each trial. More would push it into the corners of the space, where more
+# fails and less is fast.
 _SPREAD_DRAWS = 10
 
 # Distances from the middle that differ by less are equal.
 _ROUNDING = 1e-9
 
 
-def spread(state: SearchState) -> int:
+def spread(state: SearchState, draws: int = _SPREAD_DRAWS) -> int:
     """The middle of the space, and then candidates that are far from all that were taken.
 
     Candidates that violate the fewest soft rules come first. After the middle it is Mitchell's
     best-candidate sampling (SIGGRAPH 1991) over the valid configurations: of a few random free
     candidates, the one farthest from all that were taken before.
+
+    Args:
+        state: with a free candidate at least.
+        draws: how many random ones.
     """
     if len(state.taken) <= 1 and state.free[middle := _middle(state)]:
         return middle
     free = _unsuspected(state, np.flatnonzero(state.free))
-    drawn = state.rng.choice(free, size=min(_SPREAD_DRAWS, len(free)), replace=False)
+    drawn = state.rng.choice(free, size=min(draws, len(free)), replace=False)
     return farthest(state, drawn)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from ssh_server import SshServer
 
 from launchers import Argument
 
-__all__ = ["SCALE", "TIMEOUT_S", "WRAPPER", "doubled", "processes_with"]
+__all__ = ["SCALE", "TIMEOUT_S", "WRAPPER", "doubled", "processes_with", "set_path"]
 
 TIMEOUT_S = 30.0
 WRAPPER = ("qemu-riscv64", "-cpu", "rv64,v=true,vlen=256,vext_spec=v1.0")
@@ -34,3 +35,11 @@ def processes_with(argument: str) -> list[str]:
         if argument in words:
             found.append(" ".join(words))
     return found
+
+
+def set_path(server: SshServer, path: str) -> None:
+    """Start the server again so that its users find programs there."""
+    config = server.folder / "sshd_config"
+    config.write_text(f"{config.read_text()}\nSetEnv PATH={path}\n")
+    server.stop()
+    server.start()

@@ -94,6 +94,13 @@ def test_another_vector_length_is_not_the_kernels_fault(any_board, build, build_
         assert "have 256 bits and the kernel was built for 512" in refused.reason
 
 
+def test_the_time_of_another_kernel_is_not_believed(any_board, build):
+    claimed = dataclasses.replace(build(SCALE, doubled()), kernel="matmul_kernel")
+    measurement = any_board.measure(claimed, 1, TIMEOUT_S)
+    assert (measurement.status, measurement.times_s) == ("board", ())
+    assert measurement.reason == "what ran was the kernel tiny_kernel, not matmul_kernel"
+
+
 def test_data_that_cannot_be_read_is_the_boards_fault(any_board, build):
     artifact = build(SCALE, doubled())
     artifact.data_path.write_bytes(b"not a data file")

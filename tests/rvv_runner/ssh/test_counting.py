@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from ssh_cases import SCALE, TIMEOUT_S, doubled
+from ssh_cases import SCALE, TIMEOUT_S, doubled, set_path
 
 # A perf for three counters of a monitor with two: r1 and r2 fit together, r3 not with another; r9
 # is unknown to the core. It counts 1000 for a program and 70 for each timed run.
@@ -44,11 +44,7 @@ def fake_perf(server, tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "perf").write_text(FAKE_PERF)
     (folder / "perf").chmod(0o755)
-    config = server.folder / "sshd_config"
-    path = f"{folder}:{os.environ['PATH']}"
-    config.write_text(f"{config.read_text()}\nSetEnv PATH={path}\n")
-    server.stop()
-    server.start()
+    set_path(server, f"{folder}:{os.environ['PATH']}")
     return folder
 
 
@@ -88,10 +84,7 @@ def test_a_board_without_perf_gives_times_and_says_so(open_board, build_kernel, 
         for tool in Path(directory).iterdir():
             if tool.name != "perf" and not (folder / tool.name).exists():
                 (folder / tool.name).symlink_to(tool)
-    config = server.folder / "sshd_config"
-    config.write_text(f"{config.read_text()}\nSetEnv PATH={folder}\n")
-    server.stop()
-    server.start()
+    set_path(server, str(folder))
     board = open_board(events=EVENTS)
     assert board.notes == ("times only, no counters: perf is not installed there",)
     measurement = board.measure(build_kernel(SCALE, doubled()), 1, TIMEOUT_S)

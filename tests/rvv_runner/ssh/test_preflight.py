@@ -43,6 +43,13 @@ def test_a_board_that_is_well_passes_every_step(my_board, capsys):
     assert "correct" in lines[-1]
 
 
+def test_a_lock_that_cannot_be_opened_fails(my_board, settings, capsys):
+    Path(settings.lock).mkdir()
+    assert main(["check", "my-board"]) == 1
+    (found,) = [line for line in capsys.readouterr().out.splitlines() if " lock: " in line]
+    assert found.startswith(f"failed  lock: its lock {settings.lock} cannot be opened: name")
+
+
 def test_the_vector_length_is_compared(my_board):
     my_board.write_text(my_board.read_text().replace("vlen=256", "vlen=128"))
     lines: list[str] = []

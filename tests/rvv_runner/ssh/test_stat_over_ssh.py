@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from ssh_cases import set_path
 
 from rvv_runner.board import BoardError
 from rvv_runner.program import read_program
@@ -49,10 +50,7 @@ def perf(server, tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "perf").write_text(FAKE_PERF)
     (folder / "perf").chmod(0o755)
-    config = server.folder / "sshd_config"
-    config.write_text(f"{config.read_text()}\nSetEnv PATH={folder}:{os.environ['PATH']}\n")
-    server.stop()
-    server.start()
+    set_path(server, f"{folder}:{os.environ['PATH']}")
     return folder / "perf"
 
 

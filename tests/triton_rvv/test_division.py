@@ -1,0 +1,42 @@
+"""Division of a block by one number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from qemu_kernels import Expected
+
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 3.4e38, -3.4e38, 9.0, 49.0, 127.0]
+N = 1024
+
+
+@triton.jit
+def divide_kernel(x_ptr, out_ptr, row_ptr, by, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    tl.store(out_ptr + offsets, x / by)
+    rows, columns = tl.arange(0, 4), tl.arange(0, N // 4)
+    at = rows[:, None] * (N // 4) + columns[None, :]
+    divisor = tl.load(x_ptr + rows + 20)
+    tl.store(row_ptr + at, tl.load(x_ptr + at) / divisor[:, None])
+
+
+@pytest.mark.parametrize("by", [3.0, -49.0, 0.0, np.inf, np.nan, 1e-30, 8.0])
+def test_quotients_are_rounded_correctly(run, by):
+    random = np.random.default_rng(0)
+    x = random.standard_normal(N) * 10.0 ** random.integers(-20, 20, N)
+    x[: len(SPECIAL)] = SPECIAL
+    x = x.astype(np.float32)
+    with np.errstate(all="ignore"):
+        quotients = x / np.float32(by)
+        rows = x.reshape(4, -1) / x[20:24, None]
+    run(
+        divide_kernel,
+        x_ptr=x,
+        out_ptr=Expected(quotients),
+        row_ptr=Expected(rows.ravel()),
+        by=float(by),
+        N=N,
+    )
