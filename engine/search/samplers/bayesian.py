@@ -32,7 +32,8 @@ _FIRST_DRAWS = 40
 _TRIALS_WITH_TRANSFER = 2
 
 # The part of a space from which the history chooses what is tried before the first trial has ended.
-# On recorded products on a GPU, a tenth did better than a twentieth and a fifth.
+# On ten pairs of recorded products on a GPU, 16 open at once, 30 trials came to .927 of the best
+# speed on average, and to .914 with the fastest by the history; no other part was clearly better.
 _PROMISING = 0.1
 
 # With fewer times, nearly all trials have failed, and a surrogate takes the times for outliers.
