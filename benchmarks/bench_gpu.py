@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 import triton
-from gpu_others import OTHERS
+from gpu_others import OTHERS, PRODUCTS, Other
 from gpu_references import attention_s, product_s, scaled_product_s
 from gpu_studies import Clocked, clocked, cold_caches
 
@@ -120,6 +120,24 @@ def split_k() -> None:
         )
 
 
+def descriptors() -> None:
+    """The kernel that loads by descriptors, where plain or split products fall short of torch's."""
+    for shape in (LARGE, SKINNY[1]):
+        study = clocked(
+            "persistent_matmul",
+            [shape],
+            "fp16",
+            trials=2 * TRIALS,  # its space is twice that of the plain product
+            storage=cold_caches() / "bench.journal",
+        )
+        vendor_s = product_s(**{name.lower(): size for name, size in shape.items()})
+        print(
+            f"persistent_matmul {shape_text(shape)}: {_ms(study.winner_s)}, "
+            f"{vendor_s / study.winner_s:.2f} times torch's {_ms(vendor_s)} (goal 1.00); "
+            f"{_clock(study)}"
+        )
+
+
 def blockscale() -> None:
     """The product of fp8 with a scale for each block."""
     shape = {"M": 32, "N": 4096, "K": 7168}
@@ -155,9 +173,18 @@ def attention() -> None:
     )
 
 
+def other_products() -> None:
+    """Products of shapes that nothing was chosen for, beside torch."""
+    _beside_torch(PRODUCTS)
+
+
 def others() -> None:
-    """Shapes that nothing was chosen for, beside torch."""
-    for other in OTHERS:
+    """Other kernels at shapes that nothing was chosen for, beside torch."""
+    _beside_torch(OTHERS)
+
+
+def _beside_torch(some: Sequence[Other]) -> None:
+    for other in some:
         study = clocked(
             other.kernel,
             [other.shape],
@@ -224,8 +251,10 @@ def _ms(time_s: float) -> str:
 PARTS: dict[str, Callable[[], None]] = {
     "matmul": matmul,
     "split-k": split_k,
+    "descriptors": descriptors,
     "blockscale": blockscale,
     "attention": attention,
+    "other-products": other_products,
     "others": others,
     "eight-shapes": eight_shapes,
     "autotune": autotune,

@@ -1,4 +1,8 @@
-"""Kernels here, NumPy and torch, all on one thread: python benchmarks/bench_host.py."""
+"""Kernels on this machine against torch, both on one thread: python benchmarks/bench_host.py.
+
+Times are of the processor. Both take turns, so that all see the same machine, and the median of the
+ratios of neighbours counts: on a busy machine single times say nothing.
+"""
 
 from __future__ import annotations
 
@@ -9,125 +13,211 @@ os.environ.update(
     dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 )
 
+import functools
+import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
-import numpy as np
 import torch
 import triton
-import triton.language as tl
+from kernels_against_torch import (
+    add_kernel,
+    column_sum_kernel,
+    embedding_kernel,
+    layernorm_kernel,
+    row_sum_kernel,
+    softmax_kernel,
+    transposed_kernel,
+)
 
 import triton_rvv
 from kernels.matmul import matmul_kernel
 
-__all__ = ["fastest_s"]
+__all__ = ["Case", "cases", "compared"]
 
 SIZE = 512
-BLOCKS = ((64, 64, 64), (128, 128, 64), (256, 64, 64), (128, 256, 64), (256, 128, 128))
+BLOCKS = ((128, 128, 64), (128, 128, 256), (128, 256, 64), (256, 64, 64), (256, 128, 128))
 ROWS, COLUMNS = 1024, 1000
+SIDE = 1024  # of the matrix that is copied
+WORDS, TOKENS, FEATURES = 20_000, 2048, 512
 ROUNDS = 30
+LEAST_S = 2e-3  # of a measured turn: shorter calls are repeated
+# The check of each pair of arguments, over so many calls at a time.
 CALLS = 200
 
 
-@triton.jit
-def softmax_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    row, at = tl.program_id(0), tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + row * n + at, mask=at < n, other=-float("inf"))
-    numerator = tl.exp(x - tl.max(x))
-    tl.store(out_ptr + row * n + at, numerator / tl.sum(numerator), mask=at < n)
+@dataclass(frozen=True)
+class Case:
+    """A kernel, and what computes the same in torch.
+
+    Args:
+        name: as it is printed.
+        ways: calls of the kernel with different blocks, of which the fastest counts.
+        theirs: the call of torch, which returns what it computes, in memory that is there already
+            where torch's function takes any.
+        out: what the kernel writes.
+        tolerance: how far they may be apart, relative to an element and to 1.
+    """
+
+    name: str
+    ways: Mapping[str, Callable[[], object]]
+    theirs: Callable[[], torch.Tensor]
+    out: torch.Tensor
+    tolerance: float = 1e-4
 
 
-@triton.jit
-def layernorm_kernel(x_ptr, w_ptr, b_ptr, out_ptr, n, eps, BLOCK: tl.constexpr):
-    row, at = tl.program_id(0), tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + row * n + at, mask=at < n, other=0.0)
-    centred = tl.where(at < n, x - tl.sum(x) / n, 0.0)
-    scale = tl.rsqrt(tl.sum(centred * centred) / n + eps)
-    w, b = tl.load(w_ptr + at, mask=at < n), tl.load(b_ptr + at, mask=at < n)
-    tl.store(out_ptr + row * n + at, centred * scale * w + b, mask=at < n)
+def seconds(call: Callable[[], object], times: int) -> float:
+    """Processor time of so many calls."""
+    start_s = time.process_time()
+    for _ in range(times):
+        call()
+    return time.process_time() - start_s
 
 
-@triton.jit
-def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    total = tl.load(x_ptr + at, mask=at < n) + tl.load(y_ptr + at, mask=at < n)
-    tl.store(out_ptr + at, total, mask=at < n)
+def compared(ours: Callable[[], object], theirs: Callable[[], object]) -> tuple[float, float]:
+    """Seconds of one of our calls, and theirs / ours: medians over turns."""
+    times = [max(1, round(LEAST_S / max(seconds(call, 3) / 3, 1e-7))) for call in (ours, theirs)]
+    turns = [
+        (seconds(ours, times[0]) / times[0], seconds(theirs, times[1]) / times[1])
+        for _ in range(ROUNDS)
+    ]
+    ratio = statistics.median(their_s / our_s for our_s, their_s in turns)
+    return statistics.median(our_s for our_s, _ in turns), ratio
 
 
-def fastest_s(*calls: Callable[[], object]) -> list[float]:
-    """Seconds of the fastest run of each; they take turns, so that all see the same machine."""
-    times_s: list[list[float]] = [[] for _ in calls]
-    for _ in range(ROUNDS):
-        for call, taken_s in zip(calls, times_s, strict=True):
-            start_s = time.perf_counter()
-            call()
-            taken_s.append(time.perf_counter() - start_s)
-    return [min(taken_s) for taken_s in times_s]
+def report(case: Case) -> None:
+    """Check what each way computes, and print how fast the fastest is."""
+    for way in case.ways.values():
+        case.out.zero_()
+        way()
+        expected, tolerance = case.theirs(), case.tolerance
+        torch.testing.assert_close(case.out, expected, atol=tolerance, rtol=tolerance)
+    times_s = {name: min(seconds(way, 1) for _ in range(5)) for name, way in case.ways.items()}
+    best = min(times_s, key=lambda name: times_s[name])
+    our_s, ratio = compared(case.ways[best], case.theirs)
+    block = f", block {best}" if len(case.ways) > 1 else ""
+    print(f"{case.name}{block}: {our_s * 1e6:.1f} us, {ratio:.2f} of torch's speed", flush=True)
 
 
-def bench_matmul() -> None:
-    """fp32, with the fastest of a few blocks."""
+def cases() -> Iterator[Case]:
+    """Every line that is printed against torch."""
+    yield from products()
+    yield from rows()
+    yield from moves()
+    x, y, out = torch.randn(1), torch.randn(1), torch.empty(1)
+    ways = {"1": lambda: add_kernel[(1,)](x, y, out, 1, BLOCK=1)}
+    yield Case("a call, of one element", ways, lambda: torch.add(x, y, out=out), out)
+
+
+def products() -> Iterator[Case]:
+    """Matrix products of each type."""
     a, b = torch.randn(SIZE, SIZE), torch.randn(SIZE, SIZE)
-    c, expected = torch.empty(SIZE, SIZE), a.double() @ b.double()
-    strides = (SIZE, 1) * 3
+    yield product("fp32", a, b, torch.float32, torch.mm, 1e-3)
+    yield product("bf16", a.bfloat16(), b.bfloat16(), torch.bfloat16, torch.mm, 1e-2)
+    a8, b8 = (torch.randint(-128, 128, (SIZE, SIZE), dtype=torch.int8) for _ in range(2))
+    yield product("i8", a8, b8, torch.int32, torch._int_mm, 0)
+
+
+def product(
+    dtype: str,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    result: torch.dtype,
+    theirs: Callable[..., torch.Tensor],
+    tolerance: float,
+) -> Case:
+    """A matrix product with a few blocks."""
+    c, other = (torch.empty(SIZE, SIZE, dtype=result) for _ in range(2))
 
     def run(block: tuple[int, int, int]) -> None:
         grid = (triton.cdiv(SIZE, block[0]) * triton.cdiv(SIZE, block[1]),)
+        strides = (SIZE, 1) * 3
         matmul_kernel[grid](a, b, c, SIZE, SIZE, SIZE, *strides, *block, GROUP_SIZE_M=1)
 
-    for block in BLOCKS:
-        c.zero_()
-        run(block)
-        torch.testing.assert_close(c.double(), expected, atol=1e-3, rtol=1e-4)
-    of_blocks_s = fastest_s(*(lambda block=block: run(block) for block in BLOCKS))
-    best = BLOCKS[of_blocks_s.index(min(of_blocks_s))]
-    left, right = a.numpy(), b.numpy()
-    ours_s, numpy_s, torch_s = fastest_s(lambda: run(best), lambda: left @ right, lambda: a @ b)
-    print(
-        f"matmul {SIZE}^3 fp32, block {'x'.join(map(str, best))}: "
-        f"{2e-9 * SIZE**3 / ours_s:.0f} GFLOP/s, {numpy_s / ours_s:.2f} of NumPy's speed, "
-        f"{torch_s / ours_s:.2f} of torch's"
+    ways = {"x".join(map(str, block)): functools.partial(run, block) for block in BLOCKS}
+    return Case(f"matmul {SIZE}^3 {dtype}", ways, lambda: theirs(a, b, out=other), c, tolerance)
+
+
+def rows() -> Iterator[Case]:
+    """Kernels over the rows or columns of a matrix."""
+    x, out = torch.randn(ROWS, COLUMNS), torch.empty(ROWS, COLUMNS)
+    w, b, block = torch.randn(COLUMNS), torch.randn(COLUMNS), triton.next_power_of_2(COLUMNS)
+    of_rows, of_columns = torch.empty(ROWS), torch.empty(COLUMNS)
+    shape, grid, other = f"{ROWS}x{COLUMNS} fp32", (ROWS,), torch.empty(ROWS, COLUMNS)
+    other_rows, other_columns = torch.empty(ROWS), torch.empty(COLUMNS)
+
+    def column_sum(rows: int, columns: int) -> None:
+        programs = (triton.cdiv(COLUMNS, columns),)
+        column_sum_kernel[programs](x, of_columns, ROWS, COLUMNS, ROWS=rows, COLUMNS=columns)
+
+    yield Case(
+        f"softmax {shape}",
+        {"row": lambda: softmax_kernel[grid](x, out, COLUMNS, BLOCK=block)},
+        lambda: torch.softmax(x, 1, out=other),
+        out,
+    )
+    yield Case(
+        f"layernorm {shape}",
+        {"row": lambda: layernorm_kernel[grid](x, w, b, out, COLUMNS, 1e-5, BLOCK=block)},
+        lambda: torch.nn.functional.layer_norm(x, (COLUMNS,), w, b, 1e-5),
+        out,
+    )
+    yield Case(
+        f"row sum {shape}",
+        {"row": lambda: row_sum_kernel[grid](x, of_rows, COLUMNS, BLOCK=block)},
+        lambda: torch.sum(x, 1, out=other_rows),
+        of_rows,
+    )
+    blocks = ((16, 64), (16, 128), (32, 256), (8, 1024))
+    yield Case(
+        f"column sum {shape}",
+        {f"{m}x{n}": functools.partial(column_sum, m, n) for m, n in blocks},
+        lambda: torch.sum(x, 0, out=other_columns),
+        of_columns,
+        1e-3,
     )
 
 
-def bench_rows() -> None:
-    """Kernels with one row per program, against torch."""
-    x, out = torch.randn(ROWS, COLUMNS), torch.empty(ROWS, COLUMNS)
-    w, b, block = torch.randn(COLUMNS), torch.randn(COLUMNS), triton.next_power_of_2(COLUMNS)
-    cases = {
-        "softmax": (
-            lambda: softmax_kernel[(ROWS,)](x, out, COLUMNS, BLOCK=block),
-            lambda: torch.softmax(x, 1),
-        ),
-        "layernorm": (
-            lambda: layernorm_kernel[(ROWS,)](x, w, b, out, COLUMNS, 1e-5, BLOCK=block),
-            lambda: torch.nn.functional.layer_norm(x, (COLUMNS,), w, b, 1e-5),
-        ),
-    }
-    for name, (ours, theirs) in cases.items():
-        ours()
-        torch.testing.assert_close(out, theirs(), atol=1e-5, rtol=1e-5)
-        ours_s, torch_s = fastest_s(ours, theirs)
-        print(
-            f"{name} {ROWS}x{COLUMNS} fp32: {ours_s * 1e6:.0f} us, "
-            f"{torch_s / ours_s:.2f} of torch's speed"
-        )
+def moves() -> Iterator[Case]:
+    """Kernels that only move elements."""
+    x, out, other = torch.randn(SIDE, SIDE), torch.empty(SIDE, SIDE), torch.empty(SIDE, SIDE)
+
+    def transpose(block: int) -> None:
+        side = triton.cdiv(SIDE, block)
+        transposed_kernel[(side, side)](x, out, SIDE, SIDE, BLOCK=block)
+
+    yield Case(
+        f"transposed copy {SIDE}x{SIDE} fp32",
+        {f"{block}x{block}": functools.partial(transpose, block) for block in (16, 32, 64)},
+        lambda: other.copy_(x.t()),
+        out,
+        0,
+    )
+    table, ids = torch.randn(WORDS, FEATURES), torch.randint(0, WORDS, (TOKENS,))
+    rows, other_rows = torch.empty(TOKENS, FEATURES), torch.empty(TOKENS, FEATURES)
+    grid = (TOKENS,)
+    yield Case(
+        f"embedding of {TOKENS} rows of {FEATURES} fp32",
+        {"row": lambda: embedding_kernel[grid](ids, table, rows, FEATURES, BLOCK=FEATURES)},
+        lambda: torch.index_select(table, 0, ids, out=other_rows),
+        rows,
+        0,
+    )
 
 
-def bench_launch() -> None:
-    """The overhead of a call, and what of it finds out whether arguments share memory."""
-    x = np.zeros(16, np.float32)
-    triton_rvv.set_num_threads(1)
-    (one_s,) = fastest_s(lambda: softmax_kernel[(1,)](x, x, 16, BLOCK=16))
-    print(f"a call of one small program: {one_s * 1e6:.0f} us")
+def report_check() -> None:
+    """What of a call finds out whether arguments share memory."""
     left, right, out = (torch.zeros(16) for _ in range(3))
 
     def add(disjoint: bool) -> None:
         for _ in range(CALLS):
             add_kernel[(1,)](left, right, out, 16, BLOCK=16, disjoint_arguments=disjoint)
 
-    checked_s, unchecked_s = fastest_s(lambda: add(False), lambda: add(True))
-    check_s = (checked_s - unchecked_s) / CALLS / 2
+    add(False)
+    add(True)
+    turns = [(seconds(lambda: add(False), 1), seconds(lambda: add(True), 1)) for _ in range(ROUNDS)]
+    check_s = statistics.median(checked - unchecked for checked, unchecked in turns) / CALLS / 2
     print(f"the check of each pair of arguments: {check_s * 1e6:.1f} us")
 
 
@@ -135,9 +225,9 @@ def main() -> None:
     torch.set_num_threads(1)
     triton_rvv.activate("host")
     triton_rvv.set_num_threads(1)
-    bench_matmul()
-    bench_rows()
-    bench_launch()
+    for case in cases():
+        report(case)
+    report_check()
 
 
 if __name__ == "__main__":

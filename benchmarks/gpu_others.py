@@ -9,7 +9,7 @@ import torch
 from gpu_references import time_s
 from torch.nn import functional
 
-__all__ = ["OTHERS", "Other"]
+__all__ = ["OTHERS", "PRODUCTS", "Other"]
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,13 @@ def _cross_entropy(x: torch.Tensor) -> torch.Tensor:
     return functional.cross_entropy(x, labels, reduction="none")
 
 
-OTHERS = (
+PRODUCTS = (
     _product(4096, 11008, 4096),
+    _product(4096, 11008, 4096, kernel="persistent_matmul"),
     _product(17, 5120, 5120),
     _product(17, 5120, 5120, kernel="split_k_matmul"),
     _product(300, 3000, 1000, "bf16"),
+    _product(300, 3000, 1000, "bf16", kernel="persistent_matmul"),
     Other(
         "batched_matmul",
         {"B": 32, "M": 512, "N": 512, "K": 512},
@@ -77,6 +79,8 @@ OTHERS = (
         torch.bmm,
         ((32, 512, 512), (32, 512, 512)),
     ),
+)
+OTHERS = (
     _attention(2, 16, 4096, 64, causal=False),
     _attention(2, 16, 4096, 64, causal=True),
     _attention(2, 16, 8192, 128, causal=True),

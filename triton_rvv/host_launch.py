@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 import struct
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from triton_rvv.host_assertions import raise_failed_assertion
@@ -43,8 +44,10 @@ class HostLauncher:
         # Programs that keep a compiled kernel and call it again may leave out the constants.
         parameters = getattr(getattr(source, "fn", None), "params", ())
         self._constants = {parameter.num for parameter in parameters if parameter.is_constexpr}
-        self._types: tuple[str, ...] = tuple(metadata.argument_types)
-        layouts = (_LAYOUTS.get(type_, "Q") for type_ in self._types)
+        self._passed = _passed_as_they_are(self._signature)
+        types: tuple[str, ...] = tuple(metadata.argument_types)
+        self._slot_values = tuple(map(_slot_value, types))
+        layouts = (_LAYOUTS.get(type_, "Q") for type_ in types)
         self._accesses: list[tuple[str, list[int]]] = metadata.accesses
         table = "Q" if self._accesses else ""
         self._slots = struct.Struct("<" + "".join(layouts) + table)
@@ -73,9 +76,10 @@ class HostLauncher:
         """
         if num_x * num_y * num_z == 0:
             return
-        arguments = self._with_constants(arguments)
-        values = list(_flat(self._signature, arguments))
-        slots = [_slot_value(*pair) for pair in zip(self._types, values, strict=True)]
+        if len(arguments) != len(self._signature):
+            arguments = self._with_constants(arguments)
+        values = self._values(arguments)
+        slots = [slot(value) for slot, value in zip(self._slot_values, values, strict=True)]
         if self._overlaps is not None:
             kernel = self._overlaps.choose(kernel, values, slots)
         if self._prints and sys.stdout is not None:
@@ -95,12 +99,17 @@ class HostLauncher:
 
     def _with_constants(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """One argument for each parameter; nothing for constants that were left out."""
-        left_out = len(self._signature) - len(arguments)
-        if left_out == 0 or left_out != len(self._constants):
+        if len(self._signature) - len(arguments) != len(self._constants):
             return arguments
         given = iter(arguments)
         numbers = range(len(self._signature))
         return tuple(None if number in self._constants else next(given) for number in numbers)
+
+    def _values(self, arguments: tuple[Any, ...]) -> list[Any]:
+        """The values that are passed at run time."""
+        if self._passed is None or len(arguments) != len(self._signature):
+            return list(_flat(self._signature, arguments))
+        return [arguments[number] for number in self._passed]
 
     def _value_names(self, arguments: Iterable[Any]) -> list[str]:
         """The parameter of each value that is passed at run time."""
@@ -112,15 +121,20 @@ class HostLauncher:
         return load_object(compiled)
 
     def _run(self, kernel: Any, slots: bytes, grid: tuple[int, int, int]) -> None:
-        threads, programs = num_threads(), math.prod(grid)
-        chunk = max(programs // (threads * _CHUNKS_PER_THREAD), 1)
+        programs = math.prod(grid)
+        chunk = max(programs // (num_threads() * _CHUNKS_PER_THREAD), 1)
         following = ctypes.c_uint64(0)
         place = ctypes.addressof(following)
-
-        def work() -> None:
-            kernel.run_programs(slots, place, programs, chunk, *grid)
-
+        work = functools.partial(kernel.run_programs, slots, place, programs, chunk, *grid)
         run_on_workers(work, at_most=-(-programs // chunk))
+
+
+def _passed_as_they_are(signature: Sequence[Any]) -> tuple[int, ...] | None:
+    """Which arguments are passed at run time; None where some have to be taken apart."""
+    types = {number: type_ for number, type_ in enumerate(signature) if type_ != "constexpr"}
+    if any(isinstance(type_, tuple) or _is_descriptor(type_) for type_ in types.values()):
+        return None
+    return tuple(types)
 
 
 def _flat(signature: Iterable[Any], arguments: Iterable[Any]) -> Iterator[Any]:
@@ -128,10 +142,14 @@ def _flat(signature: Iterable[Any], arguments: Iterable[Any]) -> Iterator[Any]:
     for type_, argument in zip(signature, arguments, strict=True):
         if isinstance(type_, tuple):
             yield from _flat(type_, argument)
-        elif isinstance(type_, str) and type_.startswith("tensordesc"):
+        elif _is_descriptor(type_):
             yield from _descriptor(argument)
         elif type_ != "constexpr":
             yield argument
+
+
+def _is_descriptor(type_: Any) -> bool:
+    return isinstance(type_, str) and type_.startswith("tensordesc")
 
 
 def _descriptor(descriptor: Any) -> Iterator[Any]:
@@ -149,19 +167,27 @@ def _descriptor(descriptor: Any) -> Iterator[Any]:
     yield from around
 
 
-def _slot_value(type_: str, value: Any) -> int | float:
+def _slot_value(type_: str) -> Callable[[Any], int | float]:
+    """What makes of an argument of a type what lies in its slot."""
     if type_ in _LAYOUTS:
-        return float(value)
+        return float
     if type_ in SMALL_FLOATS:
-        return SMALL_FLOATS[type_].encode(float(value))
-    if type_ == "ptr" and not isinstance(value, int):
-        return _address(value)
+        encode = SMALL_FLOATS[type_].encode
+        return lambda value: encode(float(value))
+    return _address if type_ == "ptr" else _bits
+
+
+def _bits(value: Any) -> int:
     return int(value) & _SLOT_BITS
 
 
 def _address(tensor: Any) -> int:
-    if not getattr(tensor, "is_cpu", False):  # much quicker than asking for the kind of device
-        device = getattr(tensor, "device", None)
-        if getattr(device, "type", "cpu") != "cpu":
-            raise ValueError(f"a tensor is on {device}: move it to the CPU first")
+    if getattr(tensor, "is_cpu", False):  # much quicker than asking for the kind of device
+        address: int = tensor.data_ptr()
+        return address
+    if isinstance(tensor, int):
+        return _bits(tensor)
+    device = getattr(tensor, "device", None)
+    if getattr(device, "type", "cpu") != "cpu":
+        raise ValueError(f"a tensor is on {device}: move it to the CPU first")
     return int(tensor.data_ptr())

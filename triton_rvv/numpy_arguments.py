@@ -31,12 +31,20 @@ def _with_numpy(generate: Callable[..., Any]) -> Callable[..., Any]:
         sort = generate(*args, **kwargs)
 
         def sort_with_numpy(*arguments: Any, **named: Any) -> Any:
-            named = {name: _as_tensor(value) for name, value in named.items()}
-            return sort(*map(_as_tensor, arguments), **named)
+            if any(map(_is_numpy, map(type, arguments))):
+                arguments = tuple(map(_as_tensor, arguments))
+            if any(map(_is_numpy, map(type, named.values()))):
+                named = {name: _as_tensor(value) for name, value in named.items()}
+            return sort(*arguments, **named)
 
         return sort_with_numpy
 
     return generate_with_numpy
+
+
+@functools.cache
+def _is_numpy(type_: type) -> bool:
+    return issubclass(type_, np.ndarray | np.generic)
 
 
 def _as_tensor(value: Any) -> Any:

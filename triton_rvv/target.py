@@ -80,6 +80,14 @@ class Target(Protocol):
         """Whether SpacemiT's instruction multiplies small matrices of 8-bit integers."""
         ...
 
+    def steps_together(self, element: str) -> int:
+        """Steps along K of a product that one instruction multiplies and adds; 1 without one.
+
+        Args:
+            element: MLIR's name of the operands' type.
+        """
+        ...
+
     def lanes(self, element_bits: int) -> int:
         """Elements of `element_bits` in one vector register."""
         ...
@@ -183,6 +191,9 @@ class RVVTarget:
         """
         return 8
 
+    def steps_together(self, element: str) -> int:
+        return 1
+
     def lanes(self, element_bits: int) -> int:
         return self.vlen_bits // element_bits
 
@@ -191,6 +202,15 @@ class RVVTarget:
             return f"{self.cpu}-vlen{self.vlen_bits}"
         extensions = hashlib.sha256(",".join(self.extensions).encode()).hexdigest()[:8]
         return f"{self.cpu}-vlen{self.vlen_bits}-{extensions}"
+
+
+# By the type of the operands and the bits of a register: steps along K that are taken at once, and
+# the features that the instruction comes with, of which one is enough.
+_STEPS_TOGETHER = {
+    ("bf16", 512): (2, frozenset(["+avx512bf16"])),
+    ("i8", 512): (4, frozenset(["+avx512vnni"])),
+    ("i8", 256): (4, frozenset(["+avxvnni"])),
+}
 
 
 @dataclass(frozen=True)
@@ -238,6 +258,11 @@ class HostTarget:
     def converts_bf16(self) -> bool:
         """Never: LLVM's own rounding to bf16 differs between processors in what it calls NaN."""
         return False
+
+    def steps_together(self, element: str) -> int:
+        """AVX512-BF16 has an instruction for bf16, and VNNI one for 8-bit integers."""
+        together, features = _STEPS_TOGETHER.get((element, self.vector_bits), (1, frozenset()))
+        return together if features & frozenset(self.features.split(",")) else 1
 
     def lanes(self, element_bits: int) -> int:
         return self.vector_bits // element_bits

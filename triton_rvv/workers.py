@@ -100,7 +100,10 @@ def run_on_workers(work: Callable[[], None], at_most: int) -> None:
     workers = _workers()
     count = min(workers.count, at_most)
     helped = count - _caller_is_roomy()
-    started = [workers.pool().submit(work) for _ in range(helped)] if helped else []
+    if helped == 0:
+        work()
+        return
+    started = [workers.pool().submit(work) for _ in range(helped)]
     try:
         if helped < count:
             work()
@@ -112,6 +115,7 @@ def run_on_workers(work: Callable[[], None], at_most: int) -> None:
 
 
 def _caller_is_roomy() -> bool:
+    if threading.get_ident() != threading.main_thread().ident:
+        return False
     soft_bytes, _ = resource.getrlimit(resource.RLIMIT_STACK)
-    roomy = soft_bytes == resource.RLIM_INFINITY or soft_bytes >= STACK_BYTES
-    return roomy and threading.current_thread() is threading.main_thread()
+    return soft_bytes == resource.RLIM_INFINITY or soft_bytes >= STACK_BYTES

@@ -103,17 +103,16 @@ li t3, 0
 addi t5, a2, -1
 slli t5, t5, 6
 """
-_NEXT = f"""mul t2, t2, t0
-add t2, t2, t1
-srli t6, t2, {_RANDOM_SHIFT}
-add t6, t6, t4
-and t6, t6, t5
-add t6, t6, a7
-"""
-_RANDOM: Mapping[str, str] = {
-    "random loads": f"{_NEXT}add t6, t6, t3\nld t3, (t6)\n",
-    "random loads and stores": f"{_NEXT}add t6, t6, t3\nld t3, (t6)\nsd x0, (t6)\n",
-    "random stores": f"{_NEXT}sd x0, (t6)\n",
+_DRAW = "mul t2, t2, t0\nadd t2, t2, t1\n"
+_LINE = "srli t6, t2, {shift}\nadd t6, t6, t4\nand t6, t6, t5\nadd t6, t6, a7\n"
+_NEXT = _DRAW + _LINE.format(shift=_RANDOM_SHIFT)
+# With how many lines each number gives. Stores go to several, so that the generator, in which each
+# number waits for the multiplication before it, does not hide how fast they miss.
+_STORES = "".join(f"{_LINE.format(shift=_RANDOM_SHIFT + 5 * n)}sd x0, (t6)\n" for n in range(4))
+_RANDOM: Mapping[str, tuple[str, int]] = {
+    "random loads": (f"{_NEXT}add t6, t6, t3\nld t3, (t6)\n", 1),
+    "random loads and stores": (f"{_NEXT}add t6, t6, t3\nld t3, (t6)\nsd x0, (t6)\n", 1),
+    "random stores": (f"{_DRAW}{_STORES}", 4),
 }
 # Each bit of a random number decides a branch over nothing; a4 chooses the bit, or none.
 _BRANCH = """mul t2, t2, t0
@@ -133,9 +132,9 @@ def memory_kernels(vlen_bits: int) -> Iterator[MicroKernel]:
         vlen_bits: bits in a vector register, which decides how many go together.
     """
     yield MicroKernel("chase", _CHASE_READY, unrolled(["ld t6, (t6)"]), _CHASE_FINISH, _chased)
-    for name, text in _RANDOM.items():
+    for name, (text, lines) in _RANDOM.items():
         yield MicroKernel(
-            name, _ZEROS_READY, unrolled([text], 16), "sd t2, (a6)", _drawn, copies=16
+            name, _ZEROS_READY, unrolled([text], 16), "sd t2, (a6)", _drawn, copies=16 * lines
         )
     yield MicroKernel(
         "branches", _ZEROS_READY, unrolled([_BRANCH], 16), "sd t2, (a6)", _drawn, copies=16

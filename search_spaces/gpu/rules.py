@@ -18,6 +18,7 @@ __all__ = [
     "few_enough_programs",
     "operands_in_shared_memory",
     "pipelined_bytes",
+    "pointers_in_shared_memory",
     "threads_have_work",
     "uses_warpgroups",
 ]
@@ -28,6 +29,8 @@ __all__ = [
 _WARPGROUP_ARCH = "sm_90"
 _WARPGROUP_ROWS = 64
 _WARPGROUP_WARPS = 4
+
+_POINTER_BYTES = 8
 
 # A GPU with fewer programs than a quarter of its multiprocessors is mostly idle.
 _FEWEST_PER_MULTIPROCESSOR = 1 / 4
@@ -74,6 +77,23 @@ def operands_in_shared_memory(gpu: GpuLimits, needed_bytes: Callable[[Config], i
         f"the blocks in flight take more than the {gpu.shared_bytes // 1024} KiB of shared memory "
         f"that a program can have on {gpu.name}",
         lambda config: needed_bytes(config) <= gpu.shared_bytes,
+    )
+
+
+def pointers_in_shared_memory(gpu: GpuLimits, elements: Callable[[Config], int]) -> Rule:
+    """The pointers of a gathered tile fit in shared memory, where Triton may have to sort them.
+
+    Triton 3.6 does so for most tiles whose elements are gathered one by one, and 3.7 does not.
+
+    Args:
+        gpu: the GPU.
+        elements: of the tile.
+    """
+    return Rule(
+        "pointers-in-shared-memory",
+        f"the tile's pointers may take more than the {gpu.shared_bytes // 1024} KiB of shared "
+        f"memory that a program can have on {gpu.name}",
+        lambda config: _POINTER_BYTES * elements(config) <= gpu.shared_bytes,
     )
 
 

@@ -12,7 +12,12 @@ from search_spaces import rules
 from search_spaces.blocks import parameters, size_of
 from search_spaces.gpu.options import gpu_of, launch_options
 from search_spaces.gpu.products import product_space
-from search_spaces.gpu.rules import accumulators_in_registers, enough_programs, threads_have_work
+from search_spaces.gpu.rules import (
+    accumulators_in_registers,
+    enough_programs,
+    pointers_in_shared_memory,
+    threads_have_work,
+)
 from search_spaces.problem import Problem
 from search_spaces.space import SearchSpace
 
@@ -54,6 +59,8 @@ def tile_space(
     sides: Sequence[Side],
     default: Mapping[str, ParameterValue],
     layers: int = 1,
+    *,
+    gathered: bool = False,
 ) -> SearchSpace:
     """Tiles with these sides.
 
@@ -63,6 +70,7 @@ def tile_space(
         sides: of a tile.
         default: values of what a user would run without tuning.
         layers: how often the tiles cover the problem, as for each channel of an image.
+        gathered: whether a tile's elements are loaded from anywhere, each by its own pointer.
     """
     gpu, shape = gpu_of(board), problem.shape
     tuned = parameters(**{side.block: side.sizes for side in sides}) + launch_options(gpu, _WARPS)
@@ -84,6 +92,7 @@ def tile_space(
         ),
         threads_have_work(gpu, tile),
         accumulators_in_registers(gpu, tile),
+        *([pointers_in_shared_memory(gpu, tile)] if gathered else []),
         enough_programs(gpu, programs, programs(smallest)),
     ]
     return product_space(gpu, tuned, default, pruning)

@@ -12,4 +12,4 @@ __all__ = ["space"]
 
 def space(problem: Problem, board: BoardInfo) -> SearchSpace:
     """Tiles of BLOCK_SIZE_H x BLOCK_SIZE_W pixels."""
-    return tile_space(problem, board, IMAGE, ROW_OF_IMAGE)
+    return tile_space(problem, board, IMAGE, ROW_OF_IMAGE, gathered=True)

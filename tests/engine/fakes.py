@@ -73,6 +73,7 @@ class FakeBoard:
     noise: float = 0.0  # standard deviation of the logarithm of a run
     notes: tuple[str, ...] = ()
     bug: Exception | None = None  # what opening raises
+    closing_s: float = 0.0
     gone: Path | None = None  # while this file exists, the board is out of order
     conditions: dict[str, float | str] = field(default_factory=dict)  # of every measurement
 
@@ -147,6 +148,7 @@ class FakeBoard:
 
     def close(self) -> None:
         note(self.log, "close")
+        time.sleep(self.closing_s)
 
 
 def note(log: Path | None, line: str) -> None:

@@ -85,6 +85,27 @@ def test_proposals_before_the_first_outcome_come_from_the_history() -> None:
     assert all(config in ORDER[:20] for config in asked[2:])
 
 
+def test_proposals_before_the_first_outcome_are_not_alike() -> None:
+    """A misleading history would else fill all places that builds have with the same mistake."""
+    candidates = Candidates(SPACE)
+    transfer = transfer_model(candidates, GOOD)
+    assert transfer is not None
+    order = np.argsort(transfer.expected).tolist()
+    proposed: list[int] = []
+    for _ in range(5):
+        free = ~np.isin(np.arange(len(candidates)), proposed)
+        rng = np.random.default_rng(0)
+        state = SearchState(candidates, free, tuple(proposed), {}, rng, transfer=transfer)
+        proposed.append(BayesianSearch()(state))
+    assert max(order.index(number) for number in proposed) < len(candidates) / 10 + 5
+
+    def apart(numbers: list[int]) -> float:
+        points = candidates.points[numbers]
+        return float(np.linalg.norm(points[:, None] - points, axis=2).mean())
+
+    assert apart(proposed) > 1.1 * apart(order[:5])
+
+
 def test_one_proposal_of_three_of_the_first_does_not_know_of_the_history() -> None:
     candidates = Candidates(SPACE)
     transfer = transfer_model(candidates, MISLEADING)

@@ -33,6 +33,13 @@ def artifact(**values: object) -> ElfArtifact:
     return ElfArtifact(Path("kernel.elf"), "0" * 64, Path("data"), (1, 1, 1), 256, values)
 
 
+def wait_until_ended(pid: int) -> None:
+    deadline_s = time.monotonic() + 30
+    while Path("/proc", str(pid)).exists():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)
+
+
 def test_a_build_that_fails_hangs_or_dies_is_a_reason_and_the_pool_goes_on(tmp_path: Path) -> None:
     log = tmp_path / "log"
     pool = BuilderPool(functools.partial(FakeBuilder, log), jobs=1, limit_s=2)
@@ -250,11 +257,16 @@ def test_closing_leaves_no_process_of_a_board_behind(tmp_path: Path) -> None:
         pool.close()
         with pytest.raises(PoolClosed):
             running.result(timeout=10)
-    process = Path("/proc", log.read_text().split("started ")[1].split()[0])
-    deadline_s = time.monotonic() + 30
-    while process.exists():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.05)
+    wait_until_ended(int(log.read_text().split("started ")[1].split()[0]))
+
+
+def test_a_board_that_takes_for_ever_to_close_is_ended(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    pool = BoardPool([BoardSource("fake", functools.partial(FakeBoard, log, closing_s=600))])
+    pool.wait_open()
+    pool.close()
+    wait_until_ended(int(log.read_text().split("open ")[1].split()[0]))
+    assert log.read_text().splitlines()[-1] == "close"
 
 
 def test_closing_ends_what_is_under_way() -> None:

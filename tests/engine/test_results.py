@@ -34,7 +34,7 @@ from engine.run.summary import summarise
 from engine.study.trials import StoredTrial
 from engine.workers.artifacts import ArtifactStore, write_provenance
 from foundation.config import Config
-from rvv_runner.emulated.error_band import BANDS_FILE, KERNEL_CLASSES, kernel_class
+from rvv_runner.emulated.error_band import BANDS_FILE
 from rvv_runner.event_costs import event_costs
 from rvv_runner.measurement import Measurement, Status
 
@@ -287,21 +287,6 @@ def test_an_estimate_shows_its_error_and_what_it_cannot_tell_apart() -> None:
     # All of its time goes into lines from DRAM: another class, with a band of its own.
     waiting = summarise([emulated_trial(1, 0.01, l2_misses=1e6)], None)
     assert waiting.estimate == f"estimated, ±{bands['memory']['error']:.0%}"
-
-
-@pytest.mark.parametrize(
-    ("counters", "expected"),
-    [
-        ({"l2_miss": 40.0, "vector_inst": 9.0}, "memory"),  # of 14.3 cycles each
-        ({"l2_miss": 30.0, "vector_inst": 9.0, "vector_store_inst": 5.0}, "streaming"),
-        ({"vector_inst": 8.0, "vector_load_inst": 4.0, "scalar_loads": 2.0}, "products"),
-        ({"vector_inst": 9.0, "vector_load_inst": 4.0, "scalar_loads": 2.0}, "computing"),
-        ({"scalar_loads": 500.0}, "computing"),
-    ],
-)
-def test_counters_tell_a_programs_class(counters: dict[str, float], expected: str) -> None:
-    assert kernel_class({"u_mode_cycle": 1000.0, **counters}) == expected
-    assert expected in KERNEL_CLASSES
 
 
 def test_a_time_from_a_clock_has_no_error_band() -> None:

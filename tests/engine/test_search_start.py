@@ -21,6 +21,12 @@ def test_the_first_proposal_is_the_middle(sampler: str) -> None:
         assert Search(SQUARE, sampler, seed).ask() == {"A": 8, "B": 8}
 
 
+def test_after_the_middle_a_surrogate_tries_a_corner() -> None:
+    for seed in range(10):
+        _, second = Search(SQUARE, seed=seed).ask(2)
+        assert {second["A"], second["B"]} <= {1, 64}
+
+
 def test_the_middle_is_that_of_the_valid_configurations() -> None:
     small = Rule("small", "it is large", lambda config: config["A"] <= 4 and config["B"] <= 16)
     assert Search(SearchSpace(SQUARE.parameters, (small,))).ask() == {"A": 2, "B": 4}

@@ -137,8 +137,8 @@ def test_a_bowl_is_a_slope_over_the_distance_from_the_middle(
     )
     mean, _ = process.predict(Inputs(MIXED.indicators(asked.tolist()), off_middle=off[asked]))
     noise = (math.exp(LOGARITHMS[-1]) + 1e-6) * np.eye(20)
-    covariance = _dense(numbers, numbers) + 0.25 * np.outer(off[numbers], off[numbers])
-    cross = _dense(asked, numbers) + 0.25 * np.outer(off[asked], off[numbers])
+    covariance = _dense(numbers, numbers) + np.outer(off[numbers], off[numbers])
+    cross = _dense(asked, numbers) + np.outer(off[asked], off[numbers])
     np.testing.assert_allclose(mean, cross @ np.linalg.solve(covariance + noise, values), rtol=1e-7)
 
 

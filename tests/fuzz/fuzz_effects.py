@@ -333,7 +333,9 @@ def draw_statement(w: Writer) -> None:
     """One statement of any family, with what it needs."""
     from fuzz_axes import AXIS_OPERATIONS
     from fuzz_operations import OPERATIONS
+    from fuzz_pairs import PAIRS
+    from fuzz_products import PRODUCTS
 
-    tables = {**OPERATIONS, **AXIS_OPERATIONS, **EFFECTS}
+    tables = {**OPERATIONS, **AXIS_OPERATIONS, **EFFECTS, **PAIRS, **PRODUCTS}
     weighted = [operation for operation, weight in tables.items() for _ in range(weight)]
     w.choose(weighted)(w)

@@ -13,7 +13,7 @@ def filled(kind_name: str, fill: str, size: int, seed: int) -> Block:
     kind, random = KINDS[kind_name], np.random.default_rng(seed)
     if kind.family == "bool":
         return Block.exact(kind, random.integers(0, 2, size))
-    if fill == "small" or (kind.is_float and fill == "bits"):
+    if fill in ("small", "islands") or (kind.is_float and fill == "bits"):
         low = 0 if kind.family == "unsigned" else -7
         values = random.integers(low, 8, size).astype(np.float64)
         if fill == "bits":
@@ -23,6 +23,8 @@ def filled(kind_name: str, fill: str, size: int, seed: int) -> Block:
             if kind.saturates:
                 usable = [x for x in usable if not np.isinf(x)]
             values = np.where(random.random(size) < 0.3, random.choice(usable, size), values)
+        if fill == "islands" and kind.is_float:
+            values[random.integers(0, size) :][: size // 8] = np.nan
         return Block.exact(kind, values)
     if kind.is_float:
         return Block.exact(kind, round_to(kind, random.standard_normal(size)))

@@ -101,6 +101,8 @@ class Address:
         wrap: what the sum is taken modulo of, if anything.
         index: a block of integers, which are used modulo `span`, instead of the strides.
         span: a power of two.
+        axis: if not None, the only dimension whose positions `index` stands for.
+        turned: whether the block of pointers is written the other way round, and transposed.
     """
 
     array: Array
@@ -111,20 +113,27 @@ class Address:
     wrap: int | None = None
     index: Var | None = None
     span: int = 0
+    axis: int | None = None
+    turned: bool = False
 
     def text(self) -> str:
         """The block of pointers."""
         base = f"{self.array.name} + pid * {self.array.part}"
-        return f"{base} + {self._offsets()}"
+        pointers = f"{base} + {self._offsets()}"
+        return f"tl.trans({pointers})" if self.turned else pointers
 
     def _offsets(self) -> str:
-        if self.index is not None:
+        if self.index is not None and self.axis is None:
             return f"({self.index.name}.to(tl.int32) & {self.span - 1})"
         rank = len(self.shape)
         parts = []
         for axis, (size, (stride, _)) in enumerate(zip(self.shape, self.strides, strict=True)):
-            expand = ", ".join(":" if other == axis else "None" for other in range(rank))
-            lanes = f"tl.arange(0, {size})" + (f"[{expand}]" if rank > 1 else "")
+            written = rank - 1 - axis if self.turned else axis
+            expand = ", ".join(":" if other == written else "None" for other in range(rank))
+            lanes = f"tl.arange(0, {size})"
+            if self.index is not None and axis == self.axis:
+                lanes = f"({self.index.name} & {self.span - 1})"
+            lanes += f"[{expand}]" if rank > 1 else ""
             parts.append(lanes if stride == "1" else f"{lanes} * {stride}")
         parts += [f"{var.name} * {factor}" for var, factor in self.terms]
         if self.start or not parts:
@@ -134,14 +143,18 @@ class Address:
 
     def places(self, machine: Machine) -> np.ndarray:
         """Indices into the buffer."""
+        listed = None
         if self.index is not None:
-            data = machine.known(self.index)
-            offsets = data.astype(np.int64) & (self.span - 1)
+            listed = machine.known(self.index).astype(np.int64) & (self.span - 1)
+        if listed is not None and self.axis is None:
+            offsets = listed
         else:
             offsets = np.full(self.shape, self.start, np.int64)
             for axis, (_, stride) in enumerate(self.strides):
-                lanes = np.arange(self.shape[axis]) * stride
-                offsets = offsets + lanes.reshape([-1] + [1] * (len(self.shape) - axis - 1))
+                lanes = np.arange(self.shape[axis]) if axis != self.axis else listed
+                offsets = offsets + (lanes * stride).reshape(
+                    [-1] + [1] * (len(self.shape) - axis - 1)
+                )
             for var, factor in self.terms:
                 offsets = offsets + int(machine.known(var)) * factor
             if self.wrap:

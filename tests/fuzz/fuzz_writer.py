@@ -149,7 +149,7 @@ class Writer:
         if same and self.chance(60 if writable or self.one_program else 40):
             return self.choose(same)
         buffer, start = len(self.extents), 0
-        fill = self.choose(["small", "bits", "normal"])
+        fill = self.choose(["small", "islands", "bits", "normal"])
         seed = self.draw(st.integers(0, 1000))
         if same and self.chance(25):
             other = self.choose(same)
@@ -175,6 +175,8 @@ class Writer:
         shape = tuple(shape)
         if not apart and shape and self.chance(15):
             return self._gathered(array, shape)
+        if not apart and len(shape) > 1 and self.chance(15):
+            return self._listed(array, shape)
         steps = self._apart(shape) if apart or self.chance(70) else self._any_strides(shape)
         low = sum(min(s * (d - 1), 0) for s, d in zip(steps, shape, strict=True))
         high = sum(max(s * (d - 1), 0) for s, d in zip(steps, shape, strict=True))
@@ -216,6 +218,23 @@ class Writer:
         span = self.choose([1, 4, 32, 256])
         self.reach(array, span)
         return Address(array, shape, (), 0, index=index, span=span)
+
+    def _listed(self, array: Array, shape) -> Address:
+        """Places along one dimension are found in memory, as those of tokens or pages are."""
+        axis = self.choose([0, 0, len(shape) - 2, len(shape) - 1])
+        index = self.block(self.choose(["int32", "int64"]), (shape[axis],))
+        self.used.add(index.name)
+        span, steps = self.choose([1, 4, 32]), [*self._any_strides(shape)[1:], 1]
+        reaches = [
+            step * ((span if each == axis else size) - 1)
+            for each, (step, size) in enumerate(zip(steps, shape, strict=True))
+        ]
+        start = -sum(min(reach, 0) for reach in reaches)
+        self.reach(array, start + sum(max(reach, 0) for reach in reaches) + 1)
+        strides = tuple((self._written(step), step) for step in steps)
+        turned = len(shape) == 2 and self.chance(30)
+        more = {"index": index, "span": span, "axis": axis, "turned": turned}
+        return Address(array, shape, strides, start, **more)
 
     # -- loads -------------------------------------------------------------------------------------
 
@@ -264,7 +283,12 @@ class Writer:
         )
         own = [1] * rank
         own[axis] = shape[axis]
-        data = relation(np.arange(shape[axis]), bound).reshape(own)
+        places = np.arange(shape[axis], dtype=np.int32)
+        if self.chance(25):  # sums of which some may wrap before they are widened
+            first = self.choose([0, 3, (1 << 31) - 1 - self.draw(st.integers(0, shape[axis]))])
+            lanes = f"({lanes} + {self.scalar(first)}).to(tl.int64)"
+            places = places + np.int32(first)
+        data = relation(places, bound).reshape(own)
         text = f"{lanes} {sign} {self.scalar(bound)}"
         return self.let("int1", own, text, lambda: Block.exact(KINDS["int1"], data))
 

@@ -54,3 +54,24 @@ def test_the_limit_of_a_kernel_is_processor_time(monkeypatch):
             turns(3)  # odd
     finally:
         worker.close()
+
+
+READ_ONE = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(x_ptr, at):
+    tl.store(x_ptr, tl.load(x_ptr + at) + 1)
+"""
+
+
+@pytest.mark.parametrize("target", ["host", "rvv256"])
+def test_nothing_behind_a_buffer_can_be_read(target):
+    worker, x = Worker(), torch.arange(20, dtype=torch.int32)
+    try:
+        assert worker(target, READ_ONE, {0: x}, [(0, 0), 19], (1, 1, 1))[0][0] == 20
+        with pytest.raises(Failure, match=r"ended with (status -11|SIGSEGV in QEMU)"):
+            worker(target, READ_ONE, {0: x}, [(0, 0), 20], (1, 1, 1))
+    finally:
+        worker.close()

@@ -29,7 +29,7 @@ from rvv_runner.emulated.costs import read_cost_table
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-from hidden_cores import CHANGES, hidden_core
+from hidden_cores import CHANGES, Change, hidden_core
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -42,6 +42,9 @@ FOUND = [
     for change in CHANGES
     if change.part in ("memory", "branches") or change.name.partition("/")[0] in CLASSES
 ]
+
+# Random numbers take longer there than the stores whose places they say.
+SLOW_MULTIPLY = Change("scalar", "multiply/latency", 2.4)
 
 
 @pytest.fixture
@@ -100,7 +103,7 @@ def way_readings(ways: int | None) -> list[Reading]:
 
 def test_a_hidden_cores_constants_are_found_from_anothers_table(boards, bench):
     like = read_board_file("x60")
-    (boards / "hidden.toml").write_text(hidden_core(like, FOUND))
+    (boards / "hidden.toml").write_text(hidden_core(like, [*FOUND, SLOW_MULTIPLY]))
     measured = bench("emulated:hidden")
     for kind in ("throughput", "latency"):
         for name in CLASSES:

@@ -9,6 +9,8 @@ import triton
 import triton.language as tl
 from qemu_kernels import Expected
 
+from triton_rvv import RVVTarget, compile_kernel
+
 
 def matrices(m, n, k):
     """Small whole numbers, so that every order of summing is exact."""
@@ -125,6 +127,54 @@ def test_accumulator_used_by_an_inner_loop(run, shape):
         total = (a @ b + total) + ((a + 1) @ b + total)
     sizes = {"M": m, "N": n, "K": k}
     run(carried_start_kernel, a_ptr=a, b_ptr=b, out_ptr=Expected(total), n=3, **sizes)
+
+
+@triton.jit
+def rescaled_kernel(a_ptr, b_ptr, out_ptr, n, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    a, b = load_block(a_ptr, M, K), load_block(b_ptr, K, N)
+    total = tl.zeros((M, N), tl.float32)
+    for i in range(n):
+        total = tl.dot(a, b, 1 - total * i)
+    store_block(out_ptr, total, M, N)
+
+
+@triton.jit
+def read_twice_kernel(a_ptr, b_ptr, out_ptr, n, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    a, b = load_block(a_ptr, M, K), load_block(b_ptr, K, N)
+    total = tl.zeros((M, N), tl.float32)
+    scaled_sum = tl.zeros((M, N), tl.float32)
+    last = total
+    for i in range(n):
+        last = total
+        scaled = 1 - total * i
+        total = tl.dot(a, b, scaled)
+        scaled_sum += scaled
+    store_block(out_ptr, total, M, N)
+    store_block(out_ptr + M * N, scaled_sum, M, N)
+    store_block(out_ptr + 2 * M * N, last, M, N)
+
+
+@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
+@pytest.mark.parametrize("shape", [(4, 8, 4), (32, 64, 8)])
+def test_rescaled_accumulators(run, shape, vlen_bits):
+    m, n, k = shape
+    a, b, _ = matrices(m, n, k)
+    total, scaled_sum, last = (np.zeros((m, n), np.float32) for _ in range(3))
+    for i in range(3):
+        last, scaled = total, 1 - total * i
+        total = a @ b + scaled
+        scaled_sum = scaled_sum + scaled
+    sizes = {"M": m, "N": n, "K": k, "n": 3, "vlen_bits": vlen_bits}
+    run(rescaled_kernel, a_ptr=a, b_ptr=b, out_ptr=Expected(total), **sizes)
+    out = Expected(np.stack([total, scaled_sum, last]))
+    run(read_twice_kernel, a_ptr=a, b_ptr=b, out_ptr=out, **sizes)
+
+
+def test_a_rescaled_accumulator_stays_in_its_array():
+    signature = {"a_ptr": "*fp32", "b_ptr": "*fp32", "out_ptr": "*fp32", "n": "i32"}
+    sizes = {"M": 32, "N": 64, "K": 8}
+    compiled = compile_kernel(rescaled_kernel, signature, sizes, RVVTarget())
+    assert compiled.llir.count("alloca [2048 x float]") == 1
 
 
 @triton.jit

@@ -189,3 +189,85 @@ def test_each_call_of_a_function_has_its_own_rows(run: KernelRunner) -> None:
     for product, rows in zip(expected, (3, 30), strict=True):
         product[:rows] = (a @ a)[:rows]
     run(two_calls_kernel, a_ptr=a, c_ptr=Expected(expected, start=start), few=3, many=30)
+
+
+@triton.jit
+def stored_a_turn_later_kernel(a_ptr, b_ptr, rows_ptr, c_ptr, turns):
+    rows, columns = tl.arange(0, 32)[:, None], tl.arange(0, 32)[None, :]
+    c = tl.zeros((32, 32), tl.float32)
+    for turn in range(turns):
+        mask = (rows < tl.load(rows_ptr + turn)) & (columns < 32)
+        tl.store(c_ptr + turn * 1024 + rows * 32 + columns, c, mask)
+        a = tl.load(a_ptr + rows * 32 + columns, mask=rows + tl.zeros_like(columns) < 32)
+        c = tl.dot(a, tl.load(b_ptr + rows * 32 + columns))
+
+
+def test_the_rows_of_a_turn_are_not_those_of_the_next(run: KernelRunner) -> None:
+    a, b = np.random.default_rng(0).integers(-9, 10, (2, 32, 32)).astype(np.float32)
+    start = np.full((3, 32, 32), 5, np.float32)
+    expected = start.copy()
+    expected[0, :3], expected[1], expected[2, :17] = 0, a @ b, (a @ b)[:17]
+    rows, out = np.array([3, 32, 17], np.int32), Expected(expected, start=start)
+    run(stored_a_turn_later_kernel, a_ptr=a, b_ptr=b, rows_ptr=rows, c_ptr=out, turns=3)
+
+
+@triton.jit
+def wide_mask_kernel(a_ptr, b_ptr, kept_ptr, depths_ptr, c_ptr, BLOCK_K: tl.constexpr):
+    rows, columns = tl.arange(0, 32)[:, None], tl.arange(0, 32)[None, :]
+    steps, depth = tl.arange(0, BLOCK_K), tl.load(depths_ptr + tl.program_id(0))
+    kept = tl.load(kept_ptr + steps, mask=steps < depth, other=0) != 0
+    rows += tl.program_id(0) * 32
+    inside = (steps < depth)[None, :] & kept[None, :]
+    a = tl.load(a_ptr + rows * BLOCK_K + steps[None, :], mask=inside, other=0)
+    b = tl.load(b_ptr + steps[:, None] * 32 + columns, mask=(steps < depth)[:, None], other=0)
+    tl.store(c_ptr + rows * 32 + columns, tl.dot(a, b))
+
+
+@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
+@pytest.mark.parametrize("depth", [3, 35, 49])
+def test_steps_behind_the_end_are_zero_under_a_wide_mask(
+    run: KernelRunner, depth: int, vlen_bits: int
+) -> None:
+    """The first program leaves NaN where the second one has its copy of A."""
+    a, b = np.random.default_rng(0).integers(-9, 10, (2, 64, 64)).astype(np.float32)
+    a[:32], b = np.nan, b[:, :32].copy()
+    expected = np.full((64, 32), np.nan, np.float32)
+    expected[32:] = a[32:, :depth] @ b[:depth]
+    values: dict[str, Any] = {"kept_ptr": np.ones(64, np.int64), "BLOCK_K": 64}
+    values |= {"depths_ptr": np.array([64, depth], np.int32)}
+    values |= {"a_ptr": a, "b_ptr": b, "c_ptr": Expected(expected)}
+    run(wide_mask_kernel, grid=(2,), vlen_bits=vlen_bits, **values)
+
+
+@triton.jit
+def wrapping_rows_kernel(a_ptr, c_ptr, first, end):
+    rows, columns = tl.arange(0, 32)[:, None], tl.arange(0, 32)[None, :]
+    a = tl.load(a_ptr + rows * 32 + columns, mask=rows + tl.zeros_like(columns) < 32)
+    mask = ((first + rows).to(tl.int64) < end) & (columns < 32)
+    tl.store(c_ptr + rows * 32 + columns, tl.dot(a, a), mask)
+
+
+def test_rows_are_computed_where_their_numbers_wrap(run: KernelRunner) -> None:
+    a = np.random.default_rng(0).integers(-9, 10, (32, 32)).astype(np.float32)
+    start = np.full((32, 32), 5, np.float32)
+    expected = start.copy()
+    expected[10:] = (a @ a)[10:]
+    out = Expected(expected, start=start)
+    run(wrapping_rows_kernel, a_ptr=a, c_ptr=out, first=(1 << 31) - 10, end=np.int64(100))
+
+
+@triton.jit
+def split_k_kernel(a_ptr, b_ptr, c_ptr, K, BLOCK_K: tl.constexpr):
+    rows, columns = tl.arange(0, 64)[:, None], tl.arange(0, 16)[None, :]
+    steps = tl.program_id(0) * BLOCK_K + tl.arange(0, BLOCK_K)
+    a = tl.load(a_ptr + rows * K + steps[None, :], mask=steps[None, :] < K, other=0)
+    b = tl.load(b_ptr + steps[:, None] * 16 + columns, mask=steps[:, None] < K, other=0)
+    tl.store(c_ptr + tl.program_id(0) * 1024 + rows * 16 + columns, tl.dot(a, b))
+
+
+def test_a_program_behind_the_end_of_k_reads_nothing(run: KernelRunner) -> None:
+    """A ends where its memory does, and is read in place."""
+    a, b = np.random.default_rng(0).integers(-9, 10, (2, 64, 64)).astype(np.float32)
+    b = b[:, :16].copy()
+    out = Expected(np.stack([a @ b, np.zeros((64, 16), np.float32)]))
+    run(split_k_kernel, grid=(2,), a_ptr=a, b_ptr=b, c_ptr=out, K=64, BLOCK_K=64)

@@ -7,7 +7,7 @@ import triton.language as tl
 from qemu_kernels import Expected
 
 import triton_rvv
-from triton_rvv import compile_kernel
+from triton_rvv import RVVTarget, compile_kernel
 from triton_rvv.host_target import host_target
 
 
@@ -154,3 +154,94 @@ def test_listed_rows_are_not_gathered():
     )
     assert "gather" not in compiled.llir
     assert "scatter" not in compiled.llir
+
+
+@triton.jit
+def rows_used_twice_kernel(
+    index_ptr, x_ptr, y_ptr, out_ptr, last_ptr, M: tl.constexpr, N: tl.constexpr
+):
+    rows, columns = tl.arange(0, M), tl.arange(0, N)[None, :]
+    index = tl.load(index_ptr + rows)
+    offsets = index[:, None] * N
+    total = tl.load(x_ptr + offsets + columns) + tl.load(y_ptr + offsets + columns)
+    tl.store(out_ptr + rows[:, None] * N + columns, total)
+    tl.store(index_ptr + rows, rows - rows - 7)
+    tl.store(last_ptr + rows, index)
+
+
+def test_indices_that_are_used_again_are_those_before_a_store(run):
+    m, n = 1024, 4
+    rng = np.random.default_rng(5)
+    x, y = rng.integers(-999, 999, (2, 40, n)).astype(np.int32)
+    index = rng.integers(0, 40, m).astype(np.int32)
+    run(
+        rows_used_twice_kernel,
+        index_ptr=Expected(np.full(m, -7, np.int32), start=index),
+        x_ptr=x,
+        y_ptr=y,
+        out_ptr=Expected(x[index] + y[index]),
+        last_ptr=Expected(index),
+        M=m,
+        N=n,
+    )
+
+
+@triton.jit
+def transposed_rows_kernel(index_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr):
+    rows, columns = tl.arange(0, M), tl.arange(0, N)
+    index = tl.load(index_ptr + rows)
+    pointers = tl.trans(out_ptr + (index[:, None] + (2 * rows[:, None] + columns[None, :] * 512)))
+    values = columns[:, None] * 100 + rows[None, :]
+    tl.store(pointers, values)
+    tl.store(pointers + 1, -values)
+
+
+def test_stores_to_listed_places_in_the_last_dimension(run):
+    m, n = 16, 4
+    index = (np.random.default_rng(6).permutation(m) * 24).astype(np.int32)
+    expected = np.full(2048, 5, np.int32)
+    rows, columns = np.arange(m), np.arange(n)[:, None]
+    places, values = index + 2 * rows + columns * 512, columns * 100 + rows
+    start = expected.copy()
+    expected[places], expected[places + 1] = values, -values
+    out = Expected(expected, start=start)
+    run(transposed_rows_kernel, index_ptr=index, out_ptr=out, M=m, N=n)
+
+
+@pytest.mark.parametrize("index_type", ["*i32", "*i64"])
+def test_code_does_not_grow_with_the_rows_that_are_listed(index_type):
+    names = rows_used_twice_kernel.arg_names[:5]
+    types = dict.fromkeys(names, "*i32") | {"index_ptr": index_type}
+
+    def size(m):
+        constants = {"M": m, "N": 4}
+        compiled = compile_kernel(rows_used_twice_kernel, types, constants, host_target())
+        return compiled.lowered.count("\n")
+
+    assert size(8192) == size(4096)
+
+
+@triton.jit
+def gathered_kernel(
+    index_ptr, x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, TWICE: tl.constexpr
+):
+    rows, columns = tl.arange(0, M), tl.arange(0, N)
+    offsets = tl.load(index_ptr + rows)[:, None] + (rows[:, None] + columns[None, :] * 512)
+    x = tl.load(x_ptr + tl.trans(offsets))
+    at = columns[:, None] * M + rows[None, :]
+    tl.store(out_ptr + at, x)
+    if TWICE:
+        tl.store(out_ptr + 2 * M * N + 3 * at, x)
+
+
+def test_what_is_used_twice_is_gathered_once():
+    types = dict.fromkeys(["index_ptr", "x_ptr", "out_ptr"], "*i32")
+
+    def gathers(twice):
+        constants = {"M": 1024, "N": 4, "TWICE": twice}
+        compiled = compile_kernel(
+            gathered_kernel, types, constants, RVVTarget(), disjoint_arguments=True
+        )
+        return compiled.llir.count("@llvm.masked.gather")
+
+    assert gathers(True) == gathers(False)

@@ -265,3 +265,21 @@ def elf_of_views(run: KernelRunner, kernel, size: int, target: RVVTarget) -> Pat
     llir = compile_kernel(kernel, signature, {"N": size}, target).llir
     inside = llir.replace("@triton_rvv_kernel(", "@of_views(")
     return run.link(generate(inside + VIEWS, target).object, target)
+
+
+@triton.jit
+def wrapping_pair_kernel(x_ptr, y_ptr, first, N: tl.constexpr):
+    at = tl.arange(0, N)
+    y = tl.load(y_ptr + at)
+    pointers = x_ptr + 2147483648 + (first + 2 * at)
+    tl.store(pointers, y + 1, mask=at > 0)
+    tl.store(pointers + 1, y + 2, mask=at > 0)
+
+
+def test_offsets_that_wrap_lead_elsewhere_than_it_seems():
+    n = 2048
+    x = np.arange(3 * n, dtype=np.int32)
+    expected = x.copy()
+    expected[: 2 * n - 2] = (x[1:n, None] + [1, 2]).ravel()
+    wrapping_pair_kernel[(1,)](x, x, (1 << 31) - 2, N=n)
+    np.testing.assert_array_equal(x, expected)

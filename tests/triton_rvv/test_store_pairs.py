@@ -52,6 +52,30 @@ def test_neighbours_change_places_in_place(run, size):
 
 
 @triton.jit
+def pair_in_rows_kernel(x_ptr, out_ptr, first, stride, M: tl.constexpr, N: tl.constexpr):
+    rows, columns = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
+    x = tl.load(x_ptr + rows * N + columns)
+    pointers = out_ptr + first + rows * stride + 2 * columns
+    tl.store(pointers, x)
+    tl.store(pointers + 1, -x)
+
+
+@pytest.mark.parametrize("stride", [64, 2, 1, 3, -1, 65])
+def test_pairs_in_rows_that_overlap(run, stride):
+    """The whole first store comes before the second one, also where rows share places."""
+    m, n = 8, 32
+    x = np.arange(1, m * n + 1, dtype=np.int32).reshape(m, n)
+    start = np.zeros(600, np.int32)
+    expected, first = start.copy(), 7 if stride < 0 else 0
+    for odd in (0, 1):
+        for row in range(m):
+            at = first + row * stride + odd
+            expected[at : at + 2 * n : 2] = -x[row] if odd else x[row]
+    out = Expected(expected, start=start)
+    run(pair_in_rows_kernel, x_ptr=x, out_ptr=out, first=first, stride=stride, M=m, N=n)
+
+
+@triton.jit
 def load_between_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     tl.store(x_ptr + 2 * at, at)

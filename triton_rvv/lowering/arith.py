@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.attributes import DenseAttribute
 from triton_rvv.lowering import math, sinks
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.casts import CASTS, cast
 from triton_rvv.lowering.context import Context
@@ -14,7 +15,7 @@ from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.predicates import CMPF_PREDICATES, CMPI_PREDICATES
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.small_floats import computed_wide
-from triton_rvv.lowering.tensors import Buffer, Elementwise, Splat, Tensor
+from triton_rvv.lowering.tensors import Elementwise, Splat, Tensor
 from triton_rvv.lowering.values import Val, float_constant, integer
 from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.ttir import Operation

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import Affine, as_addresses
 from triton_rvv.lowering.arith import constant
-from triton_rvv.lowering.builder import Builder, Variable
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.small_floats import narrow, widen
 from triton_rvv.lowering.tensors import Point, Splat, Tensor
 from triton_rvv.lowering.values import Val
+from triton_rvv.lowering.variable import Variable
 from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.ttir import Operation
 from triton_rvv.types import ScalarType, TensorType, element_type

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from triton_rvv.lowering.values import Val, folded, integer, resized, type_suffix, vector_type
 
-__all__ = ["SCRATCH", "Builder", "Snapshot", "Variable"]
+__all__ = ["SCRATCH", "Builder", "Snapshot"]
 
 T = TypeVar("T")
 
@@ -389,21 +389,3 @@ class Builder:
     def _fresh(self) -> int:
         self._names += 1
         return self._names
-
-
-class Variable:
-    """A value that changes along the control flow; LLVM keeps it in a register."""
-
-    def __init__(self, builder: Builder, value: Val) -> None:
-        self._builder = builder
-        self._type = value.type
-        self._slot = builder.alloca(value.type, 1)
-        self.write(value)
-
-    def read(self) -> Val:
-        """The value at this point of the program."""
-        return self._builder.load(self._type, self._slot, 1)
-
-    def write(self, value: Val) -> None:
-        """Change the value."""
-        self._builder.store(value, self._slot, 1)

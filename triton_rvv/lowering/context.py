@@ -10,9 +10,10 @@ from typing import TypeVar, cast
 
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering.aliasing import Aliases
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder, Snapshot
 from triton_rvv.lowering.last_stores import last_stores
-from triton_rvv.lowering.tensors import Buffer, Tensor, memory_type
+from triton_rvv.lowering.tensors import Tensor, memory_type
 from triton_rvv.lowering.values import Val
 from triton_rvv.lowering.wanted import Wanted
 from triton_rvv.source_lines import SourceLines
@@ -95,7 +96,7 @@ class Context:
         self._known: dict[tuple[Hashable, int], object] = {}
         self._around = [0]
         self._bound_in: dict[Value, int] = {}
-        self._block: Block | None = None
+        self._made_by: Mapping[Value, Operation] = {}
         self._early: dict[Operation, int] = {}
 
     def lower_block(self, block: Block) -> list[Value]:
@@ -108,14 +109,15 @@ class Context:
             CompileError: for an operation that is not supported, with the kernel's source line.
         """
         *operations, terminator = block.operations
-        around, self._block = self._block, block
+        around = self._made_by
+        self._made_by = {result: each for each in operations for result in each.results}
         for operation in operations:  # a function's block is lowered once for each of its calls
             for result in operation.results:
                 self._bound_in.pop(result, None)
         for operation in operations:
             if self._early.pop(operation, None) not in self._around:
                 self.lower_operation(operation)
-        self._block = around
+        self._made_by = around
         return terminator.operands
 
     def lower_early(self, value: Value) -> bool:
@@ -126,15 +128,14 @@ class Context:
         """
         if self._bound_in.get(value) in self._around:
             return True
-        assert self._block is not None
-        for operation in self._block.operations:
-            if value in operation.results:
-                if not _is_pure(operation) or not all(map(self.lower_early, operation.operands)):
-                    return False
-                self.lower_operation(operation)
-                self._early[operation] = self._region
-                return True
-        return False
+        operation = self._made_by.get(value)
+        if operation is None or not _is_pure(operation):
+            return False
+        if not all(map(self.lower_early, operation.operands)):
+            return False
+        self.lower_operation(operation)
+        self._early[operation] = self._region
+        return True
 
     def lower_operation(self, operation: Operation) -> None:
         """Lower one operation.

@@ -12,10 +12,11 @@ from typing import Protocol, TypeGuard
 
 from triton_rvv.lowering import parts, sinks
 from triton_rvv.lowering.affine import Affine, as_affine
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context, Lowered, Pairs
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.sharing import at_same_places
-from triton_rvv.lowering.tensors import EXPENSIVE, Buffer, Elementwise, Tensor
+from triton_rvv.lowering.tensors import EXPENSIVE, Elementwise, Tensor
 from triton_rvv.lowering.values import Val
 from triton_rvv.lowering.views import ExpandDims
 from triton_rvv.lowering.wrapping import guard_widening

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from triton_rvv.lowering import sinks
-from triton_rvv.lowering.builder import Builder, Variable
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.casts import conversion
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.tensors import Point, Tensor
 from triton_rvv.lowering.values import Val, integer
+from triton_rvv.lowering.variable import Variable
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import PointerType, ScalarType, TensorType, element_type
 

@@ -13,16 +13,17 @@ from dataclasses import dataclass, replace
 
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering import paths, sinks
-from triton_rvv.lowering.builder import Variable
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.casts import conversion
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.grouped_dot import is_grouped, multiply_in_groups
 from triton_rvv.lowering.live import WHOLE, Live, live_part, packed_columns, packed_rows
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.matrix_dot import fits_matrix_unit, multiply_int8
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.runs import run_width
-from triton_rvv.lowering.tensors import Buffer, Elementwise, Point, Tensor, memory_type
+from triton_rvv.lowering.tensors import Elementwise, Point, Tensor, memory_type
 from triton_rvv.lowering.tile import (
     Columns,
     ColumnsReadOnce,
@@ -33,6 +34,7 @@ from triton_rvv.lowering.tile import (
     Tile,
 )
 from triton_rvv.lowering.values import Val, integer
+from triton_rvv.lowering.variable import Variable
 from triton_rvv.lowering.views import Plane
 from triton_rvv.ttir import Operation
 from triton_rvv.types import PointerType, ScalarType, TensorType
@@ -93,10 +95,15 @@ def multiply(
         multiply_int8(context, left, right, start, result)
         context.bind(operation.result, result)
         return
-    left, right, start = (converted(tensor, sum_type) for tensor in (left, right, start))
+    start = converted(start, sum_type)
+    rounded = _rounding(sum_type, result)
+    if is_grouped(context.target, left, right, sum_type):
+        multiply_in_groups(context, operation, left, right, start, result, rounded)
+        context.bind(operation.result, result)
+        return
+    left, right = (converted(tensor, sum_type) for tensor in (left, right))
     in_place = _is_matrix_in_memory(context, left)
     sinks.prepare(context, [left, right, start])
-    rounded = _rounding(sum_type, result)
     rows, depth = left.shape[-2:]
 
     def product(b: Columns, live: Live = WHOLE) -> _Product:
@@ -106,9 +113,14 @@ def multiply(
         _multiply_reading_once(context, left, right, product, read_once)
     else:
         live = live_part(context, operation, left, right, sum_type)
-        b = PackedColumns(packed_columns(context, right, live))
+        b = _panels(context, packed_columns(context, right, live))
         _multiply_by_panels(context, left, in_place, product(b, live))
     context.bind(operation.result, result)
+
+
+def _panels(context: Context, block: Buffer) -> PackedColumns:
+    # Processors of hosts foresee what is read in sequence.
+    return PackedColumns(block, is_prefetched=context.target.backend == "rvv")
 
 
 def _columns_read_once(context: Context, left: Tensor, right: Tensor) -> ColumnsReadOnce | None:
@@ -135,7 +147,7 @@ def _multiply_reading_once(
 
     def copied() -> None:
         with context.region():
-            panels = PackedColumns(sinks.materialise(context, right))
+            panels = _panels(context, sinks.materialise(context, right))
             _multiply_packed(context, a, product(panels))
 
     plain = paths.all_of(context, right.plain_guards(context.builder))
@@ -203,7 +215,7 @@ def _multiply_packed(context: Context, a: Buffer, product: _Product) -> None:
         plane = a.plane(builder, batch)
         one = replace(
             product,
-            b=PackedColumns(product.b.block.plane(builder, batch)),
+            b=_panels(context, product.b.block.plane(builder, batch)),
             start=Plane(product.start, batch),
             result=product.result.plane(builder, batch),
         )
@@ -212,9 +224,21 @@ def _multiply_packed(context: Context, a: Buffer, product: _Product) -> None:
 
 def _destination(context: Context, operation: Operation, start: Tensor) -> Buffer:
     """Where the result goes: in place of an accumulator that nobody else reads."""
-    if isinstance(start, Buffer) and start.uses == 1 and context.is_local(start):
-        return start.alias()
-    return context.buffer(block_type(operation))
+    type_ = block_type(operation)
+    array = _read_by_nobody_else(context, start, type_)
+    return context.buffer(type_) if array is None else array.alias()
+
+
+def _read_by_nobody_else(context: Context, start: Tensor, type_: TensorType) -> Buffer | None:
+    """An array of this type, each element of which is read for this place of `start` alone."""
+    if start.settled is not None or start.uses > 1:
+        return None
+    if isinstance(start, Buffer):
+        is_own = start.uses == 1 and start.type == type_ and context.is_local(start)
+        return start if is_own else None
+    parts = start.operands if isinstance(start, Elementwise) else ()
+    found = (_read_by_nobody_else(context, part, type_) for part in parts)
+    return next((array for array in found if array is not None), None)
 
 
 def _rows_in_place(context: Context, left: Load, row: Val) -> Rows:
@@ -272,7 +296,7 @@ def _tile(
     """
     builder, (row, column) = context.builder, corner
     rows = rows_of_a(row)
-    tile = Tile(builder, rows, product.b, column)
+    tile = Tile(builder, rows, product.b, column, stays=to_next is None or to_next[1] == 0)
     # Loads take longest where they come first.
     depth = product.live.padded_depth(builder, tile.unroll) or integer(product.depth)
     ahead = tile.begin(depth)

@@ -6,10 +6,11 @@ import functools
 from collections.abc import Mapping, Sequence
 
 from triton_rvv.lowering import sinks
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler, block_type
-from triton_rvv.lowering.tensors import Buffer, Elementwise, Point, Splat
+from triton_rvv.lowering.tensors import Elementwise, Point, Splat
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Operation
 from triton_rvv.types import ScalarType, TensorType

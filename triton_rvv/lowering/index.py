@@ -6,15 +6,9 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.lowering import arith, sinks
-from triton_rvv.lowering.affine import (
-    NO_COMPONENT,
-    Affine,
-    Component,
-    Table,
-    as_affine,
-    sum_of_offsets,
-)
+from triton_rvv.lowering.affine import Affine, as_affine, sum_of_offsets
 from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.components import NO_COMPONENT, Component, Table
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask, Term
 from triton_rvv.lowering.math.lanes import Emit

@@ -6,10 +6,11 @@ import functools
 from collections.abc import Mapping
 
 from triton_rvv.lowering import sinks
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler, block_type
-from triton_rvv.lowering.tensors import Buffer, Point, Splat, memory_type
+from triton_rvv.lowering.tensors import Point, Splat, memory_type
 from triton_rvv.lowering.values import Val, integer, vector_type
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType

@@ -10,11 +10,12 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.parts import materialise_part, wanted_count
-from triton_rvv.lowering.tensors import Buffer, Tensor
+from triton_rvv.lowering.tensors import Tensor
 from triton_rvv.lowering.tile import UNROLL_K
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Operation
@@ -48,7 +49,10 @@ class Live:
         """Truth values under which tiles read nothing of A but rows and steps that count."""
         extents = [(self.rows, tile_rows), (self.depth, UNROLL_K)]
         rests = [builder.split(count, size)[1] for count, size in extents if count is not None]
-        return [builder.compare("eq", rest, integer(0)) for rest in rests]
+        guards = [builder.compare("eq", rest, integer(0)) for rest in rests]
+        if self.depth is not None:  # tiles load the first step before they know of a second one
+            guards.append(builder.compare("ne", self.depth, integer(0)))
+        return guards
 
 
 WHOLE = Live()
@@ -85,9 +89,11 @@ def _depth(builder: Builder, left: Tensor, right: Tensor) -> Val | None:
 
 
 def packed_rows(context: Context, left: Tensor, live: Live) -> Buffer:
-    """A in panels, as far as it counts."""
+    """A in panels, as far as it counts; behind the last step of a row are zeros for a turn."""
     around = [None] * (len(left.shape) - 2)
-    return materialise_part(context, left, [*around, live.rows, live.depth])
+    turn = min(context.run_lanes(left.element.bits), UNROLL_K)
+    extents = [*around, live.rows, live.depth]
+    return materialise_part(context, left, extents, whole_columns=turn)
 
 
 def packed_columns(context: Context, right: Tensor, live: Live) -> Buffer:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering import sinks
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
-from triton_rvv.lowering.tensors import EXPENSIVE, Buffer, Point, Tensor, memory_type
+from triton_rvv.lowering.tensors import EXPENSIVE, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, vector_type
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType, Type

@@ -69,7 +69,7 @@ class Term:
     def false_from(self, builder: Builder) -> Val | None:
         """A position from which on the comparison is false, as i64, where it has one.
 
-        Where the left side would wrap, that is the end of the dimension.
+        Where the left side wraps, that is the end of the dimension.
         """
         if self._constant_stride != 1 or self.predicate not in ("slt", "sle"):
             return None
@@ -77,10 +77,13 @@ class Term:
         base, right = (builder.resize(value, "i64") for value in (self.left.base, self.right))
         limit = {"i32": (1 << 31) - 1}.get(self.left.base.type, (1 << 63) - 1)
         wraps = builder.compare("sgt", base, integer(limit - self.left.shape[self.axis]))
-        more = integer(int(self.predicate == "sle"))
-        count = builder.intrinsic("llvm.ssub.sat", [right, builder.binary("sub", base, more)])
+        count = builder.intrinsic("llvm.ssub.sat", [right, base])
+        if self.predicate == "sle":
+            count = builder.intrinsic("llvm.sadd.sat", [count, integer(1)])
         count = builder.intrinsic("llvm.smax", [count, integer(0)])
-        return builder.select(wraps, size, builder.intrinsic("llvm.smin", [count, size]))
+        end = builder.select(wraps, size, builder.intrinsic("llvm.smin", [count, size]))
+        widened = self.left.wrapped
+        return end if widened is None else builder.select(widened.fits, end, size)
 
     def at(self, builder: Builder, point: Point) -> Val:
         """The comparison at `point`; a scalar unless the last dimension varies."""

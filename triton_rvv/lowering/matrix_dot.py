@@ -12,10 +12,12 @@ import functools
 from collections.abc import Sequence
 
 from triton_rvv.lowering import sinks
-from triton_rvv.lowering.builder import Builder, Variable
+from triton_rvv.lowering.buffer import Buffer
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
-from triton_rvv.lowering.tensors import Buffer, Point, Tensor
+from triton_rvv.lowering.tensors import Point, Tensor
 from triton_rvv.lowering.values import Val, integer
+from triton_rvv.lowering.variable import Variable
 from triton_rvv.lowering.views import Plane
 from triton_rvv.matrix_instruction import INTRINSIC
 from triton_rvv.target import Target

@@ -115,10 +115,7 @@ class Load(Tensor):
 
     def _spreads(self, builder: Builder) -> Val:
         """Whether neighbouring rows do not all lie in the same few sets of a cache."""
-        stride = self.pointers.components[-2].linear_stride(builder, self.pointers.index_type)
-        distance_bytes = builder.mul(stride, integer(self.element.size_bytes))
-        rest = builder.binary("and", distance_bytes, integer(CONFLICT_BYTES - 1))
-        return builder.compare("ne", rest, integer(0))
+        return builder.compare("ne", _row_in_set(builder, self.pointers), integer(0))
 
     @property
     def _is_plain_when_guarded(self) -> bool:
@@ -139,7 +136,7 @@ class Load(Tensor):
     @property
     def own_reads_again(self) -> bool:
         last = self.pointers.components[-1]
-        is_contiguous = last.stride is not None and last.stride.constant == 1 and not last.tables
+        is_contiguous = last.stride is not None and last.stride.constant == 1 and last.has_rule
         return is_contiguous and self.pointers.extra is None
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
@@ -240,17 +237,25 @@ def prefetch_ahead(
         row = replace(point, index=(*point.index[:-1], last))
         _prefetch(builder, run_address(builder, pointers, row), access)
         return
-    stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
-    ahead = min(point.rows_ahead, rows)
-    if pointers.advance is None and ahead == rows:
+    if pointers.advance is None and point.rows_ahead >= rows:
         return
-    distance = builder.mul(integer(ahead), stride)
-    back = builder.mul(integer(ahead - rows), stride)
+    stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
+    later, count = _rows_ahead(builder, pointers, point), integer(rows)
+    distance = builder.mul(later, stride)
+    back = builder.mul(builder.binary("sub", later, count), stride)
     beyond = integer(0) if pointers.advance is None else builder.add(pointers.advance, back)
-    if ahead < rows:
-        inside = builder.compare("slt", point.index[-1], integer(rows - ahead))
-        beyond = builder.select(inside, distance, beyond)
-    _prefetch(builder, builder.element_pointer(element, address, beyond), access)
+    inside = builder.compare("slt", point.index[-1], builder.binary("sub", count, later))
+    target = builder.select(inside, distance, beyond)
+    _prefetch(builder, builder.element_pointer(element, address, target), access)
+
+
+def _rows_ahead(builder: Builder, pointers: Affine, point: Point) -> Val:
+    """How many rows further on to ask for: fewer where rows drive one another out of the cache."""
+    wanted, fewer = (min(count, pointers.shape[-2]) for count in (point.rows_ahead, ROWS_OF_A_SET))
+    if wanted <= fewer:
+        return integer(wanted)
+    collide = builder.compare("eq", _row_in_set(builder, pointers), integer(0))
+    return builder.select(collide, integer(fewer), integer(wanted))
 
 
 def _prefetch(builder: Builder, target: Val, access: Val) -> None:
@@ -263,6 +268,15 @@ READ, WRITE = integer(0, "i32"), integer(1, "i32")
 # Half of what one way of a 32 KiB cache of 4 ways holds: of rows at multiples of this distance, 8
 # share two sets, and drive one another out.
 CONFLICT_BYTES = 4096
+# Of such rows, so many are still there when their turn comes, beside those that are being read.
+ROWS_OF_A_SET = 2
+
+
+def _row_in_set(builder: Builder, pointers: Affine) -> Val:
+    """Bytes from a row to the next one, modulo CONFLICT_BYTES: 0 where all share a set or two."""
+    stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
+    distance_bytes = builder.mul(stride, integer(pointers.pointee.size_bytes))
+    return builder.binary("and", distance_bytes, integer(CONFLICT_BYTES - 1))
 
 
 def condition_at(builder: Builder, mask: Mask | None, point: Point) -> Val:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triton_rvv.lowering import sinks
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.runs import run_width
-from triton_rvv.lowering.tensors import Buffer, Point, Tensor
+from triton_rvv.lowering.tensors import Point, Tensor
 from triton_rvv.lowering.values import Val, integer
 
 __all__ = ["reduce_rows_in_order"]

@@ -10,22 +10,16 @@ import functools
 from collections.abc import Sequence
 
 from triton_rvv.lowering import paths, sinks
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.registry import block_type
 from triton_rvv.lowering.runs import run_width
-from triton_rvv.lowering.tensors import (
-    PLAIN_PATH,
-    Buffer,
-    Extents,
-    Point,
-    Tensor,
-    memory_type,
-)
+from triton_rvv.lowering.tensors import PLAIN_PATH, Extents, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, vector_type
 from triton_rvv.ttir import Operation, Value
 
-__all__ = ["materialise_part", "prepare_wanted", "wanted_count"]
+__all__ = ["copy_part", "materialise_part", "prepare_wanted", "wanted_count"]
 
 # So many rows are copied side by side: an in-order core waits for each load, and more rows than
 # these drive one another out of the cache where they are far apart (measured with 1, 2 and 4).
@@ -59,12 +53,17 @@ def _true_before(context: Context, value: Value, axis: int) -> Val | None:
 
 
 def materialise_part(
-    context: Context, tensor: Tensor, extents: Extents, whole_rows: int = 1
+    context: Context,
+    tensor: Tensor,
+    extents: Extents,
+    whole_rows: int = 1,
+    whole_columns: int = 1,
 ) -> Buffer:
     """An array that holds the elements of a part, as they are now, and anything behind it.
 
-    What is behind the last element of a row is 0 up to the end of a run, and so are rows behind
-    the last one up to a multiple of `whole_rows`, for a block whose elements are 0 there.
+    What is behind the last element of a row is 0 up to a multiple of `whole_columns`, and so are
+    rows behind the last one up to a multiple of `whole_rows`, for a block whose elements are 0
+    there. Both are powers of two.
     """
     if isinstance(tensor, Buffer) or tensor.settled or tensor.uses > 1:
         return sinks.materialise(context, tensor)
@@ -76,23 +75,31 @@ def materialise_part(
     array = context.buffer(tensor.type)
     builder.branches(
         paths.all_of(context, guards),
-        lambda: _copy_part(context, tensor, array, extents, whole_rows),
+        lambda: copy_part(context, tensor, array, extents, whole_rows, whole_columns),
         lambda: sinks.copy(context, tensor, array, is_plain=False),
         likely=True,
     )
     return array
 
 
-def _copy_part(
-    context: Context, tensor: Tensor, array: Buffer, extents: Extents, whole_rows: int
+def copy_part(
+    context: Context,
+    tensor: Tensor,
+    array: Buffer,
+    extents: Extents,
+    whole_rows: int,
+    whole_columns: int,
 ) -> None:
+    """Write what `materialise_part` says to an array, where the guards within the part hold."""
     builder, shape = context.builder, tensor.shape
     sizes = [
         integer(size) if count is None else count
         for size, count in zip(shape, extents, strict=True)
     ]
     width = run_width(context, [tensor, array])
-    whole, rest = builder.split(sizes[-1], width)
+    # Shorter than that are runs of a block with a mask of wider elements, for example.
+    cleared = max(width, min(whole_columns, shape[-1]))
+    whole, rest = builder.split(sizes[-1], cleared)
     together = min(ROWS_TOGETHER, shape[-2])
     grouped, left_over = builder.split(sizes[-2], together)
 
@@ -112,9 +119,13 @@ def _copy_part(
                 for start in sinks.steps(context, whole, width, unrolled=False):
                     copy(outer, row, 1, start, None)
         if rest.constant != 0:
-            end = builder.select(builder.compare("eq", rest, integer(0)), integer(0), sizes[-2])
+            zero = integer(0)
+            end = builder.select(builder.compare("eq", rest, zero), zero, sizes[-2])
             for row in sinks.steps(context, end, 1, unrolled=False):
-                copy(outer, row, 1, whole, rest)
+                for done in range(0, cleared, width):
+                    lanes = builder.binary("sub", rest, integer(done))
+                    lanes = lanes if done == 0 else builder.intrinsic("llvm.smax", [lanes, zero])
+                    copy(outer, row, 1, builder.add(whole, integer(done)), lanes)
     if sizes[-2].constant is None and whole_rows > 1:
         _clear_rows(context, array, sizes, whole_rows)
 

@@ -12,12 +12,13 @@ from dataclasses import replace
 
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import Affine
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.registry import Handler, block_type
-from triton_rvv.lowering.tensors import Buffer, Elementwise, Point, Splat, Tensor, memory_type
+from triton_rvv.lowering.tensors import Elementwise, Point, Splat, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.views import Broadcast
 from triton_rvv.ttir import Operation

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from triton_rvv.lowering.affine import Affine
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.values import Val, integer
@@ -15,7 +17,8 @@ UNKNOWN = Val("i1", "false")
 def are_apart(builder: Builder, left: Affine, right: Affine) -> Val:
     """Whether, at run time, all addresses of one block are before all of the other, or `UNKNOWN`.
 
-    Masked elements count, so blocks at the end of an array may seem to overlap and do not.
+    Masked elements count, so blocks at the end of an array may seem to overlap and do not. So may
+    blocks with offsets that wrap, which lie elsewhere.
     """
     ranges = [_range(builder, block) for block in (left, right)]
     known = [range_ for range_ in ranges if range_ is not None]
@@ -24,7 +27,8 @@ def are_apart(builder: Builder, left: Affine, right: Affine) -> Val:
     (start, end), (other_start, other_end) = known
     is_before = builder.compare("ule", end, other_start)
     is_behind = builder.compare("ule", other_end, start)
-    return builder.binary("or", is_before, is_behind)
+    fits = [guard for block in (left, right) for guard in block.own_fit_guards()]
+    return functools.reduce(builder.conjunction, fits, builder.binary("or", is_before, is_behind))
 
 
 def _range(builder: Builder, addresses: Affine) -> tuple[Val, Val] | None:

@@ -7,14 +7,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.lowering import paths, sinks
-from triton_rvv.lowering.builder import Builder, Variable
+from triton_rvv.lowering.buffer import Buffer
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.ordered import reduce_rows_in_order
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.runs import group_of_runs, run_width, spanning_width
-from triton_rvv.lowering.tensors import Buffer, Path, Point, Tensor
+from triton_rvv.lowering.tensors import Path, Point, Tensor
 from triton_rvv.lowering.values import Val, integer, type_suffix
+from triton_rvv.lowering.variable import Variable
 from triton_rvv.lowering.views import Reshaped, Squeezed, coordinates_of
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType

@@ -7,10 +7,13 @@ are listed by row they keep that in sight; as any other block they would be gath
 from __future__ import annotations
 
 from triton_rvv.lowering import sinks
-from triton_rvv.lowering.affine import NO_COMPONENT, Affine, Component, Listed
+from triton_rvv.lowering.affine import Affine
+from triton_rvv.lowering.buffer import Buffer
+from triton_rvv.lowering.components import NO_COMPONENT, Component, Listed
 from triton_rvv.lowering.context import Context
-from triton_rvv.lowering.tensors import Buffer, Elementwise, Point, Splat, Tensor
+from triton_rvv.lowering.tensors import Elementwise, Point, Splat, Tensor
 from triton_rvv.lowering.values import Val, integer, type_suffix
+from triton_rvv.lowering.variable import Variable
 from triton_rvv.lowering.views import Broadcast, ExpandDims
 from triton_rvv.types import TensorType
 
@@ -29,12 +32,24 @@ def listed_by_row(context: Context, tensor: Tensor) -> Affine | None:
     line = _line(tensor, axis)
     if axis == len(tensor.shape) - 1 or line is None:
         return None
-    sinks.prepare(context, [line])
-    values = sinks.materialise(context, line)
+    values = _computed(context, line)
+    tensor.finish()
     one = integer(1, tensor.element.llvm)
     components = [NO_COMPONENT] * len(tensor.shape)
     components[axis] = Component(listed=((Listed(values, _bound(context, values)), one),))
     return Affine(tensor.type, integer(0, one.type), components)
+
+
+def _computed(context: Context, line: Tensor) -> Buffer:
+    """An array of the elements of a line, which others may use too.
+
+    A line without uses was made here, of recipes that count no use by it.
+    """
+    if line.uses:
+        return sinks.materialise(context, line)
+    values = context.buffer(line.type)
+    sinks.copy(context, line, values)
+    return values
 
 
 def _varying(tensor: Tensor) -> frozenset[int]:
@@ -72,16 +87,17 @@ def _line(tensor: Tensor, axis: int) -> Tensor | None:
 
 def _bound(context: Context, values: Buffer) -> Val:
     """What no value exceeds, with or without its sign, as i64."""
+    if values.element.bits == 64:  # nothing is wider, so that nobody asks
+        return integer((1 << 63) - 1)
     builder, size = context.builder, values.shape[0]
     width = min(size, context.run_lanes(values.element.bits))
-    bound = integer(0)
-    for start in range(0, size, width):
-        run = values.at(builder, Point((), integer(start), width))
-        minus = builder.binary("sub", builder.splat(integer(0, run.element), width), run)
-        far = builder.intrinsic("llvm.smax", [run, minus])
-        if width > 1:
-            reduced = f"llvm.vector.reduce.umax.{type_suffix(far)}"
-            far = builder.call(run.element, reduced, [far])
-        far = builder.cast("zext", far, "i64") if far.type == "i32" else far
-        bound = builder.intrinsic("llvm.umax", [bound, far])
-    return bound
+    zeros = builder.splat(integer(0, "i32"), width)
+    farthest = Variable(builder, zeros)
+    for start in sinks.steps(context, size, width, unrolled=False):
+        run = values.at(builder, Point((), start, width))
+        far = builder.intrinsic("llvm.smax", [run, builder.binary("sub", zeros, run)])
+        farthest.write(builder.intrinsic("llvm.umax", [farthest.read(), far]))
+    bound = farthest.read()
+    if width > 1:
+        bound = builder.call("i32", f"llvm.vector.reduce.umax.{type_suffix(bound)}", [bound])
+    return builder.cast("zext", bound, "i64")

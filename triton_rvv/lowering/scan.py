@@ -11,13 +11,14 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.lowering import paths, sinks
-from triton_rvv.lowering.builder import Variable
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.runs import run_width
-from triton_rvv.lowering.tensors import Buffer, Path, Point, Tensor
+from triton_rvv.lowering.tensors import Path, Point, Tensor
 from triton_rvv.lowering.values import Val, integer
+from triton_rvv.lowering.variable import Variable
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType
 

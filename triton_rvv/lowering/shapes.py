@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from triton_rvv.lowering import sinks
-from triton_rvv.lowering.affine import NO_COMPONENT, Affine, Component, Wrapped
+from triton_rvv.lowering.affine import Affine, Wrapped
+from triton_rvv.lowering.components import NO_COMPONENT, Component
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask, Term
 from triton_rvv.lowering.registry import Handler, block_type

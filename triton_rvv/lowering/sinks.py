@@ -7,18 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.paths import all_fit, guarded
 from triton_rvv.lowering.runs import group_of_runs, run_width, runs_together, spanning_width
 from triton_rvv.lowering.sharing import at_same_places, reachable
-from triton_rvv.lowering.tensors import (
-    ANY_PATH,
-    EXPENSIVE,
-    Buffer,
-    Path,
-    Point,
-    Tensor,
-)
+from triton_rvv.lowering.tensors import ANY_PATH, EXPENSIVE, Path, Point, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.views import coordinates_of
 from triton_rvv.types import TensorType

@@ -82,7 +82,7 @@ def _are_alternate(first: _Part, second: _Part) -> bool:
     """Whether both go to every second element of a row, from wherever it starts."""
     ours, theirs = first.addresses, second.addresses
     last = ours.components[-1]
-    every_second = last.stride is not None and last.stride.constant == 2 and not last.tables
+    every_second = last.stride is not None and last.stride.constant == 2 and last.has_rule
     explained = ours.extra is None and theirs.extra is None
     return explained and every_second and ours.components == theirs.components
 
@@ -109,7 +109,9 @@ def _store_parts(
             return
         first, second = (part.addresses for part in parts)
         follows = builder.element_pointer(memory_type(first.pointee), first.base, integer(1))
-        in_turn = builder.compare("eq", second.base, follows)
+        in_turn = builder.conjunction(
+            builder.compare("eq", second.base, follows), _rows_never_meet(context, first)
+        )
         builder.branches(in_turn, lambda: _write(context, parts, where), one_by_one)
 
     def one_by_one() -> None:
@@ -135,6 +137,20 @@ def _store_parts(
 
         safe = UNKNOWN if UNKNOWN in guards else paths.all_of(context, guards)
         builder.branches(safe, write, copy_and_write)
+
+
+def _rows_never_meet(context: Context, addresses: Affine) -> Val:
+    """Whether no row's odd elements are even ones of another row, as both are stored row by row.
+
+    That is certain where rows are an even number of elements apart.
+    """
+    builder, guards = context.builder, list[Val]()
+    for part, size in zip(addresses.components[:-1], addresses.shape[:-1], strict=True):
+        factors = [part.stride, *(scale for _, scale in part.looked_up)] if size > 1 else []
+        for factor in factors:
+            if factor is not None and builder.multiple(factor) < 2:
+                guards.append(builder.compare("eq", builder.split(factor, 2)[1], integer(0)))
+    return paths.all_of(context, guards)
 
 
 def _write(

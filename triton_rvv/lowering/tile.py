@@ -14,16 +14,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from triton_rvv.lowering.builder import Builder, Variable
-from triton_rvv.lowering.tensors import (
-    PLAIN_PATH,
-    ROWS_AHEAD,
-    Buffer,
-    Point,
-    Tensor,
-    memory_type,
-)
+from triton_rvv.lowering.buffer import Buffer
+from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.tensors import PLAIN_PATH, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, vector_type
+from triton_rvv.lowering.variable import Variable
 from triton_rvv.types import PointerType, ScalarType
 
 __all__ = [
@@ -45,6 +40,10 @@ LOOK_AHEAD = 2
 # While a row of B is loaded, which takes 4.4 cycles with LMUL 2, so many multiply-adds go by before
 # another load is asked for: an in-order core would wait with everything behind it.
 QUIET_ROWS = 2
+# Caches move so many bytes at a time, on every core that is known here.
+LINE_BYTES = 64
+# So many lines of B on their way at once do not drive one another out of the cache.
+LINES_ON_THEIR_WAY = 8
 
 
 class Rows(ABC):
@@ -217,18 +216,37 @@ class Columns(ABC):
     def at(self, builder: Builder, row: Val, column: Val) -> Val:
         """A run of a row, from `column` on."""
 
+    @abstractmethod
+    def prefetch(self, builder: Builder, row: Val, step: int, column: Val) -> None:
+        """Ask for a run of the row that lies `step` below `row`."""
+
 
 class PackedColumns(Columns):
-    """A block in panels, for tiles that read it several times."""
+    """A block in panels, for tiles that read it several times.
 
-    def __init__(self, block: Buffer) -> None:
+    Args:
+        block: the array.
+        is_prefetched: whether its lines are asked for: rows of A and C that go by drive some of a
+            panel out of the L1 cache, and a simple core does not foresee that.
+    """
+
+    def __init__(self, block: Buffer, is_prefetched: bool) -> None:
         super().__init__(block, block.panel)
         self.block = block
+        self.is_prefetched = is_prefetched
 
     def at(self, builder: Builder, row: Val, column: Val) -> Val:
         address = self.block.address_in_panel(builder, column, row, integer(0))
         type_ = vector_type(memory_type(self.element), self.panel)
         return builder.load(type_, address, self.element.size_bytes)
+
+    def prefetch(self, builder: Builder, row: Val, step: int, column: Val) -> None:
+        run_bytes = self.panel * self.element.size_bytes
+        if self.is_prefetched and step * run_bytes % LINE_BYTES == 0:
+            first = self.block.address_in_panel(builder, column, row, integer(0))
+            for place_bytes in range(0, run_bytes, LINE_BYTES):
+                offset = integer(step * run_bytes + place_bytes)
+                builder.prefetch(builder.element_pointer("i8", first, offset))
 
 
 class ColumnsReadOnce(Columns):
@@ -237,13 +255,15 @@ class ColumnsReadOnce(Columns):
     def __init__(self, block: Tensor, panel: int, runs: int) -> None:
         super().__init__(block, panel, runs)
         self._block = block
-        # As many lines as elsewhere: more of them would drive one another out of the cache.
-        self._rows_ahead = max(1, ROWS_AHEAD // runs)
+        self._rows_ahead = max(1, LINES_ON_THEIR_WAY // runs)
 
     def at(self, builder: Builder, row: Val, column: Val) -> Val:
         ahead = self._rows_ahead
         point = Point((row,), column, self.panel, PLAIN_PATH, rows_ahead=ahead)
         return self._block.at(builder, point)
+
+    def prefetch(self, builder: Builder, row: Val, step: int, column: Val) -> None:
+        """Nothing: `at` asks for what follows."""
 
 
 @dataclass(frozen=True)
@@ -276,12 +296,14 @@ class Tile:
         rows: of A.
         panels: the right operand.
         column: the tile's first.
+        stays: whether the next tile takes the same columns, and not those beside them.
     """
 
     builder: Builder
     rows: Rows
     panels: Columns
     column: Val
+    stays: bool
 
     @property
     def unroll(self) -> int:
@@ -310,17 +332,21 @@ class Tile:
         pointers = following = [pointer.read() for pointer in ahead.pointers]
         elements = [element.read() for element in ahead.elements]
         b_runs, runs = [run.read() for run in ahead.runs], self.panels.runs
-        places, advance = self._places(base, unroll), None
+        places, advance, after = self._places(base, unroll), None, integer(0)
         if depth.constant != unroll:
             inside = builder.compare("slt", base, builder.binary("sub", depth, integer(unroll)))
             # Behind the last step nothing is needed: any place will do.
             after = builder.select(inside, builder.add(base, integer(unroll)), integer(0))
             places += self._places(after, unroll)[:LOOK_AHEAD]
             advance = rows.advance(base, after, inside, unroll)
+        # What the next turn reads, or the next tile: its panel is the same one, or lies behind it.
+        row_ahead, steps_ahead = (after, 0) if self.stays else (base, unroll)
         distance = rows.prefetch_distance(base, depth)
         for turn in range(unroll * runs):
             step, run = divmod(turn, runs)
             b_runs += [self._b(*place) for place in places[turn + LOOK_AHEAD :][:1]]
+            if run == 0:
+                self.panels.prefetch(builder, row_ahead, steps_ahead + step, self.column)
             # Addresses are computed late, since registers are scarce, but before they are needed.
             in_turn = range(rows.count) if run == 0 else ()
             asked = [row for row in in_turn if row * unroll // rows.count == step]

@@ -8,6 +8,7 @@ wants whole blocks.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from triton_rvv.ttir import Block, Operation, Value
@@ -124,6 +125,10 @@ class Wanted:
     def _for(self, operation: Operation) -> None:
         block = operation.regions[0].block
         carried = block.arguments[1:]
+        inside = _made_in(operation)
+        for argument in carried:  # what a turn stores says nothing of what the one before made
+            masks = self._of(argument)
+            self._want(argument, [None if _has_one_of(m, inside) else _NOBODY for m in masks])
         self._block(block, [operation.results, carried])
         self._want_all(operation.operands[:3])
         for initial, argument in zip(operation.operands[3:], carried, strict=True):
@@ -135,6 +140,18 @@ class Wanted:
         for region in operation.regions:
             for block in region.blocks:
                 self._block(block, [operation.results])
+
+
+def _made_in(loop: Operation) -> frozenset[Value]:
+    """Every value of a loop that may be another one in each turn."""
+    operations = list(loop.walk())
+    blocks = [block for each in operations for region in each.regions for block in region.blocks]
+    made = [each.results for each in operations] + [block.arguments for block in blocks]
+    return frozenset(itertools.chain.from_iterable(made))
+
+
+def _has_one_of(masks: _Masks, values: frozenset[Value]) -> bool:
+    return masks is not None and any(mask in values for mask, _ in masks)
 
 
 _HANDLERS: Mapping[str, Callable[[Wanted, Operation], None]] = {

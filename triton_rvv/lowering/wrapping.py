@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triton_rvv.lowering import arith, paths, sinks
-from triton_rvv.lowering.affine import Affine, Component, Wrapped, sum_of_offsets
+from triton_rvv.lowering.affine import Affine, Wrapped, sum_of_offsets
 from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.components import Component
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.tensors import Elementwise, Tensor
 from triton_rvv.lowering.values import Val, integer

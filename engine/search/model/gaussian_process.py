@@ -42,7 +42,7 @@ _CURVE_DEVIATION = 1.0
 _CURVE_LENGTH = 1.0
 
 # The slope over the distance from the middle of the space, in the same units; chosen by hand.
-_BOWL_DEVIATION = 0.5
+_BOWL_DEVIATION = 1.0
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,28 @@ from engine.search.model.surrogate import Surrogate, candidate_pool, training_se
 from engine.search.model.targets import Scale, scaled, targets
 from engine.search.model.transfer_model import TransferModel
 from engine.search.samplers.random import random
-from engine.search.samplers.spread import SURROGATE_SPREAD_TRIALS, spread, spread_or_close
+from engine.search.samplers.spread import (
+    SURROGATE_SPREAD_TRIALS,
+    farthest,
+    spread,
+    spread_or_close,
+)
 
 __all__ = ["BayesianSearch"]
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
+# The first trials after the middle are each the farthest of so many draws: the slopes that a
+# surrogate starts from show most clearly at the ends of the space.
+_FIRST_DRAWS = 40
+
 # With a history to expect something from: the default and what was fastest there.
 _TRIALS_WITH_TRANSFER = 2
+
+# The part of a space from which the history chooses what is tried before the first trial has ended.
+# On recorded products on a GPU, a tenth did better than a twentieth and a fifth.
+_PROMISING = 0.1
 
 # With fewer times, nearly all trials have failed, and a surrogate takes the times for outliers.
 _FEWEST_TIMES = 3
@@ -58,9 +71,9 @@ class BayesianSearch:
         """The number of a free candidate."""
         if state.transfer is not None and not state.times_s:
             # Until the first trial ends, the history is all there is to learn from.
-            return _fastest_expected(state, state.transfer)
+            return _promising(state, state.transfer)
         if len(state.taken) < _first_trials(state):
-            return spread(state)
+            return spread(state, _FIRST_DRAWS)
         fewest = _FEWEST_TIMES if state.transfer is None else 1
         if len(state.fastest(fewest)) < fewest:
             if self._failures.follow_a_pattern(state):
@@ -107,9 +120,16 @@ def _first_trials(state: SearchState) -> int:
     return SURROGATE_SPREAD_TRIALS if state.transfer is None else _TRIALS_WITH_TRANSFER
 
 
-def _fastest_expected(state: SearchState, transfer: TransferModel) -> int:
-    """The free candidate with the best prediction of the transfer model."""
-    return int(np.where(state.free, transfer.expected, np.inf).argmin())
+def _promising(state: SearchState, transfer: TransferModel) -> int:
+    """Of the candidates that the history speaks for, the free one farthest from all taken.
+
+    Many proposals may be open before the first trial ends. If they were the fastest by the history,
+    they would be alike, and if it misleads, all would be slow and show nothing of the rest.
+    """
+    free = np.flatnonzero(state.free)
+    count = max(1, round(_PROMISING * len(state.free)))
+    best = np.argsort(transfer.expected[free], kind="stable")[:count]
+    return farthest(state, free[best])
 
 
 def _prior_mean(state: SearchState) -> Floats:

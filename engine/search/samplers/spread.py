@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from engine.search.model.search_state import SearchState
 
-__all__ = ["SPREAD_TRIALS", "SURROGATE_SPREAD_TRIALS", "spread", "spread_evenly"]
+__all__ = ["SPREAD_TRIALS", "SURROGATE_SPREAD_TRIALS", "farthest", "spread", "spread_evenly"]
 
 # Trials that spread over the space before a model or a population takes over. Few, since budgets
 # are 50 to 200; one for each parameter or so is what a first model needs. A Gaussian process is of
@@ -15,25 +15,30 @@ __all__ = ["SPREAD_TRIALS", "SURROGATE_SPREAD_TRIALS", "spread", "spread_evenly"
 SPREAD_TRIALS = 10
 SURROGATE_SPREAD_TRIALS = 3
 
-# Candidates drawn for each trial. More would push every start into the corners of the space.
+# Candidates drawn for each trial. More would push it into the corners of the space, where more
+# fails and less is fast.
 _SPREAD_DRAWS = 10
 
 # Distances from the middle that differ by less are equal.
 _ROUNDING = 1e-9
 
 
-def spread(state: SearchState) -> int:
+def spread(state: SearchState, draws: int = _SPREAD_DRAWS) -> int:
     """The middle of the space, and then candidates that are far from all that were taken.
 
     Candidates that violate the fewest soft rules come first. After the middle it is Mitchell's
     best-candidate sampling (SIGGRAPH 1991) over the valid configurations: of a few random free
     candidates, the one farthest from all that were taken before.
+
+    Args:
+        state: with a free candidate at least.
+        draws: how many random ones.
     """
     if len(state.taken) <= 1 and state.free[middle := _middle(state)]:
         return middle
     free = _unsuspected(state, np.flatnonzero(state.free))
-    drawn = state.rng.choice(free, size=min(_SPREAD_DRAWS, len(free)), replace=False)
-    return _farthest(state, drawn)
+    drawn = state.rng.choice(free, size=min(draws, len(free)), replace=False)
+    return farthest(state, drawn)
 
 
 def spread_or_close(state: SearchState) -> int:
@@ -71,10 +76,10 @@ def _unsuspected(state: SearchState, numbers: npt.NDArray[np.int64]) -> npt.NDAr
 
 def spread_evenly(state: SearchState) -> int:
     """Of all free candidates, the one farthest from all that were taken before."""
-    return _farthest(state, np.flatnonzero(state.free))
+    return farthest(state, np.flatnonzero(state.free))
 
 
-def _farthest(state: SearchState, numbers: npt.NDArray[np.int64]) -> int:
+def farthest(state: SearchState, numbers: npt.NDArray[np.int64]) -> int:
     """The candidate with the largest distance to its nearest taken one; the first of equals.
 
     Before any is taken, the one farthest from the centre.
