@@ -27,7 +27,8 @@ from engine.run.loop import Budget, TuningLoop
 from engine.search import Search
 from engine.study.history import history_of
 from engine.study.storage import StudyIdentity, open_study
-from engine.workers.board_pool import BoardPool, BoardSource
+from engine.workers.board_pool import BoardPool
+from engine.workers.board_seat import BoardSource
 from engine.workers.builders import BuilderPool
 from engine.workers.ray_session import ray_session
 from foundation.config import Config

@@ -5,110 +5,29 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
-from engine.workers.artifacts import ARTIFACT_FOLDER
-from engine.workers.board_events import BoardBack, BoardEvent, BoardNote, BoardRecord, BoardTakenOut
-from engine.workers.parcels import Parcel, TravellingFile, files_of, missing, packed, unpack
-from engine.workers.ray_nodes import ClusterLost
+from engine.workers.board_events import BoardBack, BoardEvent, BoardRecord, BoardTakenOut
+from engine.workers.board_seat import BoardSeat, BoardSource
 from engine.workers.spans import Span, span
 from engine.workers.waiting import Waiting
-from engine.workers.worker_pool import (
-    Blueprint,
-    Lease,
-    PoolClosed,
-    WorkerDied,
-    WorkerPool,
-    WorkerTimeout,
-)
-from foundation.errors import CommandError
-from rvv_runner.board import Board, BoardError
-from rvv_runner.board_queue import QUEUE, USED_BY, WAITED_FOR_OTHERS
+from engine.workers.worker_pool import PoolClosed
+from rvv_runner.board import BoardError
+from rvv_runner.board_queue import WAITED_FOR_OTHERS
 from rvv_runner.measurement import Artifact, Measurement
 
-__all__ = ["BoardPool", "BoardSource"]
+__all__ = ["BoardPool"]
 
 _ATTEMPTS = 3
-_GRACE_S = 15.0  # a board returns within its limit and a few seconds; later, its worker hangs
-
-_SEND_LIMIT_S = 120.0  # one artifact with its data, to another machine
-
-_OPEN_LIMIT_S = 120.0  # opening a board that still boots waits up to a minute
 
 # A board that was taken out is checked after the first pause; each further pause is twice as long.
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 60.0
 
 _PATIENCE_S = 300.0  # how long a run waits when no board is left
-
-
-class _BoardWorker:
-    """Runs in a worker process; owns one board."""
-
-    def __init__(self, load: Callable[[], Board]) -> None:
-        self._load = load
-
-    def open(self) -> None:
-        self._board = self._load()
-        self._board.open()
-
-    def open_again(self) -> None:
-        self._board.close()
-        self.open()
-
-    def notes(self) -> tuple[str, ...]:
-        return self._board.notes
-
-    def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
-        return self._board.measure(artifact, repeats, timeout_s)
-
-    def missing(self, files: Sequence[TravellingFile]) -> tuple[TravellingFile, ...]:
-        return missing(files)
-
-    def unpack(self, parcels: Sequence[Parcel], below: Path) -> None:
-        unpack(parcels, below)
-
-    def close(self) -> None:
-        self._board.close()
-
-
-@dataclass(frozen=True)
-class BoardSource:
-    """Where a pool gets a board from.
-
-    Args:
-        name: for messages; several boards may have the same.
-        load: called in the board's own process; picklable.
-        machine: of the cluster, which reaches the board; "" for this one.
-        builds: absolute path of the folder below which builds lie, on each machine.
-    """
-
-    name: str
-    load: Callable[[], Board]
-    machine: str = ""
-    builds: Path = ARTIFACT_FOLDER
-
-
-@dataclass(eq=False)
-class _Seat:
-    """A board's place in the pool; `error` says why it gets no jobs, None while it does."""
-
-    source: BoardSource
-    place: str  # distinct from those of other boards with the same name
-    workers: WorkerPool
-    record: BoardRecord
-    error: Exception | None = None
-    is_open: bool = False  # in its process
-    notes: set[str] = field(default_factory=set)
-    users: set[str] = field(default_factory=set)  # others, who use the board too
-
-    @property
-    def name(self) -> str:
-        return self.source.name
 
 
 class BoardPool:
@@ -132,18 +51,17 @@ class BoardPool:
         self._events: deque[BoardEvent] = deque()
         self._proof: tuple[Artifact, float] | None = None
         self.waiting = Waiting()
-        self._free: deque[_Seat] = deque()
+        self._free: deque[BoardSeat] = deque()
         self._wanted = 0  # jobs that wait for a board
         self._served_s: float | None = None  # when a board was last in, by the monotonic clock
         self._ended_by: Exception | None = None  # what no board of the pool comes back from
         self._opening = len(sources)
         names = [source.name for source in sources]
         self._seats = [
-            _Seat(
+            BoardSeat(
                 source,
                 f"{source.name} {number}" if names.count(source.name) > 1 else source.name,
-                _worker_pool(source),
-                BoardRecord(source.name),
+                self._events.append,
             )
             for number, source in enumerate(sources, start=1)
         ]
@@ -182,7 +100,7 @@ class BoardPool:
             seat = self._take_free()
             start_s = time.monotonic()
             with span([] if spans is None else spans, "measure", partial(str, seat.place)):
-                measurement = _measure_on(seat, artifact, repeats, timeout_s)
+                measurement = seat.measure(artifact, repeats, timeout_s)
             took_s = time.monotonic() - start_s
             if measurement.status != "board":
                 self._give_back(seat, artifact, measurement, took_s)
@@ -204,7 +122,7 @@ class BoardPool:
         measurements: list[Measurement] = []
         start_s = time.monotonic()
         for artifact in artifacts:
-            measurement = _measure_on(seat, artifact, repeats, timeout_s)
+            measurement = seat.measure(artifact, repeats, timeout_s)
             if measurement.status == "board":
                 self._take_out(seat, measurement.reason, time.monotonic() - start_s)
                 return measurements
@@ -239,9 +157,9 @@ class BoardPool:
             self._changed.notify_all()
         with ThreadPoolExecutor(len(self._seats)) as closing:
             for seat in self._seats:
-                closing.submit(seat.workers.close)
+                closing.submit(seat.close)
 
-    def _begin(self, work: Callable[[_Seat], None], seat: _Seat) -> None:
+    def _begin(self, work: Callable[[BoardSeat], None], seat: BoardSeat) -> None:
         """Work on a seat in a thread; what ends it is raised where a board is waited for."""
 
         def run() -> None:
@@ -256,9 +174,9 @@ class BoardPool:
 
         threading.Thread(target=run, daemon=True).start()
 
-    def _open(self, seat: _Seat) -> None:
+    def _open(self, seat: BoardSeat) -> None:
         """Open a board for the first time; runs in its own thread."""
-        error = self._error_of_opening(seat)
+        error = seat.open()
         with self._changed:
             self._opening -= 1
             if error is None:
@@ -269,42 +187,7 @@ class BoardPool:
             self._events.append(BoardTakenOut(seat.name, str(error)))
             self._bring_back(seat)
 
-    def _error_of_opening(self, seat: _Seat) -> Exception | None:
-        """Why the board cannot be used, or None if it opened; its notes are told once."""
-        try:
-            with seat.workers.lend() as worker:
-                if seat.is_open:
-                    worker.call("open_again", timeout_s=_OPEN_LIMIT_S)
-                elif seat.error is not None:
-                    worker.replace()
-                seat.is_open = False
-                for note in worker.call("notes", timeout_s=_GRACE_S):
-                    self._tell_once(seat, note)
-        except (PoolClosed, ClusterLost):
-            raise
-        except OSError as error:
-            seat.is_open = False
-            return BoardError(f"the board's process cannot work on this machine: {error}")
-        except Exception as error:  # a bug is told like a fault, and ends a run that has no board
-            seat.is_open = False
-            return error
-        seat.is_open = True
-        return None
-
-    def _tell_once(self, seat: _Seat, note: str) -> None:
-        if note not in seat.notes:
-            seat.notes.add(note)
-            self._events.append(BoardNote(seat.name, note))
-
-    def _tell_of_sharing(self, seat: _Seat, conditions: Mapping[str, float | str]) -> None:
-        """Say whom a measurement had to wait for; once for each of them."""
-        user = str(conditions[USED_BY])
-        if user not in seat.users:
-            seat.users.add(user)
-            note = f"measurements wait for each other, in the order they come: {conditions[QUEUE]}"
-            self._events.append(BoardNote(seat.name, note))
-
-    def _take_free(self) -> _Seat:
+    def _take_free(self) -> BoardSeat:
         with self._changed:
             self._wanted += 1
             try:
@@ -337,12 +220,10 @@ class BoardPool:
         raise BoardError(f"no board is left: {reasons}")
 
     def _give_back(
-        self, seat: _Seat, artifact: Artifact, measurement: Measurement, took_s: float
+        self, seat: BoardSeat, artifact: Artifact, measurement: Measurement, took_s: float
     ) -> None:
         others_s = float(measurement.conditions.get(WAITED_FOR_OTHERS, 0.0))
         self.waiting.add("other tuners", others_s)
-        if USED_BY in measurement.conditions:
-            self._tell_of_sharing(seat, measurement.conditions)
         with self._changed:
             busy_s = took_s - others_s
             seat.record = seat.record.plus(BoardRecord(seat.name, measured=1, busy_s=busy_s))
@@ -350,14 +231,14 @@ class BoardPool:
                 self._proof = artifact, took_s
             self._put_in(seat)
 
-    def _put_in(self, seat: _Seat) -> None:
+    def _put_in(self, seat: BoardSeat) -> None:
         seat.error = None
         self._served_s = time.monotonic()
         self._free.append(seat)
         self.waiting.boards_idle(1)
         self._changed.notify()
 
-    def _take_out(self, seat: _Seat, reason: str, took_s: float) -> None:
+    def _take_out(self, seat: BoardSeat, reason: str, took_s: float) -> None:
         with self._changed:
             seat.record = seat.record.plus(BoardRecord(seat.name, faults=1, busy_s=took_s))
             seat.error = BoardError(reason)
@@ -366,11 +247,13 @@ class BoardPool:
         self._events.append(BoardTakenOut(seat.name, reason))
         self._begin(self._bring_back, seat)
 
-    def _bring_back(self, seat: _Seat) -> None:
+    def _bring_back(self, seat: BoardSeat) -> None:
         """Check a board that is out until it passes; runs in its own thread."""
         pause_s = _FIRST_PAUSE_S
         while not self._closed.wait(pause_s):
-            error = self._error_of_check(seat)
+            error = seat.open()
+            if error is None and self._proof is not None:
+                error = seat.proves_itself(*self._proof)
             if error is None:
                 self._events.append(BoardBack(seat.name))
                 with self._changed:
@@ -380,49 +263,3 @@ class BoardPool:
                 seat.error = error
                 self._changed.notify_all()
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-
-    def _error_of_check(self, seat: _Seat) -> Exception | None:
-        """What is wrong with a board that is out, or None if it may return."""
-        error = self._error_of_opening(seat)
-        if error is not None or self._proof is None:
-            return error
-        artifact, took_s = self._proof
-        measurement = _measure_on(seat, artifact, 1, max(_GRACE_S, 10 * took_s))
-        if measurement.status == "correct":
-            return None
-        return BoardError(f"its check failed: {measurement.reason}")
-
-
-def _worker_pool(source: BoardSource) -> WorkerPool:
-    is_here = not source.machine
-    blueprint = Blueprint(
-        _BoardWorker, (source.load,), cpus=0, on_this_machine=is_here, machine=source.machine
-    )
-    return WorkerPool([blueprint])
-
-
-def _send(artifact: Artifact, worker: Lease, builds: Path) -> None:
-    """Bring an artifact's files to a worker on another machine, if they are not there yet."""
-    wanted = worker.call("missing", files_of(artifact), timeout_s=_SEND_LIMIT_S)
-    if wanted:
-        worker.call("unpack", packed(wanted), builds, timeout_s=_SEND_LIMIT_S)
-
-
-def _measure_on(seat: _Seat, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
-    """The board's measurement; if its process fails or it does not open, the fault is its own."""
-    try:
-        with seat.workers.lend() as worker:
-            if seat.source.machine and worker.is_elsewhere:
-                _send(artifact, worker, seat.source.builds)
-            measurement: Measurement = worker.call(
-                "measure", artifact, repeats, timeout_s, timeout_s=timeout_s + _GRACE_S
-            )
-            return measurement
-    except (PoolClosed, ClusterLost):
-        raise
-    except (CommandError, WorkerDied, WorkerTimeout) as error:
-        reason = str(error)
-    except Exception as error:  # whatever it is, it says nothing about the configuration
-        reason = f"{type(error).__name__}: {error}"
-    reason = f"the board's process failed: {reason}"
-    return Measurement(status="board", reason=reason, board=seat.name)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 
 from engine.workers.artifacts import ARTIFACT_FOLDER
-from engine.workers.board_pool import BoardSource
+from engine.workers.board_seat import BoardSource
 from engine.workers.devices import load_board
 from engine.workers.parcels import Parcel, place_sources
 from engine.workers.ray_session import ray_session

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore, BuildFailure
-from engine.workers.board_pool import BoardPool, BoardSource
+from engine.workers.board_pool import BoardPool
+from engine.workers.board_seat import BoardSource
 from engine.workers.builders import BUILD_LIMIT_S, Builder, BuilderPool
 from engine.workers.callables import CallableBuilder
 from engine.workers.devices import PYTHON_NAMES, load_board, machine_of

@@ -17,7 +17,8 @@ from engine.results.progress import LineProgress, LiveProgress
 from engine.run.events import Event
 from engine.workers import ray_nodes
 from engine.workers.board_events import BoardBack, BoardEvent, BoardNote, BoardTakenOut
-from engine.workers.board_pool import BoardPool, BoardSource
+from engine.workers.board_pool import BoardPool
+from engine.workers.board_seat import BoardSeat, BoardSource
 from engine.workers.ray_nodes import ClusterLost
 from rvv_runner.board import BoardError
 from rvv_runner.board_queue import BoardQueue, Turn
@@ -161,7 +162,7 @@ def test_whatever_ends_the_return_of_a_board_is_told(
     switch = tmp_path / "gone"
     with pool_of(a=FakeBoard(gone=switch)) as pool:
         pool.wait_open()
-        monkeypatch.setattr(BoardPool, "_error_of_check", fail)
+        monkeypatch.setattr(BoardSeat, "open", fail)
         switch.touch()
         with pytest.raises(KeyError, match="head"):
             pool.measure(artifact(3), 1, 10)

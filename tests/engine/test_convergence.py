@@ -11,7 +11,8 @@ from search_helpers import SPACE, run
 from engine.run.loop import Budget, TuningLoop
 from engine.search import Search
 from engine.search.convergence import Convergence
-from engine.workers.board_pool import BoardPool, BoardSource
+from engine.workers.board_pool import BoardPool
+from engine.workers.board_seat import BoardSource
 from engine.workers.builders import BuilderPool
 from foundation.config import Config
 from search_spaces.space import Parameter, SearchSpace

@@ -9,7 +9,8 @@ import pytest
 import ray
 from fakes import FakeBoard
 
-from engine.workers.board_pool import BoardPool, BoardSource
+from engine.workers.board_pool import BoardPool
+from engine.workers.board_seat import BoardSource
 from engine.workers.devices import (
     board_info,
     check_device_name,

@@ -22,7 +22,8 @@ from engine.run.time_limit import TimeLimit
 from engine.search import Search
 from engine.study.storage import open_study
 from engine.workers.artifacts import BuildFailure
-from engine.workers.board_pool import BoardPool, BoardSource
+from engine.workers.board_pool import BoardPool
+from engine.workers.board_seat import BoardSource
 from engine.workers.builders import BuilderPool
 from engine.workers.spans import Span
 from foundation.config import Config

@@ -24,7 +24,8 @@ from engine.run.events import Event, RunEnded, RunStarted, StageStarted, TrialFi
 from engine.run.loop import Budget, TuningLoop
 from engine.search import Search
 from engine.study.storage import open_study
-from engine.workers.board_pool import BoardPool, BoardSource
+from engine.workers.board_pool import BoardPool
+from engine.workers.board_seat import BoardSource
 from engine.workers.builders import BuilderPool
 from foundation.config import Config, ParameterValue
 from rvv_runner.board import BoardError

@@ -18,7 +18,8 @@ from ray.exceptions import OutOfMemoryError
 from engine.arguments.options import jobs_advice
 from engine.workers import builders, worker_pool
 from engine.workers.artifacts import BuildFailure
-from engine.workers.board_pool import BoardPool, BoardSource
+from engine.workers.board_pool import BoardPool
+from engine.workers.board_seat import BoardSource
 from engine.workers.builders import BuilderPool
 from engine.workers.worker_pool import PoolClosed
 from foundation.config import Config

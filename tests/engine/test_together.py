@@ -23,7 +23,8 @@ from engine.study.storage import StudyIdentity, open_study
 from engine.study.trials import StoredTrial
 from engine.winners.stored import stored_studies
 from engine.workers.artifacts import BuildFailure
-from engine.workers.board_pool import BoardPool, BoardSource
+from engine.workers.board_pool import BoardPool
+from engine.workers.board_seat import BoardSource
 from engine.workers.builders import BuilderPool
 from engine.workers.joint import JointArtifact, JointBoard, JointBuilder, JointMeasurement, joined
 from foundation.config import Config
