@@ -240,22 +240,26 @@ def prefetch_ahead(
     if pointers.advance is None and point.rows_ahead >= rows:
         return
     stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
-    later, count = _rows_ahead(builder, pointers, point), integer(rows)
-    distance = builder.mul(later, stride)
-    back = builder.mul(builder.binary("sub", later, count), stride)
+    distance, last_inside = _to_row_ahead(builder, pointers, point, stride)
+    back = builder.binary("sub", distance, builder.mul(integer(rows), stride))
     beyond = integer(0) if pointers.advance is None else builder.add(pointers.advance, back)
-    inside = builder.compare("slt", point.index[-1], builder.binary("sub", count, later))
+    inside = builder.compare("sle", point.index[-1], last_inside)
     target = builder.select(inside, distance, beyond)
     _prefetch(builder, builder.element_pointer(element, address, target), access)
 
 
-def _rows_ahead(builder: Builder, pointers: Affine, point: Point) -> Val:
-    """How many rows further on to ask for: fewer where rows drive one another out of the cache."""
-    wanted, fewer = (min(count, pointers.shape[-2]) for count in (point.rows_ahead, ROWS_OF_A_SET))
-    if wanted <= fewer:
-        return integer(wanted)
+def _to_row_ahead(builder: Builder, pointers: Affine, point: Point, stride: Val) -> tuple[Val, Val]:
+    """Elements to the row to ask for, and the last row from which that is still in the block.
+
+    It is nearer where rows drive one another out of the cache.
+    """
+    rows = pointers.shape[-2]
+    counts = [min(count, rows) for count in (ROWS_OF_A_SET, point.rows_ahead)]
+    near, far = [(builder.mul(integer(n), stride), integer(rows - n - 1)) for n in counts]
+    if counts[1] <= counts[0]:
+        return far
     collide = builder.compare("eq", _row_in_set(builder, pointers), integer(0))
-    return builder.select(collide, integer(fewer), integer(wanted))
+    return builder.select(collide, near[0], far[0]), builder.select(collide, near[1], far[1])
 
 
 def _prefetch(builder: Builder, target: Val, access: Val) -> None:

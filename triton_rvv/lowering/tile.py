@@ -345,7 +345,7 @@ class Tile:
         for turn in range(unroll * runs):
             step, run = divmod(turn, runs)
             b_runs += [self._b(*place) for place in places[turn + LOOK_AHEAD :][:1]]
-            if run == 0:
+            if run == 0 and advance is not None:
                 self.panels.prefetch(builder, row_ahead, steps_ahead + step, self.column)
             # Addresses are computed late, since registers are scarce, but before they are needed.
             in_turn = range(rows.count) if run == 0 else ()
