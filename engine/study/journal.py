@@ -69,7 +69,8 @@ class CrashSafeJournal(JournalFileBackend):
         super().__init__(str(path))
         self._path = path
         self._inode = path.stat().st_ino
-        self._read_bytes = 0  # of the file
+        self._read_bytes = 0  # of the file and of what is held back
+        self._seen_bytes = 0  # of the file alone, which never gets shorter
         self._held_back: list[bytes] | None = None  # lines of `as_one_write`
 
     def read_logs(self, log_number_from: int) -> Generator[dict[str, Any], None, None]:
@@ -109,6 +110,7 @@ class CrashSafeJournal(JournalFileBackend):
             finally:
                 lines, self._held_back = self._held_back, None
                 _write(file, lines, on_disk)
+                self._seen_bytes = file.tell()
 
     @contextmanager
     def _locked(self) -> Iterator[BinaryIO]:
@@ -118,20 +120,19 @@ class CrashSafeJournal(JournalFileBackend):
             yield file
 
     @contextmanager
-    def _opened(self) -> Iterator[BinaryIO]:
+    def _opened(self, flags: int = os.O_RDWR | os.O_APPEND) -> Iterator[BinaryIO]:
         """The journal, to be read and appended to.
 
         Raises:
             UserError: if another file is in its place, in which studies have other numbers.
         """
         try:
-            descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND)
+            descriptor = os.open(self._path, flags)
         except FileNotFoundError:
             raise UserError(f"{self._path} was removed while it was in use: {_AGAIN}") from None
-        with os.fdopen(descriptor, "r+b") as file:
+        with os.fdopen(descriptor, "r+b" if flags & os.O_RDWR else "rb") as file:
             found = os.fstat(descriptor)
-            most_bytes = found.st_size + sum(map(len, self._held_back or ()))
-            if found.st_ino != self._inode or most_bytes < self._read_bytes:
+            if found.st_ino != self._inode or found.st_size < self._seen_bytes:
                 raise UserError(f"{self._path} was replaced while it was in use: {_AGAIN}")
             yield file
 
@@ -162,7 +163,7 @@ class CrashSafeJournal(JournalFileBackend):
 
     def _new_lines(self) -> Iterator[bytes]:
         """The lines behind what was read, and those held back, which will follow them."""
-        with self._opened() as file:
+        with self._opened(os.O_RDONLY) as file:
             size_bytes = os.fstat(file.fileno()).st_size
             end_bytes = file.seek(min(self._read_bytes, size_bytes))
             for line in file:
@@ -170,6 +171,7 @@ class CrashSafeJournal(JournalFileBackend):
                 # What is written meanwhile is for the next call.
                 if end_bytes > size_bytes or not line.endswith(b"\n"):
                     return
+                self._seen_bytes = max(self._seen_bytes, end_bytes)
                 yield line
         for line in self._held_back or ():
             size_bytes += len(line)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import pwd
+import tempfile
 from pathlib import Path
 
 import optuna
@@ -11,6 +14,7 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from search_helpers import run, search_in
 
+from engine.study import journal
 from engine.study.damage import DamagedJournalError
 from engine.study.journal import CrashSafeJournal, CrashSafeStorage, as_one_write
 from foundation.errors import UserError
@@ -139,3 +143,35 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     path.write_bytes(b"\n".join(lines))
     with pytest.raises(DamagedJournalError, match=r"\b7\b"):
         CrashSafeStorage(CrashSafeJournal(path))
+
+
+def test_a_journal_that_may_only_be_read_is_read() -> None:
+    """As another user's: root may read and write what it likes."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        path = Path(folder, "s.journal")
+        optuna.create_study(storage=as_optuna_reads_it(path), study_name="theirs")
+        path.chmod(0o444)
+        own = os.geteuid()
+        if own == 0:
+            os.seteuid(pwd.getpwnam("nobody").pw_uid)
+        try:
+            (study,) = CrashSafeStorage(CrashSafeJournal(path)).get_all_studies()
+        finally:
+            os.seteuid(own)
+        assert study.study_name == "theirs"
+
+
+def test_a_full_disk_is_not_told_as_another_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    storage = CrashSafeStorage(CrashSafeJournal(tmp_path / "s.journal"))
+    study = optuna.create_study(storage=storage)
+    with monkeypatch.context() as full:
+        full.setattr(journal, "_write", fail)
+        with pytest.raises(OSError, match="No space left"), as_one_write(storage):
+            study.set_user_attr("key", "value" * 100)
+    assert storage.get_all_studies()
