@@ -92,6 +92,13 @@ def find_route(address: Address) -> list[Hop]:
         raise BoardError(f"{path} cannot be read: {error}") from error
 
 
+def _own_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # as in a container, whose users have no names
+        raise BoardError("this user has no name here: write ssh://USER@HOST") from None
+
+
 def _route(address: Address, config: paramiko.SSHConfig, jumps_left: int) -> list[Hop]:
     found = config.lookup(address.host)
     jumps = found.get("proxyjump", "none")
@@ -99,7 +106,7 @@ def _route(address: Address, config: paramiko.SSHConfig, jumps_left: int) -> lis
     hop = Hop(
         host=found.get("hostname", address.host),
         port=address.port or int(found.get("port", _DEFAULT_PORT)),
-        user=address.user or found.get("user") or getpass.getuser(),
+        user=address.user or found.get("user") or _own_name(),
         identity_files=tuple(
             str(path)
             for path in map(Path, found.get("identityfile", ()))
