@@ -96,7 +96,8 @@ def tied_below(comparisons: Sequence[Comparison]) -> float:
     the difference (isotonic regression); it is the least difference at which 90% are.
     """
     pairs = sorted(
-        (_ratio(a.estimated, b.estimated) - 1, _alike(a, b)) for a, b in _pairs(comparisons)
+        ((_ratio(a.estimated, b.estimated) - 1, _alike(a, b)) for a, b in _pairs(comparisons)),
+        key=lambda pair: (pair[0], not pair[1]),  # so that equal differences have one share
     )
     shares = isotonic_regression([float(right) for _, right in pairs]).x
     trusted = (
