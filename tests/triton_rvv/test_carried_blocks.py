@@ -93,3 +93,85 @@ def rotated_kernel(x_ptr, out_ptr, n, N: tl.constexpr):
 def test_rotated_blocks(run, n):
     x = numbers(3, 64)
     run(rotated_kernel, x_ptr=x, out_ptr=Expected(np.roll(x, -n, axis=0) + n), n=n, N=64)
+
+
+@triton.jit
+def kept_kernel(x_ptr, out_ptr, n, N: tl.constexpr):
+    """What is handed on was loaded before the store that follows."""
+    offsets = tl.arange(0, N)
+    old = tl.load(out_ptr + offsets)
+    for i in range(n):
+        new = tl.load(x_ptr + offsets)
+        tl.store(x_ptr + offsets, old + i)
+        old = new
+    tl.store(out_ptr + offsets, old)
+
+
+@pytest.mark.parametrize("size", [8, 1024])
+def test_what_is_handed_on_was_loaded_before_a_store(run, size):
+    x, old = numbers(size, seed=1), numbers(size, seed=2)
+    values, kept = x, old
+    for i in range(3):
+        values, kept = kept + i, values
+    run(
+        kept_kernel,
+        x_ptr=Expected(values, start=x),
+        out_ptr=Expected(kept, start=old),
+        n=3,
+        N=size,
+    )
+
+
+@triton.jit
+def elsewhere_kernel(x_ptr, places_ptr, turned_ptr, out_ptr, n, N: tl.constexpr):
+    """Blocks are stored that read other elements of a block that changes in place."""
+    offsets = tl.arange(0, N)
+    square = offsets[:, None] * N + offsets[None, :]
+    block = tl.load(x_ptr + square)
+    for i in range(n):
+        tl.store(turned_ptr + i * N * N + square, block.trans())
+        block = block * 2
+    row = tl.load(x_ptr + tl.arange(0, N * N))
+    places = tl.load(places_ptr + tl.arange(0, N * N))
+    for i in range(n):
+        tl.store(out_ptr + i * N * N + tl.arange(0, N * N), tl.gather(row, places, 0))
+        row = row * 2
+
+
+def test_stores_of_other_elements_of_what_changes_in_place(run):
+    x = numbers(32, 32)
+    places = np.random.default_rng(1).permutation(1024).astype(np.int32)
+    blocks = [x << i for i in range(3)]
+    run(
+        elsewhere_kernel,
+        x_ptr=x,
+        places_ptr=places,
+        turned_ptr=Expected(np.stack([block.T for block in blocks])),
+        out_ptr=Expected(np.stack([block.ravel()[places] for block in blocks])),
+        n=3,
+        N=32,
+    )
+
+
+@triton.jit
+def wrapping_kernel(x_ptr, out_ptr, first, end, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    total = tl.zeros((N,), tl.int32)
+    for _ in range(3):
+        x = tl.load(x_ptr + offsets)
+        tl.store(x_ptr + offsets, x * 2, mask=(first + offsets).to(tl.int64) < end)
+        total += x
+    tl.store(out_ptr + offsets, total)
+
+
+def test_sums_of_what_a_store_doubles_where_its_mask_wraps(run):
+    x, first = numbers(1024), (1 << 31) - 7
+    doubled = np.arange(1024) >= 7
+    run(
+        wrapping_kernel,
+        x_ptr=Expected(np.where(doubled, x * 8, x), start=x),
+        out_ptr=Expected(np.where(doubled, x * 7, x * 3)),
+        first=first,
+        end=np.int64(100),
+        N=1024,
+    )

@@ -23,7 +23,7 @@ def divide_kernel(x_ptr, out_ptr, row_ptr, by, N: tl.constexpr):
     tl.store(row_ptr + at, tl.load(x_ptr + at) / divisor[:, None])
 
 
-@pytest.mark.parametrize("by", [3.0, -49.0, 0.0, np.inf, np.nan, 1e-30, 8.0])
+@pytest.mark.parametrize("by", [3.0, -49.0, 0.0, np.inf, np.nan, 1e-30, 1e-39, -1e-44, 8.0])
 def test_quotients_are_rounded_correctly(run, by):
     random = np.random.default_rng(0)
     x = random.standard_normal(N) * 10.0 ** random.integers(-20, 20, N)

@@ -41,11 +41,11 @@ class WaitingStore:
     """A store that has not been written yet.
 
     Args:
-        shape: of its block.
+        sources: what it reads, its value first.
         write: writes it, and `Pairs` of the same shape in the same walk.
     """
 
-    shape: tuple[int, ...]
+    sources: Sequence[Tensor]
     write: Callable[[Pairs], None]
 
 

@@ -161,13 +161,16 @@ def _slot(context: Context, initial: Lowered, as_array: bool) -> Slot:
 def update_slots(context: Context, slots: Sequence[Slot], values: Sequence[Lowered]) -> None:
     """Give every slot its next value; all are computed before any is changed."""
     changing = frozenset().union(*(slot.arrays for slot in slots))
-    staged: list[tuple[Slot, Lowered]] = []
+    others: list[tuple[Slot, Lowered]] = []
     in_place: list[tuple[Tensor, Buffer]] = []
     for slot, value in zip(slots, values, strict=True):
         if isinstance(slot, _ArraySlot) and _goes_in_place(value, slot, changing):
             in_place.append((value, slot.array))
         else:
-            staged.append((slot, slot.stage(context, value, changing)))
+            others.append((slot, value))
+    if any(_loads(context, value) for _, value in others):
+        _with_waiting_store(context, [])
+    staged = [(slot, slot.stage(context, value, changing)) for slot, value in others]
     alone = _with_waiting_store(context, in_place)
     for shape in dict.fromkeys(value.shape for value, _ in alone):
         sinks.copy_together(context, [each for each in alone if each[0].shape == shape])
@@ -180,12 +183,24 @@ def _with_waiting_store(context: Context, pairs: Pairs) -> Pairs:
     waiting, context.waiting_store = context.waiting_store, None
     if waiting is None:
         return pairs
-    shape = waiting.shape
+    shape = waiting.sources[0].shape
+    leaves = at_same_places(waiting.sources)
+    elsewhere = frozenset[str]().union(
+        *(leaf.buffers() for leaf in leaves if not isinstance(leaf, Elementwise | Buffer))
+    )
     fit = [
-        pair for pair in pairs if (1,) * (len(shape) - len(pair[0].shape)) + pair[0].shape == shape
+        pair
+        for pair in pairs
+        if (1,) * (len(shape) - len(pair[0].shape)) + pair[0].shape == shape
+        and not pair[1].buffers() & elsewhere
     ]
     waiting.write([(_as_rows(tensor, shape), array.with_rows(shape)) for tensor, array in fit])
     return [pair for pair in pairs if pair not in fit]
+
+
+def _loads(context: Context, value: Lowered) -> bool:
+    """Whether a value has yet to read memory, which it would do once it is staged."""
+    return isinstance(value, Tensor) and not set(context.pending_loads).isdisjoint(value.walk())
 
 
 def _as_rows(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:

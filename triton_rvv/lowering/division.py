@@ -24,6 +24,13 @@ def divide(builder: Builder, values: Sequence[Val]) -> Val:
     if number is None or divisor.element != "float":
         return builder.binary("fdiv", dividend, divisor)
     one = float_constant(number.type, 1.0)
+    # The reciprocal of what is below 2^-126 may be infinite where the quotient is not.
+    size = builder.intrinsic("llvm.fabs", [number])
+    is_small = builder.compare("olt", size, float_constant(number.type, 2.0**-126))
+    scale = builder.select(is_small, float_constant(number.type, 2.0**64), one)
+    number = builder.binary("fmul", number, scale)
+    divisor = builder.splat(number, dividend.width)
+    dividend = builder.binary("fmul", dividend, builder.splat(scale, dividend.width))
     inverse = builder.splat(builder.binary("fdiv", one, number), dividend.width)
     rough = builder.binary("fmul", dividend, inverse)
     away = builder.emit(rough.type, f"fneg {rough}")

@@ -53,7 +53,10 @@ def _store(context: Context, operation: Operation) -> None:
     if earlier is None:
         write = functools.partial(_store_parts, context, [part], where)
         if _may_wait(context, operation):
-            context.waiting_store = WaitingStore(part.value.shape, write)
+            sources: list[Tensor] = [part.value, part.addresses]
+            if where is not None:
+                sources.append(where)
+            context.waiting_store = WaitingStore(sources, write)
         else:
             write()
         return
@@ -171,20 +174,21 @@ def _write(
 
     def commit(point: Point, outcome: tuple[list[Val], list[Val], Val | None]) -> None:
         values, kept, early = outcome
-        for (_, array), elements in zip(others, kept, strict=True):
-            array.write(builder, point, elements)
         condition = condition_at(builder, where, point) if early is None else early
         if len(parts) > 1 and point.path.fits and point.width > 1:
             _store_in_turn(builder, parts[0].addresses, values, condition, point)
             return
         for part, elements in zip(parts, values, strict=True):
             _store_run(builder, part.addresses, elements, condition, point)
+        for (_, array), elements in zip(others, kept, strict=True):
+            array.write(builder, point, elements)
 
     def wrapped() -> None:
+        kept = [sinks.copied_exactly(context, tensor) for tensor, _ in others]
         for part in parts:
             _store_wrapped(context, part, where)
-        for tensor, array in others:
-            sinks.copy(context, tensor, array)
+        for (_, array), elements in zip(others, kept, strict=True):
+            sinks.copy(context, elements, array)
 
     sinks.for_each_run(context, sources, evaluate, commit, wrapped)
 
