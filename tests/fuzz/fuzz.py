@@ -8,6 +8,7 @@ import sys
 import time
 
 from fuzz_cases import check, programs
+from fuzz_effects import draw_statement
 from fuzz_worker import Worker
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis.errors import FlakyFailure
@@ -43,8 +44,15 @@ def fuzz(targets, seconds: float, first_seed: int) -> tuple[int, int]:
     return count, wrong
 
 
-def kernels(targets, worker: Worker, number: int, note=lambda: None, examples: int = _AT_ONCE):
-    """A test of some random kernels, which calls `note` before each.
+def kernels(
+    targets,
+    worker: Worker,
+    number: int,
+    note=lambda: None,
+    examples: int = _AT_ONCE,
+    draw_first=draw_statement,
+):
+    """A test of some random kernels, which calls `note` before each; see `programs`.
 
     It raises an AssertionError for a wrong one, or FlakyFailure where that is so only sometimes.
     """
@@ -59,7 +67,7 @@ def kernels(targets, worker: Worker, number: int, note=lambda: None, examples: i
         verbosity=Verbosity.quiet,
         report_multiple_bugs=False,
     )
-    @given(programs(targets))
+    @given(programs(targets, draw_first))
     def run(program):
         note()
         try:

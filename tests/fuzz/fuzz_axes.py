@@ -258,13 +258,8 @@ def gather(w: Writer) -> None:
     index = w.block("int32", a.shape) if index.shape != a.shape else index
     last = a.shape[axis] - 1
 
-    def compute(a, index):
-        at = index.data & last
-        data, slack = (np.take_along_axis(x, at, axis) for x in (a.data, a.slack))
-        return Block(a.kind, data, np.where(index.slack > 0, np.inf, slack))
-
     text = f"tl.gather({a.name}, {index.name} & {last}, {axis})"
-    w.let(a.kind, a.shape, text, compute, a, index)
+    w.let(a.kind, a.shape, text, lambda a, at: reference.gather(a, at, axis), a, index)
 
 
 def histogram(w: Writer) -> None:

@@ -17,11 +17,12 @@ __all__ = ["check", "programs"]
 
 
 @st.composite
-def programs(draw, targets):
-    """A kernel for one of some targets."""
+def programs(draw, targets, draw_first=draw_statement):
+    """A kernel for one of some targets; `draw_first` draws its first statement."""
     grid = draw(st.sampled_from([(1, 1, 1), (1, 1, 1), (3, 1, 1), (2, 2, 2)]))
     writer = Writer(draw, one_program=grid == (1, 1, 1))
-    for _ in range(draw(st.integers(1, 8))):
+    draw_first(writer)
+    for _ in range(draw(st.integers(0, 7))):
         draw_statement(writer)
     for var in writer.scopes[0]:
         if var.name not in writer.used:

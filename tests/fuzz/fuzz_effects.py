@@ -7,7 +7,7 @@ import numpy as np
 from fuzz_memory import blur
 from fuzz_numbers import KINDS, Block
 from fuzz_program import (
-    Array,
+    Address,
     Assign,
     Choice,
     Let,
@@ -20,7 +20,7 @@ from fuzz_program import (
 from fuzz_writer import Writer
 from hypothesis import strategies as st
 
-__all__ = ["EFFECTS", "draw_statement", "store"]
+__all__ = ["EFFECTS", "draw_statement", "store", "store_at"]
 
 _DEEPEST = 2
 
@@ -38,13 +38,18 @@ def store(w: Writer, value: Var) -> None:
     array = w.array(value.kind, writable=True)
     address = w.address(array, value.shape, apart=True)
     mask = w.mask(value.shape) if value.shape and w.chance(30) else None
+    store_at(w, address, value, mask)
+
+
+def store_at(w: Writer, address: Address, value: Var, mask: Var | None) -> None:
+    """The elements of a variable go to certain places."""
     w.used.add(value.name)
     if mask is not None:
         w.used.add(mask.name)
 
     def change(machine: Machine) -> None:
         places, block = address.places(machine), machine[value]
-        _write(machine, array.buffer, places, block, mask)
+        _write(machine, address.array.buffer, places, block, mask)
 
     more = "" if mask is None else f", mask={mask.name}"
     w.blocks[-1].append(Store(f"tl.store({address.text()}, {value.name}{more})", change))
@@ -99,17 +104,13 @@ def shared_counters(w: Writer) -> None:
     name = w.choose(["add", "max", "or", "xor"])
     value = w.block("int32", w.shape())
     index = w.block("int32", value.shape)
-    buffer = len(w.extents)
-    w.extents[buffer] = 8
-    array = Array(f"p{len(w.arrays)}", "int32", buffer, 0, "small", 1)
-    w.arrays.append(array)
+    array = w.own_array("int32")
+    w.reach(array, 8)
     w.used.update((value.name, index.name))
 
     def change(machine: Machine) -> None:
-        memory = machine.memory[buffer]
-        places = (machine.known(index).astype(np.int64) & 7) + machine.linear_id * machine.parts[
-            buffer
-        ]
+        memory, part = machine.memory[array.buffer], machine.parts[array.buffer]
+        places = (machine.known(index).astype(np.int64) & 7) + machine.linear_id * part
         block = machine[value]
         for place, x, off in zip(
             places.ravel(), block.data.ravel(), block.slack.ravel(), strict=True
@@ -332,10 +333,11 @@ EFFECTS = {
 def draw_statement(w: Writer) -> None:
     """One statement of any family, with what it needs."""
     from fuzz_axes import AXIS_OPERATIONS
+    from fuzz_loops import LOOPS
     from fuzz_operations import OPERATIONS
     from fuzz_pairs import PAIRS
     from fuzz_products import PRODUCTS
 
-    tables = {**OPERATIONS, **AXIS_OPERATIONS, **EFFECTS, **PAIRS, **PRODUCTS}
+    tables = {**OPERATIONS, **AXIS_OPERATIONS, **EFFECTS, **LOOPS, **PAIRS, **PRODUCTS}
     weighted = [operation for operation, weight in tables.items() for _ in range(weight)]
     w.choose(weighted)(w)

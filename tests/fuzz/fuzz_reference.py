@@ -323,8 +323,16 @@ def _bounded_sum(kind, data, sizes, slack, count, whole):
     exact = whole & (sizes < 2.0**kind.precision) & (sizes <= kind.largest)
     lost = np.where(exact, 0.0, count * 2.0**-kind.precision * sizes * 1.01)
     lost = np.where(np.isfinite(sizes) & (sizes <= kind.largest / 2), lost, UNKNOWN)
-    lost = np.where(np.isnan(data), 0.0, lost)  # a NaN stays one in any order
+    # A NaN stays one in any order; one of sums that are infinite on the way need not.
+    lost = np.where(np.isnan(sizes), 0.0, lost)
     return finish(kind, data, slack + lost)
+
+
+def gather(a, index, axis):
+    """The elements at some places of an axis, whose size is a power of two, modulo that."""
+    at = index.data & (a.data.shape[axis] - 1)
+    data, slack = (np.take_along_axis(x, at, axis) for x in (a.data, a.slack))
+    return Block(a.kind, data, np.where(index.slack > 0, UNKNOWN, slack))
 
 
 def dot(kind: Kind, a: Block, b: Block, c: Block) -> Block:

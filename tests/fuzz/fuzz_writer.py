@@ -160,6 +160,14 @@ class Writer:
         self.arrays.append(array)
         return array
 
+    def own_array(self, kind: str) -> Array:
+        """A new array in memory of its own."""
+        buffer = len(self.extents)
+        self.extents[buffer] = 1
+        array = Array(f"p{len(self.arrays)}", kind, buffer, 0, "small", 1)
+        self.arrays.append(array)
+        return array
+
     def reach(self, array: Array, end: int) -> None:
         """Make room for so many elements."""
         self.extents[array.buffer] = max(self.extents[array.buffer], array.start + end)
@@ -241,16 +249,19 @@ class Writer:
     def load(self, kind: str, shape) -> Var:
         """The elements at some places of an array; masked-off ones are `other`."""
         shape = tuple(shape)
-        array = self.array(kind, writable=False)
-        address = self.address(array, shape, apart=False)
+        address = self.address(self.array(kind, writable=False), shape, apart=False)
         # Triton makes no 8-bit float of a number, for lanes that are masked off.
         is_masked = shape and not _is_narrow(kind) and self.chance(40)
         mask = self.mask(shape) if is_masked else None
-        other = 0 if _is_narrow(kind) else self._number(kind)
+        return self.load_at(address, mask, 0 if _is_narrow(kind) else self._number(kind))
+
+    def load_at(self, address: Address, mask: Var | None, other) -> Var:
+        """The elements at certain places; masked-off ones are `other`."""
+        kind, shape = address.array.kind, address.shape
         var = Var(self.fresh(), kind, shape)
 
         def run(machine: Machine) -> Block:
-            places, memory = address.places(machine), machine.memory[array.buffer]
+            places, memory = address.places(machine), machine.memory[address.array.buffer]
             if mask is None:
                 return Block(memory.kind, memory.data[places], memory.slack[places])
             on = np.broadcast_to(machine.known(mask), shape)

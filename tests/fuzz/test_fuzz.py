@@ -10,16 +10,21 @@ import fuzz_worker
 import pytest
 import torch
 from fuzz import EMULATED, kernels
+from fuzz_effects import draw_statement
+from fuzz_loops import carrying_loop
 from fuzz_worker import Failure, Worker
 
 pytestmark = pytest.mark.timeout(250)
 
 
-@pytest.mark.parametrize(("targets", "examples"), [(["host"], 20), (EMULATED, 12)])
-def test_random_kernels(targets, examples):
+@pytest.mark.parametrize(
+    ("targets", "examples", "draw_first"),
+    [(["host"], 20, draw_statement), (EMULATED, 12, draw_statement), (["host"], 12, carrying_loop)],
+)
+def test_random_kernels(targets, examples, draw_first):
     worker = Worker()
     try:
-        kernels(targets, worker, number=2, examples=examples)()
+        kernels(targets, worker, number=2, examples=examples, draw_first=draw_first)()
     finally:
         worker.close()
 

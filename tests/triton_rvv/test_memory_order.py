@@ -32,6 +32,29 @@ def test_a_load_holds_what_was_there_before_a_store(run, size):
 
 
 @triton.jit
+def copied_before_store_kernel(x_ptr, places_ptr, out_ptr, N: tl.constexpr):
+    """The elements of a load are moved before the store, and used as they are after it."""
+    offsets = tl.arange(0, N)
+    before = tl.load(x_ptr + offsets)
+    moved = tl.gather(before, tl.load(places_ptr + offsets), 0)
+    tl.store(x_ptr + offsets, before * 2)
+    tl.store(out_ptr + offsets, moved)
+    tl.store(out_ptr + N + offsets, before)
+
+
+@pytest.mark.parametrize("size", [16, 1024])
+def test_a_load_that_was_gathered_from_holds_what_was_there_before_a_store(run, size):
+    x, places = numbers(size), np.random.default_rng(1).permutation(size).astype(np.int32)
+    run(
+        copied_before_store_kernel,
+        x_ptr=Expected(x * 2, start=x),
+        places_ptr=places,
+        out_ptr=Expected(np.stack([x[places], x])),
+        N=size,
+    )
+
+
+@triton.jit
 def shift_kernel(x_ptr, distance, N: tl.constexpr):
     offsets = tl.arange(0, N)
     tl.store(x_ptr + offsets + distance, tl.load(x_ptr + offsets))

@@ -53,6 +53,7 @@ def materialise(context: Context, tensor: Tensor) -> Buffer:
         buffer = context.buffer(tensor.type)
         copy(context, tensor, buffer)
         context.keep(tensor, buffer)
+        _drop_loads(context)
         return buffer
     return tensor.settled
 
@@ -84,7 +85,6 @@ def copy(context: Context, tensor: Tensor, buffer: Buffer, is_plain: bool = True
         lambda point, value: buffer.write(context.builder, point, value),
         is_plain=is_plain,
     )
-    context.pending_loads = [load for load in context.pending_loads if load is not tensor]
 
 
 def copy_together(context: Context, pairs: Sequence[tuple[Tensor, Buffer]]) -> None:
