@@ -100,7 +100,7 @@ class BoardPool:
             seat = self._take_free()
             start_s = time.monotonic()
             with span([] if spans is None else spans, "measure", partial(str, seat.place)):
-                measurement = seat.measure(artifact, repeats, timeout_s)
+                measurement = self._measured(seat, artifact, repeats, timeout_s)
             took_s = time.monotonic() - start_s
             if measurement.status != "board":
                 self._give_back(seat, artifact, measurement, took_s)
@@ -122,13 +122,21 @@ class BoardPool:
         measurements: list[Measurement] = []
         start_s = time.monotonic()
         for artifact in artifacts:
-            measurement = seat.measure(artifact, repeats, timeout_s)
+            measurement = self._measured(seat, artifact, repeats, timeout_s)
             if measurement.status == "board":
                 self._take_out(seat, measurement.reason, time.monotonic() - start_s)
                 return measurements
             measurements.append(measurement)
         self._give_back(seat, artifacts[-1], measurements[-1], time.monotonic() - start_s)
         return measurements
+
+    def _measured(
+        self, seat: BoardSeat, artifact: Artifact, repeats: int, timeout_s: float
+    ) -> Measurement:
+        measurement = seat.measure(artifact, repeats, timeout_s)
+        if self._closed.is_set():  # which may have ended the kernel's program
+            raise PoolClosed
+        return measurement
 
     @property
     def idle(self) -> int:

@@ -19,13 +19,13 @@ from engine.arguments.options import jobs_advice
 from engine.workers import builders, worker_pool
 from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool
-from engine.workers.board_seat import BoardSource
+from engine.workers.board_seat import BoardSeat, BoardSource
 from engine.workers.builders import BuilderPool
 from engine.workers.worker_pool import PoolClosed
 from foundation.config import Config
 from foundation.errors import UserError
 from rvv_runner.board import BoardError
-from rvv_runner.measurement import ElfArtifact
+from rvv_runner.measurement import ElfArtifact, Measurement
 
 pytestmark = [pytest.mark.usefixtures("ray_for_tests"), pytest.mark.timeout(60)]
 
@@ -259,6 +259,22 @@ def test_closing_leaves_no_process_of_a_board_behind(tmp_path: Path) -> None:
         with pytest.raises(PoolClosed):
             running.result(timeout=10)
     wait_until_ended(int(log.read_text().split("started ")[1].split()[0]))
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_what_closing_ended_is_no_outcome(several: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(*_arguments: object) -> Measurement:
+        pool.close()
+        return Measurement(status="runtime", reason="it was ended by SIGKILL")
+
+    pool = BoardPool([BoardSource("fake", FakeBoard)])
+    pool.wait_open()
+    monkeypatch.setattr(BoardSeat, "measure", ended)
+    job = artifact(time_ms=1)
+    one = functools.partial(pool.measure, job)
+    in_turn = functools.partial(pool.measure_in_turn, [job])
+    with pytest.raises(PoolClosed):
+        (in_turn if several else one)(1, 10)
 
 
 def test_a_board_that_takes_for_ever_to_close_is_ended(tmp_path: Path) -> None:
