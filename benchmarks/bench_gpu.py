@@ -15,7 +15,7 @@ from gpu_studies import Clocked, clocked, cold_caches
 
 from engine.workers.devices import every_device, load_board
 from foundation.processors import cores
-from foundation.shapes import shape_text
+from foundation.shapes import Shape, shape_text
 from kernels.matmul import matmul_kernel
 from kernels.registry import load_kernel, make_problem
 
@@ -105,37 +105,25 @@ def autotune() -> None:
 def split_k() -> None:
     """The skinny shapes with the sums split over programs."""
     for shape in SKINNY:
-        study = clocked(
-            "split_k_matmul",
-            [shape],
-            "fp16",
-            trials=3 * TRIALS,  # its space is six times as large
-            storage=cold_caches() / "bench.journal",
-        )
-        vendor_s = product_s(**{name.lower(): size for name, size in shape.items()})
-        print(
-            f"split_k_matmul {shape_text(shape)}: {_ms(study.winner_s)}, "
-            f"{vendor_s / study.winner_s:.2f} times torch's {_ms(vendor_s)} (goal 1.00); "
-            f"{_clock(study)}"
-        )
+        _product("split_k_matmul", shape, 3 * TRIALS)  # its space is six times as large
 
 
 def descriptors() -> None:
     """The kernel that loads by descriptors, where plain or split products fall short of torch's."""
     for shape in (LARGE, SKINNY[1]):
-        study = clocked(
-            "persistent_matmul",
-            [shape],
-            "fp16",
-            trials=2 * TRIALS,  # its space is twice that of the plain product
-            storage=cold_caches() / "bench.journal",
-        )
-        vendor_s = product_s(**{name.lower(): size for name, size in shape.items()})
-        print(
-            f"persistent_matmul {shape_text(shape)}: {_ms(study.winner_s)}, "
-            f"{vendor_s / study.winner_s:.2f} times torch's {_ms(vendor_s)} (goal 1.00); "
-            f"{_clock(study)}"
-        )
+        _product("persistent_matmul", shape, 2 * TRIALS)  # its space is twice as large
+
+
+def _product(kernel: str, shape: Shape, trials: int) -> None:
+    """Tune a kernel of fp16 products at a shape, and print its time beside torch's."""
+    storage = cold_caches() / "bench.journal"
+    study = clocked(kernel, [shape], "fp16", trials=trials, storage=storage)
+    vendor_s = product_s(**{name.lower(): size for name, size in shape.items()})
+    print(
+        f"{kernel} {shape_text(shape)}: {_ms(study.winner_s)}, "
+        f"{vendor_s / study.winner_s:.2f} times torch's {_ms(vendor_s)} (goal 1.00); "
+        f"{_clock(study)}"
+    )
 
 
 def blockscale() -> None:

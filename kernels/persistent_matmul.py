@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import triton
 import triton.language as tl
 
 from foundation.config import Config
-from kernels.references.products import factors_and_product
-from kernels.spec import Grid, KernelSpec, Problem
-from kernels.values import input_array, output_array, size_bytes, sizes, tolerance_of_sum
+from kernels.matmul import SPEC as MATMUL
+from kernels.spec import Grid, Problem
 from launchers.arguments import Argument
 
 __all__ = ["SPEC"]
+
+_CONTIGUOUS = {"stride_ak", "stride_bn", "stride_cn"}
+_ARGUMENTS, _TILES = MATMUL.arguments, MATMUL.grid
 
 
 @triton.jit
@@ -112,47 +116,22 @@ def persistent_matmul_kernel(
 
 
 def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
-    m, n, k = (problem.shape[name] for name in "MNK")
-    a, b, expected = factors_and_product(problem.dtype, (m, k), (k, n), problem.outputs.dtype)
-    tolerance = tolerance_of_sum(_output_dtype(problem), k, problem.dtype)
-    return (
-        input_array("a_ptr", a),
-        input_array("b_ptr", b),
-        output_array("c_ptr", expected, tolerance),
-        *sizes(M=m, N=n, K=k),
-        *sizes(stride_am=k, stride_bk=n, stride_cm=n),
-    )
+    """Those of the plain product, but for the strides that are 1."""
+    arguments = _ARGUMENTS(problem, config)
+    return tuple(argument for argument in arguments if argument.name not in _CONTIGUOUS)
 
 
 def _grid(problem: Problem, config: Config) -> Grid:
-    rows = triton.cdiv(problem.shape["M"], int(config["BLOCK_SIZE_M"]))
-    columns = triton.cdiv(problem.shape["N"], int(config["BLOCK_SIZE_N"]))
-    most = int(config.get("NUM_PROGRAMS", 0)) or rows * columns
-    return (min(rows * columns, most), 1, 1)
+    tiles, *_ = _TILES(problem, config)
+    return (min(tiles, int(config.get("NUM_PROGRAMS", 0)) or tiles), 1, 1)
 
 
-def _output_dtype(problem: Problem) -> str:
-    return problem.outputs.dtype or ("i32" if problem.dtype == "i8" else problem.dtype)
-
-
-def _traffic_bytes(problem: Problem) -> float:
-    m, n, k = (problem.shape[name] for name in "MNK")
-    inputs = size_bytes(problem.dtype) * (m * k + k * n)
-    return inputs + size_bytes(_output_dtype(problem)) * m * n
-
-
-SPEC = KernelSpec(
+SPEC = replace(
+    MATMUL,
     name="persistent_matmul",
     kernel=persistent_matmul_kernel,
     default_shape={"M": 128, "N": 128, "K": 128},
-    default_config=Config(
-        {"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 16, "BLOCK_SIZE_K": 16, "GROUP_SIZE_M": 8}
-    ),
-    dtypes=("fp32", "fp16", "bf16", "i8"),
-    output_dtypes=dict.fromkeys(("fp32", "fp16", "bf16"), ("fp32", "fp16", "bf16")),
     arguments=_arguments,
     grid=_grid,
-    flops=lambda problem: 2 * problem.shape["M"] * problem.shape["N"] * problem.shape["K"],
-    traffic_bytes=_traffic_bytes,
     constants={"NUM_PROGRAMS": 0},
 )

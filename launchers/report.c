@@ -12,8 +12,8 @@ static char key[17];
 
 #define PRINT(...) dprintf(report_descriptor, __VA_ARGS__)
 
-/* Letters in place of a number, whose digits printf would find by steps that depend on it: these take
- * the same instructions and memory in every run. */
+/* Letters in place of a number, whose digits printf would find by steps that depend on it: these
+ * take the same instructions and memory in every run. */
 static bool draw_key(void) {
     ssize_t letters = sizeof key - 1;
     if (getrandom(key, (size_t)letters, 0) != letters)

@@ -16,20 +16,21 @@ enum exit_status {
     EXIT_OUT_OF_BOUNDS = 6, /* the kernel touched memory before or behind an array */
 };
 
-/* Takes standard output for the report alone: what a kernel prints there goes to standard error. And
- * draws a key, which is printed before the kernel runs, and again before what is found then: a kernel
- * that writes to the report's descriptor all the same does not know it.
+/* Takes standard output for the report alone: what a kernel prints there goes to standard error.
+ * And draws a key, which is printed before the kernel runs, and again before what is found then: a
+ * kernel that writes to the report's descriptor all the same does not know it.
  * False where the system has no descriptor left, or no random number. */
 bool report_open(void);
 
 /* Prints what is known before anything runs, even where the kernel then ends the program. */
 void report_start(void);
 
-/* Prints the key, then the line "out OK ..." or "out NOT OK ...", integers in decimal and others as %.9g. */
+/* Prints the key, then the line "out OK ..." or "out NOT OK ...", integers in decimal and others
+ * as %.9g. */
 void report_check(const struct check_result *result, enum data_set set);
 
-/* Prints the key, then the line "out of bounds ..."; `how` is "fault" for an access that ended the program, and
- * "write" for bytes that were found changed. May be called where a signal is handled. */
+/* Prints the key, then the line "out of bounds ..."; `how` is "fault" for an access that ended the
+ * program, and "write" for bytes that were found changed. May be called where a signal is handled. */
 void report_out_of_bounds(const struct arena_violation *violation, const char *how);
 
 /* Prints the times of all timed runs, and their mean on standard error. */

@@ -57,7 +57,8 @@ static uint32_t next_random(struct memory *memory) {
     return memory->random;
 }
 
-/* L1D evicts any line but the last used (the only one, if there is one way), by a shift register as cheap hardware has. */
+/* L1D evicts any line but the last used (the only one, if there is one way), by a shift register as
+ * cheap hardware has. */
 static uint32_t l1d_victim(struct memory *memory) {
     uint32_t others = memory->l1d.ways - 1;
     return others == 0 ? 0 : 1 + next_random(memory) % others;

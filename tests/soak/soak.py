@@ -45,18 +45,7 @@ def soak(
     rng: random.Random,
 ) -> Counter[str]:
     """Hurt tuners and what they use for so many minutes, then let them end; what was done."""
-    with contextlib.ExitStack() as ends:
-        for tuner in tuners.values():
-            ends.callback(tuner.kill)
-        return _hurt_all(tuners, surroundings, time.monotonic() + 60 * minutes, rng)
-
-
-def _hurt_all(
-    tuners: Mapping[str, Tuner],
-    surroundings: Mapping[str, Hurt],
-    end_s: float,
-    rng: random.Random,
-) -> Counter[str]:
+    end_s = time.monotonic() + 60 * minutes
     faults: Counter[str] = Counter()
     while time.monotonic() < end_s:
         time.sleep(rng.uniform(*PAUSES_S))
@@ -130,12 +119,15 @@ def main() -> int:
         with (
             desk(keys, Path(temporary, "board")) as board,
             three_nodes(Path(short), folder) as nodes,
+            contextlib.ExitStack() as ends,
         ):
             tuners = {
                 "emulated": Tuner(folder),
                 "desk": Tuner(folder, lambda: ["--device", "desk"], board.environment),
                 "cluster": Tuner(folder, lambda: nodes.options, nodes.environment),
             }
+            for tuner in tuners.values():
+                ends.callback(tuner.kill)
             surroundings = {"desk": board.hurt, "cluster": nodes.hurt}
             faults = soak(tuners, surroundings, arguments.minutes, random.Random(arguments.seed))
         deadline_s = time.monotonic() + LEFT_LIMIT_S

@@ -18,7 +18,7 @@ from triton_rvv.host_loader import load_object
 from triton_rvv.host_target import host_target
 from triton_rvv.target import HostTarget, RVVTarget
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.usefixtures("on_host"), pytest.mark.timeout(120)]
 
 # What an element may be, and what NumPy makes of it without loss.
 LIMITS = {"bf16": 64, "i8": 128}
@@ -30,16 +30,6 @@ needs_instructions = pytest.mark.skipif(
     any(host_target().steps_together(dtype) == 1 for dtype in LIMITS),
     reason="this processor has no AVX512-BF16 and AVX512-VNNI",
 )
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _active():
-    driver, threads = triton.runtime.driver, triton_rvv.num_threads()
-    before = driver._active
-    triton_rvv.activate("host")
-    yield
-    driver._active = before
-    triton_rvv.set_num_threads(threads)
 
 
 def whole_numbers(dtype, *shape):

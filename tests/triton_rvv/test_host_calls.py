@@ -18,22 +18,11 @@ import triton_rvv
 from triton_rvv import CompileError
 from triton_rvv.workers import run_on_workers
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.usefixtures("on_host"), pytest.mark.timeout(120)]
 
 N = 1000
 TYPES = ["bool", "float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"]
 TYPES += [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _active():
-    """The host is Triton's driver during these tests, and the number of threads comes back."""
-    driver, threads = triton.runtime.driver, triton_rvv.num_threads()
-    before = driver._active
-    triton_rvv.activate("host")
-    yield
-    driver._active = before
-    triton_rvv.set_num_threads(threads)
 
 
 def grid(meta):

@@ -16,15 +16,8 @@ pytestmark = pytest.mark.timeout(120)
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _active():
-    """The host is Triton's driver during these tests, on four threads."""
-    driver, threads = triton.runtime.driver, triton_rvv.num_threads()
-    before = driver._active
-    triton_rvv.activate("host")
+def _four_threads(on_host):
     triton_rvv.set_num_threads(4)
-    yield
-    driver._active = before
-    triton_rvv.set_num_threads(threads)
 
 
 @triton.jit

@@ -14,17 +14,10 @@ import triton.language as tl
 import triton_rvv
 from triton_rvv.compiler import RVVBackend
 
+pytestmark = pytest.mark.usefixtures("on_host")
+
 # As programs write it, and mypy cannot see.
 DEVICE = getattr(torch, "cpu")  # noqa: B009
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _active():
-    driver = triton.runtime.driver
-    before = driver._active
-    triton_rvv.activate("host")
-    yield
-    driver._active = before
 
 
 @triton.jit

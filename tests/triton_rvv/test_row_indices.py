@@ -6,19 +6,10 @@ import triton
 import triton.language as tl
 from qemu_kernels import Expected
 
-import triton_rvv
 from triton_rvv import RVVTarget, compile_kernel
 from triton_rvv.host_target import host_target
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _active():
-    """The host is Triton's driver during these tests."""
-    driver = triton.runtime.driver
-    before = driver._active
-    triton_rvv.activate("host")
-    yield
-    driver._active = before
+pytestmark = pytest.mark.usefixtures("on_host")
 
 
 @triton.jit
