@@ -214,14 +214,6 @@ def _points_of_group(
     return [Point(row, builder.add(start, integer(offset)), width, path) for row, offset in group]
 
 
-def _points_across(
-    index: tuple[Val, ...], axis: int, starts: Sequence[Val], width: int, path: Path, along: Val
-) -> list[Point]:
-    """The runs at position `along` of the reduced dimension."""
-    where = (*index[:axis], along, *index[axis:])
-    return [Point(where, start, width, path) for start in starts]
-
-
 def _across_rows(
     context: Context,
     sources: Sequence[Tensor],
@@ -240,7 +232,7 @@ def _across_rows(
             for start, where in sinks.steps_along(context, 0, shape[-1], runs * width, path):
                 starts = [builder.add(start, integer(run * width)) for run in range(runs)]
 
-                points = functools.partial(_points_across, index, axis, starts, width, where)
+                points = functools.partial(sinks.points_across, index, axis, starts, width, where)
                 totals = _Totals(context, combination, sources, points(integer(0)))
                 with builder.loop(integer(1), integer(shape[axis]), integer(1)) as along:
                     totals.add(points(along))

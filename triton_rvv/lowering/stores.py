@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 
 from triton_rvv.lowering import paths, sinks
 from triton_rvv.lowering.affine import Affine, as_addresses
-from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.builder import WRITE, Builder
 from triton_rvv.lowering.context import Context, Pairs, WaitingStore
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.memory import (
-    WRITE,
     Load,
     as_mask,
     condition_at,
@@ -22,8 +21,10 @@ from triton_rvv.lowering.memory import (
 )
 from triton_rvv.lowering.ranges import UNKNOWN
 from triton_rvv.lowering.registry import Handler
+from triton_rvv.lowering.stored import stored
 from triton_rvv.lowering.tensors import Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, type_suffix
+from triton_rvv.lowering.vectors import in_turn
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import TensorType
 
@@ -169,7 +170,7 @@ def _write(
     def evaluate(point: Point) -> tuple[list[Val], list[Val], Val | None]:
         # Where addresses may meet, nothing is left to load when the first run is stored.
         early = None if point.path.fits else condition_at(builder, where, point)
-        values = [_in_memory(builder, part.value.at(builder, point)) for part in parts]
+        values = [stored(builder, part.value.at(builder, point)) for part in parts]
         return values, [tensor.at(builder, point) for tensor, _ in others], early
 
     def commit(point: Point, outcome: tuple[list[Val], list[Val], Val | None]) -> None:
@@ -197,20 +198,14 @@ def _store_in_turn(
     builder: Builder, pointers: Affine, values: Sequence[Val], condition: Val, point: Point
 ) -> None:
     """Store an element of each of two runs, then the next one of each, to neighbours."""
-    even, odd = values
-    lanes = [lane for place in range(point.width) for lane in (place, place + point.width)]
-    both = builder.shuffle(even, lanes, odd)
+    both = in_turn(builder, values)
     address = pointers.on(point.path).at(builder, replace(point, width=1))
     size_bytes = pointers.pointee.size_bytes
     if condition.width == 1:
         builder.branches(condition, lambda: builder.store(both, address, size_bytes))
         return
-    wanted = builder.shuffle(condition, [lane // 2 for lane in range(2 * point.width)])
+    wanted = in_turn(builder, [condition, condition])
     _masked(builder, "llvm.masked.store", both, address, wanted, size_bytes)
-
-
-def _in_memory(builder: Builder, value: Val) -> Val:
-    return builder.cast("zext", value, "i8") if value.element == "i1" else value
 
 
 def _store_wrapped(context: Context, part: _Part, where: Mask | None) -> None:
@@ -220,7 +215,7 @@ def _store_wrapped(context: Context, part: _Part, where: Mask | None) -> None:
     wanted = None if where is None else sinks.copied_exactly(context, where)
     for point in sinks.each_element(context, part.value.shape):
         condition = Val("i1", "true") if wanted is None else wanted.at(builder, point)
-        value = _in_memory(builder, elements.at(builder, point))
+        value = stored(builder, elements.at(builder, point))
         _store_run(builder, part.addresses, value, condition, point)
 
 
@@ -273,8 +268,8 @@ def _store_scalar(
         context.aliases.rely_on_apart(load.source, target, False)
     element = operation.operands[1].type
     assert not isinstance(element, TensorType)
-    stored = _in_memory(builder, value)
-    builder.branches(condition, lambda: builder.store(stored, address, element.size_bytes))
+    kept = stored(builder, value)
+    builder.branches(condition, lambda: builder.store(kept, address, element.size_bytes))
 
 
 def _store_run(

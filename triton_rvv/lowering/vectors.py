@@ -1,0 +1,39 @@
+"""Vectors put together of others: one after another, or their lanes in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.values import Val, vector_type
+
+__all__ = ["concatenated", "in_turn"]
+
+
+def concatenated(builder: Builder, parts: Sequence[Val]) -> Val:
+    """Vectors or scalars of one type, one after another; as many as a power of 2."""
+    if len(parts) == 1:
+        return parts[0]
+    half = len(parts) // 2
+    first, second = (concatenated(builder, some) for some in (parts[:half], parts[half:]))
+    if first.width == 1:
+        return _pair(builder, first, second)
+    return builder.shuffle(first, range(2 * first.width), second)
+
+
+def in_turn(builder: Builder, parts: Sequence[Val]) -> Val:
+    """A lane of each part, then the next lane of each; as many parts as a power of 2."""
+    if len(parts) == 1:
+        return parts[0]
+    even, odd = in_turn(builder, parts[::2]), in_turn(builder, parts[1::2])
+    if even.width == 1:
+        return _pair(builder, even, odd)
+    lanes = [lane for place in range(even.width) for lane in (place, place + even.width)]
+    return builder.shuffle(even, lanes, odd)
+
+
+def _pair(builder: Builder, first: Val, second: Val) -> Val:
+    """Two scalars as a vector."""
+    type_ = vector_type(first.type, 2)
+    half = builder.emit(type_, f"insertelement {type_} poison, {first}, i64 0")
+    return builder.emit(type_, f"insertelement {half}, {second}, i64 1")
