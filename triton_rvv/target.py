@@ -86,6 +86,11 @@ class Target(Protocol):
         ...
 
     @property
+    def scales_floats(self) -> bool:
+        """Whether an instruction multiplies registers of floats by powers of two."""
+        ...
+
+    @property
     def masks_are_slow(self) -> bool:
         """Whether the part of a row that needs no masks is worth a loop of its own."""
         ...
@@ -206,6 +211,10 @@ class RVVTarget:
         return True
 
     @property
+    def scales_floats(self) -> bool:
+        return False
+
+    @property
     def masks_are_slow(self) -> bool:
         return False
 
@@ -280,6 +289,10 @@ class HostTarget:
     @property
     def has_float_extremes(self) -> bool:
         return False
+
+    @property
+    def scales_floats(self) -> bool:
+        return self.vector_bits == 512 and "+avx512f" in self.features.split(",")
 
     @property
     def masks_are_slow(self) -> bool:
