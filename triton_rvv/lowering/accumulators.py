@@ -34,7 +34,7 @@ _TAKEN_TWICE = frozenset(
 )
 # Shorter floats lose too much in the longer sums.
 _LEAST_FLOAT_BITS = 32
-# As many chains hide the latency of a sum.
+# As many chains hide the latency of a sum; the sums of one loop share them, and the registers.
 _RUNS_LEFT = 4
 
 
@@ -54,13 +54,15 @@ def _narrow_block(block: Block, makers: Mapping[Value, Operation], target: Targe
         if operation.name == "tt.reduce" and len(operation.operands) == 1
     }
     for loop in [operation for operation in block.operations if operation.name == "scf.for"]:
-        for number, result in enumerate(loop.results):
-            reduction = reductions.get(result)
-            if reduction is None or result.uses != 1:
-                continue
+        sums = [
+            (number, reductions[result])
+            for number, result in enumerate(loop.results)
+            if result in reductions and result.uses == 1
+        ]
+        for number, reduction in sums:
             start = makers.get(loop.operands[3 + number])
             update = _update(loop, number, reduction)
-            size = _size_left(reduction, target)
+            size = _size_left(reduction, target, len(sums))
             if update is not None and size and _starts_neutral(start, update.name):
                 assert start is not None
                 _narrow(block, loop, number, update, reduction, start, size)
@@ -82,12 +84,16 @@ def _update(loop: Operation, number: int, reduction: Operation) -> Operation | N
     return None
 
 
-def _size_left(reduction: Operation, target: Target) -> int:
-    """The size that is left of the reduced dimension, or 0 where the block stays as it is."""
+def _size_left(reduction: Operation, target: Target, sums: int) -> int:
+    """The size that is left of the reduced dimension, or 0 where the block stays as it is.
+
+    `sums` blocks are added to in the same loop.
+    """
     type_, axis = reduction.operands[0].type, reduction.integer("axis")
     assert isinstance(type_, TensorType)
     lanes = target.run_registers * target.lanes(max(type_.element.bits, 8))
-    left = _RUNS_LEFT * lanes if axis == len(type_.shape) - 1 else 1
+    runs = max(_RUNS_LEFT >> (sums - 1).bit_length(), 1)
+    left = runs * lanes if axis == len(type_.shape) - 1 else 1
     return left if left < type_.shape[axis] else 0
 
 
