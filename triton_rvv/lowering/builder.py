@@ -10,12 +10,14 @@ from typing import TypeVar
 
 from triton_rvv.lowering.values import Val, folded, integer, resized, type_suffix, vector_type
 
-__all__ = ["SCRATCH", "Builder", "Snapshot"]
+__all__ = ["READ", "SCRATCH", "WRITE", "Builder", "Snapshot"]
 
 T = TypeVar("T")
 
 # Where arrays lie that are too large for the stack, in a function that has any.
 SCRATCH = Val("ptr", "%scratch")
+# What a prefetch is for.
+READ, WRITE = integer(0, "i32"), integer(1, "i32")
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,10 +266,10 @@ class Builder:
         name, anything = f"llvm.masked.gather.{suffix}", Val(type_, "poison")
         return self.call(type_, name, [aligned, everywhere, anything])
 
-    def prefetch(self, address: Val) -> None:
-        """Ask for the cache line of an address, to read it; a hint."""
-        read, keep, data = (integer(value, "i32") for value in (0, 3, 1))
-        self.call_void("llvm.prefetch.p0", [address, read, keep, data])
+    def prefetch(self, address: Val, access: Val = READ) -> None:
+        """Ask for the cache line of an address, to read or to write it; a hint."""
+        keep, data = integer(3, "i32"), integer(1, "i32")
+        self.call_void("llvm.prefetch.p0", [address, access, keep, data])
 
     @contextmanager
     def fixed_loads(self) -> Iterator[None]:

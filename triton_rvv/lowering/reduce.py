@@ -199,14 +199,6 @@ def _points_of_group(
     return [Point(row, builder.add(start, integer(offset)), width, path) for row, offset in group]
 
 
-def _points_across(
-    index: tuple[Val, ...], axis: int, starts: Sequence[Val], width: int, path: Path, along: Val
-) -> list[Point]:
-    """The runs at position `along` of the reduced dimension."""
-    where = (*index[:axis], along, *index[axis:])
-    return [Point(where, start, width, path) for start in starts]
-
-
 def _across_rows(
     context: Context,
     sources: Sequence[Tensor],
@@ -225,7 +217,7 @@ def _across_rows(
             for start in sinks.steps(context, shape[-1], runs * width, unrolled=False):
                 starts = [builder.add(start, integer(run * width)) for run in range(runs)]
 
-                points = functools.partial(_points_across, index, axis, starts, width, path)
+                points = functools.partial(sinks.points_across, index, axis, starts, width, path)
                 totals = _Totals(builder, combination, sources, points(integer(0)))
                 with builder.loop(integer(1), integer(shape[axis]), integer(1)) as along:
                     totals.add(points(along))

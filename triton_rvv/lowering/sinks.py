@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+from triton_rvv.lowering.affine import Affine
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.paths import all_fit, guarded
 from triton_rvv.lowering.runs import group_of_runs, run_width, runs_together, spanning_width
 from triton_rvv.lowering.sharing import at_same_places, reachable, readers
-from triton_rvv.lowering.tensors import ANY_PATH, EXPENSIVE, Path, Point, Tensor
+from triton_rvv.lowering.tensors import ANY_PATH, EXPENSIVE, Path, Point, Splat, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.views import coordinates_of
 from triton_rvv.types import TensorType
@@ -25,8 +26,10 @@ __all__ = [
     "for_each_run",
     "materialise",
     "neighbours",
+    "points_across",
     "positions",
     "prepare",
+    "quick_to_read",
     "row_major",
     "row_major_array",
     "settle_loads",
@@ -58,6 +61,13 @@ def materialise(context: Context, tensor: Tensor) -> Buffer:
     return tensor.settled
 
 
+def quick_to_read(context: Context, tensor: Tensor) -> Tensor:
+    """The tensor, or an array of it if elements that are asked for one by one would cost more."""
+    if isinstance(tensor, Splat | Affine) or tensor.cost == 0:
+        return tensor
+    return materialise(context, tensor)
+
+
 def row_major(context: Context, tensor: Tensor) -> Buffer:
     """An array that holds the tensor's elements as they are now, one whole row after another.
 
@@ -78,13 +88,7 @@ def row_major_array(context: Context, type_: TensorType) -> Buffer:
 
 def copy(context: Context, tensor: Tensor, buffer: Buffer, is_plain: bool = True) -> None:
     """Write every element of `tensor` to `buffer`; `is_plain` as in `paths.guarded`."""
-    for_each_run(
-        context,
-        [tensor, buffer],
-        lambda point: tensor.at(context.builder, point),
-        lambda point, value: buffer.write(context.builder, point, value),
-        is_plain=is_plain,
-    )
+    _write_all(context, [(tensor, buffer)], is_plain)
 
 
 def copy_together(context: Context, pairs: Sequence[tuple[Tensor, Buffer]]) -> None:
@@ -92,19 +96,27 @@ def copy_together(context: Context, pairs: Sequence[tuple[Tensor, Buffer]]) -> N
 
     A tensor may read its own array where it is written next, and no other array of these.
     """
+    with walking(context, [tensor for tensor, _ in pairs]):
+        _write_all(context, pairs)
+
+
+def _write_all(
+    context: Context, pairs: Sequence[tuple[Tensor, Buffer]], is_plain: bool = True
+) -> None:
+    """Write every element of tensors of one shape to arrays."""
     tensors, arrays = [tensor for tensor, _ in pairs], [array for _, array in pairs]
 
     def write(point: Point, values: Sequence[Val]) -> None:
         for array, value in zip(arrays, values, strict=True):
             array.write(context.builder, point, value)
 
-    with walking(context, tensors):
-        for_each_run(
-            context,
-            [*tensors, *arrays],
-            lambda point: [tensor.at(context.builder, point) for tensor in tensors],
-            write,
-        )
+    for_each_run(
+        context,
+        [*tensors, *arrays],
+        lambda point: [tensor.at(context.builder, point) for tensor in tensors],
+        write,
+        is_plain=is_plain,
+    )
 
 
 def prepare(context: Context, roots: Sequence[Tensor], changes_memory: bool = False) -> None:
@@ -316,6 +328,14 @@ def spanning_points(
             where = coordinates_of(context.builder, shape, number)
             points.append(Point(where[:-1], where[-1], width, path, number=number))
         yield points
+
+
+def points_across(
+    index: tuple[Val, ...], axis: int, starts: Sequence[Val], width: int, path: Path, along: Val
+) -> list[Point]:
+    """Runs of an array, at position `along` of a dimension that `index` leaves out."""
+    where = (*index[:axis], along, *index[axis:])
+    return [Point(where, start, width, path) for start in starts]
 
 
 def neighbours(context: Context, index: tuple[Val, ...], rows: int) -> list[tuple[Val, ...]]:

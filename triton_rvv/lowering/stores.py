@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 
 from triton_rvv.lowering import paths, sinks
 from triton_rvv.lowering.affine import Affine, as_addresses
-from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.builder import WRITE, Builder
 from triton_rvv.lowering.context import Context, Pairs, WaitingStore
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.memory import (
-    WRITE,
     Load,
     as_mask,
     condition_at,
@@ -23,8 +22,10 @@ from triton_rvv.lowering.memory import (
 )
 from triton_rvv.lowering.ranges import UNKNOWN
 from triton_rvv.lowering.registry import Handler
+from triton_rvv.lowering.stored import stored
 from triton_rvv.lowering.tensors import Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, type_suffix
+from triton_rvv.lowering.vectors import in_turn as lanes_in_turn
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import TensorType
 
@@ -208,7 +209,7 @@ def _write(
     def evaluate(point: Point) -> tuple[list[Val], list[Val], Val | None]:
         # Where addresses may meet, nothing is left to load when the first run is stored.
         early = None if point.path.fits else condition_at(builder, where, point)
-        values = [_in_memory(builder, part.value.at(builder, point)) for part in parts]
+        values = [stored(builder, part.value.at(builder, point)) for part in parts]
         return values, [tensor.at(builder, point) for tensor, _ in others], early
 
     def commit(point: Point, outcome: tuple[list[Val], list[Val], Val | None]) -> None:
@@ -235,24 +236,17 @@ def _store_in_turn(
     context: Context, pointers: Affine, values: Sequence[Val], condition: Val, point: Point
 ) -> None:
     """Store an element of each of some runs, then the next one of each, to neighbours."""
-    builder, count, width = context.builder, len(values), point.width
-    size_bytes = pointers.pointee.size_bytes
-    every = range(2 * width)
-    halves = [builder.shuffle(values[at], every, values[at + 1]) for at in range(0, count - 1, 2)]
-    if count % 2:
-        halves.append(builder.shuffle(values[-1], [*range(width), *[None] * width]))
-    first, second = halves if count > 2 else values
+    builder, count, size_bytes = context.builder, len(values), pointers.pointee.size_bytes
     start = pointers.on(point.path).at(builder, replace(point, width=1))
-    piece = min(width, _segment_lanes(context, count, 8 * size_bytes))
-    for at in range(0, width, piece):
-        lanes = [lane + width * value for lane in range(at, at + piece) for value in range(count)]
-        together = builder.shuffle(first, lanes, second)
+    piece = min(point.width, _segment_lanes(context, count, 8 * size_bytes))
+    for at in range(0, point.width, piece):
+        together = lanes_in_turn(builder, [builder.lanes(value, at, piece) for value in values])
         address = builder.element_pointer(together.element, start, integer(count * at))
         if condition.width == 1:
             store = functools.partial(builder.store, together, address, size_bytes)
             builder.branches(condition, store)
             continue
-        wanted = builder.shuffle(condition, [lane % width for lane in lanes])
+        wanted = lanes_in_turn(builder, [builder.lanes(condition, at, piece)] * count)
         _masked(builder, "llvm.masked.store", together, address, wanted, size_bytes)
 
 
@@ -260,10 +254,6 @@ def _segment_lanes(context: Context, count: int, bits: int) -> int:
     """The most lanes of each of `count` runs that one segment store takes, a power of two."""
     registers = _SEGMENT_REGISTERS // count
     return (1 << registers.bit_length() - 1) * context.target.lanes(bits)
-
-
-def _in_memory(builder: Builder, value: Val) -> Val:
-    return builder.cast("zext", value, "i8") if value.element == "i1" else value
 
 
 def _store_wrapped(context: Context, parts: Sequence[_Part], where: Mask | None) -> None:
@@ -274,7 +264,7 @@ def _store_wrapped(context: Context, parts: Sequence[_Part], where: Mask | None)
     for part, elements in zip(parts, copies, strict=True):
         for point in sinks.each_element(context, part.value.shape):
             condition = Val("i1", "true") if wanted is None else wanted.at(builder, point)
-            value = _in_memory(builder, elements.at(builder, point))
+            value = stored(builder, elements.at(builder, point))
             _store_run(builder, part.addresses, value, condition, point)
 
 
@@ -329,8 +319,8 @@ def _store_scalar(
         context.aliases.rely_on_apart(load.source, target, False)
     element = operation.operands[1].type
     assert not isinstance(element, TensorType)
-    stored = _in_memory(builder, value)
-    builder.branches(condition, lambda: builder.store(stored, address, element.size_bytes))
+    kept = stored(builder, value)
+    builder.branches(condition, lambda: builder.store(kept, address, element.size_bytes))
 
 
 def _store_run(

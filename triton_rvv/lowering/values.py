@@ -12,6 +12,7 @@ __all__ = [
     "folded",
     "integer",
     "resized",
+    "signed",
     "type_suffix",
     "vector_type",
 ]
@@ -84,6 +85,11 @@ def resized(name: str, number: int, source: str, target: str) -> int:
     bits = int(target[1:])
     if name == "zext":
         number &= (1 << int(source[1:])) - 1
+    return signed(number, bits)
+
+
+def signed(number: int, bits: int) -> int:
+    """The low bits of a number, the highest of them as its sign."""
     number &= (1 << bits) - 1
     return number - (1 << bits) if number >> (bits - 1) else number
 
@@ -94,9 +100,7 @@ def folded(name: str, left: Val, right: Val) -> Val | None:
         return None
     a, b = left.constant, right.constant
     if a is not None and b is not None:
-        bits = int(left.element[1:])
-        value = _FOLDS[name](a, b) & ((1 << bits) - 1)
-        return integer(value - (1 << bits) if value >> (bits - 1) else value, left.type)
+        return integer(signed(_FOLDS[name](a, b), int(left.element[1:])), left.type)
     if name == "mul" and 0 in (a, b):
         return integer(0, left.type)
     if (name in ("add", "sub") and b == 0) or (name == "mul" and b == 1):

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.values import Val, float_constant, integer, vector_type
+from triton_rvv.lowering.values import Val, float_constant, integer, signed
+from triton_rvv.lowering.vectors import concatenated
 
 __all__ = [
     "Emit",
@@ -169,8 +170,7 @@ class Lanes:
             scalar = float_constant(element, number)
         else:
             bits = int(element[1:])
-            whole = int(number) & ((1 << bits) - 1)
-            scalar = integer(whole - (1 << bits) if whole >> (bits - 1) else whole, element)
+            scalar = integer(signed(int(number), bits), element)
         return self.of(self.builder.splat(scalar, self.value.width))
 
     def _binary(self, name: str, other: Lanes | float) -> Lanes:
@@ -286,17 +286,6 @@ def in_double(function: Callable[..., Lanes]) -> Callable[..., Lanes]:
             values = (builder.lanes(operand.value, start, half) for operand in operands)
             doubles = (Lanes(builder, value).to("double") for value in values)
             parts.append(function(*doubles).to("float").value)
-        return first.of(_joined(builder, parts[0], parts[1]))
+        return first.of(concatenated(builder, parts))
 
     return of_floats
-
-
-def _joined(builder: Builder, low: Val, high: Val) -> Val:
-    """One vector of two halves."""
-    width = 2 * low.width
-    type_ = vector_type(low.element, width)
-    if low.width == 1:
-        first = builder.emit(type_, f"insertelement {type_} poison, {low}, i64 0")
-        return builder.emit(type_, f"insertelement {first}, {high}, i64 1")
-    mask = ", ".join(f"i32 {lane}" for lane in range(width))
-    return builder.emit(type_, f"shufflevector {low}, {high}, <{width} x i32> <{mask}>")
