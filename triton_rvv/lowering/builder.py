@@ -39,6 +39,7 @@ class Builder:
     Args:
         converts_bf16: whether the target has instructions between bf16 and fp32.
         has_one_nan: whether arithmetic gives no other NaN than the one without sign and payload.
+        scales_floats: whether an instruction multiplies registers of floats by powers of two.
 
     Attributes:
         helpers: the result type and the text of functions that this one calls, by name.
@@ -46,8 +47,11 @@ class Builder:
         mark: what instructions end with from now on, to say where in the source they come from.
     """
 
-    def __init__(self, converts_bf16: bool = False, has_one_nan: bool = False) -> None:
+    def __init__(
+        self, converts_bf16: bool = False, has_one_nan: bool = False, scales_floats: bool = False
+    ) -> None:
         self.converts_bf16 = converts_bf16
+        self.scales_floats = scales_floats
         self.has_one_nan = has_one_nan
         self.intervals = Intervals()
         self.mark = ""

@@ -38,7 +38,7 @@ from triton_rvv.lowering.intervals import exactly, program_places
 from triton_rvv.lowering.joint_reductions import join_reductions
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.scratch import entry_lines
-from triton_rvv.lowering.store_pairs import store_pairs
+from triton_rvv.lowering.store_groups import store_groups
 from triton_rvv.lowering.unsupported import REFUSALS
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.source_lines import SourceLines
@@ -178,7 +178,7 @@ def lower_module(
         functions,
         source_lines,
         has_product,
-        store_pairs(module),
+        store_groups(module, aliases),
     )
     if grid is not None:
         for place, known in zip(places, [*program_places(grid), *map(exactly, grid)], strict=True):
