@@ -50,7 +50,7 @@ def _with_short_way(run: Callable[..., Any]) -> Callable[..., Any]:
             calls = self.__dict__[_ATTRIBUTE] = _Calls(self.params, compiled)
         given = (*args, *kwargs.values())
         form = calls.form(given, len(args), kwargs)
-        outline = form and form.outline(*given)
+        outline = None if form is None else form.outline(*given)
         if form is None or outline is None:
             return run(self, *args, grid=grid, warmup=False, **kwargs)
         traits, slots = outline

@@ -100,7 +100,9 @@ def _plain_columns(context: Context, tensors: Sequence[Tensor], step: int) -> Va
     count = functools.reduce(lambda *two: builder.intrinsic("llvm.smin", two), known)
     count = builder.binary("and", count, integer(-step))
     guards = guards_of_all(builder, tensors, [*[None] * last, count])
-    return guards and builder.select(all_of(context, guards), count, integer(0))
+    if guards is None:
+        return None
+    return builder.select(all_of(context, guards), count, integer(0))
 
 
 def all_fit(context: Context, tensors: Sequence[Tensor]) -> Val:

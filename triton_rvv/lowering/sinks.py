@@ -380,8 +380,8 @@ def steps_along(
     plain columns: at least `first` of them, in whole steps.
     """
     if unrolled or size <= step:
-        for start in range(first, size, step):
-            yield integer(start), path
+        for known in range(first, size, step):
+            yield integer(known), path
         return
     start = integer(first)
     if path.plain_columns is not None:
