@@ -80,7 +80,11 @@ class Context:
         self._has_products = has_products
         self.store_groups = store_groups
         self._handlers = handlers
-        self.builder = Builder(target.converts_bf16, has_one_nan=target.backend == "rvv")
+        self.builder = Builder(
+            target.converts_bf16,
+            has_one_nan=target.backend == "rvv",
+            scales_floats=target.scales_floats,
+        )
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)
         self.aliases = aliases

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TypeVar
 
 from triton_rvv.lowering.affine import Affine
@@ -13,7 +14,7 @@ from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.paths import all_fit, guarded
 from triton_rvv.lowering.runs import group_of_runs, run_width, runs_together, spanning_width
 from triton_rvv.lowering.sharing import at_same_places, reachable, readers
-from triton_rvv.lowering.tensors import ANY_PATH, EXPENSIVE, Path, Point, Splat, Tensor
+from triton_rvv.lowering.tensors import ANY_PATH, EXPENSIVE, PLAIN_PATH, Path, Point, Splat, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.views import coordinates_of
 from triton_rvv.types import TensorType
@@ -35,6 +36,7 @@ __all__ = [
     "settle_loads",
     "spanning_points",
     "steps",
+    "steps_along",
     "walking",
     "where_sums_fit",
 ]
@@ -241,6 +243,8 @@ def for_each_run(
     """
     width, points_of = _way_to_walk(context, tensors)
     unrolled = tensors[0].type.elements <= UNROLLED_RUNS * width
+    by_row = points_of is _points_by_row and not unrolled
+    step = width * group_of_runs(tensors, tensors[0].shape, width)[1] if by_row else 0
 
     def walk(path: Path) -> None:
         for points in points_of(context, tensors, width, path, unrolled):
@@ -256,7 +260,7 @@ def for_each_run(
         else:
             _walk_exactly(context, tensors, evaluate, commit)
 
-    guarded(context, tensors, walk, otherwise, is_plain)
+    guarded(context, tensors, walk, otherwise, is_plain, step)
 
 
 def _walk_exactly(
@@ -298,13 +302,13 @@ def _points_by_row(
     shape = tensors[0].shape
     rows, runs = group_of_runs(tensors, shape, width)
     for index in positions(context, shape[:-1], unrolled, rows):
-        for start in steps(context, shape[-1], runs * width, unrolled):
+        for start, where in steps_along(context, 0, shape[-1], runs * width, path, unrolled):
             yield [
                 Point(
                     row,
                     context.builder.add(start, integer(run * width)),
                     width,
-                    path,
+                    where,
                     row_runs=shape[-1] // width,
                 )
                 for row in neighbours(context, index, rows)
@@ -328,6 +332,27 @@ def spanning_points(
             where = coordinates_of(context.builder, shape, number)
             points.append(Point(where[:-1], where[-1], width, path, number=number))
         yield points
+
+
+def steps_along(
+    context: Context, first: int, size: int, step: int, path: Path, unrolled: bool = False
+) -> Iterator[tuple[Val, Path]]:
+    """first, first + step, ... below `size`, and the path on which each so many columns are.
+
+    The body of the caller's `for` is the body of the loops, of which there are two where a path has
+    plain columns: at least `first` of them, in whole steps.
+    """
+    if unrolled or size <= step:
+        for start in range(first, size, step):
+            yield integer(start), path
+        return
+    begin = integer(first)
+    if path.plain_columns is not None:
+        with context.builder.loop(begin, path.plain_columns, integer(step)) as position:
+            yield position, PLAIN_PATH
+        begin, path = path.plain_columns, replace(path, plain_columns=None)
+    with context.builder.loop(begin, integer(size), integer(step)) as position:
+        yield position, path
 
 
 def points_across(

@@ -46,11 +46,14 @@ class Path:
         linear: every table of positions is linear, so that addresses are.
         unmasked: every comparison in a mask that has a guard holds for the whole block.
         fits: no 32-bit sum in an address or a mask wraps before it is widened.
+        plain_columns: how many leading columns of every row are on the plain path, as i64; None
+            where that is not known.
     """
 
     linear: bool = False
     unmasked: bool = False
     fits: bool = False
+    plain_columns: Val | None = None
 
 
 # How many leading positions of each dimension are meant, as i64; None for all of them.
