@@ -176,6 +176,8 @@ def walking(
 def _kept_for_loads(roots: Sequence[Tensor], changed: Iterable[Tensor]) -> set[Tensor]:
     """What is made of loads that a sink changes, where nothing else asks for these loads again."""
     loads = set(changed)
+    if not loads:
+        return set()
     made = readers(roots, loads)
     order, exclusive, _ = reachable(roots, made)
     asked_again = [each for each in order if each in loads and each not in exclusive]
