@@ -114,6 +114,22 @@ class _Array:
         if not torch.equal(self._bits, self.start.view(self._bits.dtype)):
             self.view.copy_(self.start)
 
+    def exchange(self, other: _Array) -> None:
+        """Start from and end as another array of the same argument was to, and it as this one."""
+        self.start, other.start = other.start, self.start
+        self.expected, other.expected = other.expected, self.expected
+        self.slack, other.slack = other.slack, self.slack
+        self.atol, other.atol = other.atol, self.atol
+        self.rtol, other.rtol = other.rtol, self.rtol
+
+    def bits(self) -> torch.Tensor:
+        """A copy of its contents."""
+        return self._bits.clone()
+
+    def holds(self, bits: torch.Tensor) -> bool:
+        """Whether its contents are these."""
+        return torch.equal(self._bits, bits)
+
     def error(self) -> float:
         """The largest error of an output; 0 for an input.
 
@@ -172,6 +188,30 @@ class DeviceArguments:
         for array in self._arrays.values():
             array.poison()
             array.restore()
+
+    def renew(self) -> None:
+        """The same, and inputs hold what they did at first, whatever a run before made of them."""
+        self.poison()
+        for array in self._arrays.values():
+            array.mend()
+
+    def exchange(self, other: DeviceArguments) -> None:
+        """From the next `renew` on, hold the contents that another holds, which gets those of this.
+
+        Args:
+            other: arguments of the same names, types and sizes.
+        """
+        for name, array in self._arrays.items():
+            array.exchange(other._arrays[name])
+
+    def outputs(self) -> list[torch.Tensor]:
+        """Copies of the outputs' contents."""
+        return [array.bits() for array in self._arrays.values() if array.is_output]
+
+    def hold(self, outputs: Sequence[torch.Tensor]) -> bool:
+        """Whether the outputs' contents are these."""
+        arrays = [array for array in self._arrays.values() if array.is_output]
+        return all(array.holds(bits) for array, bits in zip(arrays, outputs, strict=True))
 
     def restore(self) -> None:
         """Before a timed run."""
