@@ -9,13 +9,12 @@ import triton.language as tl
 
 @triton.autotune(
     [
-        triton.Config({"BM": m, "BN": n, "BK": k, "PROGRAMS": p}, num_warps=w, num_stages=s)
+        triton.Config({"BM": m, "BN": n, "BK": k, "PROGRAMS": 132}, num_warps=w, num_stages=s)
         for m in (64, 128)
         for n in (128, 256)
         for k in (32, 64)
         for w in (4, 8)
         for s in (3, 4)
-        for p in (132,)
     ],
     key=["groups", "N", "K"],
 )
