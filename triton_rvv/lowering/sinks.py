@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
@@ -13,7 +13,7 @@ from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.paths import all_fit, guarded
 from triton_rvv.lowering.runs import group_of_runs, run_width, runs_together, spanning_width
-from triton_rvv.lowering.sharing import at_same_places, reachable
+from triton_rvv.lowering.sharing import at_same_places, reachable, readers
 from triton_rvv.lowering.tensors import ANY_PATH, EXPENSIVE, PLAIN_PATH, Path, Point, Splat, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.views import coordinates_of
@@ -143,20 +143,25 @@ def walking(
 ) -> Iterator[None]:
     """Like `prepare`, for a sink that evaluates every element of `roots` inside the `with`.
 
-    Of what others use too, elements that are computed for this sink are kept as they go by.
+    Of what others use too, elements that are computed for this sink are kept as they go by: costly
+    ones, and those whose loads the sink may change, so that no load is copied beforehand.
 
     Args:
         context: where the code goes.
         roots: of one shape.
         changes: of a sink that changes memory, whether it may change what a load reads.
     """
-    candidates = {each for each in at_same_places(roots) if _is_worth_keeping(context, each)}
+    places = at_same_places(roots)
+    candidates = {each for each in places if _is_worth_keeping(context, each)}
     if changes is not None:
         candidates.difference_update(context.pending_loads)
+        candidates |= places & _kept_for_loads(roots, filter(changes, context.pending_loads))
     order, exclusive, kept = reachable(roots, candidates)
     others = [tensor for tensor in order if tensor not in exclusive and tensor not in kept]
     _compute_shared(context, roots, others)
     if changes is not None:
+        # What only this walk asks for is read on the way.
+        context.pending_loads = [each for each in context.pending_loads if each not in exclusive]
         settle_loads(context, changes)
     for tensor in kept:
         tensor.filling = context.buffer(tensor.type)
@@ -166,6 +171,17 @@ def walking(
         context.keep(tensor, tensor.filling)
         tensor.filling = None
     _drop_loads(context)
+
+
+def _kept_for_loads(roots: Sequence[Tensor], changed: Iterable[Tensor]) -> set[Tensor]:
+    """What is made of loads that a sink changes, where nothing else asks for these loads again."""
+    loads = set(changed)
+    if not loads:
+        return set()
+    made = readers(roots, loads)
+    order, exclusive, _ = reachable(roots, made)
+    asked_again = [each for each in order if each in loads and each not in exclusive]
+    return made - readers(roots, asked_again)
 
 
 def settle_loads(context: Context, which: Callable[[Tensor], bool] = lambda _: True) -> None:
@@ -388,12 +404,12 @@ def steps_along(
         for known in range(first, size, step):
             yield integer(known), path
         return
-    start = integer(first)
+    begin = integer(first)
     if path.plain_columns is not None:
-        with context.builder.loop(start, path.plain_columns, integer(step)) as position:
+        with context.builder.loop(begin, path.plain_columns, integer(step)) as position:
             yield position, PLAIN_PATH
-        start, path = path.plain_columns, replace(path, plain_columns=None)
-    with context.builder.loop(start, integer(size), integer(step)) as position:
+        begin, path = path.plain_columns, replace(path, plain_columns=None)
+    with context.builder.loop(begin, integer(size), integer(step)) as position:
         yield position, path
 
 

@@ -22,14 +22,29 @@ def concatenated(builder: Builder, parts: Sequence[Val]) -> Val:
 
 
 def in_turn(builder: Builder, parts: Sequence[Val]) -> Val:
-    """A lane of each part, then the next lane of each; as many parts as a power of 2."""
+    """A lane of each part, then the next lane of each; as many parts as a power of 2, or three.
+
+    LLVM makes a segment store of a single shuffle of up to four parts.
+    """
     if len(parts) == 1:
         return parts[0]
+    if len(parts) in (3, 4) and parts[0].width > 1:
+        return _few_in_turn(builder, parts)
     even, odd = in_turn(builder, parts[::2]), in_turn(builder, parts[1::2])
     if even.width == 1:
         return _pair(builder, even, odd)
     lanes = [lane for place in range(even.width) for lane in (place, place + even.width)]
     return builder.shuffle(even, lanes, odd)
+
+
+def _few_in_turn(builder: Builder, parts: Sequence[Val]) -> Val:
+    """Three or four vectors, by one shuffle of all lanes."""
+    width = parts[0].width
+    first, *others = concatenated(builder, parts[:2]), *parts[2:]
+    # Both sides of a shuffle have as many lanes.
+    second = builder.shuffle(others[0], range(2 * width), others[-1])
+    lanes = [place + part * width for place in range(width) for part in range(len(parts))]
+    return builder.shuffle(first, lanes, second)
 
 
 def transposed(builder: Builder, rows: Sequence[Val]) -> list[Val]:
