@@ -79,6 +79,19 @@ def test_sizes_are_expected_to_matter_more_than_switches_and_alignments() -> Non
     assert block < order < min(packed, alignment)
 
 
+def test_where_most_fails_neighbours_of_what_works_come_next() -> None:
+    """Only the middle works: after the first trials three of its neighbours are tried."""
+    search = Search(SQUARE)
+    asked = []
+    while len(asked) < 7:
+        config = search.ask()
+        assert config is not None
+        asked.append(config)
+        search.tell(config, 1.0 if config == {"A": 8, "B": 8} else None)
+    neighbours = [{"A": 4, "B": 8}, {"A": 16, "B": 8}, {"A": 8, "B": 4}, {"A": 8, "B": 16}]
+    assert [config in neighbours for config in asked] == 3 * [False] + 3 * [True] + [False]
+
+
 def test_where_most_fails_the_search_finds_what_works() -> None:
     """One region of a cube works, 27 configurations of 512."""
     space = SearchSpace(tuple(Parameter(name, tuple(range(1, 9))) for name in "ABC"))
