@@ -79,6 +79,9 @@ _FOLDS: dict[str, Callable[[int, int], int]] = {
     "mul": lambda a, b: a * b,
 }
 
+# The truth value that changes nothing; the other one decides.
+_NEUTRAL = {"and": "true", "or": "false"}
+
 
 def resized(name: str, number: int, source: str, target: str) -> int:
     """An integer constant of one width in another, as a number with a sign."""
@@ -96,6 +99,10 @@ def signed(number: int, bits: int) -> int:
 
 def folded(name: str, left: Val, right: Val) -> Val | None:
     """The result of an integer instruction, where it needs none."""
+    if name in _NEUTRAL and left.type == "i1":
+        for one, other in ((left, right), (right, left)):
+            if other.ref in ("true", "false"):
+                return one if other.ref == _NEUTRAL[name] else other
     if name not in _FOLDS:
         return None
     a, b = left.constant, right.constant

@@ -52,6 +52,7 @@ class Candidates:
         self.points = self._points_of(self.ranks)
         self._columns = columns_of(space.parameters)
         self.levels = _levels(self._columns)
+        self._neighbours: dict[int, npt.NDArray[np.int64]] = {}  # of those asked for
 
     def __len__(self) -> int:
         return len(self.ranks)
@@ -106,7 +107,10 @@ class Candidates:
 
     def neighbours(self, number: int) -> npt.NDArray[np.int64]:
         """The candidates that differ from this one in the value of one parameter."""
-        return np.flatnonzero((self.ranks != self.ranks[number]).sum(axis=1) == 1)
+        if number not in self._neighbours:
+            differing = (self.ranks != self.ranks[number]).sum(axis=1)
+            self._neighbours[number] = np.flatnonzero(differing == 1)
+        return self._neighbours[number]
 
     def indicators(self, numbers: Sequence[int]) -> npt.NDArray[np.float64]:
         """Shape (numbers, levels): 1 for each level that a candidate has, 0 elsewhere."""

@@ -11,6 +11,7 @@ from triton_rvv.lowering.values import Val, float_constant, integer, signed
 from triton_rvv.lowering.vectors import concatenated
 
 __all__ = [
+    "SCALED_LANES",
     "Emit",
     "Lanes",
     "absolute",
@@ -25,6 +26,7 @@ __all__ = [
     "minimum",
     "polynomial",
     "round_half_even",
+    "scaled_by_powers",
     "sqrt",
     "where",
 ]
@@ -250,6 +252,26 @@ def high_product(a: Lanes, b: Lanes, signed: bool = False) -> Lanes:
     wide = f"i{2 * bits}"
     product = a.to(wide, signed) * b.to(wide, signed)
     return product.shift_in_zeros(bits).to(a.value.element)
+
+
+# AVX-512's instruction on whole registers of floats, rounded as all arithmetic is.
+SCALED_LANES = 16
+_SCALE, _AS_USUAL = "llvm.x86.avx512.mask.scalef.ps.512", integer(4, "i32")
+
+
+def scaled_by_powers(x: Lanes, n: Lanes) -> Lanes:
+    """x * 2^n for whole numbers n, rounded once, where the target's builder `scales_floats`.
+
+    Args:
+        x: floats, a multiple of SCALED_LANES.
+        n: floats, too.
+    """
+    builder, parts = x.builder, []
+    for first in range(0, x.value.width, SCALED_LANES):
+        low, exponents = (builder.lanes(v.value, first, SCALED_LANES) for v in (x, n))
+        operands = [low, exponents, low, integer(-1, "i16"), _AS_USUAL]
+        parts.append(builder.call(low.type, _SCALE, operands))
+    return x.of(concatenated(builder, parts))
 
 
 def looked_up(array: Val, place: Lanes, element: str) -> Lanes:
