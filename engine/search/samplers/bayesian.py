@@ -76,7 +76,8 @@ class BayesianSearch:
             return spread(state, _FIRST_DRAWS)
         fewest = _FEWEST_TIMES if state.transfer is None else 1
         if len(state.fastest(fewest)) < fewest:
-            return random_or_near(state)
+            fails = None in state.times_s.values()
+            return random_or_near(state) if fails else spread(state)
         pool = candidate_pool(state, state.fastest(_NEIGHBOURED))
         gain = self._log_gain(state, pool)
         return int(pool[gain.round(_GAIN_DECIMALS).argmax()])

@@ -67,7 +67,8 @@ def random_or_near(state: SearchState) -> int:
         near = order[np.argsort(distances, kind="stable")[1 : _PROBES + 1]]
         if state.free[near].any():
             return int(near[state.free[near]][0])
-    return int(state.rng.choice(np.flatnonzero(state.free)))
+    free = _unsuspected(state, np.flatnonzero(state.free))
+    return int(state.rng.choice(free))
 
 
 def _middle(state: SearchState) -> int:
