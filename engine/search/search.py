@@ -73,6 +73,7 @@ class Search:
         # The trial that holds each candidate which is being tried or has been.
         self._holders: dict[int, int] = {}
         self._finished: dict[int, StoredTrial] = {}
+        self._times_s: dict[int, float | None] = {}  # of those that are finished
         self._open: dict[int, int] = {}
         self._own_violations: set[int] = set()
         with collecting_later():
@@ -251,7 +252,7 @@ class Search:
         """A free candidate with its sampler's notes; violations met on the way are stored."""
         if self._default is not None and self._proposals.free[self._default]:
             return self._default, {}
-        suggestion = self._warm_start.next(self._holders, self._times_s())
+        suggestion = self._warm_start.next(self._holders, self._times_s)
         if suggestion is not None:
             return suggestion, {}
         proposal = self._proposals.propose()
@@ -259,10 +260,6 @@ class Search:
             number = self._stored.forbid(violation.config, violation.rule, self._space)
             self._own_violations.add(number)
         return proposal.number, proposal.notes
-
-    def _times_s(self) -> dict[int, float | None]:
-        """Times of the candidates that have an outcome, by their number."""
-        return {candidate: trial.time_s for candidate, trial in self._finished.items()}
 
     def _catch_up(self) -> None:
         """Learn from every trial that is new or has ended, in any process."""
@@ -290,6 +287,7 @@ class Search:
         self._proposals.finish(candidate, trial.values or None)
         if trial.has_outcome:
             self._finished[candidate] = trial
+            self._times_s[candidate] = trial.time_s
 
 
 def _known_time_s(config: Mapping[str, object], time_s: float | None) -> float | None:

@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Container, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 from optuna.storages import BaseStorage, JournalStorage
 from optuna.storages.journal import JournalFileBackend
+from optuna.trial import FrozenTrial, TrialState
 
 from engine.study.damage import DamagedJournalError
 from engine.study.folding import folded
@@ -126,15 +127,24 @@ class CrashSafeJournal(JournalFileBackend):
         Raises:
             UserError: if another file is in its place, in which studies have other numbers.
         """
-        try:
+        with self._unless_removed():
             descriptor = os.open(self._path, flags)
+        with os.fdopen(descriptor, "r+b" if flags & os.O_RDWR else "rb") as file:
+            self._size_of(os.fstat(descriptor))
+            yield file
+
+    @contextmanager
+    def _unless_removed(self) -> Iterator[None]:
+        try:
+            yield
         except FileNotFoundError:
             raise UserError(f"{self._path} was removed while it was in use: {_AGAIN}") from None
-        with os.fdopen(descriptor, "r+b" if flags & os.O_RDWR else "rb") as file:
-            found = os.fstat(descriptor)
-            if found.st_ino != self._inode or found.st_size < self._seen_bytes:
-                raise UserError(f"{self._path} was replaced while it was in use: {_AGAIN}")
-            yield file
+
+    def _size_of(self, found: os.stat_result) -> int:
+        """Size of the file in bytes, if it is the one that was opened first."""
+        if found.st_ino != self._inode or found.st_size < self._seen_bytes:
+            raise UserError(f"{self._path} was replaced while it was in use: {_AGAIN}")
+        return found.st_size
 
     def _new_logs(self) -> Iterator[dict[str, Any]]:
         lines = self._new_lines()
@@ -163,16 +173,19 @@ class CrashSafeJournal(JournalFileBackend):
 
     def _new_lines(self) -> Iterator[bytes]:
         """The lines behind what was read, and those held back, which will follow them."""
-        with self._opened(os.O_RDONLY) as file:
-            size_bytes = os.fstat(file.fileno()).st_size
-            end_bytes = file.seek(min(self._read_bytes, size_bytes))
-            for line in file:
-                end_bytes += len(line)
-                # What is written meanwhile is for the next call.
-                if end_bytes > size_bytes or not line.endswith(b"\n"):
-                    return
-                self._seen_bytes = max(self._seen_bytes, end_bytes)
-                yield line
+        with self._unless_removed():
+            size_bytes = self._size_of(self._path.stat())
+        # Most calls find nothing new, or nothing but what is held back.
+        if size_bytes > self._read_bytes:
+            with self._opened(os.O_RDONLY) as file:
+                end_bytes = file.seek(self._read_bytes)
+                for line in file:
+                    end_bytes += len(line)
+                    # What is written meanwhile is for the next call.
+                    if end_bytes > size_bytes or not line.endswith(b"\n"):
+                        return
+                    self._seen_bytes = max(self._seen_bytes, end_bytes)
+                    yield line
         for line in self._held_back or ():
             size_bytes += len(line)
             if size_bytes > self._read_bytes:
@@ -185,6 +198,21 @@ class CrashSafeStorage(JournalStorage):
     def __init__(self, journal: CrashSafeJournal) -> None:
         super().__init__(journal)
         self.journal = journal
+
+    def get_all_trials(
+        self,
+        study_id: int,
+        deepcopy: bool = True,
+        states: Container[TrialState] | None = None,
+    ) -> list[FrozenTrial]:
+        """Optuna's, which looks at the state of each; a search asks three times for each trial."""
+        if deepcopy or states is not None:
+            return super().get_all_trials(study_id, deepcopy, states)
+        with self._thread_lock:
+            self._sync_with_backend()
+            stored = self._replay_result
+            numbers = stored._study_id_to_trial_ids[study_id]
+            return list(map(stored._trials.__getitem__, numbers))
 
 
 def as_one_write(storage: BaseStorage, on_disk: bool = True) -> AbstractContextManager[None]:

@@ -269,7 +269,8 @@ class Lease:
 class WorkerPool:
     """Workers, each lent to one thread at a time; every method may be called from any thread.
 
-    Ray must be running. Workers start in the background; `wait_open` waits for all of them.
+    Ray must be running. Workers start in the background, and each is lent once it is ready, so that
+    nobody waits for one while another is free.
     """
 
     def __init__(self, blueprints: Sequence[Blueprint]) -> None:
@@ -278,18 +279,14 @@ class WorkerPool:
         self._workers = [
             _Worker(blueprint, number) for number, blueprint in enumerate(blueprints, start=1)
         ]
+        self._failed: dict[_Worker, Exception] = {}
         self._idle: queue.SimpleQueue[_Worker | None] = queue.SimpleQueue()
-        for worker in self._workers:
-            self._idle.put(worker)
-
-    def wait_open(self) -> None:
-        """Wait until every worker is ready; raises what its `open()` raised.
-
-        Raises:
-            UserError: if one does not start; a TooBusyError if fewer workers might.
-        """
-        for worker in self._workers:
-            self.wait_open_of(worker)
+        self._opening = [
+            threading.Thread(target=self._offer_once_open, args=(worker,), daemon=True)
+            for worker in self._workers
+        ]
+        for thread in self._opening:
+            thread.start()
 
     def wait_open_of(self, worker: _Worker) -> None:
         """Wait until `worker` is ready; if its process dies meanwhile, it is started again.
@@ -298,6 +295,8 @@ class WorkerPool:
             UserError: if it does not start; a TooBusyError if fewer workers might.
             PoolClosed: if the pool was closed meanwhile.
         """
+        if worker in self._failed:
+            raise self._failed[worker]
         for start in range(1, _STARTS + 1):
             try:
                 worker.wait_open()
@@ -310,9 +309,17 @@ class WorkerPool:
                     ) from error
                 self.restart(worker)
 
+    def _offer_once_open(self, worker: _Worker) -> None:
+        """Make a worker idle once it is ready; if it fails, whoever borrows it is told why."""
+        try:
+            self.wait_open_of(worker)
+        except Exception as error:
+            self._failed[worker] = error
+        self._idle.put(worker)
+
     @contextlib.contextmanager
     def lend(self) -> Iterator[Lease]:
-        """An idle worker, as soon as there is one.
+        """An idle worker, as soon as there is one; one that failed to open counts as idle.
 
         Raises:
             PoolClosed: if the pool is closed before or while the worker is lent.
@@ -334,6 +341,7 @@ class WorkerPool:
                 raise PoolClosed
             worker.kill()
             worker.start()
+            self._failed.pop(worker, None)
 
     def retire(self, worker: _Worker) -> int:
         """End `worker`'s process for good, if it is not the last; returns how many are left."""
@@ -359,6 +367,8 @@ class WorkerPool:
         for worker in self._workers:
             if worker not in idle:
                 worker.kill()
+        for thread in self._opening:  # which ask Ray, and it may end next
+            thread.join(_CLOSE_LIMIT_S)
         if closing:
             ray.wait(closing, num_returns=len(closing), timeout=_CLOSE_LIMIT_S)
         for worker in idle:

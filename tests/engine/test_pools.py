@@ -113,6 +113,33 @@ def test_a_worker_that_never_starts_is_one_sentence(tmp_path: Path) -> None:
         pool.close()
 
 
+def builder_of_which_one_starts_slowly(folder: Path) -> FakeBuilder:
+    """The first of a pool to start waits until a file says that it may go on."""
+    try:
+        (folder / "first").mkdir()
+    except FileExistsError:
+        return FakeBuilder()
+    deadline_s = time.monotonic() + 30
+    while not (folder / "go").exists() and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    (folder / "ready").touch()
+    return FakeBuilder()
+
+
+def test_no_build_waits_for_a_worker_that_starts_while_another_is_free(tmp_path: Path) -> None:
+    pool = BuilderPool(functools.partial(builder_of_which_one_starts_slowly, tmp_path), jobs=2)
+    try:
+        for number in range(3):
+            assert isinstance(pool.build(Config({"number": number})), ElfArtifact)
+        assert not (tmp_path / "ready").exists()
+        (tmp_path / "go").touch()
+        with ThreadPoolExecutor(2) as threads:
+            last = list(threads.map(pool.build, map(Config, ({"number": 4}, {"number": 5}))))
+    finally:
+        pool.close()
+    assert all(isinstance(built, ElfArtifact) for built in last)
+
+
 def slow_builder(delay_s: float) -> FakeBuilder:
     time.sleep(delay_s)
     return FakeBuilder()

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.search.model.columns import Column, columns_of, coordinates
-from engine.search.model.gaussian_process import Levels
+from engine.search.model.levels import Levels
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
 from search_spaces.enumeration import Census, broken, take_census
@@ -52,6 +52,7 @@ class Candidates:
         self.points = self._points_of(self.ranks)
         self._columns = columns_of(space.parameters)
         self.levels = _levels(self._columns)
+        self._neighbours: dict[int, npt.NDArray[np.int64]] = {}  # of those asked for
 
     def __len__(self) -> int:
         return len(self.ranks)
@@ -106,7 +107,10 @@ class Candidates:
 
     def neighbours(self, number: int) -> npt.NDArray[np.int64]:
         """The candidates that differ from this one in the value of one parameter."""
-        return np.flatnonzero((self.ranks != self.ranks[number]).sum(axis=1) == 1)
+        if number not in self._neighbours:
+            differing = (self.ranks != self.ranks[number]).sum(axis=1)
+            self._neighbours[number] = np.flatnonzero(differing == 1)
+        return self._neighbours[number]
 
     def indicators(self, numbers: Sequence[int]) -> npt.NDArray[np.float64]:
         """Shape (numbers, levels): 1 for each level that a candidate has, 0 elsewhere."""
@@ -177,7 +181,8 @@ def _levels(columns: list[Column]) -> Levels:
         block = ((column.points[:, None] - column.points) ** 2).sum(axis=2)
         squares[end : end + count, end : end + count] = block
         end += count
-    return Levels(squares, np.repeat(np.arange(len(counts)), counts))
+    priors = np.array([column.scale_prior for column in columns]).reshape(-1, 2)
+    return Levels(squares, np.repeat(np.arange(len(counts)), counts), priors)
 
 
 def _why_empty(space: SearchSpace, census: Census) -> str:

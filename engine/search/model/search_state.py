@@ -5,13 +5,16 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.search.model.candidates import Candidates
+from engine.search.model.gaussian_process import MAX_ROWS
 from engine.search.model.transfer_model import TransferModel
 from engine.study.objectives import Values
+from engine.study.selection import fastest_and_latest
 
 __all__ = ["SearchState"]
 
@@ -40,6 +43,21 @@ class SearchState:
     seed: int = 0
     transfer: TransferModel | None = None
     further: Mapping[int, Values] = field(default_factory=dict)
+
+    @cached_property
+    def settled(self) -> list[int]:
+        """The candidates with an outcome, in the order of proposal."""
+        return [number for number in self.taken if number in self.times_s]
+
+    @cached_property
+    def training_set(self) -> list[int]:
+        """The candidates that a surrogate is trained on, in the order of proposal."""
+        return self.chosen(self.settled, MAX_ROWS)
+
+    def chosen(self, settled: list[int], limit: int) -> list[int]:
+        """At most `limit` of some candidates with an outcome, in the order of proposal."""
+        places = fastest_and_latest([self.times_s[number] for number in settled], limit)
+        return [settled[place] for place in places]
 
     def outcome(self, number: int) -> Values | None:
         """All objectives of a candidate with an outcome, or None for a failure."""

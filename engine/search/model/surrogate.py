@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,6 @@ from threadpoolctl import ThreadpoolController
 
 from engine.search.model.fit import MAX_FITTED_ROWS, fit
 from engine.search.model.gaussian_process import (
-    MAX_ROWS,
     GaussianProcess,
     Hyperparameters,
     Inputs,
@@ -19,9 +18,8 @@ from engine.search.model.gaussian_process import (
 )
 from engine.search.model.milestones import milestone
 from engine.search.model.search_state import SearchState
-from engine.study.selection import fastest_and_latest
 
-__all__ = ["Surrogate", "candidate_pool", "training_set"]
+__all__ = ["Surrogate", "candidate_pool"]
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -61,7 +59,7 @@ class Surrogate:
 
     def __init__(self, *, bowl: bool = False) -> None:
         self._bowl = bowl
-        self._fitted: tuple[Sequence[int], Hyperparameters] | None = None
+        self._fitted: tuple[list[int], Hyperparameters] | None = None
         self._predicted: _Predicted | None = None
         # The matrices are small, and more threads would compete with builds and boards.
         self._threads = ThreadpoolController()
@@ -90,7 +88,7 @@ class Surrogate:
         values: Callable[[list[int]], Floats],
         choice: Numbers,
     ) -> tuple[Floats, Floats]:
-        numbers = training_set(state)
+        numbers = state.training_set
         known = values(numbers)
         being_tried = [number for number in state.taken if number not in state.times_s]
         kept = self._predicted
@@ -113,11 +111,11 @@ class Surrogate:
         self, state: SearchState, values: Callable[[list[int]], Floats]
     ) -> Hyperparameters:
         """Fitted to the first trials, whose number grows in steps."""
-        settled = _settled(state)
-        first = _chosen(settled[: milestone(len(settled))], state.times_s, MAX_FITTED_ROWS)
+        first = state.settled[: milestone(len(state.settled))]
         if self._fitted is None or self._fitted[0] != first:
-            inputs = self._inputs(state, first)
-            self._fitted = first, fit(state.candidates.levels, inputs, values(first))
+            chosen = state.chosen(first, MAX_FITTED_ROWS)
+            inputs = self._inputs(state, chosen)
+            self._fitted = first, fit(state.candidates.levels, inputs, values(chosen))
         return self._fitted[1]
 
     def _inputs(self, state: SearchState, numbers: list[int]) -> Inputs:
@@ -128,16 +126,6 @@ class Surrogate:
             None if transfer is None else transfer.expected[numbers],
             candidates.off_middle[numbers] - 1 if self._bowl else None,
         )
-
-
-def training_set(state: SearchState) -> list[int]:
-    """The candidates that a surrogate is trained on, in the order of proposal."""
-    return _chosen(_settled(state), state.times_s, MAX_ROWS)
-
-
-def _settled(state: SearchState) -> list[int]:
-    """The candidates with an outcome, in the order of proposal."""
-    return [number for number in state.taken if number in state.times_s]
 
 
 def candidate_pool(state: SearchState, leaders: Sequence[int]) -> Numbers:
@@ -158,9 +146,3 @@ def candidate_pool(state: SearchState, leaders: Sequence[int]) -> Numbers:
     sample = rng.choice(left, size=size, replace=False)
     close = np.concatenate([state.candidates.neighbours(n) for n in leaders])
     return np.union1d(sample, close[unsettled[close]])
-
-
-def _chosen(settled: list[int], times_s: Mapping[int, float | None], limit: int) -> list[int]:
-    """At most `limit` of the candidates with an outcome, in the order of proposal."""
-    places = fastest_and_latest([times_s[number] for number in settled], limit)
-    return [settled[place] for place in places]

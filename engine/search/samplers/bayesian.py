@@ -8,15 +8,14 @@ import numpy.typing as npt
 from engine.search.model.acquisition import log_expected_improvement
 from engine.search.model.failures import Failures
 from engine.search.model.search_state import SearchState
-from engine.search.model.surrogate import Surrogate, candidate_pool, training_set
+from engine.search.model.surrogate import Surrogate, candidate_pool
 from engine.search.model.targets import Scale, scaled, targets
 from engine.search.model.transfer_model import TransferModel
-from engine.search.samplers.random import random
 from engine.search.samplers.spread import (
     SURROGATE_SPREAD_TRIALS,
     farthest,
+    random_or_near,
     spread,
-    spread_or_close,
 )
 
 __all__ = ["BayesianSearch"]
@@ -77,9 +76,8 @@ class BayesianSearch:
             return spread(state, _FIRST_DRAWS)
         fewest = _FEWEST_TIMES if state.transfer is None else 1
         if len(state.fastest(fewest)) < fewest:
-            if self._failures.follow_a_pattern(state):
-                return spread_or_close(state)
-            return random(state)
+            fails = None in state.times_s.values()
+            return random_or_near(state) if fails else spread(state)
         pool = candidate_pool(state, state.fastest(_NEIGHBOURED))
         gain = self._log_gain(state, pool)
         return int(pool[gain.round(_GAIN_DECIMALS).argmax()])
@@ -95,7 +93,7 @@ class BayesianSearch:
         pool = candidate_pool(state, state.fastest(_NEIGHBOURED))
         gain = self._log_gain(state, pool)
         known = self._failures.forget_random_ones(state)
-        times_s = [known.times_s[number] for number in training_set(known)]
+        times_s = [known.times_s[number] for number in known.training_set]
         _, scale = scaled(times_s, _scale_elsewhere(state))
         return float(np.exp(gain.max()) * scale.deviation)
 
@@ -106,13 +104,14 @@ class BayesianSearch:
         """
         prior = _prior_mean(state)
         known = self._failures.forget_random_ones(state)
+        learnt = _targets(known, known.training_set)
 
         def values(numbers: list[int]) -> Floats:
-            return _targets(known, numbers) - prior[numbers]
+            of_all = numbers is known.training_set
+            return (learnt if of_all else _targets(known, numbers)) - prior[numbers]
 
         mean, deviation = self._surrogate(known, values, pool)
-        best = _targets(known, training_set(known)).min()
-        gain = log_expected_improvement(mean + prior[pool], deviation, float(best))
+        gain = log_expected_improvement(mean + prior[pool], deviation, float(learnt.min()))
         return np.where(state.free[pool], gain, -np.inf)
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from engine.search.model.acquisition import expected_hypervolume_improvement
 from engine.search.model.search_state import SearchState
-from engine.search.model.surrogate import Surrogate, candidate_pool, training_set
+from engine.search.model.surrogate import Surrogate, candidate_pool
 from engine.search.samplers.spread import SURROGATE_SPREAD_TRIALS, spread
 from engine.study.objectives import front
 
@@ -40,7 +40,7 @@ class ParetoSearch:
         """The number of a free candidate."""
         if len(state.taken) < SURROGATE_SPREAD_TRIALS or not state.fastest(1):
             return spread(state)
-        numbers = training_set(state)
+        numbers = state.training_set
         known = _objectives(state, numbers)
         leading = front(known.tolist())
         pool = candidate_pool(state, [numbers[place] for place in leading])
