@@ -91,6 +91,11 @@ class Target(Protocol):
         ...
 
     @property
+    def transposes_registers(self) -> bool:
+        """Whether squares of elements are loaded by row and transposed, not gathered by column."""
+        ...
+
+    @property
     def masks_are_slow(self) -> bool:
         """Whether the part of a row that needs no masks is worth a loop of its own."""
         ...
@@ -215,6 +220,10 @@ class RVVTarget:
         return False
 
     @property
+    def transposes_registers(self) -> bool:
+        return False
+
+    @property
     def masks_are_slow(self) -> bool:
         return False
 
@@ -293,6 +302,10 @@ class HostTarget:
     @property
     def scales_floats(self) -> bool:
         return self.vector_bits == 512 and "+avx512f" in self.features.split(",")
+
+    @property
+    def transposes_registers(self) -> bool:
+        return True
 
     @property
     def masks_are_slow(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from triton_rvv.lowering import sinks
@@ -23,6 +23,7 @@ from triton_rvv.lowering.tensors import (
     memory_type,
 )
 from triton_rvv.lowering.values import Val, integer, type_suffix, vector_type
+from triton_rvv.lowering.vectors import transposed
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import PointerType, ScalarType, TensorType
 
@@ -137,6 +138,27 @@ class Load(Tensor):
         last = self.pointers.components[-1]
         is_contiguous = last.stride is not None and last.stride.constant == 1 and last.has_rule
         return is_contiguous and self.pointers.extra is None
+
+    @property
+    def is_by_column(self) -> bool:
+        if len(self.shape) < 2 or self.element.bits == 1 or not self._is_plain_when_guarded:
+            return False
+        above, last = self.pointers.components[-2:]
+        strides = [part.stride.constant if part.stride is not None else 0 for part in (above, last)]
+        has_rules = above.has_rule and last.has_rule and self.pointers.extra is None
+        return has_rules and strides[0] == 1 and strides[1] not in (0, 1)
+
+    def square_at(self, builder: Builder, points: Sequence[Point]) -> list[Val]:
+        pointers, first = self.pointers.on(PLAIN_PATH), points[0]
+        stride = pointers.components[-1].linear_stride(builder, pointers.index_type)
+        start = pointers.at(builder, replace(first, width=1, memo={}))
+        type_ = vector_type(memory_type(self.element), len(points))
+        columns = []
+        for column in range(first.width):
+            distance = builder.mul(integer(column, stride.type), stride)
+            address = builder.element_pointer(memory_type(self.element), start, distance)
+            columns.append(builder.load(type_, address, self.element.size_bytes))
+        return [loaded(builder, row, self.element) for row in transposed(builder, columns)]
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         type_ = vector_type(memory_type(self.element), point.width)

@@ -44,6 +44,9 @@ __all__ = [
 # Blocks walked in at most this many runs are unrolled, so that LLVM keeps them in registers.
 UNROLLED_RUNS = 8
 
+# Sides of squares that are transposed in registers: a larger one leaves none for the results.
+SMALLEST_SIDE, LARGEST_SIDE = 4, 16
+
 T = TypeVar("T")
 
 
@@ -248,7 +251,14 @@ def for_each_run(
     by_row = points_of is _points_by_row and not unrolled
     step = width * group_of_runs(tensors, tensors[0].shape, width)[1] if by_row else 0
 
+    by_column, side = _loads_by_column(context, tensors)
+    if by_column:
+        step = 0
+
     def walk(path: Path) -> None:
+        if path == PLAIN_PATH and by_column:
+            _walk_squares(context, tensors[0].shape, side, by_column, evaluate, commit)
+            return
         for points in points_of(context, tensors, width, path, unrolled):
             outcomes = context.builder.interleave(
                 [functools.partial(evaluate, point) for point in points]
@@ -263,6 +273,52 @@ def for_each_run(
             _walk_exactly(context, tensors, evaluate, commit)
 
     guarded(context, tensors, walk, otherwise, is_plain, step)
+
+
+def _loads_by_column(context: Context, tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], int]:
+    """What is best loaded in squares and transposed in registers, and the side of a square.
+
+    Nothing on the way into an array: its panels are filled sooner by gathers of whole runs.
+    """
+    shape = tensors[0].shape
+    lanes = run_width(context, tensors) // context.target.run_registers
+    side = min(*shape[-2:], lanes, LARGEST_SIDE)
+    if len(shape) < 2 or side < SMALLEST_SIDE or not context.target.transposes_registers:
+        return [], 0
+    if any(isinstance(tensor, Buffer) for tensor in tensors):
+        return [], 0
+    below = dict.fromkeys(tensor for root in tensors for tensor in root.walk())
+    return [t for t in below if t.is_by_column and t.shape == shape and t.settled is None], side
+
+
+def _walk_squares(
+    context: Context,
+    shape: Sequence[int],
+    side: int,
+    by_column: Sequence[Tensor],
+    evaluate: Callable[[Point], T],
+    commit: Callable[[Point, T], None],
+) -> None:
+    """Walk over a block on the plain path in squares.
+
+    Args:
+        context: where the code goes.
+        shape: of the block.
+        side: of a square.
+        by_column: what is asked for whole squares.
+        evaluate: writes the code that computes one run.
+        commit: writes the code that does something with the outcome.
+    """
+    builder = context.builder
+    for index in positions(context, shape[:-1], False, side):
+        for start in steps(context, shape[-1], side, unrolled=False):
+            rows = neighbours(context, index, side)
+            points = [Point(row, start, side, PLAIN_PATH) for row in rows]
+            for load in by_column:
+                for point, row in zip(points, load.square_at(builder, points), strict=True):
+                    load.remember(builder, point, row)
+            for point in points:
+                commit(point, evaluate(point))
 
 
 def _walk_exactly(
@@ -345,8 +401,8 @@ def steps_along(
     plain columns: at least `first` of them, in whole steps.
     """
     if unrolled or size <= step:
-        for start in range(first, size, step):
-            yield integer(start), path
+        for known in range(first, size, step):
+            yield integer(known), path
         return
     begin = integer(first)
     if path.plain_columns is not None:

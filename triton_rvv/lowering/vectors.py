@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.values import Val, vector_type
 
-__all__ = ["concatenated", "in_turn"]
+__all__ = ["concatenated", "in_turn", "transposed"]
 
 
 def concatenated(builder: Builder, parts: Sequence[Val]) -> Val:
@@ -45,6 +45,25 @@ def _few_in_turn(builder: Builder, parts: Sequence[Val]) -> Val:
     second = builder.shuffle(others[0], range(2 * width), others[-1])
     lanes = [place + part * width for place in range(width) for part in range(len(parts))]
     return builder.shuffle(first, lanes, second)
+
+
+def transposed(builder: Builder, rows: Sequence[Val]) -> list[Val]:
+    """The columns of a square of lanes whose side is a power of 2.
+
+    Blocks off the diagonal change places, from halves of the square down to single lanes (J. O.
+    Eklundh, "A Fast Computer Method for Matrix Transposing", 1972).
+    """
+    side, rows = len(rows), list(rows)
+    distance = side // 2
+    while distance:
+        for first in [row for row in range(side) if not row & distance]:
+            upper, lower = rows[first], rows[first + distance]
+            left = [n + (side - distance if n & distance else 0) for n in range(side)]
+            right = [n + (side if n & distance else distance) for n in range(side)]
+            rows[first] = builder.shuffle(upper, left, lower)
+            rows[first + distance] = builder.shuffle(upper, right, lower)
+        distance //= 2
+    return rows
 
 
 def _pair(builder: Builder, first: Val, second: Val) -> Val:
