@@ -85,7 +85,7 @@ def test_sizes_are_expected_to_matter_more_than_switches_and_alignments() -> Non
 def test_where_most_fails_neighbours_of_what_works_come_next() -> None:
     """Only the middle works: after the first trials three of its neighbours are tried."""
     search = Search(SQUARE)
-    asked = []
+    asked: list[Config] = []
     while len(asked) < 7:
         config = search.ask()
         assert config is not None
