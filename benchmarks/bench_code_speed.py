@@ -1,7 +1,7 @@
 """Generated code beside its bound and plain C: python benchmarks/bench_code_speed.py [KERNEL ...]
 
 On the emulated X60, so all cycles are estimates. Rows are in `code_speed.toml`, the bounds and what
-they mean in `code_bounds.py`, the C code in `plain_kernels.c` and `common_kernels.h`.
+they mean in `code_bounds.py`, the C code in `plain_kernels.c` and in what that includes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from rvv_runner.devices import load_board
 __all__ = ["Row", "measured"]
 
 LIMIT_S = 600.0
-COMMON = Path(__file__).with_name("common_kernels.py")
+COMMON = tuple(sorted(Path(__file__).parent.glob("common_*.py")))
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Row:
 
     Args:
         kernel, shape, dtype: the problem; the kernel's defaults where they are left out. A kernel
-            that is not the project's is in `common_kernels.py`.
+            that is not the project's is in one of the `common_*.py`.
         blocks: values of the default configuration's parameters, in their order.
         goal: the share of the bound to reach, where there is one.
         plain_c: whether the C code is measured, which takes long for large products.
@@ -59,8 +59,13 @@ class Row:
     @property
     def problem(self) -> Problem:
         known = self.kernel in kernel_names()
-        spec = load_kernel(self.kernel if known else f"{COMMON}:{self.kernel}")
+        spec = load_kernel(self.kernel if known else f"{_common_file(self.kernel)}:{self.kernel}")
         return make_problem(spec, self.shape, self.dtype or spec.dtypes[0])
+
+
+def _common_file(kernel: str) -> Path:
+    """The one of COMMON that defines the kernel."""
+    return next(path for path in COMMON if f"\ndef {kernel}(" in path.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)

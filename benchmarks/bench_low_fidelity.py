@@ -1,9 +1,9 @@
 """How well low-fidelity proxies predict times: python benchmarks/bench_low_fidelity.py.
 
 Random configurations are measured in full on the emulated board, and by each proxy (`proxies.py`):
-counts of what was built, and the time of the same executable on a smaller problem. For each proxy,
-it prints how well it ranks the configurations, what it costs, and what a search finds that uses it
-to choose what to run. Then it prints whether configurations that violate a soft rule are slower.
+counts of what was built, and the time of a smaller problem. For each proxy, it prints how well it
+ranks the configurations, what it costs, and what a search finds that uses it to choose what to run.
+Then it prints whether configurations that violate a soft rule are slower.
 """
 
 from __future__ import annotations

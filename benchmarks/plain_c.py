@@ -29,6 +29,10 @@ PLAIN_KERNELS = (
     *("rope_fwd", "rope_bwd", "dropout", "correlation", "resize", "warp", "jacobi"),
     *("rms_norm", "swiglu", "group_norm", "rope_pairs", "argmax_rows", "cumsum_rows", "histogram"),
     *("blur", "quantize_rows", "column_sums", "transpose", "embedding"),
+    *("add_rms_norm", "adamw", "cosine_similarity", "embedding_bag", "top_k", "prefix_max"),
+    *("complex_multiply", "gray_of_rgb", "planes_to_rgb", "sobel", "bilinear", "mandelbrot"),
+    *("popcount", "classify_bytes", "dequantize_int4", "dequantize_fp8", "sort_rows"),
+    "scatter_counts",
 )
 
 

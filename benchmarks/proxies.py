@@ -7,12 +7,13 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from engine.workers.artifacts import ArtifactStore
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from foundation.config import Config
+from foundation.shapes import Shape
 from kernels.registry import load_kernel, make_problem
 from rvv_runner import Board, ElfArtifact
 from search_spaces.blocks import elements_of, product_operands
@@ -25,6 +26,8 @@ LIMIT_S = 600.0
 NO_PROXY = "none"
 # The names of proxies that run a smaller problem start with this.
 SMALLER = "time at"
+# A smaller problem has such a part of each of its dimensions.
+PARTS = (2, 4)
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,12 @@ class Laboratory:
         self.problem = make_problem(load_kernel(kernel), {}, None)
         shape, dtype, target = self.problem.shape, self.problem.dtype, board.info.target
         self._builder = KernelBuilder(BuildRequest(kernel, shape, dtype, target, self._store))
+        self._smaller = {
+            part: KernelBuilder(
+                BuildRequest(kernel, self._part_of(part), dtype, target, self._store)
+            )
+            for part in PARTS
+        }
         self._target = target
 
     def trial(self, config: Config) -> Trial | None:
@@ -88,19 +97,21 @@ class Laboratory:
             "bytes of the object": Proxy(built.elf_path.with_suffix(".o").stat().st_size, build_s),
             **{name: Proxy(count, read_s) for name, count in counts.items()},
         }
-        for part in (2, 4):
+        for part in PARTS:
             name = f"{SMALLER} 1/{part} of {', '.join(self._case.dimensions)}"
-            proxies[name] = self._measured(self._smaller(built, config, part), build_s)
+            start_s = time.perf_counter()
+            smaller = self._smaller[part].build(config)
+            if not isinstance(smaller, ElfArtifact):
+                return None
+            proxies[name] = self._measured(smaller, time.perf_counter() - start_s)
         full = self._measured(built, build_s)
         every = (full, *proxies.values())
         return Trial(full, proxies) if all(one.value < math.inf for one in every) else None
 
-    def _smaller(self, built: ElfArtifact, config: Config, part: int) -> ElfArtifact:
-        """The same executable on a smaller problem; it gets the sizes only when it runs."""
+    def _part_of(self, part: int) -> Shape:
+        """The shape of a smaller problem."""
         sizes = {name: self.problem.shape[name] // part for name in self._case.dimensions}
-        problem = make_problem(self.problem.spec, {**self.problem.shape, **sizes}, None)
-        data = self._store.data_file(problem.spec.name, problem.arguments(config))
-        return replace(built, data_path=data, grid=problem.spec.grid(problem, config))
+        return {**self.problem.shape, **sizes}
 
     def _measured(self, artifact: ElfArtifact, build_s: float) -> Proxy:
         start_s = time.perf_counter()

@@ -13,6 +13,7 @@ from search_spaces.space import Parameter, Rule, SearchSpace
 
 __all__ = [
     "ACCUMULATOR_BYTES",
+    "cache_rules",
     "chunked_rows",
     "chunks_of_rows",
     "elements_of",
@@ -86,7 +87,7 @@ def product_rules(
         rules.enough_work(blocks, (m, n, k), lanes),
         rules.stack_within_limit(elements_of("BLOCK_SIZE_M", "BLOCK_SIZE_N"), ACCUMULATOR_BYTES),
     ]
-    return pruning + _cache_rule(board, working_set, rules.element_bytes(problem.dtype))
+    return pruning + cache_rules(board, working_set, rules.element_bytes(problem.dtype))
 
 
 def product_operands(config: Config) -> int:
@@ -114,12 +115,13 @@ def row_rules(
         pruning.append(rules.rows_fill_registers(name, lanes))
         pruning.append(rules.block_within_problem(name, *of, at_least=lanes))
     pruning.append(rules.stack_within_limit(working_set, ACCUMULATOR_BYTES))
-    return pruning + _cache_rule(board, working_set, ACCUMULATOR_BYTES)
+    return pruning + cache_rules(board, working_set, ACCUMULATOR_BYTES)
 
 
-def _cache_rule(
+def cache_rules(
     board: BoardInfo, working_set: Callable[[Config], int], size_bytes: int
 ) -> list[Rule]:
+    """The blocks of one step fit in the board's L2 cache, if it has one."""
     if board.l2_bytes is None:
         return []
     return [rules.working_set_within_l2(working_set, size_bytes, board.l2_bytes)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rvv_runner.board import BoardInfo
 from search_spaces import rules
-from search_spaces.blocks import elements_of, parameters, pruned, row_rules, size_of
+from search_spaces.blocks import elements_of, parameters, pruned, row_rules
 from search_spaces.problem import Problem
-from search_spaces.space import Rule, SearchSpace
+from search_spaces.space import SearchSpace
 
 __all__ = ["space"]
 
@@ -19,15 +19,10 @@ def space(problem: Problem, board: BoardInfo) -> SearchSpace:
         BLOCK_SIZE_N=(rules.next_power_of_two(n),),
         ROW_BLOCKS=rules.powers_of_two(1, 64),
     )
-    rows_within_problem = Rule(
-        "row-blocks-within-m",
-        f"ROW_BLOCKS blocks of BLOCK_SIZE_M rows are more than M = {m} needs",
-        lambda config: size_of(config, "BLOCK_SIZE_M", "ROW_BLOCKS") <= rules.next_power_of_two(m),
-    )
     pruning = row_rules(
         board,
         rows={"BLOCK_SIZE_M": ("M", m)},
         columns={},
         working_set=elements_of("BLOCK_SIZE_M", "BLOCK_SIZE_N", copies=5),
     )
-    return pruned(problem, tuned, [*pruning, rows_within_problem])
+    return pruned(problem, tuned, [*pruning, rules.row_blocks_within(m)])

@@ -10,7 +10,7 @@ import numpy as np
 
 from foundation.config import Config
 from launchers.arguments import STORAGE_TYPES
-from search_spaces.space import Rule
+from search_spaces.space import Rule, kebab
 
 __all__ = [
     "block_within_problem",
@@ -21,6 +21,7 @@ __all__ = [
     "lanes_in_register",
     "next_power_of_two",
     "powers_of_two",
+    "row_blocks_within",
     "rows_fill_registers",
     "sparing",
     "stack_within_limit",
@@ -92,7 +93,7 @@ def block_within_problem(parameter: str, dimension: str, size: int, at_least: in
     """
     limit = max(next_power_of_two(size), at_least)
     return Rule(
-        f"{parameter.lower().replace('_', '-')}-within-{dimension.lower()}",
+        f"{kebab(parameter)}-within-{kebab(dimension)}",
         f"{parameter} is larger than {limit}, which covers all of {dimension} = {size}",
         lambda config: _size(config, parameter) <= limit,
     )
@@ -156,6 +157,17 @@ def every_part_has_work(split: str, block: str, k: int) -> Rule:
         "every-part-has-work",
         f"{split} parts of whole blocks of {block} are more than K = {k} has",
         lambda config: _size(config, split) <= -(-k // _size(config, block)),
+    )
+
+
+def row_blocks_within(m: int) -> Rule:
+    """ROW_BLOCKS blocks of BLOCK_SIZE_M rows are no more than the M rows need."""
+    return Rule(
+        "row-blocks-within-m",
+        f"ROW_BLOCKS blocks of BLOCK_SIZE_M rows are more than M = {m} needs",
+        lambda config: (
+            _size(config, "ROW_BLOCKS") * _size(config, "BLOCK_SIZE_M") <= next_power_of_two(m)
+        ),
     )
 
 

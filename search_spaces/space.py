@@ -9,7 +9,7 @@ from typing import Protocol
 
 from foundation.config import Config, ParameterValue
 
-__all__ = ["HasKwargs", "Parameter", "Rule", "SearchSpace"]
+__all__ = ["HasKwargs", "Parameter", "Rule", "SearchSpace", "kebab"]
 
 
 @dataclass(frozen=True)
@@ -191,13 +191,18 @@ def _row(row: Mapping[str, ParameterValue] | HasKwargs) -> Config:
     return Config(row if isinstance(row, Mapping) else row.kwargs)
 
 
+def kebab(name: str) -> str:
+    """A parameter's or dimension's name as part of a rule's name."""
+    return name.lower().replace("_", "-")
+
+
 def _only_if(parameter: Parameter) -> Rule | None:
     """The rule of a conditional parameter, or None for any other."""
     condition, first, name = parameter.only_if, parameter.values[0], parameter.name
     if condition is None:
         return None
     return Rule(
-        f"{name.lower().replace('_', '-')}-has-an-effect",
+        f"{kebab(name)}-has-an-effect",
         f"{name} has no effect here, so it stays {first}",
         lambda config: config[name] == first or condition(config),
     )

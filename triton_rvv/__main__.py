@@ -72,7 +72,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     compiler.add_argument(
         "--target",
         default="rvv256",
-        help="rvv128, rvv256 (the default), rvv512 or rvv1024, by the vector length; or host",
+        help="rvv128, rvv256 (the default), rvv512 or rvv1024, by the vector length; a core or "
+        "profile such as x60 or rva23:128; or host",
     )
     compiler.add_argument(
         "--disjoint",

@@ -165,15 +165,20 @@ def _machine(triple: str, cpu: str, features: str) -> Any:
 def _scheduling(llir: str) -> Iterator[None]:
     """Code emitted inside the `with` is put in order by LLVM if its module asks for that.
 
-    LLVM has one such option for the whole process.
+    LLVM has such options for the whole process.
     """
+    direction = _DIRECTION.search(llir)
+    options = [f"--enable-misched={'true' if direction else 'false'}"]
+    if direction:
+        options.append(f"--misched-prera-direction={direction[1]}")
     with _SCHEDULER:
-        wanted = str(SCHEDULED_BY_LLVM in llir).lower()
-        llvm.set_option("triton_rvv", f"--enable-misched={wanted}")
+        for option in options:
+            llvm.set_option("triton_rvv", option)
         yield
 
 
 _SCHEDULER = threading.Lock()
+_DIRECTION = re.compile(f'"{SCHEDULED_BY_LLVM}"="([^"]*)"')
 
 _KNOWN_CPUS = (
     "generic-rv64",

@@ -36,6 +36,7 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
         from triton_rvv.host_launch import HostLauncher
         from triton_rvv.language_extra import add_cpu_module
         from triton_rvv.numpy_arguments import accept_numpy_arrays
+        from triton_rvv.repeated_calls import remember_calls
         from triton_rvv.target_names import named_target
 
         super().__init__()
@@ -50,6 +51,7 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
         else:
             self.utils, self.launcher_cls = HostUtils(), HostLauncher
         accept_numpy_arrays()
+        remember_calls()
         add_cpu_module()
         extend_torch_cpu()
 

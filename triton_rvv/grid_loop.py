@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-__all__ = ["GRID_LOOP_ENTRY", "grid_loop"]
+import struct
 
-# void(const uint64_t *args, uint64_t *next, uint64_t end, uint64_t chunk,
-#      uint32_t num_x, uint32_t num_y, uint32_t num_z)
+__all__ = ["CALL_HEADER", "GRID_LOOP_ENTRY", "grid_loop"]
+
+# void(void *call), where a call is CALL_HEADER with the kernel's argument array behind it.
 GRID_LOOP_ENTRY = "triton_rvv_run_programs"
 
-_PARAMETERS = "ptr %args, ptr %next, i64 %end, i64 %chunk, i32 %nx, i32 %ny, i32 %nz"
+# The next program to be taken, at first 0; the end of programs; how many are taken at a time; the
+# grid's sizes along x, y and z; and 0, so that the arguments lie at a multiple of eight bytes.
+CALL_HEADER = struct.Struct("<QQQIIII")
+
 _LOOP = f"""
-define void @{GRID_LOOP_ENTRY}({_PARAMETERS}) #0 {{{{
+define void @{GRID_LOOP_ENTRY}(ptr %call) #0 {{{{
 entry:
+  %end.at = getelementptr inbounds i8, ptr %call, i64 8
+  %end = load i64, ptr %end.at
+  %chunk.at = getelementptr inbounds i8, ptr %call, i64 16
+  %chunk = load i64, ptr %chunk.at
+  %nx.at = getelementptr inbounds i8, ptr %call, i64 24
+  %nx = load i32, ptr %nx.at
+  %ny.at = getelementptr inbounds i8, ptr %call, i64 28
+  %ny = load i32, ptr %ny.at
+  %nz.at = getelementptr inbounds i8, ptr %call, i64 32
+  %nz = load i32, ptr %nz.at
+  %args = getelementptr inbounds i8, ptr %call, i64 {CALL_HEADER.size}
   %wide.nx = zext i32 %nx to i64
   %wide.ny = zext i32 %ny to i64
   br label %take
 
 take:
-  %first = atomicrmw add ptr %next, i64 %chunk monotonic
+  %first = atomicrmw add ptr %call, i64 %chunk monotonic
   %left = icmp ult i64 %first, %end
   br i1 %left, label %taken, label %done
 
@@ -62,9 +77,9 @@ done:
 def grid_loop(entry: str) -> str:
     """The function `triton_rvv_run_programs`, for a module that defines `entry`.
 
-    It runs programs of a grid until none is left. Any number of threads may be in it at once: each
-    takes the next `chunk` of them from the shared counter `next`, which starts at 0. Programs are
-    counted with x fastest, up to `end`.
+    It runs programs of a grid until none is left. Any number of threads may be in it at once with
+    one call: each takes the next chunk of programs from the call's counter. Programs are counted
+    with x fastest.
 
     Args:
         entry: runs one program; it has the attributes #0.

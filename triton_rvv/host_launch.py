@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
-import functools
 import math
 import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from triton_rvv.grid_loop import CALL_HEADER
 from triton_rvv.host_assertions import raise_failed_assertion
 from triton_rvv.host_bounds import BoundsTable
 from triton_rvv.host_loader import load_object
@@ -26,6 +25,7 @@ _CHUNKS_PER_THREAD = 16
 _SLOT_BITS = 0xFFFF_FFFF_FFFF_FFFF
 # How an argument lies in its slot (launchers/kernel_abi.h), by MLIR's type name; others are "Q".
 _LAYOUTS = {"f64": "d", "f32": "f4x"}
+_SHORT_LAYOUTS = {**_LAYOUTS, "ptr": "Q", **dict.fromkeys(("i1", "i8", "i16", "i32", "i64"), "q")}
 
 
 class HostLauncher:
@@ -36,6 +36,10 @@ class HostLauncher:
         metadata: `argument_types` are those of the compiled function, `prints` says whether it has
             a `tl.device_print`, `accesses` are those to memory that it checks; which arguments have
             to be apart is as `triton_rvv.host_overlaps` has it.
+
+    Attributes:
+        short_pack: makes the argument array of addresses, integers that 32 bits hold and floats,
+            where nothing more is to be done to the arguments of a call; otherwise None.
     """
 
     def __init__(self, source: Any, metadata: Any) -> None:
@@ -50,6 +54,7 @@ class HostLauncher:
         layouts = (_LAYOUTS.get(type_, "Q") for type_ in types)
         self._accesses: list[tuple[str, list[int]]] = metadata.accesses
         table = "Q" if self._accesses else ""
+        self.short_pack = None if self._passed is None or self._accesses else _short_pack(types)
         self._slots = struct.Struct("<" + "".join(layouts) + table)
         self._prints: bool = metadata.prints
         self._overlaps = OverlapCheck(metadata, self._load) if metadata.apart else None
@@ -78,24 +83,46 @@ class HostLauncher:
             return
         if len(arguments) != len(self._signature):
             arguments = self._with_constants(arguments)
-        values = self._values(arguments)
-        slots = [slot(value) for slot, value in zip(self._slot_values, values, strict=True)]
-        if self._overlaps is not None:
-            kernel = self._overlaps.choose(kernel, values, slots)
-        if self._prints and sys.stdout is not None:
-            sys.stdout.flush()  # the kernel writes past Python's buffer
         if enter_hook is not None:
             enter_hook(launch_metadata)
+        values = self._values(arguments)
+        slots = [slot(value) for slot, value in zip(self._slot_values, values, strict=True)]
         bounds = BoundsTable(values) if self._accesses else None
         if bounds is not None:
             slots.append(bounds.address)
-        self._run(kernel, self._slots.pack(*slots), (num_x, num_y, num_z))
-        raise_failed_assertion()
-        raise_out_of_memory()
+        self.run_slots(kernel, values, slots, self._slots.pack, (num_x, num_y, num_z))
         if bounds is not None:
             bounds.raise_astray(self._accesses, self._value_names(arguments))
         if exit_hook is not None:
             exit_hook(launch_metadata)
+
+    def run_slots(
+        self,
+        kernel: Any,
+        values: Sequence[Any],
+        slots: Sequence[int | float],
+        pack: Callable[..., bytes],
+        grid: tuple[int, int, int],
+    ) -> None:
+        """Run every program of a grid that has some.
+
+        Args:
+            kernel: as it was loaded.
+            values: of the compiled function's parameters.
+            slots: what it is handed for each of them; of a tensor, the address.
+            pack: makes the kernel's argument array of the slots.
+            grid: programs along x, y and z.
+
+        Raises:
+            DeviceAssertionError: where a `tl.device_assert` did not hold.
+        """
+        if self._overlaps is not None:
+            kernel = self._overlaps.choose(kernel, values, slots)
+        if self._prints and sys.stdout is not None:
+            sys.stdout.flush()  # the kernel writes past Python's buffer
+        self._run(kernel, pack(*slots), grid)
+        raise_failed_assertion()
+        raise_out_of_memory()
 
     def _with_constants(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """One argument for each parameter; nothing for constants that were left out."""
@@ -122,11 +149,14 @@ class HostLauncher:
 
     def _run(self, kernel: Any, slots: bytes, grid: tuple[int, int, int]) -> None:
         programs = math.prod(grid)
-        chunk = max(programs // (num_threads() * _CHUNKS_PER_THREAD), 1)
-        following = ctypes.c_uint64(0)
-        place = ctypes.addressof(following)
-        work = functools.partial(kernel.run_programs, slots, place, programs, chunk, *grid)
-        run_on_workers(work, at_most=-(-programs // chunk))
+        chunk = programs // (num_threads() * _CHUNKS_PER_THREAD) or 1
+        call = CALL_HEADER.pack(0, programs, chunk, *grid, 0) + slots
+        run_on_workers(kernel.run_programs, call, at_most=-(-programs // chunk))
+
+
+def _short_pack(types: Sequence[str]) -> Callable[..., bytes] | None:
+    layouts = [_SHORT_LAYOUTS.get(type_) for type_ in types]
+    return None if None in layouts else struct.Struct("<" + "".join(filter(None, layouts))).pack
 
 
 def _passed_as_they_are(signature: Sequence[Any]) -> tuple[int, ...] | None:
@@ -183,8 +213,7 @@ def _bits(value: Any) -> int:
 
 def _address(tensor: Any) -> int:
     if getattr(tensor, "is_cpu", False):  # much quicker than asking for the kind of device
-        address: int = tensor.data_ptr()
-        return address
+        return tensor.data_ptr()  # type: ignore[no-any-return] # of any library's tensors
     if isinstance(tensor, int):
         return _bits(tensor)
     device = getattr(tensor, "device", None)

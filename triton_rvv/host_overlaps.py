@@ -63,15 +63,18 @@ class OverlapCheck:
         """
         ends: dict[int, float] = {}
         for loaded, stored, may_be_equal in self._apart:
-            if slots[loaded] == slots[stored]:
-                if may_be_equal:
+            first, second = loaded, stored
+            if slots[first] >= slots[second]:
+                if slots[first] == slots[second] and may_be_equal:
                     continue
-                return self._for_overlaps()
-            is_behind = slots[loaded] < slots[stored]
-            first, second = (loaded, stored) if is_behind else (stored, loaded)
-            if first not in ends:
-                ends[first] = _end(arguments[first])
-            if ends[first] > slots[second] or _may_reach_back(arguments[first], arguments[second]):
+                first, second = stored, loaded
+            end = ends.get(first)
+            if end is None:
+                end = ends[first] = _end(arguments[first])
+            if end > slots[second] or (
+                type(arguments[first]) is not type(arguments[second])
+                and _end(arguments[second]) == math.inf  # and may begin before its address
+            ):
                 return self._for_overlaps()
         return kernel
 
@@ -111,8 +114,3 @@ def _end(tensor: Any) -> float:
     except AttributeError:
         return _end(tensor.base) if isinstance(tensor, TensorWrapper) else math.inf
     return end
-
-
-def _may_reach_back(first: Any, second: Any) -> bool:
-    """Whether what begins at the higher address may have memory below it without a storage."""
-    return type(first) is not type(second) and _end(second) == math.inf

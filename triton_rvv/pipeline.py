@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -63,6 +63,7 @@ def compile_kernel(
     source_lines: bool = False,
     disjoint_arguments: bool = False,
     entry: str = "",
+    grid: Sequence[int] | None = None,
 ) -> CompiledKernel:
     """Compile a kernel for one configuration.
 
@@ -74,13 +75,15 @@ def compile_kernel(
         target: what code is made for.
         known: values of integer parameters that hold for every run. As in Triton's own JIT, one
             that is 1 becomes a constant and a multiple of 16 is marked as such; the launcher
-            still passes it.
+            still passes it. Code that no run would reach is left out.
         source_lines: whether the object has a table of the kernel's lines, and the assembly shows
             them, as comments.
         disjoint_arguments: whether different pointer arguments never lead to the same memory. Code
             that need not be right where they do keeps fewer copies of blocks.
         entry: for a program that holds several kernels, the one symbol that the object exports; ""
             for those of `launchers/kernel_abi.h`.
+        grid: programs along x, y and z where every run has these; as with `known`, what they rule
+            out is left out.
 
     Raises:
         CompileError: where the kernel cannot be compiled.
@@ -96,13 +99,23 @@ def compile_kernel(
     multiples = frozenset(
         name for name, value in known.items() if value % 16 == 0 and name not in ones
     )
+    passed = [name for name in signature if name not in ones]
     slots = [index for index, name in enumerate(signature) if name not in ones]
+    values = [known.get(name) for name in passed]
     stages_s: dict[str, float] = {}
     with _timed(stages_s, "front end"):
         ttir = make_ttir(function, types, {**constants, **ones}, multiples, target)
     with _timed(stages_s, "lowering"):
         marks = SourceLines() if source_lines else None
-        lowered = lower_module(parse_module(ttir), target, slots, marks, disjoint_arguments)
+        lowered = lower_module(
+            parse_module(ttir),
+            target,
+            slots,
+            marks,
+            disjoint_arguments,
+            values=values,
+            grid=grid,
+        )
     with _timed(stages_s, "LLVM"):
         llir = embedded(lowered.llir, entry) if entry else lowered.llir
         code = generate(llir, target)

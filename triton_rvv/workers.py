@@ -8,10 +8,13 @@ import resource
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TypeVar
 
 __all__ = ["num_threads", "run_on_workers", "set_num_threads"]
 
 THREADS_VARIABLE = "TRITON_RVV_THREADS"
+
+T = TypeVar("T")
 
 # Blocks take half of this, as of a main thread's stack (`lowering.context.STACK_LIMIT_BYTES`).
 STACK_BYTES = 8 << 20
@@ -92,21 +95,22 @@ def set_num_threads(count: int) -> None:
     _workers().resize(count)
 
 
-def run_on_workers(work: Callable[[], None], at_most: int) -> None:
+def run_on_workers(work: Callable[[T], None], argument: T, at_most: int) -> None:
     """Call `work` on every thread at once, on no more than `at_most`, and wait for all of them.
 
     The calling thread is one of them where its stack is as large as theirs.
     """
     workers = _workers()
-    count = min(workers.count, at_most)
-    helped = count - _caller_is_roomy()
+    count = workers.count if workers.count < at_most else at_most
+    is_main = threading.get_ident() == threading.main_thread().ident
+    helped = count - (is_main and _main_thread_is_roomy())
     if helped == 0:
-        work()
+        work(argument)
         return
-    started = [workers.pool().submit(work) for _ in range(helped)]
+    started = [workers.pool().submit(work, argument) for _ in range(helped)]
     try:
         if helped < count:
-            work()
+            work(argument)
     finally:
         # Nobody may free the arrays before the last program has ended, Ctrl-C or not.
         wait(started)
@@ -114,8 +118,8 @@ def run_on_workers(work: Callable[[], None], at_most: int) -> None:
         future.result()
 
 
-def _caller_is_roomy() -> bool:
-    if threading.get_ident() != threading.main_thread().ident:
-        return False
+@functools.cache
+def _main_thread_is_roomy() -> bool:
+    """Asked once, since the system takes longer to answer than a small kernel takes."""
     soft_bytes, _ = resource.getrlimit(resource.RLIMIT_STACK)
     return soft_bytes == resource.RLIM_INFINITY or soft_bytes >= STACK_BYTES

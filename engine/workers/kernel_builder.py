@@ -7,6 +7,7 @@ import hashlib
 import tempfile
 import time
 import traceback
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +15,12 @@ from pathlib import Path
 from engine.workers.artifacts import ArtifactStore, BuildFailure, digest, write_provenance
 from engine.workers.machine import refusal_to_write
 from engine.workers.toolchain import toolchain_versions
-from foundation.config import Config
+from foundation.config import Config, WatchedConfig
 from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
-from kernels.spec import OWN_OUTPUTS, Outputs
+from kernels.spec import OWN_OUTPUTS, Grid, Outputs
 from launchers.arguments import Argument
+from launchers.data_file import is_whole
 from launchers.objects import launcher_object
 from rvv_runner.host_lock import building
 from rvv_runner.measurement import ElfArtifact
@@ -32,6 +34,9 @@ __all__ = ["COMMENTED", "BuildRequest", "KernelBuilder"]
 
 # Ending of the assembly beside an executable with lines, which says what saves registers.
 COMMENTED = ".commented.s"
+
+# So many different inputs of one kernel are remembered.
+_RECENT = 16
 
 
 @dataclass(frozen=True)
@@ -62,10 +67,20 @@ class _Job:
     signature: Mapping[str, str]
     constants: Mapping[str, object]
     known: Mapping[str, int]
+    grid: Grid
 
     @property
     def label(self) -> str:
         return _label(self.config)
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """What a kernel is run on in a configuration: types, sizes, and the file with the contents."""
+
+    signature: Mapping[str, str]
+    known: Mapping[str, int]
+    data_path: Path
 
 
 class KernelBuilder:
@@ -87,6 +102,8 @@ class KernelBuilder:
         self._launcher = launcher_object(request.target)
         self._tools = toolchain_versions()
         self._source = spec.source_digest
+        # What was read of a configuration, with the inputs that follow from that.
+        self._recent_inputs: deque[tuple[Mapping[str, object], _Inputs]] = deque(maxlen=_RECENT)
 
     def build(self, config: Config) -> ElfArtifact | BuildFailure:
         """The ELF of `config`: from the store, or built and stored there.
@@ -118,12 +135,13 @@ class KernelBuilder:
 
     def _build(self, config: Config) -> ElfArtifact | BuildFailure:
         spec = self._problem.spec
-        arguments = self._problem.arguments(config)
+        inputs = self._inputs(config)
         job = _Job(
             config=config,
-            signature={argument.name: argument.type for argument in arguments},
+            signature=inputs.signature,
             constants=self._problem.constants(config),
-            known=_integers(arguments),
+            known=inputs.known,
+            grid=spec.grid(self._problem, config),
         )
         lines = ("with lines",) if self._with_lines else ()
         key = digest(spec.kernel.cache_key, job, str(self._target), self._tools, *lines)
@@ -138,17 +156,34 @@ class KernelBuilder:
         return ElfArtifact(
             elf_path=elf,
             sha256=hashlib.sha256(elf.read_bytes()).hexdigest(),
-            data_path=self._store.data_file(
-                spec.name,
-                arguments,
-                timed=lambda: self._problem.timed_arguments(config),
-                source=self._source,
-            ),
-            grid=spec.grid(self._problem, config),
+            data_path=inputs.data_path,
+            grid=job.grid,
             vlen_bits=self._target.vector_bits,
             provenance=provenance,
             kernel=name if isinstance(name, str) else None,
         )
+
+    def _inputs(self, config: Config) -> _Inputs:
+        """The inputs of `config`, made anew unless an earlier one's are the same.
+
+        To make them and their correct outputs can take longer than to compile.
+        """
+        for read, inputs in self._recent_inputs:
+            is_same = all(config.get(name) == value for name, value in read.items())
+            if is_same and is_whole(inputs.data_path):
+                return inputs
+        watched = WatchedConfig(config)
+        arguments = self._problem.arguments(watched)
+        data_path = self._store.data_file(
+            self._problem.spec.name,
+            arguments,
+            timed=lambda: self._problem.timed_arguments(watched, arguments),
+            source=self._source,
+        )
+        signature = {argument.name: argument.type for argument in arguments}
+        inputs = _Inputs(signature, _integers(arguments), data_path)
+        self._recent_inputs.appendleft((watched.read, inputs))
+        return inputs
 
     def _compile_and_link(self, job: _Job, key: str) -> None:
         spec = self._problem.spec
@@ -161,6 +196,7 @@ class KernelBuilder:
                 known=job.known,
                 source_lines=self._with_lines,
                 disjoint_arguments=True,  # the launcher gives each an array of its own
+                grid=job.grid,
             )
             stem = folder / f"{spec.name}_kernel"
             stem.with_suffix(".ttir").write_text(compiled.ttir)

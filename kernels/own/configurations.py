@@ -16,9 +16,6 @@ from kernels.own.module import call_by_name, mistakes_of
 __all__ = ["Listed", "listed_configs", "pruned_configs", "tuned_values"]
 
 
-# Options that triton.Config has beside them.
-
-
 @dataclass(frozen=True)
 class Listed:
     """The configurations of a file.

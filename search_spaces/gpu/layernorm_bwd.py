@@ -10,7 +10,7 @@ from search_spaces.gpu.options import gpu_of, launch_options
 from search_spaces.gpu.products import product_space
 from search_spaces.gpu.rules import accumulators_in_registers, enough_programs, threads_have_work
 from search_spaces.problem import Problem
-from search_spaces.space import Rule, SearchSpace
+from search_spaces.space import SearchSpace
 
 __all__ = ["space"]
 
@@ -31,11 +31,7 @@ def space(problem: Problem, board: BoardInfo) -> SearchSpace:
         return size_of(config, "BLOCK_SIZE_M", "ROW_BLOCKS")
 
     pruning = [
-        Rule(
-            "row-blocks-within-m",
-            f"ROW_BLOCKS blocks of BLOCK_SIZE_M rows are more than M = {m} needs",
-            lambda config: rows(config) <= rules.next_power_of_two(m),
-        ),
+        rules.row_blocks_within(m),
         threads_have_work(gpu, block),
         accumulators_in_registers(gpu, block),
         enough_programs(gpu, lambda config: -(-m // rows(config)), m),

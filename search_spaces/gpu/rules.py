@@ -1,7 +1,7 @@
 """Pruning rules for GPUs: each has a name and says why it prunes a configuration.
 
 What a compiler would report only after seconds is told from the sizes of blocks here.
-`tests/search_spaces/test_gpu_rules.py` compares the estimates with what Triton compiles.
+`tests/gpu_runner/test_gpu_spaces.py` compares the estimates with what Triton compiles.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import importlib.metadata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -20,6 +20,7 @@ from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from engine.workers.toolchain import toolchain_versions
 from foundation.config import Config
 from foundation.errors import UserError
+from kernels.spec import Problem
 from launchers.arguments import Argument
 from rvv_runner.assembly import assembly_file
 from rvv_runner.measurement import ElfArtifact
@@ -157,6 +158,41 @@ def test_the_compiler_knows_the_sizes(tmp_path: Path) -> None:
         for size in (1000, 1024)
     ]
     assert ["tt.divisibility = 16" in text for text in texts] == [False, True]
+
+
+def test_inputs_are_made_once_for_configurations_that_agree_on_what_makes_them(
+    tmp_path: Path,
+) -> None:
+    kernel_builder = builder(tmp_path)
+    spec = kernel_builder._problem.spec
+    made = []
+
+    def arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
+        made.append(config["BLOCK_SIZE"] == 1024)
+        return spec.arguments(
+            dataclasses.replace(problem, shape={"N": 500 + 500 * made[-1]}), config
+        )
+
+    def only_shape(problem: Problem, config: Config) -> tuple[Argument, ...]:
+        made.append(True)
+        return spec.arguments(problem, config)
+
+    def build(function: Callable[..., tuple[Argument, ...]], sizes: Sequence[int]) -> list[Path]:
+        made.clear()
+        changed = dataclasses.replace(spec, arguments=function)
+        kernel_builder._problem = dataclasses.replace(kernel_builder._problem, spec=changed)
+        kernel_builder._recent_inputs.clear()
+        configs = [Config({"BLOCK_SIZE": size}) for size in sizes]
+        return [built(kernel_builder.build(config)).data_path for config in configs]
+
+    (data,) = set(build(only_shape, [256, 512, 256]))
+    assert len(made) == 2  # for the check and for the timed runs
+    small, large, again = build(arguments, [256, 1024, 256])
+    assert small == again != large == data
+    assert len(made) == 3
+    data.unlink()
+    assert build(only_shape, [256]) == [data]
+    assert data.exists()
 
 
 def test_arguments_that_cannot_be_made_are_a_reason(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.search import Search
+from engine.search.model.candidates import Candidates
 from engine.search.model.columns import columns_of
 from foundation.config import Config
 from search_spaces.space import Parameter, Rule, SearchSpace
@@ -62,6 +63,20 @@ def test_alignment_is_seen_where_order_does_not_tell_it(
 ) -> None:
     columns = columns_of([Parameter("BLOCK", values)])
     assert [column.levels.tolist() for column in columns[1:]] == ([levels] if levels else [])
+
+
+def test_sizes_are_expected_to_matter_more_than_switches_and_alignments() -> None:
+    levels = Candidates(
+        SearchSpace(
+            (
+                Parameter("BLOCK", (16, 32, 48, 64)),
+                Parameter("ORDER", ("rows", "columns", "blocks")),
+                Parameter("PACKED", (0, 1)),
+            )
+        )
+    ).levels
+    block, order, packed, alignment = levels.scale_priors[:, 0]
+    assert block < order < min(packed, alignment)
 
 
 def test_where_most_fails_the_search_finds_what_works() -> None:

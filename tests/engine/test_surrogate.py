@@ -177,12 +177,9 @@ def test_the_posterior_is_likelihood_times_prior(
     middle = posterior.prior_mean
     noise = (math.exp(LOGARITHMS[-1]) + 1e-6) * np.eye(20)
     likelihood = stats.multivariate_normal(np.zeros(20), _dense(numbers, numbers, expected) + noise)
-    prior = stats.norm(middle, [1, 1, 1, 1, 1, 1, 1.5]).logpdf(LOGARITHMS).sum()
-    constant = (
-        10 * math.log(2 * math.pi)
-        - stats.norm(middle, [1, 1, 1, 1, 1, 1, 1.5]).logpdf(middle).sum()
-    )
-    direct = -likelihood.logpdf(values) - prior - constant
+    prior = stats.norm(middle, [*MIXED.levels.scale_priors[:, 1], 0.7, 0.9, 1.5])
+    constant = 10 * math.log(2 * math.pi) - prior.logpdf(middle).sum()
+    direct = -likelihood.logpdf(values) - prior.logpdf(LOGARITHMS).sum() - constant
     assert posterior(LOGARITHMS)[0] == pytest.approx(direct, rel=1e-9)
 
 

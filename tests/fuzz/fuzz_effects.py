@@ -335,9 +335,9 @@ def draw_statement(w: Writer) -> None:
     from fuzz_axes import AXIS_OPERATIONS
     from fuzz_loops import LOOPS
     from fuzz_operations import OPERATIONS
-    from fuzz_pairs import PAIRS
     from fuzz_products import PRODUCTS
+    from fuzz_turns import TURNS
 
-    tables = {**OPERATIONS, **AXIS_OPERATIONS, **EFFECTS, **LOOPS, **PAIRS, **PRODUCTS}
+    tables = {**OPERATIONS, **AXIS_OPERATIONS, **EFFECTS, **LOOPS, **TURNS, **PRODUCTS}
     weighted = [operation for operation, weight in tables.items() for _ in range(weight)]
     w.choose(weighted)(w)

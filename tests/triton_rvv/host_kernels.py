@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 import struct
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ import torch
 
 from kernels.values import TORCH_TYPES
 from launchers import Argument
+from triton_rvv.grid_loop import CALL_HEADER
 from triton_rvv.host_assertions import raise_failed_assertion
 from triton_rvv.host_loader import load_object
 
@@ -39,8 +39,8 @@ def run_on_host(compiled: bytes, arguments: Sequence[Argument], grid: Sequence[i
         struct.pack("<Q", next(addresses).ctypes.data) if a.is_pointer else _scalar(a)
         for a in arguments
     )
-    following, programs = ctypes.c_uint64(0), math.prod(grid)
-    kernel.run_programs(slots, ctypes.addressof(following), programs, programs, *grid)
+    programs = math.prod(grid)
+    kernel.run_programs(CALL_HEADER.pack(0, programs, programs, *grid, 0) + slots)
     raise_failed_assertion()
     pointers = (argument for argument in arguments if argument.is_pointer)
     checks = (_mismatch(argument, got) for argument, got in zip(pointers, buffers, strict=True))

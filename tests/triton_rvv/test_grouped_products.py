@@ -14,6 +14,7 @@ from test_ragged_products import Case, product_kernel, wide_mask_kernel
 
 import triton_rvv
 from triton_rvv import compile_kernel
+from triton_rvv.grid_loop import CALL_HEADER
 from triton_rvv.host_loader import load_object
 from triton_rvv.host_target import host_target
 from triton_rvv.target import HostTarget, RVVTarget
@@ -195,9 +196,8 @@ def check_runs(compiled, dtype):
     a, b = whole_numbers(dtype, 32, 32), whole_numbers(dtype, 32, 32)
     c = torch.zeros(32, 32, dtype=total_dtype(dtype))
     slots = (ctypes.c_uint64 * 3)(*(x.data_ptr() for x in (a, b, c)))
-    following = ctypes.c_uint64(0)
     kernel = load_object(compiled.object)
-    kernel.run_programs(bytes(slots), ctypes.addressof(following), 1, 1, 1, 1, 1)
+    kernel.run_programs(CALL_HEADER.pack(0, 1, 1, 1, 1, 1, 0) + bytes(slots))
     np.testing.assert_array_equal(c.numpy(), exact(a, b))
 
 

@@ -188,7 +188,7 @@ def test_large_blocks_run_on_threads_with_large_stacks():
     names: list[str] = []
 
     def call():
-        run_on_workers(lambda: names.append(threading.current_thread().name), at_most=2)
+        run_on_workers(lambda _: names.append(threading.current_thread().name), None, at_most=2)
         large_kernel[(4,)](x, out, SIZE=size)
 
     before = threading.stack_size(512 << 10)

@@ -12,6 +12,7 @@ import triton
 import triton.language as tl
 
 from triton_rvv import compile_kernel
+from triton_rvv.grid_loop import CALL_HEADER
 from triton_rvv.host_caches import cache_bytes
 from triton_rvv.host_loader import load_object
 from triton_rvv.host_target import _vectors, host_target
@@ -69,6 +70,5 @@ def test_shorter_vectors_than_the_machine_has(vector_bits, registers):
     a, b = (random.standard_normal((rows, 32), np.float32) for rows in (n, 32))
     c = np.zeros((n, 32), np.float32)
     slots = (ctypes.c_uint64 * 4)(*(x.ctypes.data for x in (a, b, c)), n)
-    following = ctypes.c_uint64(0)
-    kernel.run_programs(bytes(slots), ctypes.addressof(following), 2, 1, 2, 1, 1)
+    kernel.run_programs(CALL_HEADER.pack(0, 2, 1, 2, 1, 1, 0) + bytes(slots))
     np.testing.assert_allclose(c, a @ b + a.sum(1, keepdims=True), rtol=1e-4, atol=1e-4)

@@ -221,7 +221,7 @@ def used_again_kernel(x_ptr, out_ptr, twice_ptr, N: tl.constexpr):
     at = tl.arange(0, N)
     x = tl.load(x_ptr + at)
     tl.store(out_ptr + at, x + 1)
-    tl.store(twice_ptr + at, 2 * x)
+    tl.store(twice_ptr + at, 2 * x, mask=at > 0)  # in another walk, since the mask differs
 
 
 def test_what_is_read_again_after_a_store_is_not_its_place():
@@ -229,5 +229,5 @@ def test_what_is_read_again_after_a_store_is_not_its_place():
     expected = x.clone()
     compiled = used_again_kernel[(1,)](x, x, twice, N=4 * N)
     torch.testing.assert_close(x, expected + 1)
-    torch.testing.assert_close(twice, 2 * expected)
+    torch.testing.assert_close(twice[1:], 2 * expected[1:])
     assert code_for_overlaps(compiled)

@@ -38,6 +38,24 @@ def test_such_a_row_is_not_gathered():
 
 
 @triton.jit
+def divided_row_kernel(x_ptr, out_ptr, divisor, stride, steps, BLOCK: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    extra = (columns // divisor)[None, :]
+    total = tl.zeros((1, BLOCK), tl.float32)
+    for i in range(steps):
+        total += tl.load(x_ptr + ((i * stride + columns)[None, :] + extra))
+    tl.store(out_ptr + columns[None, :], total)
+
+
+def test_offsets_that_a_loop_takes_from_an_array_lie_along_their_row():
+    x, out = np.arange(64, dtype=np.float32), np.empty(16, np.float32)
+    divided_row_kernel[(1,)](x, out, 3, 5, 4, BLOCK=16)
+    columns = np.arange(16)
+    wanted = sum(x[i * 5 + columns + columns // 3] for i in range(4))
+    np.testing.assert_array_equal(out, wanted)
+
+
+@triton.jit
 def listed_rows_kernel(
     index_ptr, x_ptr, out_ptr, n_rows, n_columns, M: tl.constexpr, N: tl.constexpr
 ):

@@ -14,10 +14,11 @@ import torch
 from torch._inductor.runtime.triton_helpers import get_constexprs
 from torch._inductor.runtime.triton_heuristics import GridExpr, TritonCompileResult
 
+from triton_rvv.grid_loop import CALL_HEADER
 from triton_rvv.host_assertions import raise_failed_assertion
 from triton_rvv.host_loader import LoadedKernel
 from triton_rvv.host_scratch import raise_out_of_memory
-from triton_rvv.inductor.parallel import HEADER, openmp_start
+from triton_rvv.inductor.parallel import openmp_start
 
 __all__ = ["HostCompileResult"]
 
@@ -83,7 +84,7 @@ class HostCompileResult(TritonCompileResult):
             if type_ != "constexpr"
         ]
         values = [_SLOTS[type_][1].format(arg) for arg, type_ in zip(passed, types, strict=True)]
-        layout = HEADER.format + "".join(_SLOTS[type_][0] for type_ in types)
+        layout = CALL_HEADER.format + "".join(_SLOTS[type_][0] for type_ in types)
         scope = {
             "grid_meta": self.config.kwargs,
             "run": ctypes.cast(loaded.run_programs, ctypes.c_void_p).value,
@@ -111,7 +112,7 @@ def _launcher_source(grid: list[str], def_args: list[str], values: list[str]) ->
         "if programs > 0:",
         "    threads = min(num_threads(), programs)",
         "    chunk = programs // (threads * portions) or 1",
-        f"    start(pack(run, programs, chunk, x, y, z, 0, {', '.join(values)}), threads)",
+        f"    start(run, pack(0, programs, chunk, x, y, z, 0, {', '.join(values)}), threads)",
         "    raise_failed_assertion()",
         "    raise_out_of_memory()",
     ]

@@ -13,6 +13,7 @@ Both add the same elements, in another order, which the order of a sum is free t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from triton_rvv.attributes import DenseAttribute
 from triton_rvv.lowering.combined import operation_of_each
@@ -34,7 +35,7 @@ _TAKEN_TWICE = frozenset(
 )
 # Shorter floats lose too much in the longer sums.
 _LEAST_FLOAT_BITS = 32
-# As many chains hide the latency of a sum.
+# As many chains hide the latency of a sum; the sums of one loop share them, and the registers.
 _RUNS_LEFT = 4
 
 
@@ -54,16 +55,42 @@ def _narrow_block(block: Block, makers: Mapping[Value, Operation], target: Targe
         if operation.name == "tt.reduce" and len(operation.operands) == 1
     }
     for loop in [operation for operation in block.operations if operation.name == "scf.for"]:
-        for number, result in enumerate(loop.results):
-            reduction = reductions.get(result)
-            if reduction is None or result.uses != 1:
-                continue
-            start = makers.get(loop.operands[3 + number])
-            update = _update(loop, number, reduction)
-            size = _size_left(reduction, target)
-            if update is not None and size and _starts_neutral(start, update.name):
-                assert start is not None
-                _narrow(block, loop, number, update, reduction, start, size)
+        sums = [
+            found
+            for number in range(len(loop.results))
+            if (found := _sum(loop, number, reductions, makers)) is not None
+        ]
+        for each in sums:
+            size = _size_left(each.reduction, target, len(sums))
+            if size:
+                _narrow(block, loop, each, size)
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A carried block that a loop adds to: which it is, how it starts, grows, and is reduced."""
+
+    number: int
+    start: Operation
+    update: Operation
+    reduction: Operation
+
+
+def _sum(
+    loop: Operation,
+    number: int,
+    reductions: Mapping[Value, Operation],
+    makers: Mapping[Value, Operation],
+) -> _Sum | None:
+    """What a loop carries by this number, if only a reduction asks for it."""
+    result = loop.results[number]
+    reduction, start = reductions.get(result), makers.get(loop.operands[3 + number])
+    if reduction is None or start is None or result.uses != 1:
+        return None
+    update = _update(loop, number, reduction)
+    if update is None or not _starts_neutral(start, update.name):
+        return None
+    return _Sum(number, start, update, reduction)
 
 
 def _update(loop: Operation, number: int, reduction: Operation) -> Operation | None:
@@ -82,33 +109,30 @@ def _update(loop: Operation, number: int, reduction: Operation) -> Operation | N
     return None
 
 
-def _size_left(reduction: Operation, target: Target) -> int:
-    """The size that is left of the reduced dimension, or 0 where the block stays as it is."""
+def _size_left(reduction: Operation, target: Target, sums: int) -> int:
+    """The size that is left of the reduced dimension, or 0 where the block stays as it is.
+
+    `sums` blocks are added to in the same loop.
+    """
     type_, axis = reduction.operands[0].type, reduction.integer("axis")
     assert isinstance(type_, TensorType)
     lanes = target.run_registers * target.lanes(max(type_.element.bits, 8))
-    left = _RUNS_LEFT * lanes if axis == len(type_.shape) - 1 else 1
+    runs = max(_RUNS_LEFT >> (sums - 1).bit_length(), 1)
+    left = runs * lanes if axis == len(type_.shape) - 1 else 1
     return left if left < type_.shape[axis] else 0
 
 
-def _starts_neutral(start: Operation | None, name: str) -> bool:
+def _starts_neutral(start: Operation, name: str) -> bool:
     """Whether a carried block starts with one number everywhere that may be added again."""
-    value = start.attributes.get("value") if start and start.name == "arith.constant" else None
+    value = start.attributes.get("value") if start.name == "arith.constant" else None
     if not isinstance(value, DenseAttribute) or len(value.elements) != 1:
         return False
     return name in _TAKEN_TWICE or _NEUTRAL.get(name) == value.elements[0]
 
 
-def _narrow(
-    block: Block,
-    loop: Operation,
-    number: int,
-    update: Operation,
-    reduction: Operation,
-    start: Operation,
-    size: int,
-) -> None:
-    body, axis = loop.regions[0].block, reduction.integer("axis")
+def _narrow(block: Block, loop: Operation, narrowed: _Sum, size: int) -> None:
+    number, reduction, update = narrowed.number, narrowed.reduction, narrowed.update
+    start, body, axis = narrowed.start, loop.regions[0].block, reduction.integer("axis")
     argument, result = body.arguments[1 + number], loop.results[number]
     (added,) = (value for value in update.operands if value is not argument)
     smaller = _resized(result.type, axis, size)

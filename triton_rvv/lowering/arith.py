@@ -25,7 +25,6 @@ __all__ = [
     "EMITTERS",
     "HANDLERS",
     "combine",
-    "elementwise",
     "emitter",
 ]
 
@@ -82,15 +81,6 @@ def _as_tensor(operand: Tensor | Val, like: TensorType) -> Tensor:
     if isinstance(operand, Tensor):
         return operand
     return Splat(TensorType(like.shape, ScalarType("i1")), operand)
-
-
-def elementwise(emit: Emit, cost: int = 1) -> Handler:
-    """A handler for an operation that needs nothing but its operands' elements."""
-
-    def handler(context: Context, operation: Operation) -> None:
-        combine(context, operation, computed_wide(operation, emit), cost)
-
-    return handler
 
 
 def _intrinsic(name: str) -> Emit:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.lowering import sinks
-from triton_rvv.lowering.affine import Affine, as_addresses
+from triton_rvv.lowering.affine import as_addresses
 from triton_rvv.lowering.arith import constant
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.small_floats import narrow, widen
-from triton_rvv.lowering.tensors import Point, Splat, Tensor
+from triton_rvv.lowering.tensors import Point, Tensor
 from triton_rvv.lowering.values import Val
 from triton_rvv.lowering.variable import Variable
 from triton_rvv.small_float import SMALL_FLOATS
@@ -116,7 +116,10 @@ def _each(context: Context, operation: Operation, count: int, update: Update) ->
     tensors = [operand for operand in operands if isinstance(operand, Tensor)]
     addresses = as_addresses(tensors[0])
     sinks.prepare(context, [addresses, *tensors[1:]], changes_memory=True)
-    parts: list[Tensor] = [addresses, *(_ready(context, tensor) for tensor in tensors[1:])]
+    parts: list[Tensor] = [
+        addresses,
+        *(sinks.quick_to_read(context, tensor) for tensor in tensors[1:]),
+    ]
     type_ = operation.result.type
     assert isinstance(type_, TensorType)
     result = context.buffer(type_) if operation.result.uses else None
@@ -128,13 +131,6 @@ def _each(context: Context, operation: Operation, count: int, update: Update) ->
             result.write(context.builder, point, before)
     if result is not None:
         context.bind(operation.result, result)
-
-
-def _ready(context: Context, tensor: Tensor) -> Tensor:
-    """A block that is quick to read element by element."""
-    if isinstance(tensor, Splat | Affine) or tensor.cost == 0:
-        return tensor
-    return sinks.materialise(context, tensor)
 
 
 def _where(

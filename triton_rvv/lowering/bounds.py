@@ -16,7 +16,7 @@ from triton_rvv.lowering.aliasing import Aliases
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
-from triton_rvv.lowering.tensors import Point, Splat, Tensor
+from triton_rvv.lowering.tensors import Point, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Operation
 from triton_rvv.types import PointerType, TensorType, element_type
@@ -178,12 +178,7 @@ def _check_block(check: _Check, addresses: Affine, mask: Tensor | None) -> None:
     for part in parts:
         part.uses += 1  # by the access itself, which comes afterwards
     sinks.prepare(context, parts)
-    ready = [
-        part
-        if isinstance(part, Splat | Affine) or part.cost == 0
-        else sinks.materialise(context, part)
-        for part in parts
-    ]
+    ready = [sinks.quick_to_read(context, part) for part in parts]
     for index in sinks.positions(context, addresses.shape, unrolled=False):
         point = Point(index[:-1], index[-1], 1)
         elements = [part.at(context.builder, point) for part in ready]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.stored import loaded, stored
 from triton_rvv.lowering.tensors import Extents, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, vector_type
 from triton_rvv.types import TensorType
@@ -36,11 +37,8 @@ class Buffer(Tensor):
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         address = self._address_of_run(builder, point)
-        stored = vector_type(memory_type(self.element), point.width)
-        value = builder.load(stored, address, self.element.size_bytes)
-        if self.element.bits == 1:
-            return builder.cast("trunc", value, "i1")
-        return value
+        type_ = vector_type(memory_type(self.element), point.width)
+        return loaded(builder, builder.load(type_, address, self.element.size_bytes), self.element)
 
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
         return []
@@ -68,9 +66,8 @@ class Buffer(Tensor):
 
     def write(self, builder: Builder, point: Point, value: Val) -> None:
         """Store the elements at `point`."""
-        if self.element.bits == 1:
-            value = builder.cast("zext", value, "i8")
-        builder.store(value, self._address_of_run(builder, point), self.element.size_bytes)
+        address = self._address_of_run(builder, point)
+        builder.store(stored(builder, value), address, self.element.size_bytes)
 
     @property
     def is_row_major(self) -> bool:

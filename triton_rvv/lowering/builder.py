@@ -8,14 +8,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
+from triton_rvv.lowering.intervals import Intervals
 from triton_rvv.lowering.values import Val, folded, integer, resized, type_suffix, vector_type
 
-__all__ = ["SCRATCH", "Builder", "Snapshot"]
+__all__ = ["READ", "SCRATCH", "WRITE", "Builder", "Snapshot"]
 
 T = TypeVar("T")
 
+# The comparison that holds of what each gives and the other operand.
+_EXTREMES = {"llvm.smin": "sle", "llvm.smax": "sge"}
+
 # Where arrays lie that are too large for the stack, in a function that has any.
 SCRATCH = Val("ptr", "%scratch")
+# What a prefetch is for.
+READ, WRITE = integer(0, "i32"), integer(1, "i32")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +39,21 @@ class Builder:
     Args:
         converts_bf16: whether the target has instructions between bf16 and fp32.
         has_one_nan: whether arithmetic gives no other NaN than the one without sign and payload.
+        scales_floats: whether an instruction multiplies registers of floats by powers of two.
 
     Attributes:
         helpers: the result type and the text of functions that this one calls, by name.
+        intervals: what is known of scalar integers before the kernel runs.
         mark: what instructions end with from now on, to say where in the source they come from.
     """
 
-    def __init__(self, converts_bf16: bool = False, has_one_nan: bool = False) -> None:
+    def __init__(
+        self, converts_bf16: bool = False, has_one_nan: bool = False, scales_floats: bool = False
+    ) -> None:
         self.converts_bf16 = converts_bf16
+        self.scales_floats = scales_floats
         self.has_one_nan = has_one_nan
+        self.intervals = Intervals()
         self.mark = ""
         self.lines: list[str] = []
         self.allocas: list[str] = []
@@ -76,6 +88,7 @@ class Builder:
             self._note_multiple(result, self.multiple(left) * self.multiple(right))
         elif name in ("add", "sub"):
             self._note_multiple(result, min(self.multiple(left), self.multiple(right)))
+        self.intervals.note_result(name, result, (left, right))
         return result
 
     def multiple(self, value: Val) -> int:
@@ -115,17 +128,28 @@ class Builder:
             return right
         if right.ref == "true":
             return left
+        if "false" in (left.ref, right.ref):
+            return Val("i1", "false")
         width = max(left.width, right.width)
         return self.binary("and", self.splat(left, width), self.splat(right, width))
 
     def compare(self, predicate: str, left: Val, right: Val) -> Val:
-        """A comparison of integers, addresses or floats, lane by lane."""
+        """A comparison of integers, addresses or floats, lane by lane.
+
+        It is "true" or "false" where sizes and grid decide it.
+        """
+        if (holds := self.intervals.decided(predicate, left, right)) is not None:
+            return Val("i1", "true" if holds else "false")
         name = "icmp" if left.element[0] in "ip" else "fcmp"
         return self.emit(vector_type("i1", left.width), f"{name} {predicate} {left}, {right.ref}")
 
     def select(self, condition: Val, then: Val, otherwise: Val) -> Val:
         """`then` where the condition holds; a scalar condition chooses whole vectors."""
-        return self.emit(then.type, f"select {condition}, {then}, {otherwise}")
+        if condition.ref in ("true", "false"):
+            return then if condition.ref == "true" else otherwise
+        result = self.emit(then.type, f"select {condition}, {then}, {otherwise}")
+        self.intervals.note_result("select", result, (then, otherwise))
+        return result
 
     def cast(self, name: str, value: Val, element: str) -> Val:
         """A conversion such as "sext" or "fptrunc" to vectors or scalars of `element`."""
@@ -135,6 +159,7 @@ class Builder:
         result = self.emit(type_, f"{name} {value} to {type_}")
         if name in ("sext", "zext", "trunc"):
             self._note_multiple(result, self.multiple(value))
+            self.intervals.note_result(name, result, (value,))
         return result
 
     def resize(self, value: Val, element: str, signed: bool = True) -> Val:
@@ -152,7 +177,13 @@ class Builder:
 
     def intrinsic(self, name: str, operands: Sequence[Val]) -> Val:
         """Call an LLVM intrinsic that is overloaded on its only type."""
-        return self.call(operands[0].type, f"{name}.{type_suffix(operands[0])}", operands)
+        if name in _EXTREMES:
+            for one, other in itertools.permutations(operands):
+                if self.intervals.decided(_EXTREMES[name], one, other):
+                    return one
+        result = self.call(operands[0].type, f"{name}.{type_suffix(operands[0])}", operands)
+        self.intervals.note_result(name, result, operands)
+        return result
 
     def call_void(self, name: str, arguments: Sequence[Val]) -> None:
         """Call a function that returns nothing."""
@@ -264,10 +295,10 @@ class Builder:
         name, anything = f"llvm.masked.gather.{suffix}", Val(type_, "poison")
         return self.call(type_, name, [aligned, everywhere, anything])
 
-    def prefetch(self, address: Val) -> None:
-        """Ask for the cache line of an address, to read it; a hint."""
-        read, keep, data = (integer(value, "i32") for value in (0, 3, 1))
-        self.call_void("llvm.prefetch.p0", [address, read, keep, data])
+    def prefetch(self, address: Val, access: Val = READ) -> None:
+        """Ask for the cache line of an address, to read or to write it; a hint."""
+        keep, data = integer(3, "i32"), integer(1, "i32")
+        self.call_void("llvm.prefetch.p0", [address, access, keep, data])
 
     @contextmanager
     def fixed_loads(self) -> Iterator[None]:
@@ -327,6 +358,7 @@ class Builder:
         self.lines.append("")
         self.branch_if(self.compare("slt" if signed else "ult", index, end), body, done)
         self.label(body)
+        self.intervals.note_counter(index, start, end)
         yield index
         flags = "nsw " if signed else ""
         following = self.emit(index.type, f"add {flags}{index}, {step.ref}")

@@ -13,6 +13,7 @@ from triton_rvv.lowering.aliasing import Aliases
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder, Snapshot
 from triton_rvv.lowering.last_stores import last_stores
+from triton_rvv.lowering.store_groups import StoreGroups
 from triton_rvv.lowering.tensors import Tensor, memory_type
 from triton_rvv.lowering.values import Val
 from triton_rvv.lowering.wanted import Wanted
@@ -59,7 +60,7 @@ class Context:
         aliases: which pointers can lead to the same memory.
         functions: those of the module, by name.
         source_lines: marks instructions with the kernel's lines; None leaves them without.
-        store_pairs: stores that may be put off until another one, by that one.
+        store_groups: stores that may be put off until another one, by that one.
         has_products: whether the function multiplies matrices, so that arrays need panels.
     """
 
@@ -73,13 +74,17 @@ class Context:
         functions: Mapping[str, Operation],
         source_lines: SourceLines | None,
         has_products: bool,
-        store_pairs: Mapping[Operation, Operation],
+        store_groups: StoreGroups,
     ) -> None:
         self.target = target
         self._has_products = has_products
-        self.store_pairs = store_pairs
+        self.store_groups = store_groups
         self._handlers = handlers
-        self.builder = Builder(target.converts_bf16, has_one_nan=target.backend == "rvv")
+        self.builder = Builder(
+            target.converts_bf16,
+            has_one_nan=target.backend == "rvv",
+            scales_floats=target.scales_floats,
+        )
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)
         self.aliases = aliases

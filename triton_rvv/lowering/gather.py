@@ -9,6 +9,7 @@ from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler, block_type
+from triton_rvv.lowering.stored import loaded
 from triton_rvv.lowering.tensors import Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Operation
@@ -51,7 +52,7 @@ class _Gathered(Tensor):
         first = self._source.address(builder, [integer(0)] * len(shape))
         addresses = builder.element_pointer(element, first, offset)
         value = builder.gather(element, addresses, size_bytes)
-        return builder.cast("trunc", value, "i1") if self.element.bits == 1 else value
+        return loaded(builder, value, self.element)
 
     def _inside(self, builder: Builder, positions: Val, size: int) -> Val:
         """Positions with 64 bits and within the dimension."""

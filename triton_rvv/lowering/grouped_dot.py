@@ -29,6 +29,7 @@ from triton_rvv.lowering.parts import copy_part
 from triton_rvv.lowering.tensors import Extents, Point, Tensor, guards_of_all
 from triton_rvv.lowering.values import Val, integer, vector_type
 from triton_rvv.lowering.variable import Variable
+from triton_rvv.lowering.vectors import concatenated
 from triton_rvv.lowering.views import Plane
 from triton_rvv.target import Target
 from triton_rvv.ttir import Operation
@@ -342,7 +343,7 @@ def _tile(
                 for total, b in zip(sums, bs, strict=True):
                     total.write(product.multiply_add(builder, total.read(), a, b))
     for point, sums in zip(points, totals, strict=True):
-        whole = _together(builder, [each.read() for each in sums])
+        whole = concatenated(builder, [each.read() for each in sums])
         product.result.write(builder, point, product.rounded(builder, [whole]))
 
 
@@ -359,11 +360,3 @@ def _b(
     places = range(word * product.b.panel, (word + 1) * product.b.panel, width)
     pointers = [builder.element_pointer("i32", start, integer(place)) for place in places]
     return [builder.load(vector_type("i32", width), pointer, 4) for pointer in pointers]
-
-
-def _together(builder: Builder, parts: Sequence[Val]) -> Val:
-    """Vectors of one width, one after another: one or two of them."""
-    if len(parts) == 1:
-        return parts[0]
-    first, second = parts
-    return builder.shuffle(first, range(2 * first.width), second)

@@ -10,8 +10,10 @@ from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler, block_type
+from triton_rvv.lowering.stored import loaded, stored
 from triton_rvv.lowering.tensors import Point, Splat, memory_type
 from triton_rvv.lowering.values import Val, integer, vector_type
+from triton_rvv.lowering.vectors import in_turn
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType
 
@@ -29,14 +31,8 @@ def _join(context: Context, operation: Operation) -> None:
     result = context.buffer(type_)
 
     def evaluate(point: Point) -> Val:
-        pair = [_in_memory(builder, part.at(builder, point)) for part in (left, right)]
-        if point.width == 1:
-            wide = Val(vector_type(pair[0].type, 2), "poison")
-            for lane, value in enumerate(pair):
-                wide = builder.emit(wide.type, f"insertelement {wide}, {value}, i64 {lane}")
-            return wide
-        lanes = [lane for place in range(point.width) for lane in (place, place + point.width)]
-        return builder.shuffle(pair[0], lanes, pair[1])
+        pair = [stored(builder, part.at(builder, point)) for part in (left, right)]
+        return in_turn(builder, pair)
 
     def commit(point: Point, value: Val) -> None:
         address = result.address(builder, (*point.coordinates, integer(0)))
@@ -61,15 +57,14 @@ def _split(context: Context, operation: Operation) -> None:
 
     def evaluate(point: Point) -> list[Val]:
         address = pairs.address(builder, (*point.coordinates, integer(0)))
-        stored = vector_type(element, 2 * point.width)
-        both = builder.load(stored, address, type_.element.size_bytes)
+        both = builder.load(
+            vector_type(element, 2 * point.width), address, type_.element.size_bytes
+        )
         if point.width == 1:
             halves = [builder.lanes(both, lane, 1) for lane in range(2)]
         else:
             halves = [builder.shuffle(both, range(lane, 2 * point.width, 2)) for lane in range(2)]
-        if type_.element.bits > 1:
-            return halves
-        return [builder.cast("trunc", half, "i1") for half in halves]
+        return [loaded(builder, half, type_.element) for half in halves]
 
     def commit(point: Point, values: list[Val]) -> None:
         for result, value in zip(results, values, strict=True):
@@ -78,10 +73,6 @@ def _split(context: Context, operation: Operation) -> None:
     sinks.for_each_run(context, results, evaluate, commit)
     for value, result in zip(operation.results, results, strict=True):
         context.bind(value, result)
-
-
-def _in_memory(builder: Builder, value: Val) -> Val:
-    return builder.cast("zext", value, "i8") if value.element == "i1" else value
 
 
 def _cat(context: Context, operation: Operation) -> None:

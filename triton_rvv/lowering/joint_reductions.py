@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from triton_rvv.lowering.combined import operation_of_each
-from triton_rvv.lowering.store_pairs import WITHOUT_MEMORY
+from triton_rvv.lowering.store_groups import WITHOUT_MEMORY
 from triton_rvv.ttir import Block, Operation, Region, Value
 from triton_rvv.types import TensorType
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triton_rvv.lowering.store_pairs import WITHOUT_MEMORY
+from triton_rvv.lowering.store_groups import WITHOUT_MEMORY
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType
 

@@ -85,7 +85,8 @@ def _depth(builder: Builder, left: Tensor, right: Tensor) -> Val | None:
     known = [end for end in ends if end is not None]
     if len(known) < len(ends):
         return None
-    return functools.reduce(lambda *two: builder.intrinsic("llvm.smax", two), known)
+    depth = functools.reduce(lambda *two: builder.intrinsic("llvm.smax", two), known)
+    return None if depth.constant == left.shape[-1] else depth
 
 
 def packed_rows(context: Context, left: Tensor, live: Live) -> Buffer:

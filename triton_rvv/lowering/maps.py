@@ -11,10 +11,12 @@ from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.registry import Handler
+from triton_rvv.lowering.stored import loaded, stored
 from triton_rvv.lowering.tensors import EXPENSIVE, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, vector_type
+from triton_rvv.lowering.vectors import in_turn
 from triton_rvv.ttir import Operation
-from triton_rvv.types import TensorType, Type
+from triton_rvv.types import TensorType
 
 __all__ = ["HANDLERS"]
 
@@ -72,7 +74,10 @@ def _map_groups(
         )
     sinks.prepare(context, operands)
     sources = [sinks.row_major(context, operand) for operand in operands]
-    results = [_array(context, value.type) for value in operation.results]
+    results = []
+    for value in operation.results:
+        assert isinstance(value.type, TensorType)
+        results.append(sinks.row_major_array(context, value.type))
     widest = max(array.element.bits for array in (*sources, *results))
     width = min(groups, max(context.run_lanes(max(widest, 8)) // pack, 1))
     for first in sinks.steps(context, groups, width, unrolled=False):
@@ -86,48 +91,28 @@ def _map_groups(
         context.bind(value, result)
 
 
-def _array(context: Context, type_: Type) -> Buffer:
-    """A new array in row-major order."""
-    assert isinstance(type_, TensorType)
-    return Buffer(type_, context.buffer(type_).pointer, type_.shape[-1])
-
-
 def _parts(builder: Builder, array: Buffer, number: Val, width: int, pack: int) -> list[Val]:
     """The first elements of `width` groups, the second ones, and so on."""
     element = memory_type(array.element)
     address = builder.element_pointer(element, array.pointer, number)
-    stored = vector_type(element, width * pack)
-    groups = builder.load(stored, address, array.element.size_bytes)
+    type_ = vector_type(element, width * pack)
+    groups = builder.load(type_, address, array.element.size_bytes)
     if width == 1:
         parts = [builder.lanes(groups, lane, 1) for lane in range(pack)]
     else:
         parts = [builder.shuffle(groups, range(lane, width * pack, pack)) for lane in range(pack)]
-    return [builder.cast("trunc", part, "i1") for part in parts] if _is_truth(array) else parts
+    return [loaded(builder, part, array.element) for part in parts]
 
 
 def _write_parts(builder: Builder, array: Buffer, number: Val, parts: Sequence[Val]) -> None:
     """Store groups of which `parts` are the first elements, the second ones, and so on."""
     element, size_bytes = memory_type(array.element), array.element.size_bytes
-    if _is_truth(array):
-        parts = [builder.cast("zext", part, "i8") for part in parts]
+    parts = [stored(builder, part) for part in parts]
     if parts[0].width > 1:
-        parts = [_in_turn(builder, parts)]
+        parts = [in_turn(builder, parts)]
     for place, part in enumerate(parts):
         at = builder.add(number, integer(place))
         builder.store(part, builder.element_pointer(element, array.pointer, at), size_bytes)
-
-
-def _in_turn(builder: Builder, parts: Sequence[Val]) -> Val:
-    """A vector with a lane of each part, then the next lane of each."""
-    if len(parts) == 1:
-        return parts[0]
-    even, odd = _in_turn(builder, parts[::2]), _in_turn(builder, parts[1::2])
-    lanes = [lane for place in range(even.width) for lane in (place, place + even.width)]
-    return builder.shuffle(even, lanes, odd)
-
-
-def _is_truth(array: Buffer) -> bool:
-    return array.element.bits == 1
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.map_elementwise": _map}

@@ -18,6 +18,7 @@ from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.tensors import Point, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.variable import Variable
+from triton_rvv.lowering.vectors import concatenated
 from triton_rvv.lowering.views import Plane
 from triton_rvv.matrix_instruction import INTRINSIC
 from triton_rvv.target import Target
@@ -72,7 +73,8 @@ def _columns_together(context: Context, right: Tensor) -> Buffer:
         k, column = builder.mul(block, integer(_DEPTH)), builder.mul(group, integer(width))
         steps = [builder.add(k, integer(step)) for step in range(_DEPTH)]
         rows = [source.at(builder, Point((*plane, step), column, width)) for step in steps]
-        halves = [_together(builder, half) for half in (rows[: _DEPTH // 2], rows[_DEPTH // 2 :])]
+        half = _DEPTH // 2
+        halves = [concatenated(builder, some) for some in (rows[:half], rows[half:])]
         # LLVM makes one store of eight registers of this.
         whole = builder.shuffle(halves[0], in_turn, halves[1])
         builder.store(whole, packed.address(builder, (*plane, column, k)), 1)
@@ -121,21 +123,12 @@ def _tile(
     for row, point in enumerate(points):
         first = row % _SIDE * _SIDE
         pieces = [builder.lanes(total.read(), first, _SIDE) for total in grid[row // _SIDE]]
-        result.write(builder, point, _together(builder, pieces))
+        result.write(builder, point, concatenated(builder, pieces))
 
 
 def _square(builder: Builder, rows: Sequence[Val], column: int) -> Val:
     """Four columns of four rows, as the instruction has them: one row after another."""
-    return _together(builder, [builder.lanes(row, column, _SIDE) for row in rows])
-
-
-def _together(builder: Builder, parts: Sequence[Val]) -> Val:
-    """Vectors of one width, one after another; as many as a power of 2."""
-    if len(parts) == 1:
-        return parts[0]
-    half = len(parts) // 2
-    first, second = (_together(builder, some) for some in (parts[:half], parts[half:]))
-    return builder.shuffle(first, range(2 * first.width), second)
+    return concatenated(builder, [builder.lanes(row, column, _SIDE) for row in rows])
 
 
 def _rows(builder: Builder, a: Buffer, k: Val, row: Val) -> Val:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import Affine, as_addresses
-from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.builder import READ, Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.ranges import UNKNOWN, are_apart, keeps_apart
 from triton_rvv.lowering.registry import Handler
+from triton_rvv.lowering.stored import loaded, stored
 from triton_rvv.lowering.tensors import (
     PLAIN_PATH,
     Extents,
@@ -22,13 +23,12 @@ from triton_rvv.lowering.tensors import (
     memory_type,
 )
 from triton_rvv.lowering.values import Val, integer, type_suffix, vector_type
+from triton_rvv.lowering.vectors import transposed
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import PointerType, ScalarType, TensorType
 
 __all__ = [
     "HANDLERS",
-    "READ",
-    "WRITE",
     "Load",
     "as_mask",
     "condition_at",
@@ -139,8 +139,29 @@ class Load(Tensor):
         is_contiguous = last.stride is not None and last.stride.constant == 1 and last.has_rule
         return is_contiguous and self.pointers.extra is None
 
+    @property
+    def is_by_column(self) -> bool:
+        if len(self.shape) < 2 or self.element.bits == 1 or not self._is_plain_when_guarded:
+            return False
+        above, last = self.pointers.components[-2:]
+        strides = [part.stride.constant if part.stride is not None else 0 for part in (above, last)]
+        has_rules = above.has_rule and last.has_rule and self.pointers.extra is None
+        return has_rules and strides[0] == 1 and strides[1] not in (0, 1)
+
+    def square_at(self, builder: Builder, points: Sequence[Point]) -> list[Val]:
+        pointers, first = self.pointers.on(PLAIN_PATH), points[0]
+        stride = pointers.components[-1].linear_stride(builder, pointers.index_type)
+        start = pointers.at(builder, replace(first, width=1, memo={}))
+        type_ = vector_type(memory_type(self.element), len(points))
+        columns = []
+        for column in range(first.width):
+            distance = builder.mul(integer(column, stride.type), stride)
+            address = builder.element_pointer(memory_type(self.element), start, distance)
+            columns.append(builder.load(type_, address, self.element.size_bytes))
+        return [loaded(builder, row, self.element) for row in transposed(builder, columns)]
+
     def evaluate(self, builder: Builder, point: Point) -> Val:
-        stored = vector_type(memory_type(self.element), point.width)
+        type_ = vector_type(memory_type(self.element), point.width)
         condition = condition_at(builder, self.mask, point)
         if point.lanes is not None and point.width > 1:
             lanes = builder.splat(builder.resize(point.lanes, "i32"), point.width)
@@ -155,7 +176,7 @@ class Load(Tensor):
         elif stride is not None and stride.constant == 1:
             row = run_address(builder, pointers, point)
             if condition.ref == "true":
-                value = builder.load(stored, row, size_bytes)
+                value = builder.load(type_, row, size_bytes)
                 prefetch_ahead(builder, pointers, point, row, READ)
             else:
                 value = self._call(builder, "llvm.masked.load", row, condition, point)
@@ -165,7 +186,7 @@ class Load(Tensor):
         else:
             addresses = self.pointers.at(builder, point)
             value = self._call(builder, "llvm.masked.gather", addresses, condition, point)
-        return builder.cast("trunc", value, "i1") if self.element.bits == 1 else value
+        return loaded(builder, value, self.element)
 
     def _scalar(self, builder: Builder, address: Val, condition: Val, point: Point) -> Val:
         one = Point(point.index, point.start, 1, point.path, point.memo)
@@ -186,8 +207,7 @@ class Load(Tensor):
         if self.other is None:
             element = memory_type(self.element)
             return builder.splat(Val(element, _zero(element)), point.width)
-        value = self.other.at(builder, point)
-        return builder.cast("zext", value, "i8") if self.element.bits == 1 else value
+        return stored(builder, self.other.at(builder, point))
 
 
 def load_scalar(
@@ -235,7 +255,7 @@ def prefetch_ahead(
         further = builder.add(point.index[-1], integer(min(ahead, rows - 1)))
         last = builder.intrinsic("llvm.umin", [further, integer(rows - 1)])
         row = replace(point, index=(*point.index[:-1], last))
-        _prefetch(builder, run_address(builder, pointers, row), access)
+        builder.prefetch(run_address(builder, pointers, row), access)
         return
     if pointers.advance is None and point.rows_ahead >= rows:
         return
@@ -245,7 +265,7 @@ def prefetch_ahead(
     beyond = integer(0) if pointers.advance is None else builder.add(pointers.advance, back)
     inside = builder.compare("sle", point.index[-1], last_inside)
     target = builder.select(inside, distance, beyond)
-    _prefetch(builder, builder.element_pointer(element, address, target), access)
+    builder.prefetch(builder.element_pointer(element, address, target), access)
 
 
 def _to_row_ahead(builder: Builder, pointers: Affine, point: Point, stride: Val) -> tuple[Val, Val]:
@@ -261,13 +281,6 @@ def _to_row_ahead(builder: Builder, pointers: Affine, point: Point, stride: Val)
     collide = builder.compare("eq", _row_in_set(builder, pointers), integer(0))
     return builder.select(collide, near[0], far[0]), builder.select(collide, near[1], far[1])
 
-
-def _prefetch(builder: Builder, target: Val, access: Val) -> None:
-    keep, data = integer(3, "i32"), integer(1, "i32")
-    builder.call_void("llvm.prefetch.p0", [target, access, keep, data])
-
-
-READ, WRITE = integer(0, "i32"), integer(1, "i32")
 
 # Half of what one way of a 32 KiB cache of 4 ways holds: of rows at multiples of this distance, 8
 # share two sets, and drive one another out.
@@ -317,12 +330,9 @@ def _load(context: Context, operation: Operation) -> None:
         condition = mask if isinstance(mask, Val) else Val("i1", "true")
         type_ = memory_type(result.type)
         fill = other if isinstance(other, Val) else Val(type_, _zero(type_))
-        if result.type.bits == 1 and isinstance(other, Val):
-            fill = context.builder.cast("zext", other, "i8")
+        fill = stored(context.builder, fill)
         value = load_scalar(context.builder, result.type, pointers, condition, fill)
-        if result.type.bits == 1:
-            value = context.builder.cast("trunc", value, "i1")
-        context.bind(result, value)
+        context.bind(result, loaded(context.builder, value, result.type))
         return
     assert isinstance(pointers, Tensor)
     assert isinstance(result.type, TensorType)

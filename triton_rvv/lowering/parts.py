@@ -18,6 +18,7 @@ from triton_rvv.lowering.runs import run_width
 from triton_rvv.lowering.tensors import PLAIN_PATH, Extents, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, vector_type
 from triton_rvv.ttir import Operation, Value
+from triton_rvv.types import TensorType
 
 __all__ = ["copy_part", "materialise_part", "prepare_wanted", "wanted_count"]
 
@@ -39,7 +40,9 @@ def wanted_count(context: Context, value: Value, axis: int) -> Val | None:
     known = [count for count in counts if count is not None]
     if not known or len(known) < len(counts):
         return None
-    return functools.reduce(lambda *two: context.builder.intrinsic("llvm.smax", two), known)
+    count = functools.reduce(lambda *two: context.builder.intrinsic("llvm.smax", two), known)
+    assert isinstance(value.type, TensorType)
+    return None if count.constant == value.type.shape[axis] else count
 
 
 def _true_before(context: Context, value: Value, axis: int) -> Val | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 
 from triton_rvv.lowering.context import Context
-from triton_rvv.lowering.tensors import PLAIN_PATH, Path, Tensor
-from triton_rvv.lowering.values import Val
+from triton_rvv.lowering.masks import Mask
+from triton_rvv.lowering.tensors import PLAIN_PATH, Path, Tensor, guards_of_all
+from triton_rvv.lowering.values import Val, integer
 
 __all__ = ["all_fit", "all_of", "guarded"]
 
@@ -17,6 +19,7 @@ def guarded(
     walk: Callable[[Path], None],
     otherwise: Callable[[], None] | None = None,
     is_plain: bool = True,
+    step: int = 0,
 ) -> None:
     """Write `walk` for each path that the tensors' guards tell apart at run time.
 
@@ -29,6 +32,9 @@ def guarded(
     The first of them, which nearly all programs take, is behind a single branch. Without
     `otherwise`, sums are known to fit. With `is_plain` false, blocks at an edge are all that comes
     here: one `walk()` is enough for them.
+
+    With `step`, a walk takes so many columns at a time, by `steps_along`. Where that pays, its
+    linear path is one, with and without masks.
     """
     builder = context.builder
     fits = Val("i1", "true") if otherwise is None else all_fit(context, tensors)
@@ -56,6 +62,17 @@ def guarded(
         else:
             builder.branches(linear, masked, tabulated)
 
+    columns = _plain_columns(context, tensors, step) if step and unmasked.ref != "true" else None
+    if columns is not None:
+        builder.branches(
+            builder.conjunction(fits, linear),
+            lambda: walk(Path(linear=True, fits=True, plain_columns=columns)),
+            otherwise
+            if linear.ref == "true"
+            else lambda: builder.branches(fits, tabulated, otherwise, likely=True),
+            likely=fits.ref != "true",
+        )
+        return
     builder.branches(
         builder.conjunction(fits, plain),
         lambda: walk(PLAIN_PATH),
@@ -64,6 +81,28 @@ def guarded(
         else lambda: builder.branches(fits, not_plain, otherwise, likely=True),
         likely=fits.ref != "true",
     )
+
+
+def _plain_columns(context: Context, tensors: Sequence[Tensor], step: int) -> Val | None:
+    """How many leading columns lie before the end of every mask, a multiple of `step`, as i64.
+
+    None where no end is known, or the target's masks cost too little.
+    """
+    builder, shape = context.builder, tensors[0].shape
+    if not context.target.masks_are_slow:
+        return None
+    masks = dict.fromkeys(t for root in tensors for t in root.walk() if isinstance(t, Mask))
+    last = len(shape) - 1
+    ends = [mask.false_from(builder, last) for mask in masks if mask.shape == shape]
+    known = [end for end in ends if end is not None]
+    if not known:
+        return None
+    count = functools.reduce(lambda *two: builder.intrinsic("llvm.smin", two), known)
+    count = builder.binary("and", count, integer(-step))
+    guards = guards_of_all(builder, tensors, [*[None] * last, count])
+    if guards is None:
+        return None
+    return builder.select(all_of(context, guards), count, integer(0))
 
 
 def all_fit(context: Context, tensors: Sequence[Tensor]) -> Val:

@@ -18,6 +18,7 @@ from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.registry import Handler, block_type
+from triton_rvv.lowering.stored import loaded
 from triton_rvv.lowering.tensors import Elementwise, Point, Splat, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.views import Broadcast
@@ -59,7 +60,7 @@ class _Permuted(Tensor):
         steps = builder.mul(builder.iota("i64", width), builder.splat(integer(stride), width))
         addresses = builder.element_pointer(element, first, steps)
         value = builder.gather(element, addresses, self.element.size_bytes)
-        return builder.cast("trunc", value, "i1") if self.element.bits == 1 else value
+        return loaded(builder, value, self.element)
 
 
 def _trans(context: Context, operation: Operation) -> None:

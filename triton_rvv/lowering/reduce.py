@@ -5,16 +5,18 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from triton_rvv.lowering import paths, sinks
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.masks import TRUE
 from triton_rvv.lowering.ordered import reduce_rows_in_order
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.runs import group_of_runs, run_width, spanning_width
-from triton_rvv.lowering.tensors import Path, Point, Tensor
+from triton_rvv.lowering.tensors import PLAIN_PATH, Path, Point, Tensor
 from triton_rvv.lowering.values import Val, integer, type_suffix
 from triton_rvv.lowering.variable import Variable
 from triton_rvv.lowering.views import Reshaped, Squeezed, coordinates_of
@@ -37,6 +39,8 @@ _VECTOR_REDUCTIONS = {
     "arith.maxnumf": "llvm.vector.reduce.fmax",
 }
 _REDUCED_AT_ONCE = frozenset(["arith.addf", *_VECTOR_REDUCTIONS])
+# Without such an instruction, LLVM goes from lane to lane for these.
+_FLOAT_EXTREMES = frozenset(["arith.minnumf", "arith.maxnumf"])
 
 
 # Takes the blocks that are reduced together, and writes the code that reduces them.
@@ -165,27 +169,38 @@ def _along_rows(
     builder, shape = context.builder, sources[0].shape
     width = run_width(context, sources)
     rows, runs = group_of_runs(sources, shape, width)
+    step = runs * width
+
+    def group_from(index: tuple[Val, ...], path: Path) -> None:
+        group = [
+            (row, run * width)
+            for row in sinks.neighbours(context, index, rows)
+            for run in range(runs)
+        ]
+        points = functools.partial(_points_of_group, builder, group, width)
+        first = path if path.plain_columns is None else PLAIN_PATH
+        totals = _Totals(context, combination, sources, points(first, integer(0)))
+        for start, where in sinks.steps_along(context, step, shape[-1], step, path):
+            totals.add(points(where, start))
+        for row, values in zip(group[::runs], totals.by_row(runs), strict=True):
+            place = row[0] or (integer(0),)
+            for result, value in zip(results, values, strict=True):
+                result.write(builder, Point(place[:-1], place[-1], 1), value)
 
     def walk(path: Path) -> None:
+        masked = replace(path, plain_columns=None)
         for index in sinks.positions(context, shape[:-1], False, rows):
-            group = [
-                (row, run * width)
-                for row in sinks.neighbours(context, index, rows)
-                for run in range(runs)
-            ]
+            has_plain = TRUE
+            if path.plain_columns is not None:
+                has_plain = builder.compare("sge", path.plain_columns, integer(step))
+            builder.branches(
+                has_plain,
+                functools.partial(group_from, index, path),
+                functools.partial(group_from, index, masked),
+                likely=True,
+            )
 
-            points = functools.partial(_points_of_group, builder, group, width, path)
-            totals = _Totals(builder, combination, sources, points(integer(0)))
-            if shape[-1] > runs * width:
-                end, step = integer(shape[-1]), integer(runs * width)
-                with builder.loop(step, end, step) as start:
-                    totals.add(points(start))
-            for row, values in zip(group[::runs], totals.by_row(runs), strict=True):
-                place = row[0] or (integer(0),)
-                for result, value in zip(results, values, strict=True):
-                    result.write(builder, Point(place[:-1], place[-1], 1), value)
-
-    paths.guarded(context, sources, walk)
+    paths.guarded(context, sources, walk, step=step if shape[-1] > step else 0)
 
 
 def _points_of_group(
@@ -197,14 +212,6 @@ def _points_of_group(
 ) -> list[Point]:
     """The runs of a group of rows and offsets in them, from `start` on."""
     return [Point(row, builder.add(start, integer(offset)), width, path) for row, offset in group]
-
-
-def _points_across(
-    index: tuple[Val, ...], axis: int, starts: Sequence[Val], width: int, path: Path, along: Val
-) -> list[Point]:
-    """The runs at position `along` of the reduced dimension."""
-    where = (*index[:axis], along, *index[axis:])
-    return [Point(where, start, width, path) for start in starts]
 
 
 def _across_rows(
@@ -222,25 +229,25 @@ def _across_rows(
 
     def walk(path: Path) -> None:
         for index in sinks.positions(context, outer, unrolled=False):
-            for start in sinks.steps(context, shape[-1], runs * width, unrolled=False):
+            for start, where in sinks.steps_along(context, 0, shape[-1], runs * width, path):
                 starts = [builder.add(start, integer(run * width)) for run in range(runs)]
 
-                points = functools.partial(_points_across, index, axis, starts, width, path)
-                totals = _Totals(builder, combination, sources, points(integer(0)))
+                points = functools.partial(sinks.points_across, index, axis, starts, width, where)
+                totals = _Totals(context, combination, sources, points(integer(0)))
                 with builder.loop(integer(1), integer(shape[axis]), integer(1)) as along:
                     totals.add(points(along))
                 for at, values in zip(starts, totals.by_row(1, across_lanes=False), strict=True):
                     for result, value in zip(results, values, strict=True):
                         result.write(builder, Point(index, at, width), value)
 
-    paths.guarded(context, sources, walk)
+    paths.guarded(context, sources, walk, step=runs * width if shape[-1] > runs * width else 0)
 
 
 class _Totals:
     """Elements combined so far, for several runs side by side.
 
     Args:
-        builder: writes the code.
+        context: where the code goes.
         combination: how two elements become one.
         sources: the blocks that are reduced together.
         points: the first run of each total.
@@ -248,12 +255,13 @@ class _Totals:
 
     def __init__(
         self,
-        builder: Builder,
+        context: Context,
         combination: Combination,
         sources: Sequence[Tensor],
         points: Sequence[Point],
     ) -> None:
-        self._builder = builder
+        self._context = context
+        self._builder = builder = context.builder
         self._combination = combination
         self._sources = sources
         self._variables = [
@@ -282,7 +290,7 @@ class _Totals:
             for other in values[first + 1 : first + runs]:
                 total = self._combination.emit(total, other)
             if across_lanes:
-                total = _across_lanes(self._builder, self._combination, total)
+                total = _across_lanes(self._context, self._combination, total)
             rows.append(total)
         return rows
 
@@ -300,11 +308,14 @@ class _Totals:
 
 
 def _across_lanes(
-    builder: Builder, combination: Combination, values: Sequence[Val]
+    context: Context, combination: Combination, values: Sequence[Val]
 ) -> Sequence[Val]:
     """One element from all the lanes, in any order: only for combinations that commute."""
+    builder, at_once = context.builder, _REDUCED_AT_ONCE
+    if not context.target.has_float_extremes:
+        at_once = at_once - _FLOAT_EXTREMES
     width, names = values[0].width, combination.operation_of_each
-    if width > 1 and names and all(name in _REDUCED_AT_ONCE for name in names):
+    if width > 1 and names and all(name in at_once for name in names):
         return [
             _reduce_lanes(builder, name, value) for name, value in zip(names, values, strict=True)
         ]

@@ -54,6 +54,7 @@ def _computed(context: Context, line: Tensor) -> Buffer:
 
 def _varying(tensor: Tensor) -> frozenset[int]:
     """The dimensions along which elements may differ."""
+    tensor = tensor.settled or tensor
     if isinstance(tensor, Splat):
         return frozenset()
     if isinstance(tensor, Affine) and tensor.extra is None and tensor.wrapped is None:

@@ -89,7 +89,7 @@ class _Scan:
         for index in sinks.positions(self._context, outer, unrolled=False):
             for start in sinks.steps(self._context, shape[-1], runs * width, unrolled=False):
                 starts = [self._builder.add(start, integer(run * width)) for run in range(runs)]
-                points = functools.partial(_points_across, index, axis, starts, width, path)
+                points = functools.partial(sinks.points_across, index, axis, starts, width, path)
                 self._chains(shape[axis], 1, points, self._elements)
 
     def along_rows(self, path: Path) -> None:
@@ -185,13 +185,6 @@ class _Scan:
         for point, elements in zip(points, values, strict=True):
             for result, element in zip(self._results, elements, strict=True):
                 result.write(self._builder, point, element)
-
-
-def _points_across(
-    index: tuple[Val, ...], axis: int, starts: Sequence[Val], width: int, path: Path, place: Val
-) -> list[Point]:
-    where = (*index[:axis], place, *index[axis:])
-    return [Point(where, start, width, path) for start in starts]
 
 
 def _points_along(

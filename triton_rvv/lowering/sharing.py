@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from triton_rvv.lowering.tensors import Elementwise, Tensor
 
-__all__ = ["at_same_places", "reachable"]
+__all__ = ["at_same_places", "reachable", "readers"]
 
 
 def reachable(
@@ -18,18 +18,7 @@ def reachable(
     A recipe is exclusive where every use of it that is not over is below these roots, by way of
     exclusive ones, or of those that are kept: the `candidates` among the others.
     """
-    order: list[Tensor] = []
-    seen: set[Tensor] = set()
-
-    def visit(tensor: Tensor) -> None:
-        if tensor not in seen:
-            seen.add(tensor)
-            for operand in tensor.operands:
-                visit(operand)
-            order.append(tensor)
-
-    for root in roots:
-        visit(root)
+    order = _operands_first(roots)
     found = Counter(roots)
     exclusive: set[Tensor] = set()
     kept: list[Tensor] = []
@@ -43,6 +32,32 @@ def reachable(
             continue
         found.update(tensor.operands)
     return order, exclusive, kept
+
+
+def _operands_first(roots: Sequence[Tensor]) -> list[Tensor]:
+    """All recipes under `roots`, each once and behind what it is made from."""
+    order: list[Tensor] = []
+    seen: set[Tensor] = set()
+
+    def visit(tensor: Tensor) -> None:
+        if tensor not in seen:
+            seen.add(tensor)
+            for operand in tensor.operands:
+                visit(operand)
+            order.append(tensor)
+
+    for root in roots:
+        visit(root)
+    return order
+
+
+def readers(roots: Sequence[Tensor], loads: Collection[Tensor]) -> set[Tensor]:
+    """The recipes under `roots` that are made from one of these loads; not the loads themselves."""
+    found: set[Tensor] = set()
+    for tensor in _operands_first(roots):
+        if tensor not in loads and any(each in loads or each in found for each in tensor.operands):
+            found.add(tensor)
+    return found
 
 
 def at_same_places(roots: Sequence[Tensor]) -> set[Tensor]:

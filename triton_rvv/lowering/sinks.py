@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TypeVar
 
+from triton_rvv.lowering.affine import Affine
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.paths import all_fit, guarded
 from triton_rvv.lowering.runs import group_of_runs, run_width, runs_together, spanning_width
-from triton_rvv.lowering.sharing import at_same_places, reachable
-from triton_rvv.lowering.tensors import ANY_PATH, EXPENSIVE, Path, Point, Tensor
+from triton_rvv.lowering.sharing import at_same_places, reachable, readers
+from triton_rvv.lowering.tensors import ANY_PATH, EXPENSIVE, PLAIN_PATH, Path, Point, Splat, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.views import coordinates_of
 from triton_rvv.types import TensorType
@@ -25,19 +27,25 @@ __all__ = [
     "for_each_run",
     "materialise",
     "neighbours",
+    "points_across",
     "positions",
     "prepare",
+    "quick_to_read",
     "row_major",
     "row_major_array",
     "settle_loads",
     "spanning_points",
     "steps",
+    "steps_along",
     "walking",
     "where_sums_fit",
 ]
 
 # Blocks walked in at most this many runs are unrolled, so that LLVM keeps them in registers.
 UNROLLED_RUNS = 8
+
+# Sides of squares that are transposed in registers: a larger one leaves none for the results.
+SMALLEST_SIDE, LARGEST_SIDE = 4, 16
 
 T = TypeVar("T")
 
@@ -56,6 +64,13 @@ def materialise(context: Context, tensor: Tensor) -> Buffer:
         _drop_loads(context)
         return buffer
     return tensor.settled
+
+
+def quick_to_read(context: Context, tensor: Tensor) -> Tensor:
+    """The tensor, or an array of it if elements that are asked for one by one would cost more."""
+    if isinstance(tensor, Splat | Affine) or tensor.cost == 0:
+        return tensor
+    return materialise(context, tensor)
 
 
 def row_major(context: Context, tensor: Tensor) -> Buffer:
@@ -78,13 +93,7 @@ def row_major_array(context: Context, type_: TensorType) -> Buffer:
 
 def copy(context: Context, tensor: Tensor, buffer: Buffer, is_plain: bool = True) -> None:
     """Write every element of `tensor` to `buffer`; `is_plain` as in `paths.guarded`."""
-    for_each_run(
-        context,
-        [tensor, buffer],
-        lambda point: tensor.at(context.builder, point),
-        lambda point, value: buffer.write(context.builder, point, value),
-        is_plain=is_plain,
-    )
+    _write_all(context, [(tensor, buffer)], is_plain)
 
 
 def copy_together(context: Context, pairs: Sequence[tuple[Tensor, Buffer]]) -> None:
@@ -92,19 +101,27 @@ def copy_together(context: Context, pairs: Sequence[tuple[Tensor, Buffer]]) -> N
 
     A tensor may read its own array where it is written next, and no other array of these.
     """
+    with walking(context, [tensor for tensor, _ in pairs]):
+        _write_all(context, pairs)
+
+
+def _write_all(
+    context: Context, pairs: Sequence[tuple[Tensor, Buffer]], is_plain: bool = True
+) -> None:
+    """Write every element of tensors of one shape to arrays."""
     tensors, arrays = [tensor for tensor, _ in pairs], [array for _, array in pairs]
 
     def write(point: Point, values: Sequence[Val]) -> None:
         for array, value in zip(arrays, values, strict=True):
             array.write(context.builder, point, value)
 
-    with walking(context, tensors):
-        for_each_run(
-            context,
-            [*tensors, *arrays],
-            lambda point: [tensor.at(context.builder, point) for tensor in tensors],
-            write,
-        )
+    for_each_run(
+        context,
+        [*tensors, *arrays],
+        lambda point: [tensor.at(context.builder, point) for tensor in tensors],
+        write,
+        is_plain=is_plain,
+    )
 
 
 def prepare(context: Context, roots: Sequence[Tensor], changes_memory: bool = False) -> None:
@@ -126,20 +143,25 @@ def walking(
 ) -> Iterator[None]:
     """Like `prepare`, for a sink that evaluates every element of `roots` inside the `with`.
 
-    Of what others use too, elements that are computed for this sink are kept as they go by.
+    Of what others use too, elements that are computed for this sink are kept as they go by: costly
+    ones, and those whose loads the sink may change, so that no load is copied beforehand.
 
     Args:
         context: where the code goes.
         roots: of one shape.
         changes: of a sink that changes memory, whether it may change what a load reads.
     """
-    candidates = {each for each in at_same_places(roots) if _is_worth_keeping(context, each)}
+    places = at_same_places(roots)
+    candidates = {each for each in places if _is_worth_keeping(context, each)}
     if changes is not None:
         candidates.difference_update(context.pending_loads)
+        candidates |= places & _kept_for_loads(roots, filter(changes, context.pending_loads))
     order, exclusive, kept = reachable(roots, candidates)
     others = [tensor for tensor in order if tensor not in exclusive and tensor not in kept]
     _compute_shared(context, roots, others)
     if changes is not None:
+        # What only this walk asks for is read on the way.
+        context.pending_loads = [each for each in context.pending_loads if each not in exclusive]
         settle_loads(context, changes)
     for tensor in kept:
         tensor.filling = context.buffer(tensor.type)
@@ -149,6 +171,17 @@ def walking(
         context.keep(tensor, tensor.filling)
         tensor.filling = None
     _drop_loads(context)
+
+
+def _kept_for_loads(roots: Sequence[Tensor], changed: Iterable[Tensor]) -> set[Tensor]:
+    """What is made of loads that a sink changes, where nothing else asks for these loads again."""
+    loads = set(changed)
+    if not loads:
+        return set()
+    made = readers(roots, loads)
+    order, exclusive, _ = reachable(roots, made)
+    asked_again = [each for each in order if each in loads and each not in exclusive]
+    return made - readers(roots, asked_again)
 
 
 def settle_loads(context: Context, which: Callable[[Tensor], bool] = lambda _: True) -> None:
@@ -215,8 +248,17 @@ def for_each_run(
     """
     width, points_of = _way_to_walk(context, tensors)
     unrolled = tensors[0].type.elements <= UNROLLED_RUNS * width
+    by_row = points_of is _points_by_row and not unrolled
+    step = width * group_of_runs(tensors, tensors[0].shape, width)[1] if by_row else 0
+
+    by_column, side = _loads_by_column(context, tensors)
+    if by_column:
+        step = 0
 
     def walk(path: Path) -> None:
+        if path == PLAIN_PATH and by_column:
+            _walk_squares(context, tensors[0].shape, side, by_column, evaluate, commit)
+            return
         for points in points_of(context, tensors, width, path, unrolled):
             outcomes = context.builder.interleave(
                 [functools.partial(evaluate, point) for point in points]
@@ -230,7 +272,48 @@ def for_each_run(
         else:
             _walk_exactly(context, tensors, evaluate, commit)
 
-    guarded(context, tensors, walk, otherwise, is_plain)
+    guarded(context, tensors, walk, otherwise, is_plain, step)
+
+
+def _loads_by_column(context: Context, tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], int]:
+    """What is best loaded in squares and transposed in registers, and the side of a square."""
+    shape = tensors[0].shape
+    lanes = run_width(context, tensors) // context.target.run_registers
+    side = min(*shape[-2:], lanes, LARGEST_SIDE)
+    if len(shape) < 2 or side < SMALLEST_SIDE or not context.target.transposes_registers:
+        return [], 0
+    below = dict.fromkeys(tensor for root in tensors for tensor in root.walk())
+    return [t for t in below if t.is_by_column and t.shape == shape and t.settled is None], side
+
+
+def _walk_squares(
+    context: Context,
+    shape: Sequence[int],
+    side: int,
+    by_column: Sequence[Tensor],
+    evaluate: Callable[[Point], T],
+    commit: Callable[[Point, T], None],
+) -> None:
+    """Walk over a block on the plain path in squares.
+
+    Args:
+        context: where the code goes.
+        shape: of the block.
+        side: of a square.
+        by_column: what is asked for whole squares.
+        evaluate: writes the code that computes one run.
+        commit: writes the code that does something with the outcome.
+    """
+    builder = context.builder
+    for index in positions(context, shape[:-1], False, side):
+        for start in steps(context, shape[-1], side, unrolled=False):
+            rows = neighbours(context, index, side)
+            points = [Point(row, start, side, PLAIN_PATH) for row in rows]
+            for load in by_column:
+                for point, row in zip(points, load.square_at(builder, points), strict=True):
+                    load.remember(builder, point, row)
+            for point in points:
+                commit(point, evaluate(point))
 
 
 def _walk_exactly(
@@ -272,13 +355,13 @@ def _points_by_row(
     shape = tensors[0].shape
     rows, runs = group_of_runs(tensors, shape, width)
     for index in positions(context, shape[:-1], unrolled, rows):
-        for start in steps(context, shape[-1], runs * width, unrolled):
+        for start, where in steps_along(context, 0, shape[-1], runs * width, path, unrolled):
             yield [
                 Point(
                     row,
                     context.builder.add(start, integer(run * width)),
                     width,
-                    path,
+                    where,
                     row_runs=shape[-1] // width,
                 )
                 for row in neighbours(context, index, rows)
@@ -302,6 +385,35 @@ def spanning_points(
             where = coordinates_of(context.builder, shape, number)
             points.append(Point(where[:-1], where[-1], width, path, number=number))
         yield points
+
+
+def steps_along(
+    context: Context, first: int, size: int, step: int, path: Path, unrolled: bool = False
+) -> Iterator[tuple[Val, Path]]:
+    """first, first + step, ... below `size`, and the path on which each so many columns are.
+
+    The body of the caller's `for` is the body of the loops, of which there are two where a path has
+    plain columns: at least `first` of them, in whole steps.
+    """
+    if unrolled or size <= step:
+        for known in range(first, size, step):
+            yield integer(known), path
+        return
+    begin = integer(first)
+    if path.plain_columns is not None:
+        with context.builder.loop(begin, path.plain_columns, integer(step)) as position:
+            yield position, PLAIN_PATH
+        begin, path = path.plain_columns, replace(path, plain_columns=None)
+    with context.builder.loop(begin, integer(size), integer(step)) as position:
+        yield position, path
+
+
+def points_across(
+    index: tuple[Val, ...], axis: int, starts: Sequence[Val], width: int, path: Path, along: Val
+) -> list[Point]:
+    """Runs of an array, at position `along` of a dimension that `index` leaves out."""
+    where = (*index[:axis], along, *index[axis:])
+    return [Point(where, start, width, path) for start in starts]
 
 
 def neighbours(context: Context, index: tuple[Val, ...], rows: int) -> list[tuple[Val, ...]]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from triton_rvv.lowering import paths, sinks
 from triton_rvv.lowering.affine import Affine, as_addresses
-from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.builder import WRITE, Builder
 from triton_rvv.lowering.context import Context, Pairs, WaitingStore
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.memory import (
-    WRITE,
     Load,
     as_mask,
     condition_at,
@@ -22,12 +22,18 @@ from triton_rvv.lowering.memory import (
 )
 from triton_rvv.lowering.ranges import UNKNOWN
 from triton_rvv.lowering.registry import Handler
+from triton_rvv.lowering.stored import stored
 from triton_rvv.lowering.tensors import Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, type_suffix
+from triton_rvv.lowering.vectors import in_turn as lanes_in_turn
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import TensorType
 
 __all__ = ["HANDLERS"]
+
+
+# What RVV's segment loads and stores may take (the LMUL times the fields).
+_SEGMENT_REGISTERS = 8
 
 
 @dataclass(frozen=True)
@@ -46,32 +52,37 @@ def _store(context: Context, operation: Operation) -> None:
         condition = mask if isinstance(mask, Val) else Val("i1", "true")
         _store_scalar(context, operation, pointers, value, condition)
         return
-    if operation in context.store_pairs.values():
-        return  # done together with the one after it
-    part, where = _part(context, operation), as_mask(mask)
-    earlier = context.store_pairs.get(operation)
-    if earlier is None:
-        write = functools.partial(_store_parts, context, [part], where)
-        if _may_wait(context, operation):
-            sources: list[Tensor] = [part.value, part.addresses]
-            if where is not None:
-                sources.append(where)
-            context.waiting_store = WaitingStore(sources, write)
-        else:
-            write()
+    if any(operation in earlier for earlier in context.store_groups.values()):
+        return  # done together with the last one of its group
+    where = as_mask(mask)
+    earlier = context.store_groups.get(operation, ())
+    parts = [_part(context, each) for each in (*earlier, operation)]
+    if earlier:
+        _store_group(context, parts, where)
         return
-    pair = [_part(context, earlier), part]
-    if _are_alternate(*pair):
-        _store_parts(context, pair, where)
+    write = functools.partial(_store_parts, context, parts, where)
+    if _may_wait(context, operation):
+        sources: list[Tensor] = [parts[0].value, parts[0].addresses]
+        if where is not None:
+            sources.append(where)
+        context.waiting_store = WaitingStore(sources, write)
     else:
-        for part in pair:
-            _store_parts(context, [part], where)
+        write()
+
+
+def _store_group(context: Context, parts: Sequence[_Part], where: Mask | None) -> None:
+    """Store some parts after one another, as many of them in one walk as may be."""
+    while parts:
+        sizes = range(len(parts), 1, -1)
+        in_turn = next((size for size in sizes if _are_in_turn(parts[:size])), 1)
+        apart = next((size for size in sizes if _are_apart(context, parts[:size])), 1)
+        together = max(in_turn, apart)
+        _store_parts(context, parts[:together], where, in_turn=in_turn > 1)
+        parts = parts[together:]
 
 
 def _may_wait(context: Context, operation: Operation) -> bool:
-    is_second = operation in context.store_pairs
-    is_last = operation in context.last_stores and not is_second
-    return is_last and context.aliases.arguments_are_disjoint
+    return operation in context.last_stores and context.aliases.arguments_are_disjoint
 
 
 def _part(context: Context, operation: Operation) -> _Part:
@@ -81,41 +92,59 @@ def _part(context: Context, operation: Operation) -> _Part:
     return _Part(operation.operands[0], as_addresses(pointers), value)
 
 
-def _are_alternate(first: _Part, second: _Part) -> bool:
-    """Whether both go to every second element of a row, from wherever it starts."""
-    ours, theirs = first.addresses, second.addresses
-    last = ours.components[-1]
-    every_second = last.stride is not None and last.stride.constant == 2 and last.has_rule
-    explained = ours.extra is None and theirs.extra is None
-    return explained and every_second and ours.components == theirs.components
+def _are_in_turn(parts: Sequence[_Part]) -> bool:
+    """Whether each of n parts goes to every n-th element of a row, from wherever it starts."""
+    first = parts[0].addresses
+    last = first.components[-1]
+    is_nth = last.stride is not None and last.stride.constant == len(parts) and last.has_rule
+    return is_nth and all(
+        part.addresses.extra is None and part.addresses.components == first.components
+        for part in parts
+    )
+
+
+def _are_apart(context: Context, parts: Sequence[_Part]) -> bool:
+    """Whether no part writes where another one does."""
+    aliases = context.aliases
+    return aliases.arguments_are_disjoint and not any(
+        aliases.may_overlap(one.target, other.target)
+        for one, other in itertools.combinations(parts, 2)
+    )
 
 
 def _store_parts(
-    context: Context, parts: Sequence[_Part], where: Mask | None, others: Pairs = ()
+    context: Context,
+    parts: Sequence[_Part],
+    where: Mask | None,
+    others: Pairs = (),
+    in_turn: bool = False,
 ) -> None:
-    """One store, or two whose elements may lie in turn, which is found out at run time.
+    """One store, or several that are apart, or `in_turn`.
 
-    With one store, `others` are written to their arrays in the same walk.
+    Whether the elements of the latter do lie in turn is found out at run time. With one store,
+    `others` are written to their arrays in the same walk.
     """
     sources: list[Tensor] = [each for part in parts for each in (part.value, part.addresses)]
     sources += [tensor for tensor, _ in others]
     if where is not None:
         sources.append(where)
     loads = [load for load in context.pending_loads if isinstance(load, Load)]
-    alone, builder = len(parts) == 1, context.builder
+    at_once, builder = not in_turn, context.builder
     for part in parts:
-        _settle_overlapping(context, loads, part, alone)
+        _settle_overlapping(context, loads, part, at_once)
+    if at_once:
+        for one, other in itertools.combinations(parts, 2):
+            context.aliases.rely_on_apart(one.target, other.target, False)
 
     def write() -> None:
-        if alone:
+        if at_once:
             _write(context, parts, where, others)
             return
-        first, second = (part.addresses for part in parts)
-        follows = builder.element_pointer(memory_type(first.pointee), first.base, integer(1))
-        in_turn = builder.conjunction(
-            builder.compare("eq", second.base, follows), _rows_never_meet(context, first)
+        builder.branches(
+            _lie_in_turn(context, [part.addresses for part in parts]),
+            lambda: _write(context, parts, where, in_turn=True),
+            one_by_one,
         )
-        builder.branches(in_turn, lambda: _write(context, parts, where), one_by_one)
 
     def one_by_one() -> None:
         for part in parts:
@@ -128,9 +157,9 @@ def _store_parts(
         guards: list[Val] = []
         endangered: dict[Load, None] = {}
         for part in parts:
-            for load in _endangered(context, loads, part, alone):
+            for load in _endangered(context, loads, part, at_once):
                 endangered[load] = None
-                guards.append(load.survives_store(builder, part.addresses, alone))
+                guards.append(load.survives_store(builder, part.addresses, at_once))
 
         def copy_and_write() -> None:
             with context.region():
@@ -142,24 +171,35 @@ def _store_parts(
         builder.branches(safe, write, copy_and_write)
 
 
-def _rows_never_meet(context: Context, addresses: Affine) -> Val:
-    """Whether no row's odd elements are even ones of another row, as both are stored row by row.
+def _lie_in_turn(context: Context, stores: Sequence[Affine]) -> Val:
+    """Whether each store begins one element behind the one before it, and no two rows meet.
 
-    That is certain where rows are an even number of elements apart.
+    In the order of rows, elements of one store are then never those of another one. It is certain
+    that rows do not meet where they are a multiple of the number of stores apart.
     """
-    builder, guards = context.builder, list[Val]()
-    for part, size in zip(addresses.components[:-1], addresses.shape[:-1], strict=True):
+    builder, first = context.builder, stores[0]
+    element = memory_type(first.pointee)
+    guards = []
+    for number, addresses in enumerate(stores[1:], 1):
+        follows = builder.element_pointer(element, first.base, integer(number))
+        guards.append(builder.compare("eq", addresses.base, follows))
+    for part, size in zip(first.components[:-1], first.shape[:-1], strict=True):
         factors = [part.stride, *(scale for _, scale in part.looked_up)] if size > 1 else []
         for factor in factors:
-            if factor is not None and builder.multiple(factor) < 2:
-                guards.append(builder.compare("eq", builder.split(factor, 2)[1], integer(0)))
+            if factor is not None and builder.multiple(factor) % len(stores):
+                rest = builder.binary("srem", factor, integer(len(stores)))
+                guards.append(builder.compare("eq", rest, integer(0)))
     return paths.all_of(context, guards)
 
 
 def _write(
-    context: Context, parts: Sequence[_Part], where: Mask | None, others: Pairs = ()
+    context: Context,
+    parts: Sequence[_Part],
+    where: Mask | None,
+    others: Pairs = (),
+    in_turn: bool = False,
 ) -> None:
-    """Walk over one store's block, or over both of two whose elements lie in turn."""
+    """Walk once over the blocks of stores that are apart, or whose elements lie in turn."""
     builder = context.builder
     sources: list[Tensor] = [each for part in parts for each in (part.value, part.addresses)]
     sources += [each for pair in others for each in pair]
@@ -169,14 +209,14 @@ def _write(
     def evaluate(point: Point) -> tuple[list[Val], list[Val], Val | None]:
         # Where addresses may meet, nothing is left to load when the first run is stored.
         early = None if point.path.fits else condition_at(builder, where, point)
-        values = [_in_memory(builder, part.value.at(builder, point)) for part in parts]
+        values = [stored(builder, part.value.at(builder, point)) for part in parts]
         return values, [tensor.at(builder, point) for tensor, _ in others], early
 
     def commit(point: Point, outcome: tuple[list[Val], list[Val], Val | None]) -> None:
         values, kept, early = outcome
         condition = condition_at(builder, where, point) if early is None else early
-        if len(parts) > 1 and point.path.fits and point.width > 1:
-            _store_in_turn(builder, parts[0].addresses, values, condition, point)
+        if in_turn and point.path.fits and point.width > 1:
+            _store_in_turn(context, parts[0].addresses, values, condition, point)
             return
         for part, elements in zip(parts, values, strict=True):
             _store_run(builder, part.addresses, elements, condition, point)
@@ -185,8 +225,7 @@ def _write(
 
     def wrapped() -> None:
         kept = [sinks.copied_exactly(context, tensor) for tensor, _ in others]
-        for part in parts:
-            _store_wrapped(context, part, where)
+        _store_wrapped(context, parts, where)
         for (_, array), elements in zip(others, kept, strict=True):
             sinks.copy(context, elements, array)
 
@@ -194,44 +233,51 @@ def _write(
 
 
 def _store_in_turn(
-    builder: Builder, pointers: Affine, values: Sequence[Val], condition: Val, point: Point
+    context: Context, pointers: Affine, values: Sequence[Val], condition: Val, point: Point
 ) -> None:
-    """Store an element of each of two runs, then the next one of each, to neighbours."""
-    even, odd = values
-    lanes = [lane for place in range(point.width) for lane in (place, place + point.width)]
-    both = builder.shuffle(even, lanes, odd)
-    address = pointers.on(point.path).at(builder, replace(point, width=1))
-    size_bytes = pointers.pointee.size_bytes
-    if condition.width == 1:
-        builder.branches(condition, lambda: builder.store(both, address, size_bytes))
-        return
-    wanted = builder.shuffle(condition, [lane // 2 for lane in range(2 * point.width)])
-    _masked(builder, "llvm.masked.store", both, address, wanted, size_bytes)
+    """Store an element of each of some runs, then the next one of each, to neighbours."""
+    builder, count, size_bytes = context.builder, len(values), pointers.pointee.size_bytes
+    start = pointers.on(point.path).at(builder, replace(point, width=1))
+    piece = min(point.width, _segment_lanes(context, count, 8 * size_bytes))
+    for at in range(0, point.width, piece):
+        together = lanes_in_turn(builder, [builder.lanes(value, at, piece) for value in values])
+        address = builder.element_pointer(together.element, start, integer(count * at))
+        if condition.width == 1:
+            store = functools.partial(builder.store, together, address, size_bytes)
+            builder.branches(condition, store)
+            continue
+        wanted = lanes_in_turn(builder, [builder.lanes(condition, at, piece)] * count)
+        _masked(builder, "llvm.masked.store", together, address, wanted, size_bytes)
 
 
-def _in_memory(builder: Builder, value: Val) -> Val:
-    return builder.cast("zext", value, "i8") if value.element == "i1" else value
+def _segment_lanes(context: Context, count: int, bits: int) -> int:
+    """The most lanes of each of `count` runs that one segment store takes, a power of two."""
+    registers = _SEGMENT_REGISTERS // count
+    return (1 << registers.bit_length() - 1) * context.target.lanes(bits)
 
 
-def _store_wrapped(context: Context, part: _Part, where: Mask | None) -> None:
+def _store_wrapped(context: Context, parts: Sequence[_Part], where: Mask | None) -> None:
     """Store one element after another, once all of them have been computed."""
     builder = context.builder
-    elements = sinks.copied_exactly(context, part.value)
+    copies = [sinks.copied_exactly(context, part.value) for part in parts]
     wanted = None if where is None else sinks.copied_exactly(context, where)
-    for point in sinks.each_element(context, part.value.shape):
-        condition = Val("i1", "true") if wanted is None else wanted.at(builder, point)
-        value = _in_memory(builder, elements.at(builder, point))
-        _store_run(builder, part.addresses, value, condition, point)
+    for part, elements in zip(parts, copies, strict=True):
+        for point in sinks.each_element(context, part.value.shape):
+            condition = Val("i1", "true") if wanted is None else wanted.at(builder, point)
+            value = stored(builder, elements.at(builder, point))
+            _store_run(builder, part.addresses, value, condition, point)
 
 
-def _settle_overlapping(context: Context, loads: Sequence[Load], part: _Part, alone: bool) -> None:
+def _settle_overlapping(
+    context: Context, loads: Sequence[Load], part: _Part, at_once: bool
+) -> None:
     """Carry out the loads of which a store would change what is read later.
 
-    What it reads and changes element by element is not among them, if the store is `alone`: after
-    the first of two stores, the second one may read it again.
+    What it reads and changes element by element is not among them, if all stores of a walk happen
+    `at_once`: otherwise the second one may read it again after the first one.
     """
     for load in loads:
-        on_the_way = alone and load.is_each_element_of(part.addresses)
+        on_the_way = at_once and load.is_each_element_of(part.addresses)
         if context.aliases.may_overlap(load.source, part.target) and not on_the_way:
             sinks.materialise(context, load)
 
@@ -244,7 +290,7 @@ def _may_change(context: Context, target: Value, load: Tensor) -> bool:
     return aliases.may_overlap(load.source, target)
 
 
-def _endangered(context: Context, loads: Sequence[Load], part: _Part, alone: bool) -> list[Load]:
+def _endangered(context: Context, loads: Sequence[Load], part: _Part, at_once: bool) -> list[Load]:
     """The loads that are carried out while or after a store changes memory.
 
     Returns:
@@ -257,7 +303,7 @@ def _endangered(context: Context, loads: Sequence[Load], part: _Part, alone: boo
     if not aliases.arguments_are_disjoint:
         return endangered
     for load in endangered:
-        on_the_way = alone and load not in context.pending_loads
+        on_the_way = at_once and load not in context.pending_loads
         parallel = load.is_parallel_to(part.addresses)
         aliases.rely_on_apart(load.source, part.target, on_the_way and parallel)
     return []
@@ -273,8 +319,8 @@ def _store_scalar(
         context.aliases.rely_on_apart(load.source, target, False)
     element = operation.operands[1].type
     assert not isinstance(element, TensorType)
-    stored = _in_memory(builder, value)
-    builder.branches(condition, lambda: builder.store(stored, address, element.size_bytes))
+    kept = stored(builder, value)
+    builder.branches(condition, lambda: builder.store(kept, address, element.size_bytes))
 
 
 def _store_run(

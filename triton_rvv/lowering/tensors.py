@@ -46,11 +46,14 @@ class Path:
         linear: every table of positions is linear, so that addresses are.
         unmasked: every comparison in a mask that has a guard holds for the whole block.
         fits: no 32-bit sum in an address or a mask wraps before it is widened.
+        plain_columns: how many leading columns of every row are on the plain path, as i64; None
+            where that is not known.
     """
 
     linear: bool = False
     unmasked: bool = False
     fits: bool = False
+    plain_columns: Val | None = None
 
 
 # How many leading positions of each dimension are meant, as i64; None for all of them.
@@ -144,11 +147,27 @@ class Tensor(ABC):
         key = (id(self), point.index, point.start, point.width)
         if key not in point.memo:
             mark, builder.mark = builder.mark, self.mark or builder.mark
-            point.memo[key] = self.evaluate(builder, point)
-            if self.filling is not None:
-                self.filling.write(builder, point, point.memo[key])
+            self.remember(builder, point, self.evaluate(builder, point))
             builder.mark = mark
         return point.memo[key]
+
+    def remember(self, builder: Builder, point: Point, value: Val) -> None:
+        """Have `at` give for a point what has been computed already."""
+        point.memo[id(self), point.index, point.start, point.width] = value
+        if self.filling is not None:
+            self.filling.write(builder, point, value)
+
+    @property
+    def is_by_column(self) -> bool:
+        """Whether memory holds the elements of a column one after another, and not those of a row.
+
+        Of such a recipe `square_at` is quicker than `at`.
+        """
+        return False
+
+    def square_at(self, builder: Builder, points: Sequence[Point]) -> list[Val]:
+        """Elements at points on the plain path, as many one below the other as each is wide."""
+        return [self.at(builder, point) for point in points]
 
     @abstractmethod
     def evaluate(self, builder: Builder, point: Point) -> Val:

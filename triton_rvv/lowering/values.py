@@ -12,6 +12,7 @@ __all__ = [
     "folded",
     "integer",
     "resized",
+    "signed",
     "type_suffix",
     "vector_type",
 ]
@@ -78,25 +79,35 @@ _FOLDS: dict[str, Callable[[int, int], int]] = {
     "mul": lambda a, b: a * b,
 }
 
+# The truth value that changes nothing; the other one decides.
+_NEUTRAL = {"and": "true", "or": "false"}
+
 
 def resized(name: str, number: int, source: str, target: str) -> int:
     """An integer constant of one width in another, as a number with a sign."""
     bits = int(target[1:])
     if name == "zext":
         number &= (1 << int(source[1:])) - 1
+    return signed(number, bits)
+
+
+def signed(number: int, bits: int) -> int:
+    """The low bits of a number, the highest of them as its sign."""
     number &= (1 << bits) - 1
     return number - (1 << bits) if number >> (bits - 1) else number
 
 
 def folded(name: str, left: Val, right: Val) -> Val | None:
     """The result of an integer instruction, where it needs none."""
+    if name in _NEUTRAL and left.type == "i1":
+        for one, other in ((left, right), (right, left)):
+            if other.ref in ("true", "false"):
+                return one if other.ref == _NEUTRAL[name] else other
     if name not in _FOLDS:
         return None
     a, b = left.constant, right.constant
     if a is not None and b is not None:
-        bits = int(left.element[1:])
-        value = _FOLDS[name](a, b) & ((1 << bits) - 1)
-        return integer(value - (1 << bits) if value >> (bits - 1) else value, left.type)
+        return integer(signed(_FOLDS[name](a, b), int(left.element[1:])), left.type)
     if name == "mul" and 0 in (a, b):
         return integer(0, left.type)
     if (name in ("add", "sub") and b == 0) or (name == "mul" and b == 1):

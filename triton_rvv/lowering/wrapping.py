@@ -4,7 +4,7 @@ The kernel's 32-bit integers wrap, and are extended with the sign they have then
 bits is right in any case, as all of its parts wrap alike. To extend it part by part is only right
 where no element leaves the range of 32 bits. One scalar condition for a whole block says whether
 that is so: its extremes, computed with 64 bits, fit in 32. Where they do not, elements are computed
-one after another (`sinks.guarded`).
+one after another (`paths.guarded`).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.search.model.columns import Column, columns_of, coordinates
-from engine.search.model.gaussian_process import Levels
+from engine.search.model.levels import Levels
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
 from search_spaces.enumeration import Census, broken, take_census
@@ -181,7 +181,8 @@ def _levels(columns: list[Column]) -> Levels:
         block = ((column.points[:, None] - column.points) ** 2).sum(axis=2)
         squares[end : end + count, end : end + count] = block
         end += count
-    return Levels(squares, np.repeat(np.arange(len(counts)), counts))
+    priors = np.array([column.scale_prior for column in columns]).reshape(-1, 2)
+    return Levels(squares, np.repeat(np.arange(len(counts)), counts), priors)
 
 
 def _why_empty(space: SearchSpace, census: Census) -> str:

@@ -15,6 +15,15 @@ __all__ = ["Column", "columns_of", "coordinates"]
 Floats = npt.NDArray[np.float64]
 Ranks = npt.NDArray[np.int64]
 
+# How far a property has to change for times to change: mean and standard deviation of the logarithm
+# of the length scale per square root of the number of properties. Sizes matter within a third of
+# their range; a switch or an alignment often matters little. Close to what fits find on the spaces
+# of benchmarks/, as benchmarks/bench_length_scales.py prints.
+_SEVERAL_ORDERED = (-1.1, 0.7)
+_SEVERAL_NAMED = (0.0, 0.8)
+_TWO_VALUES = (0.5, 1.0)
+_ALIGNMENT = (0.7, 0.8)
+
 
 @dataclass(frozen=True)
 class Column:
@@ -24,11 +33,13 @@ class Column:
         parameter: the number of the parameter that it follows from.
         levels: shape (values of the parameter,), the level of each value.
         points: shape (levels, coordinates), for distances between levels.
+        scale_prior: the mean and standard deviation in `Levels.scale_priors`.
     """
 
     parameter: int
     levels: Ranks
     points: Floats
+    scale_prior: tuple[float, float]
 
     def of(self, ranks: Ranks) -> Ranks:
         """Shape (rows,), the level of each row of ranks."""
@@ -42,7 +53,8 @@ def columns_of(parameters: Sequence[Parameter]) -> list[Column]:
         count = len(parameter.values)
         if count > 1:
             ranks = np.arange(count)
-            found.append(Column(number, ranks, coordinates(parameter, ranks)))
+            prior = _scale_prior(parameter)
+            found.append(Column(number, ranks, coordinates(parameter, ranks), prior))
     for number, parameter in enumerate(parameters):
         alignment = _alignment(number, parameter)
         if alignment is not None:
@@ -63,6 +75,13 @@ def coordinates(parameter: Parameter, ranks: Ranks) -> Floats:
     return one_hot
 
 
+def _scale_prior(parameter: Parameter) -> tuple[float, float]:
+    """What is expected of the length scale of a parameter with several values."""
+    if len(parameter.values) == 2:
+        return _TWO_VALUES
+    return _SEVERAL_ORDERED if parameter.is_ordered else _SEVERAL_NAMED
+
+
 def _scaled(ranks: Ranks, count: int) -> Floats:
     """Ranks of so many levels, scaled to 0..1, shape (ranks, 1)."""
     return (ranks / max(count - 1, 1)).reshape(-1, 1)
@@ -81,7 +100,7 @@ def _alignment(number: int, parameter: Parameter) -> Column | None:
     found, levels = np.unique(powers, return_inverse=True)
     if len(found) < 2 or (np.diff(levels) > 0).all():
         return None
-    return Column(number, levels, _scaled(np.arange(len(found)), len(found)))
+    return Column(number, levels, _scaled(np.arange(len(found)), len(found)), _ALIGNMENT)
 
 
 def _power_of_two_in(value: int) -> int:

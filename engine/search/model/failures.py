@@ -9,7 +9,8 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 from threadpoolctl import ThreadpoolController
 
-from engine.search.model.gaussian_process import MAX_ROWS, Hyperparameters, Kernel, Levels
+from engine.search.model.gaussian_process import MAX_ROWS, Hyperparameters, Kernel
+from engine.search.model.levels import Levels
 from engine.search.model.milestones import milestone
 from engine.search.model.search_state import SearchState
 

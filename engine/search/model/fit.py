@@ -12,9 +12,9 @@ from engine.search.model.gaussian_process import (
     Hyperparameters,
     Inputs,
     Kernel,
-    Levels,
     trend_kernel,
 )
+from engine.search.model.levels import Levels
 
 __all__ = ["MAX_FITTED_ROWS", "Posterior", "fit"]
 
@@ -23,13 +23,14 @@ Floats = npt.NDArray[np.float64]
 # The most rows that hyperparameters are fitted to, which bounds the cost in long studies.
 MAX_FITTED_ROWS = 150
 
-# Log-normal priors of the hyperparameters, as (mean, standard deviation) of the logarithm. Length
-# scales grow with the square root of the number of parameters, as the distances do (Hvarfner,
-# Hellsten and Nardi, "Vanilla Bayesian optimization performs great in high dimensions", ICML 2024).
-# Targets are standardised, so variances are about 1; the noise models how rugged the times are,
-# about a hundredth of the variance.
-_LENGTH_SCALE_PRIOR = (0.3, 1.0)
-_VARIANCE_PRIOR = (0.0, 1.0)
+# Log-normal priors of the hyperparameters, as (mean, standard deviation) of the logarithm; those of
+# length scales are in `Levels`. They grow with the square root of the number of parameters, as the
+# distances do (Hvarfner, Hellsten and Nardi, "Vanilla Bayesian optimization performs great in high
+# dimensions", ICML 2024). Targets are standardised, so variances are about 1, and mostly of
+# parameters that act together; benchmarks/bench_length_scales.py prints what fits find. The noise
+# models how rugged the times are, about a hundredth of the variance.
+_JOINT_VARIANCE_PRIOR = (0.3, 0.7)
+_ADDITIVE_VARIANCE_PRIOR = (-0.6, 0.9)
 _NOISE_PRIOR = (float(np.log(1e-2)), 1.5)
 
 # Bounds of the logarithms, beyond which no data can distinguish values.
@@ -77,10 +78,11 @@ class Posterior:
         self._rows = inputs.rows
         self._trend_kernel = trend_kernel(inputs, inputs)
         self._targets = targets
-        count = levels.parameters
-        scale_prior = (_LENGTH_SCALE_PRIOR[0] + np.log(max(count, 1)) / 2, _LENGTH_SCALE_PRIOR[1])
-        priors = [scale_prior] * count + [_VARIANCE_PRIOR, _VARIANCE_PRIOR, _NOISE_PRIOR]
-        self.prior_mean, self._prior_deviation = np.array(priors).T
+        dimensions = np.log(max(levels.parameters, 1)) / 2
+        scales = levels.scale_priors + np.array([dimensions, 0.0])
+        others = [_JOINT_VARIANCE_PRIOR, _ADDITIVE_VARIANCE_PRIOR, _NOISE_PRIOR]
+        priors = np.concatenate([scales, others])
+        self.prior_mean, self._prior_deviation = priors.T
 
     def __call__(self, logarithms: Floats) -> tuple[float, Floats]:
         kernel = Kernel(self._levels, Hyperparameters.from_logarithms(logarithms))

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
+from engine.search.model.levels import Levels
+
 __all__ = [
     "JITTER",
     "MAX_ROWS",
@@ -15,7 +17,6 @@ __all__ = [
     "Hyperparameters",
     "Inputs",
     "Kernel",
-    "Levels",
     "Prediction",
     "trend_kernel",
 ]
@@ -43,37 +44,6 @@ _CURVE_LENGTH = 1.0
 
 # The slope over the distance from the middle of the space, in the same units; chosen by hand.
 _BOWL_DEVIATION = 1.0
-
-
-@dataclass(frozen=True)
-class Levels:
-    """The values of all parameters and alignments, in turn, and the distances within each.
-
-    Args:
-        squares: shape (levels, levels), squared differences of values of the same parameter; 0 for
-            values of different ones.
-        owners: shape (levels,), the number of the parameter that a level is a value of.
-    """
-
-    squares: Floats
-    owners: npt.NDArray[np.int64]
-
-    @property
-    def parameters(self) -> int:
-        """How many parameters there are."""
-        return int(self.owners.max(initial=-1)) + 1
-
-    @property
-    def same_owner(self) -> npt.NDArray[np.bool_]:
-        """Shape (levels, levels), true for two values of the same parameter."""
-        result: npt.NDArray[np.bool_] = self.owners[:, None] == self.owners
-        return result
-
-    def sums(self, table: Floats) -> Floats:
-        """The sum of a table of shape (levels, levels) over the rows of each parameter."""
-        return np.bincount(self.owners, table.sum(axis=1), minlength=self.parameters).astype(
-            np.float64
-        )
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from triton_rvv.lowering.math.lanes import (
+    SCALED_LANES,
     Lanes,
     call,
     fma,
@@ -10,6 +11,7 @@ from triton_rvv.lowering.math.lanes import (
     maximum,
     minimum,
     polynomial,
+    scaled_by_powers,
     where,
 )
 
@@ -63,8 +65,9 @@ def exp(x: Lanes) -> Lanes:
         x = where(x < -104.0, -104.0, x)
         shifted = minimum(fma(x, _LOG2_E, _SCALE_ROUNDER), _LARGEST_SHIFTED)
     # Infinity where x is so far above n ln 2 that e^x is. Below, 2^n is as good as 0.
-    r = _no_less_than_minus_one(_rest(x, shifted - _SCALE_ROUNDER))
-    return _scaled(_exp_near_zero(r), shifted)
+    n = shifted - _SCALE_ROUNDER
+    r = _no_less_than_minus_one(_rest(x, n))
+    return _scaled(_exp_near_zero(r), shifted, n)
 
 
 def _limited(shifted: Lanes) -> Lanes:
@@ -106,16 +109,19 @@ def exp2(x: Lanes) -> Lanes:
     else:
         x = where(x < -151.0, -151.0, x)
         shifted = minimum(x + _SCALE_ROUNDER, _LARGEST_SHIFTED)
-    r = _no_less_than_minus_one(x - (shifted - _SCALE_ROUNDER))
-    return _scaled(fma(polynomial(r, _EXP2), r, 1.0), shifted)
+    n = shifted - _SCALE_ROUNDER
+    r = _no_less_than_minus_one(x - n)
+    return _scaled(fma(polynomial(r, _EXP2), r, 1.0), shifted, n)
 
 
-def _scaled(x: Lanes, shifted: Lanes) -> Lanes:
-    """x * 2^n, with n plus a bias in the low bits of `shifted`.
+def _scaled(x: Lanes, shifted: Lanes, n: Lanes) -> Lanes:
+    """x * 2^n, where n plus a bias is in the low bits of `shifted` too.
 
-    It takes two factors, of which the first neither overflows nor rounds where x is near 1: half of
-    2^n, but a normal number, and 2 or less.
+    Without an instruction it takes two factors, of which the first neither overflows nor rounds
+    where x is near 1: half of 2^n, but a normal number, and 2 or less.
     """
+    if x.builder.scales_floats and x.value.width % SCALED_LANES == 0:
+        return scaled_by_powers(x, n)
     exponent = shifted.bits() << 23
     first = call("llvm.smax", exponent, exponent.constant(2 << 23))
     rest = exponent - first + (128 << 23)

@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.values import Val, float_constant, integer, vector_type
+from triton_rvv.lowering.values import Val, float_constant, integer, signed
+from triton_rvv.lowering.vectors import concatenated
 
 __all__ = [
+    "SCALED_LANES",
     "Emit",
     "Lanes",
     "absolute",
@@ -24,6 +26,7 @@ __all__ = [
     "minimum",
     "polynomial",
     "round_half_even",
+    "scaled_by_powers",
     "sqrt",
     "where",
 ]
@@ -169,8 +172,7 @@ class Lanes:
             scalar = float_constant(element, number)
         else:
             bits = int(element[1:])
-            whole = int(number) & ((1 << bits) - 1)
-            scalar = integer(whole - (1 << bits) if whole >> (bits - 1) else whole, element)
+            scalar = integer(signed(int(number), bits), element)
         return self.of(self.builder.splat(scalar, self.value.width))
 
     def _binary(self, name: str, other: Lanes | float) -> Lanes:
@@ -252,6 +254,26 @@ def high_product(a: Lanes, b: Lanes, signed: bool = False) -> Lanes:
     return product.shift_in_zeros(bits).to(a.value.element)
 
 
+# AVX-512's instruction on whole registers of floats, rounded as all arithmetic is.
+SCALED_LANES = 16
+_SCALE, _AS_USUAL = "llvm.x86.avx512.mask.scalef.ps.512", integer(4, "i32")
+
+
+def scaled_by_powers(x: Lanes, n: Lanes) -> Lanes:
+    """x * 2^n for whole numbers n, rounded once, where the target's builder `scales_floats`.
+
+    Args:
+        x: floats, a multiple of SCALED_LANES.
+        n: floats, too.
+    """
+    builder, parts = x.builder, []
+    for first in range(0, x.value.width, SCALED_LANES):
+        low, exponents = (builder.lanes(v.value, first, SCALED_LANES) for v in (x, n))
+        operands = [low, exponents, low, integer(-1, "i16"), _AS_USUAL]
+        parts.append(builder.call(low.type, _SCALE, operands))
+    return x.of(concatenated(builder, parts))
+
+
 def looked_up(array: Val, place: Lanes, element: str) -> Lanes:
     """What an array holds `place` bytes from its start on, which is not negative."""
     builder = place.builder
@@ -286,17 +308,6 @@ def in_double(function: Callable[..., Lanes]) -> Callable[..., Lanes]:
             values = (builder.lanes(operand.value, start, half) for operand in operands)
             doubles = (Lanes(builder, value).to("double") for value in values)
             parts.append(function(*doubles).to("float").value)
-        return first.of(_joined(builder, parts[0], parts[1]))
+        return first.of(concatenated(builder, parts))
 
     return of_floats
-
-
-def _joined(builder: Builder, low: Val, high: Val) -> Val:
-    """One vector of two halves."""
-    width = 2 * low.width
-    type_ = vector_type(low.element, width)
-    if low.width == 1:
-        first = builder.emit(type_, f"insertelement {type_} poison, {low}, i64 0")
-        return builder.emit(type_, f"insertelement {first}, {high}, i64 1")
-    mask = ", ".join(f"i32 {lane}" for lane in range(width))
-    return builder.emit(type_, f"shufflevector {low}, {high}, <{width} x i32> <{mask}>")

@@ -1,4 +1,4 @@
-"""Draws two stores to every second element of rows, which may overlap one another."""
+"""Draws two to four stores to every n-th element of rows, which may overlap one another."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from fuzz_program import Array, Machine, Var
 from fuzz_writer import Writer
 
-__all__ = ["PAIRS"]
+__all__ = ["TURNS"]
 
 
 @dataclass(frozen=True)
-class Pair:
+class Turn:
     """What a place holds, and what is `shift` further on, decides what goes to it.
 
     So it does not matter which element of a store comes last where several go to one place; it
@@ -24,9 +24,10 @@ class Pair:
         shape: rows and columns.
         stride: of rows.
         start: what is added, so that no place is before the array.
-        apart: from the first store to the second.
+        count: of stores, and how far apart the elements of each are.
+        apart: from each store to the next.
         shift: from the first store to what is loaded.
-        mask: of both stores, if any.
+        mask: of all stores, if any.
         rows: numbers of rows below 8, if these are not in order.
     """
 
@@ -35,6 +36,7 @@ class Pair:
     shape: tuple[int, int]
     stride: tuple[str, int]
     start: int
+    count: int
     apart: tuple[str, int]
     shift: int
     mask: Var | None
@@ -44,33 +46,40 @@ class Pair:
         (at, x), base = self.names, f"{self.array.name} + pid * {self.array.part}"
         m, n = self.shape
         rows = f"({self.rows.name} & 7)" if self.rows else f"tl.arange(0, {m})"
-        places = f"{rows}[:, None] * {self.stride[0]} + tl.arange(0, {n})[None, :] * 2"
+        places = f"{rows}[:, None] * {self.stride[0]} + tl.arange(0, {n})[None, :] * {self.count}"
         mask = f", mask={self.mask.name}" if self.mask else ""
         kind = self.array.kind
         return [
             f"{at} = {places} + {self.start}",
             f"{x} = tl.load({base} + {at} + {self.shift})",
-            f"tl.store({base} + {at}, ({x} + 3).to(tl.{kind}){mask})",
-            f"tl.store({base} + {at} + {self.apart[0]}, ({x} * 5).to(tl.{kind}){mask})",
+            *(
+                f"tl.store({base} + {at} + {number} * {self.apart[0]}, "
+                f"({x} * {2 * number + 1} + 3).to(tl.{kind}){mask})"
+                for number in range(self.count)
+            ),
         ]
 
     def run(self, machine: Machine) -> None:
         m, n = self.shape
         rows = np.arange(m) if self.rows is None else machine.known(self.rows) & 7
         part = machine.parts[self.array.buffer]
-        at = rows[:, None].astype(np.int64) * self.stride[1] + 2 * np.arange(n) + self.start
+        at = (
+            rows[:, None].astype(np.int64) * self.stride[1] + self.count * np.arange(n) + self.start
+        )
         at += self.array.start + machine.linear_id * part
         memory = machine.memory[self.array.buffer]
         data, slack = memory.data[at + self.shift], memory.slack[at + self.shift]
         on = np.broadcast_to(True if self.mask is None else machine.known(self.mask), at.shape)
-        for places, values in ((at, data + 3), (at + self.apart[1], data * 5)):
+        for number in range(self.count):
+            places, values = at + number * self.apart[1], data * (2 * number + 1) + 3
             memory.data[places[on]], memory.slack[places[on]] = values[on], slack[on]
 
 
-def pair(w: Writer) -> None:
-    """Two stores under one mask, of what lay in the same array."""
+def turn(w: Writer) -> None:
+    """Some stores under one mask, of what lay in the same array."""
     shape = rows, columns = w.choose([1, 2, 4, 8, 16]), w.choose([4, 8, 16, 32, 64])
-    strides = [-3, -1, 0, 1, 2, 3, 16, 2 * columns - 1, 2 * columns, 2 * columns + 1]
+    count = w.choose([2, 2, 3, 4])
+    strides = [-3, -1, 0, 1, 2, 3, 16, *(count * columns + more for more in (-1, 0, 1))]
     stride, apart = w.choose(strides), w.choose([-1, 0, 1, 1, 1, 3])
     shift = w.choose([0, 0, 1, 2])
     listed = w.block("int32", (rows,)) if w.chance(25) else None
@@ -78,16 +87,17 @@ def pair(w: Writer) -> None:
     w.used.update(var.name for var in (listed, mask) if var is not None)
     array = w.array(w.choose(["int32", "int32", "int8", "int64"]), writable=True)
     last = 7 if listed else rows - 1
-    start = 1 + max(0, -stride * last)
-    w.reach(array, start + max(0, stride * last) + 2 * (columns - 1) + 4)
+    start = count + max(0, -stride * last)
+    w.reach(array, start + max(0, stride * last) + count * (columns - 1) + 3 * count)
     names, written = (w.fresh("a"), w.fresh("x")), (w.scalar(stride), w.scalar(apart))
     w.blocks[-1].append(
-        Pair(
+        Turn(
             names,
             array,
             shape,
             (written[0], stride),
             start,
+            count,
             (written[1], apart),
             shift,
             mask,
@@ -96,4 +106,4 @@ def pair(w: Writer) -> None:
     )
 
 
-PAIRS = {pair: 3}
+TURNS = {turn: 3}

@@ -1,4 +1,4 @@
-"""Two stores to every second element of a row, which become one where they fit together."""
+"""Stores that follow one another: in one walk if they are apart, as one if they lie in turn."""
 
 from __future__ import annotations
 
@@ -114,3 +114,74 @@ def test_the_second_store_uses_what_the_first_one_changes(run, size):
     expected[::2] = x[::2] + 2
     both = {"x_ptr": Expected(changed, start=x), "y_ptr": Expected(expected, start=y)}
     run(changed_on_the_way_kernel, **both, BLOCK=size)
+
+
+@triton.jit
+def planes_kernel(x_ptr, out_ptr, n, first, COUNT: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    for plane in tl.static_range(COUNT):
+        x = tl.load(x_ptr + plane * BLOCK + at, mask=at < n)
+        tl.store(out_ptr + (plane + first) % COUNT + COUNT * at, x, mask=at < n)
+
+
+@pytest.mark.parametrize("vlen_bits", [128, 256, 512, 1024])
+@pytest.mark.parametrize("count", [3, 4, 5])
+@pytest.mark.parametrize(("n", "first"), [(N, 0), (100, 0), (N, 1)])
+def test_planes_become_pixels(run, vlen_bits, count, n, first):
+    """Where they begin elsewhere, the planes are not in turn."""
+    x = np.arange(count * N).astype(np.int16).reshape(count, N)
+    out = np.full((N, count), -1, np.int16)
+    out[:n] = np.roll(x, first, axis=0).T[:n]
+    start = np.full(N * count, -1, np.int16)
+    arrays = {"x_ptr": x.ravel(), "out_ptr": Expected(out.ravel(), start=start)}
+    constants = {"COUNT": count, "BLOCK": N}
+    run(planes_kernel, vlen_bits=vlen_bits, **arrays, n=n, first=first, **constants)
+
+
+@triton.jit
+def momentum_kernel(p_ptr, v_ptr, g_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = at < n
+    v = tl.load(v_ptr + at, mask=mask) // 2 + tl.load(g_ptr + at, mask=mask)
+    p = tl.load(p_ptr + at, mask=mask) - v
+    tl.store(p_ptr + at, p, mask=mask)
+    tl.store(v_ptr + at, v, mask=mask)
+    tl.store(g_ptr + at, p + v, mask=mask)
+
+
+@pytest.mark.parametrize("size", [16, 2048])
+def test_several_arrays_change_in_place(run, size):
+    p, v, g = (np.arange(k, size + k, dtype=np.int32) for k in (5, 3, 1))
+    new_v = v // 2 + g
+    changed = {"p_ptr": (p - new_v, p), "v_ptr": (new_v, v), "g_ptr": (p, g)}
+    arrays = {name: Expected(after, start=before) for name, (after, before) in changed.items()}
+    run(momentum_kernel, **arrays, n=size, BLOCK=size)
+
+
+def test_several_arrays_change_in_one_walk():
+    signature = {"p_ptr": "*i32", "v_ptr": "*i32", "g_ptr": "*i32", "n": "i32"}
+    constants, target = {"BLOCK": 1024}, RVVTarget.named("x60")
+    compiled = compile_kernel(
+        momentum_kernel, signature, constants, target, disjoint_arguments=True
+    )
+    assert "alloca" not in compiled.llir
+
+
+@triton.jit
+def add_then_sum_kernel(x_ptr, sum_ptr, out_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    total = tl.load(sum_ptr + at) + tl.load(x_ptr + at)
+    tl.store(sum_ptr + at, total)
+    tl.store(out_ptr, tl.sum(total, axis=0))
+    tl.store(x_ptr + at, total * 2)
+
+
+@pytest.mark.parametrize("size", [16, 2048])
+def test_what_is_stored_in_place_is_used_again(run, size):
+    x, before = np.arange(size, dtype=np.int32), np.arange(size, dtype=np.int32) * 3
+    arrays = {
+        "x_ptr": Expected(8 * x, start=x),
+        "sum_ptr": Expected(4 * x, start=before),
+        "out_ptr": Expected(np.array([4 * x.sum()], np.int32)),
+    }
+    run(add_then_sum_kernel, **arrays, BLOCK=size)

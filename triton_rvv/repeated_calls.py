@@ -1,0 +1,235 @@
+"""The short way of a call like one before it: from the arguments straight to the loaded code.
+
+Of a small kernel's call, Triton's own way to the launcher takes most of the time: it binds the
+arguments to parameters, writes down as text what they are, finds the compiled kernel by that text,
+and makes what hooks are told. Here the first call of a kind goes that way, and those after it go
+straight to what it led to. Two calls are of a kind where Triton's answer cannot differ.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from triton_rvv.host_launch import HostLauncher
+
+__all__ = ["remember_calls"]
+
+# The attribute of a kernel that holds its calls.
+_ATTRIBUTE = "triton_rvv_calls"
+
+# Constants of which Triton, too, only asks whether they are equal.
+_PLAIN = (int, float, bool, str, type(None))
+_CHANGED = object()
+
+
+def remember_calls() -> None:
+    """Make kernels take the short way from now on."""
+    from triton.runtime.jit import JITFunction
+
+    if not hasattr(JITFunction.run, "__wrapped__"):
+        JITFunction.run = _with_short_way(JITFunction.run)
+
+
+def _with_short_way(run: Callable[..., Any]) -> Callable[..., Any]:
+    from triton import knobs
+    from triton.runtime.driver import driver
+
+    runtime, compilation = knobs.runtime, knobs.compilation
+
+    @functools.wraps(run)
+    def run_again(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
+        device = driver.active.get_current_device()
+        if warmup or device != "cpu" or self.pre_run_hooks or _is_watched(runtime):
+            return run(self, *args, grid=grid, warmup=warmup, **kwargs)
+        compiled = self.device_caches[device]
+        calls: _Calls | None = self.__dict__.get(_ATTRIBUTE)
+        if calls is None or calls.compiled is not compiled:
+            calls = self.__dict__[_ATTRIBUTE] = _Calls(self.params, compiled)
+        given = (*args, *kwargs.values())
+        form = calls.form(given, len(args), kwargs)
+        outline = None if form is None else form.outline(*given)
+        if form is None or outline is None:
+            return run(self, *args, grid=grid, warmup=False, **kwargs)
+        traits, slots = outline
+        kind = (self.debug or runtime.debug, compilation.instrumentation_mode, *traits)
+        known = form.known.get(kind)
+        if known is None or (self.used_global_vals and _has_changed_globals(self)):
+            kernel = run(self, *args, grid=grid, warmup=False, **kwargs)
+            form.remember(kind, kernel)
+            return kernel
+        if callable(grid):
+            grid = grid(calls.bound(args, kwargs))
+        sizes = (*grid, 1, 1)[:3]
+        if 0 not in sizes:
+            known.start(given, slots, sizes)
+        return known.kernel
+
+    return run_again
+
+
+def _is_watched(runtime: Any) -> bool:
+    """Whether somebody wants to hear of launches, or changes what is compiled."""
+    enter, leave = runtime.launch_enter_hook, runtime.launch_exit_hook
+    heard = getattr(enter, "calls", enter) or getattr(leave, "calls", leave)
+    return bool(heard or runtime.add_stages_inspection_hook)
+
+
+def _has_changed_globals(function: Any) -> bool:
+    """Whether a global variable that was compiled in has another value: Triton raises an error."""
+    return any(
+        scope.get(name, _CHANGED) != value
+        for (name, _), (value, scope) in function.used_global_vals.items()
+    )
+
+
+class _Known(NamedTuple):
+    """What the calls of one kind lead to.
+
+    Args:
+        kernel: Triton's compiled kernel.
+        launcher: its launcher.
+        pack: makes its argument array.
+        values: takes from all that a call gives what is passed at run time.
+        slots: takes from the slots of a form those that this kernel has.
+    """
+
+    kernel: Any
+    launcher: HostLauncher
+    pack: Callable[..., bytes]
+    values: Callable[[Sequence[Any]], tuple[Any, ...]]
+    slots: Callable[[Sequence[Any]], tuple[Any, ...]]
+
+    def start(
+        self, given: tuple[Any, ...], slots: tuple[Any, ...], grid: tuple[int, int, int]
+    ) -> None:
+        """Run every program of the grid."""
+        function, values = self.kernel.function, self.values(given)
+        self.launcher.run_slots(function, values, self.slots(slots), self.pack, grid)
+
+
+class _Form:
+    """The calls of one kernel whose arguments have the same types and names.
+
+    Args:
+        names: of what a call gives.
+        roles: of each, a key of `_TRAITS`.
+
+    Attributes:
+        known: what they lead to, by kind.
+        outline: tells of a call's arguments what Triton's answer depends on, or more, and what
+            fills the slots of those that may be passed at run time: addresses and numbers. None
+            where the answer depends on what is not looked at here.
+    """
+
+    def __init__(self, names: Sequence[str], roles: Sequence[str]) -> None:
+        self.known: dict[tuple[Any, ...], _Known] = {}
+        self.outline = _outline(roles)
+        self._names = names
+        self._passed = [n for n, role in zip(names, roles, strict=True) if role != "constant"]
+
+    def remember(self, kind: tuple[Any, ...], kernel: Any) -> None:
+        """Keep what a call of a kind led to, if the way there is short.
+
+        Args:
+            kind: of the call.
+            kernel: Triton's compiled kernel, or None where there is none.
+        """
+        launcher = kernel and kernel.run
+        if type(launcher) is not HostLauncher or launcher.short_pack is None:
+            return
+        passed = [name for name, type_ in kernel.src.signature.items() if type_ != "constexpr"]
+        if set(passed) <= set(self._names):  # and no default
+            values, slots = (
+                _taking([there.index(name) for name in passed])
+                for there in (self._names, self._passed)
+            )
+            self.known[kind] = _Known(kernel, launcher, launcher.short_pack, values, slots)
+
+
+# What matters of an argument: of a tensor its type and whether its address is a multiple of 16, of
+# an integer whether it is 1 or a multiple of 16.
+_TRAITS = {
+    "tensor": "{0}.dtype, (address_{0} := {0}.data_ptr()) & 15",
+    "integer": "{0} == 1 or -({0} & 15)",
+    "float": "",
+    "constant": "{0}",
+}
+_SLOTS = {"tensor": "address_{0}", "integer": "{0}", "float": "{0}"}
+_CONDITIONS = {"tensor": "{0}.is_cpu", "integer": f"{-(1 << 31)} <= {{0}} < {1 << 31}"}
+
+
+def _outline(roles: Sequence[str]) -> Callable[..., tuple[Any, Any] | None]:
+    """The function `_Form.outline`, written out: a loop would take most of a call's time."""
+
+    def written(texts: Mapping[str, str]) -> list[str]:
+        all_ = [texts.get(role, "").format(f"x{place}") for place, role in enumerate(roles)]
+        return [text for text in all_ if text]
+
+    names = ", ".join(f"x{place}" for place in range(len(roles)))
+    condition = " and ".join(written(_CONDITIONS)) or "True"
+    traits, slots = (f"({''.join(f'{text}, ' for text in written(t))})" for t in (_TRAITS, _SLOTS))
+    made: Callable[..., tuple[Any, Any] | None]
+    made = eval(f"lambda {names}: ({traits}, {slots}) if {condition} else None")
+    return made
+
+
+class _Calls:
+    """The calls of one kernel, by form.
+
+    Args:
+        parameters: Triton's own description of the kernel's parameters.
+        compiled: what Triton has compiled of the kernel, as long as which these calls are good.
+    """
+
+    def __init__(self, parameters: Sequence[Any], compiled: object) -> None:
+        from torch import Tensor
+        from torch.nn import Parameter
+        from triton.language import dtype
+
+        self.compiled = compiled
+        self._forms: dict[tuple[Any, ...], _Form | None] = {}
+        self._roles = {Tensor: "tensor", Parameter: "tensor", int: "integer", float: "float"}
+        self._constants = frozenset([*_PLAIN, dtype])
+        self._is_constant = {p.name: p.is_constexpr for p in parameters}
+        self._defaults = {p.name: p.default for p in parameters if p.has_default}
+
+    def form(self, given: tuple[Any, ...], unnamed: int, kwargs: Mapping[str, Any]) -> _Form | None:
+        """The form of a call; None where it has arguments that are not looked at here.
+
+        Args:
+            given: all arguments.
+            unnamed: how many of them stood without a name.
+            kwargs: the others by name, the compiler's options among them.
+        """
+        key = (unnamed, *kwargs, *map(type, given))
+        try:
+            return self._forms[key]
+        except KeyError:
+            form = self._forms[key] = self._make([*[*self._is_constant][:unnamed], *kwargs], given)
+            return form
+
+    def _make(self, names: Sequence[str], given: tuple[Any, ...]) -> _Form | None:
+        roles = []
+        for name, type_ in zip(names, map(type, given), strict=False):
+            if self._is_constant.get(name, True):
+                role = "constant" if type_ in self._constants else None
+            else:
+                role = self._roles.get(type_)
+            if role is None:
+                return None
+            roles.append(role)
+        return _Form(names, roles) if len(roles) == len(given) else None
+
+    def bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The value of each parameter by its name, as functions for a grid take them."""
+        return {**self._defaults, **dict(zip(self._is_constant, args, strict=False)), **kwargs}
+
+
+def _taking(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """A function that takes what lies at some places of a sequence."""
+    if len(places) > 1:
+        return operator.itemgetter(*places)
+    return lambda given: tuple([given[place] for place in places])
