@@ -8,6 +8,7 @@ import errno
 import io
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
@@ -121,6 +122,7 @@ def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> No
         if error.errno not in _REFUSALS:
             raise
         status = _end(f"{prog}: {refusal(error)}", EXIT_MISTAKE)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # what packages do at the end of Python
     sys.exit(status)
 
 

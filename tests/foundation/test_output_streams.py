@@ -70,3 +70,16 @@ def test_a_limit_on_files_is_a_sentence(tmp_path) -> None:
         2,
         "tried: a file or the output cannot be used: File too large\n",
     )
+
+
+def test_ctrl_c_at_the_very_end_changes_nothing() -> None:
+    program = """
+import atexit, os, signal
+from foundation.command_line import run_command
+
+atexit.register(os.kill, os.getpid(), signal.SIGINT)
+run_command(lambda argv: 0, "tried")
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

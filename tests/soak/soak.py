@@ -143,7 +143,7 @@ def main() -> int:
     print(f"endings: { {name: dict(one.endings) for name, one in tuners.items()} }")
     print(f"statuses: {dict(statuses)}")
     print(", ".join(f"{name}: {count}" for name, count in tally.items()))
-    print(*(error for one in tuners.values() for error in one.errors), sep="\n")
+    print(*(text for one in tuners.values() for text in (*one.blamed, *one.errors)), sep="\n")
     is_clean = not any(count for name, count in tally.items() if name != "told")
     return 0 if is_clean and all(one.told for one in tuners.values()) else 1
 

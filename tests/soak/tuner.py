@@ -20,6 +20,9 @@ __all__ = ["Tuner"]
 _KERNEL = ("matmul", "--trials", "100000", "--no-report", "--jobs", "2")
 _SHAPE = "M=64,N=64,K={}"  # of which there are some hundred configurations
 _STOPPED_S = (1.0, 20.0)
+_OUTCOME = re.compile(
+    r"trial=\d+/\d+\tstatus=(\w+)\t.*config=([^\t\n]*)(?:\treason=(.*))?$", re.MULTILINE
+)
 
 
 class Tuner:
@@ -32,6 +35,7 @@ class Tuner:
 
     Attributes:
         told: the configurations of whose outcome it has told, each with its shape.
+        blamed: of those that are not correct, the status, the configuration and the reason.
         is_at_work: since it was last started, it has told of one.
         endings: how often it ended with each status.
         errors: what it wrote where it ended with a traceback.
@@ -47,6 +51,7 @@ class Tuner:
         self._options = options
         self._environment = environment
         self.told: list[tuple[str, str]] = []
+        self.blamed: list[str] = []
         self._exhausted = 0
         self.is_at_work = False
         self.endings: Counter[int] = Counter()
@@ -78,9 +83,11 @@ class Tuner:
     def _read_trials(self, process: subprocess.Popen[str], shape: str) -> None:
         assert process.stdout is not None
         for line in process.stdout:
-            found = re.match(r"trial=\d+/\d+\tstatus=(\w+)\t.*config=(.*)$", line)
+            found = _OUTCOME.match(line)
             if found and found[1] != "board":
                 self.told.append((shape, found[2]))
+                if found[1] != "correct":
+                    self.blamed.append(f"{found[1]} {found[2]}: {found[3]}")
                 self.is_at_work = True
             if line.startswith("ended=exhausted"):
                 self._exhausted += 1
