@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "places.h"
 #include "report.h"
 
 /* Arrays lie a multiple of this apart, rounded up to pages, as if they lay one behind the other:
@@ -109,14 +110,15 @@ const char *arena_create(const struct data *file) {
     size_t unit_bytes = getauxval(AT_PAGESZ);
     data = file;
     slots = calloc(data->argument_count + 1, sizeof *slots);
-    args = calloc(data->argument_count + 1, sizeof *args);
+    args = place_memory(PLACE_ARGUMENTS, (data->argument_count + 1) * sizeof *args,
+                        PROT_READ | PROT_WRITE);
     if (slots == NULL || args == NULL)
         return "there is too little memory for the table of arguments";
     arena_bytes = 2 * OUTER_GUARD_BYTES + GUARD_BYTES;
     for (uint32_t i = 0; i < data->argument_count; i++)
         arena_bytes += GUARD_BYTES + round_up(data_array_bytes(&data->arguments[i]), unit_bytes);
-    arena = mmap(NULL, arena_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (arena == MAP_FAILED)
+    arena = place_memory(PLACE_ARENA, arena_bytes, PROT_NONE);
+    if (arena == NULL)
         return "the arguments take more memory than there is";
     char *next = (char *)round_up((size_t)arena + OUTER_GUARD_BYTES, GUARD_BYTES);
     for (uint32_t i = 0; i < data->argument_count; i++) {

@@ -1,7 +1,10 @@
 #include "caches.h"
 
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#include "places.h"
+#include "region.h"
 
 #define LINE_BYTES 64u /* or half of a line, on some cores */
 
@@ -12,7 +15,7 @@ bool caches_prepare(size_t flush_bytes) {
     unsigned char *memory;
     if (flush_bytes == 0)
         return true;
-    memory = malloc(flush_bytes);
+    memory = place_memory(PLACE_FLUSH, flush_bytes, PROT_READ | PROT_WRITE);
     if (memory == NULL)
         return false;
     memset(memory, 1, flush_bytes); /* pages never written to are one page of zeros */
@@ -22,6 +25,10 @@ bool caches_prepare(size_t flush_bytes) {
 }
 
 void caches_flush(void) {
-    for (size_t i = 0; i < read_bytes; i += LINE_BYTES)
-        (void)read_through[i];
+    const volatile unsigned char *memory = read_through;
+    size_t size_bytes = read_bytes;
+    TRITON_RVV_MODEL_RESUME();
+    for (size_t i = 0; i < size_bytes; i += LINE_BYTES)
+        (void)memory[i];
+    TRITON_RVV_MODEL_PAUSE();
 }

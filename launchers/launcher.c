@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "arena.h"
@@ -18,6 +19,7 @@
 #include "check.h"
 #include "data_file.h"
 #include "kernel_abi.h"
+#include "places.h"
 #include "region.h"
 #include "report.h"
 #include "vector_unit.h"
@@ -112,7 +114,7 @@ static uint64_t scratch_bytes;
 /* One program runs at a time, and each needs as much as the one before. */
 void *triton_rvv_scratch(uint64_t size_bytes) {
     if (scratch == NULL)
-        scratch = aligned_alloc(64, (size_bytes + 63) / 64 * 64);
+        scratch = place_memory(PLACE_SCRATCH, size_bytes, PROT_READ | PROT_WRITE);
     scratch_bytes = size_bytes;
     if (scratch != NULL)
         return scratch;
@@ -121,13 +123,22 @@ void *triton_rvv_scratch(uint64_t size_bytes) {
     exit(EXIT_MEMORY);
 }
 
-/* Out of line, so that the check, the warm-up and the timed runs execute the same instructions. */
-__attribute__((noinline)) static void run_grid(const uint64_t *args, const uint32_t grid[3]) {
+/* The programs of a grid, on the stack at its place. */
+static void run_programs(const void *grid_sizes) {
+    const uint32_t *grid = grid_sizes;
+    const uint64_t *args = arena_args();
     uint32_t num_x = grid[0], num_y = grid[1], num_z = grid[2];
+    TRITON_RVV_MODEL_RESUME();
     for (uint32_t z = 0; z < num_z; z++)
         for (uint32_t y = 0; y < num_y; y++)
             for (uint32_t x = 0; x < num_x; x++)
                 triton_rvv_kernel(args, x, y, z, num_x, num_y, num_z);
+    TRITON_RVV_MODEL_PAUSE();
+}
+
+/* Out of line, so that the check, the warm-up and the timed runs execute the same instructions. */
+__attribute__((noinline)) static void run_grid(const uint32_t grid[3]) {
+    place_call(run_programs, grid);
 }
 
 static uint64_t now_ns(void) {
@@ -137,10 +148,10 @@ static uint64_t now_ns(void) {
 }
 
 /* Out of line too, so that the marks stand once. */
-__attribute__((noinline)) static uint64_t time_grid_ns(const uint64_t *args, const uint32_t grid[3]) {
+__attribute__((noinline)) static uint64_t time_grid_ns(const uint32_t grid[3]) {
     uint64_t start_ns = now_ns();
     TRITON_RVV_REGION_START();
-    run_grid(args, grid);
+    run_grid(grid);
     TRITON_RVV_REGION_STOP();
     return now_ns() - start_ns;
 }
@@ -172,7 +183,7 @@ static double require_right(const struct data *data, enum data_set set) {
 
 static double check(const struct data *data, const struct options *options) {
     load(DATA_CHECK);
-    run_grid(arena_args(), options->grid);
+    run_grid(options->grid);
     return require_right(data, DATA_CHECK);
 }
 
@@ -187,14 +198,14 @@ static double time_runs(const struct data *data, const struct options *options,
         caches_flush();
     for (uint32_t i = 0; i < options->warmup; i++) {
         caches_flush();
-        run_grid(arena_args(), options->grid);
+        run_grid(options->grid);
         arena_restore();
     }
     for (uint32_t i = 0; i == 0 || i < options->repeats; i++) {
         if (i > 0)
             arena_restore();
         caches_flush();
-        times_ns[i] = time_grid_ns(arena_args(), options->grid);
+        times_ns[i] = time_grid_ns(options->grid);
         uint64_t digest = options->repeats > 1 ? check_digest(data, arena_args()) : 0;
         if (i == 0 || digest != checked_digest)
             max_abs_error = fmax(max_abs_error, require_right(data, DATA_TIMED));
@@ -217,6 +228,7 @@ static int check_and_time(const struct data *data, const struct options *options
 }
 
 int main(int argc, char **argv) {
+    TRITON_RVV_MODEL_PAUSE();
     struct options options;
     int status = parse_options(argc, argv, &options);
     if (status == EXIT_OK)
@@ -227,6 +239,8 @@ int main(int argc, char **argv) {
     const char *error = data_open(options.data_path, &data);
     if (error == NULL)
         error = arena_create(&data);
+    if (error == NULL && !place_stack())
+        error = "there is too little memory for the kernel's stack";
     if (error == NULL && !caches_prepare(options.flush_bytes))
         error = "there is too little memory for --flush";
     if (error == NULL && !report_open())

@@ -1,16 +1,22 @@
-/* Marks for an emulator around the code that is timed; a real core does nothing at them.
+/* Marks for an emulator around the code that is timed, and around what its caches do not see: the
+ * launcher's own work, which differs from launcher to launcher. At the first pause they become empty.
+ * A real core does nothing at any of these marks.
  *
  * slti with the destination x0 is a hint of the base instruction set, open to any use (RISC-V
- * unprivileged specification, "HINT Instructions"); the two immediates are this project's own. */
+ * unprivileged specification, "HINT Instructions"); the immediates are this project's own. */
 #ifndef TRITON_RVV_REGION_H
 #define TRITON_RVV_REGION_H
 
 #ifdef __riscv
 #define TRITON_RVV_REGION_START() __asm__ volatile("slti x0, x0, 0x5a1" ::: "memory")
 #define TRITON_RVV_REGION_STOP() __asm__ volatile("slti x0, x0, 0x5a2" ::: "memory")
+#define TRITON_RVV_MODEL_PAUSE() __asm__ volatile("slti x0, x0, 0x5a3" ::: "memory")
+#define TRITON_RVV_MODEL_RESUME() __asm__ volatile("slti x0, x0, 0x5a4" ::: "memory")
 #else /* nobody emulates another machine */
 #define TRITON_RVV_REGION_START() __asm__ volatile("" ::: "memory")
 #define TRITON_RVV_REGION_STOP() __asm__ volatile("" ::: "memory")
+#define TRITON_RVV_MODEL_PAUSE() __asm__ volatile("" ::: "memory")
+#define TRITON_RVV_MODEL_RESUME() __asm__ volatile("" ::: "memory")
 #endif
 
 #endif

@@ -39,7 +39,8 @@ struct site *block_append(struct block *block, uint32_t word, uint8_t size) {
     bool is_vset = decode_vset(word, &block->type_after);
     block->sets_type |= is_vset;
     block->sets_type_from_register = is_vset && bits(word, 31, 30) == 2;
-    if (!accesses_memory(word)) {
+    block->sets_length |= is_vset || is_first_fault(word);
+    if (!has_site(word)) {
         return NULL;
     }
     static const uint8_t vector_sizes[8] = {1, 0, 0, 0, 0, 2, 4, 8};
@@ -49,6 +50,7 @@ struct site *block_append(struct block *block, uint32_t word, uint8_t size) {
     *site = (struct site){
         .word = word,
         .index = (uint16_t)block->site_count,
+        .at = (uint16_t)(block->length - 1),
         .size_bytes = decoded.is_vector ? vector_sizes[funct3_of(word)]
                                         : (uint8_t)(1u << (funct3_of(word) & 3)),
         .is_store = decoded.is_store,
@@ -58,7 +60,7 @@ struct site *block_append(struct block *block, uint32_t word, uint8_t size) {
     return site;
 }
 
-static void count(const struct instruction *decoded, bool type_known, uint32_t *counts) {
+static void count(const struct instruction *decoded, bool type_known, uint64_t *counts) {
     counts[COUNT_instructions]++;
     if (!decoded->is_vector) {
         counts[COUNT_scalar_loads] += decoded->is_load;
@@ -85,7 +87,7 @@ static struct schedule_variant *make_variant(const struct block *block, struct v
         uint32_t word = block->words[i];
         struct instruction decoded;
         decode_instruction(word, type, &decoded);
-        variant->items[i] = schedule(&decoded, costs, accesses_memory(word) ? site++ : -1);
+        variant->items[i] = schedule(&decoded, costs, has_site(word) ? site++ : -1);
         count(&decoded, type.known, variant->counts);
         decode_vset(word, &type);
     }

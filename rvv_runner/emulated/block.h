@@ -24,10 +24,11 @@ enum static_count {
         STATIC_COUNT_COUNT
 };
 
-/* An instruction that touches memory. */
+/* An instruction that touches memory, or hints that it will. */
 struct site {
     uint32_t word;
     uint16_t index;     /* position among the block's sites */
+    uint16_t at;        /* and among its instructions */
     uint8_t size_bytes; /* of one element */
     bool is_store;
     bool is_vector;
@@ -35,7 +36,7 @@ struct site {
 
 struct schedule_variant {
     struct vector_type before, after;
-    uint32_t counts[STATIC_COUNT_COUNT];
+    uint64_t counts[STATIC_COUNT_COUNT];
     struct schedule_variant *next;
     struct scheduled items[];
 };
@@ -51,6 +52,7 @@ struct block {
     bool ends_in_branch;
     bool sets_type;               /* holds a vset*; the last one leaves type_after behind */
     bool sets_type_from_register; /* its last instruction is vsetvl */
+    bool sets_length;             /* leaves another vector length behind: vset*, or a first fault */
     struct vector_type type_after;
     struct schedule_variant *_Atomic variants;
 };

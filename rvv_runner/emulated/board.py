@@ -11,12 +11,12 @@ from rvv_runner.board_file import BoardFile
 from rvv_runner.cold import CacheTiming, flush_options, with_timing
 from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.plugin import MODEL_VERSION, build_plugin, write_once
-from rvv_runner.emulated.run import LAYS_OUT_ANEW, Emulator, launcher_arguments, run_in_qemu
+from rvv_runner.emulated.run import Emulator, launcher_arguments, run_in_qemu
 from rvv_runner.emulated.self_test import SELF_TEST_VLEN_BITS, check_qemu
 from rvv_runner.emulated.verdict import measurement_of
 from rvv_runner.failure import failed, taken_elf
 from rvv_runner.measurement import Artifact, Measurement
-from triton_rvv.qemu import QemuError, cpu_option, find_qemu, qemu_version
+from triton_rvv.qemu import QemuError, cpu_option, find_qemu
 from triton_rvv.target import RVVTarget
 
 __all__ = ["EmulatedBoard"]
@@ -57,7 +57,7 @@ class EmulatedBoard:
         model = hashlib.sha256(f"{MODEL_VERSION}{self._costs_key}".encode()).hexdigest()[:8]
         info = dataclasses.replace(
             board_file.info(f"emulated:{board_file.name}"),
-            kind=f"emulated-{board_file.name}-vlen{board_file.vlen_bits}-model-{model}{_layout()}",
+            kind=f"emulated-{board_file.name}-vlen{board_file.vlen_bits}-model-{model}",
             deterministic=True,
             estimated=True,
         )
@@ -139,15 +139,3 @@ class EmulatedBoard:
         if self._emulation.qemu_cpu is not None:
             return self._emulation.qemu_cpu.format(vlen_bits=vlen_bits)
         return cpu_option(qemu, RVVTarget.named(self._info.cpu, vlen_bits))
-
-
-def _layout() -> str:
-    """What tells boards apart whose QEMUs place programs at other addresses: "" up to 7.2.
-
-    Which lines share a cache set depends on them, and so do estimates.
-    """
-    try:
-        version = qemu_version(find_qemu())
-    except QemuError:
-        return ""
-    return "" if version < LAYS_OUT_ANEW else f"-qemu{'.'.join(map(str, version[:2]))}"

@@ -16,12 +16,31 @@ bool memory_init(struct memory *memory, const struct costs *costs) {
     memory->costs = costs;
     memory->line_shift = (uint32_t)__builtin_ctz(costs->line_bytes);
     memory->page_shift = (uint32_t)__builtin_ctz(costs->page_bytes);
+    bool allocated = cache_init(&memory->l1d, costs->l1d_sets, costs->l1d_ways) &&
+                     cache_init(&memory->l2, costs->l2_sets, costs->l2_ways) &&
+                     cache_init(&memory->tlb, costs->tlb_sets, costs->tlb_ways);
+    if (allocated) {
+        memory_forget(memory);
+    }
+    return allocated;
+}
+
+static void cache_clear(struct cache *cache) {
+    size_t entries = ((size_t)cache->set_mask + 1) * cache->ways;
+    memset(cache->entries, 0, entries * sizeof *cache->entries);
+}
+
+void memory_forget(struct memory *memory) {
+    cache_clear(&memory->l1d);
+    cache_clear(&memory->l2);
+    cache_clear(&memory->tlb);
+    memset(memory->stream_lines, 0, sizeof memory->stream_lines);
+    memory->oldest_stream = 0;
+    memory->last_stream = 0;
+    memory->last_stored_line = 0;
+    memory->stores_in_a_row = 0;
     memory->last_page = UINT64_MAX;
     memory->random = 1;
-    return pages_init(&memory->pages) &&
-           cache_init(&memory->l1d, costs->l1d_sets, costs->l1d_ways) &&
-           cache_init(&memory->l2, costs->l2_sets, costs->l2_ways) &&
-           cache_init(&memory->tlb, costs->tlb_sets, costs->tlb_ways);
 }
 
 /* Move `line` to the front of its set, dirty where it was or is now; false where it was absent. */
@@ -64,10 +83,20 @@ static uint32_t l1d_victim(struct memory *memory) {
     return others == 0 ? 0 : 1 + next_random(memory) % others;
 }
 
-static uint64_t physical_line(struct memory *memory, uint64_t line) {
+/* Physical pages are scattered like those of a system that has been running for a while, but each
+ * page always gets the same one: which lines collide in L2 depends on the addresses of what a program
+ * uses, and not on what it has used before. The finalizer of splitmix64 spreads neighbouring numbers
+ * over all bits; 40 of them are a page number. */
+static uint64_t physical_page(uint64_t page) {
+    page += 0x9e3779b97f4a7c15u;
+    page = (page ^ page >> 30) * 0xbf58476d1ce4e5b9u;
+    page = (page ^ page >> 27) * 0x94d049bb133111ebu;
+    return (page ^ page >> 31) >> 24;
+}
+
+static uint64_t physical_line(const struct memory *memory, uint64_t line) {
     uint32_t shift = memory->page_shift - memory->line_shift;
-    uint64_t page = pages_translate(&memory->pages, line >> shift);
-    return page << shift | (line & ((1u << shift) - 1));
+    return physical_page(line >> shift) << shift | (line & ((1u << shift) - 1));
 }
 
 /* Whether a hardware stream, up or down, foresaw this miss, and whether it is the one of the last

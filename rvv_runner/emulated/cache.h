@@ -11,7 +11,6 @@
 
 #include "causes.h"
 #include "costs.h"
-#include "pages.h"
 
 enum { MAX_STREAMS = 32 };
 
@@ -46,7 +45,6 @@ struct misses {
 
 struct memory {
     struct cache l1d, l2, tlb;
-    struct pages pages;
     uint64_t stream_lines[MAX_STREAMS]; /* the last line that each stream missed */
     uint32_t oldest_stream, last_stream;
     uint64_t last_stored_line;
@@ -60,6 +58,9 @@ struct memory {
 
 /* False where there is not enough memory on the host. */
 bool memory_init(struct memory *memory, const struct costs *costs);
+
+/* Empty the caches, and decide from now on the same for the same accesses. */
+void memory_forget(struct memory *memory);
 
 /* Touch a line that is not the first of its set in L1D, and add to `misses`. */
 void memory_access_slowly(struct memory *memory, uint64_t line, bool store, struct misses *misses);

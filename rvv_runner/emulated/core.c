@@ -70,37 +70,35 @@ void core_start_region(struct core *core) {
     memset(&core->memory.counts, 0, sizeof core->memory.counts);
     memset(core->counts, 0, sizeof core->counts);
     tracker_reset(&core->tracker, core->costs->vlen_bits / 8);
+    memset(core->misses, 0, sizeof core->misses);
     core->pending = NULL;
     core->branch_misses = 0;
-    core->vector_memory_callbacks = 0;
+    core->vector_elements = 0;
 }
 
-/* Follow the integer registers through the block and carry out its prefetches. */
-static void replay(struct core *core, const struct block *block) {
-    uint64_t pc = block->pc;
-    uint32_t site = 0;
-    for (uint32_t i = 0; i < block->length; i++) {
+void core_replay(struct core *core, uint32_t end) {
+    const struct block *block = core->pending;
+    for (uint32_t i = core->replayed; i < end; i++) {
         uint32_t word = block->words[i];
-        if (is_prefetch(word)) {
-            if (tracker_knows(&core->tracker, rs1_of(word))) {
-                int64_t offset =
-                    immediate_i(word & 0xfe0fffff); /* the low five bits are its kind */
-                uint64_t address = core->tracker.value[rs1_of(word)] + (uint64_t)offset;
-                struct misses moved = memory_prefetch(&core->memory, address);
-                EXPLAINED(core->board.why.own = (struct reason){
-                              .row = rows_of(&core->rows, block)[i], .cause = CAUSE_l2};)
-                scoreboard_prefetch(&core->board, &moved, core->costs);
-            } else {
-                core->memory.counts.software_prefetch_unresolved++;
-            }
-        }
-        if (i + 1 == block->length && block->sets_type_from_register &&
-            tracker_knows(&core->tracker, rs2_of(word))) {
-            core->type = vector_type_from_bits(core->tracker.value[rs2_of(word)]);
-        }
-        const struct observed *observed = accesses_memory(word) ? &core->observed[site++] : NULL;
-        tracker_step(&core->tracker, word, pc, block->sizes[i], observed);
-        pc += block->sizes[i];
+        const struct observed *observed =
+            has_site(word) ? &core->observed[core->replayed_sites++] : NULL;
+        tracker_step(&core->tracker, word, core->replayed_pc, block->sizes[i], observed);
+        core->replayed_pc += block->sizes[i];
+    }
+    core->replayed = end;
+}
+
+void core_prefetch(struct core *core, const struct site *site, uint64_t address) {
+    core->misses[site->index] = memory_prefetch(&core->memory, address);
+}
+
+/* Find the vector type that the block's last instruction takes from a register, if it does. */
+static void replay_type(struct core *core, const struct block *block) {
+    uint32_t last = block->length - 1;
+    uint32_t source = rs2_of(block->words[last]);
+    core_replay(core, last);
+    if (block->sets_type_from_register && tracker_knows(&core->tracker, source)) {
+        core->register_type = vector_type_from_bits(core->tracker.value[source]);
     }
 }
 
@@ -126,13 +124,21 @@ static void issue(struct core *core, const struct block *block,
     EXPLAINED(row_t *rows = rows_of(&core->rows, block);)
     for (uint32_t i = 0; i < block->length; i++) {
         const struct scheduled *item = &variant->items[i];
-        const struct misses *misses = item->site < 0 ? NULL : &core->misses[item->site];
-        misses = misses != NULL && misses->any ? misses : NULL;
+        struct misses *moved = item->site < 0 ? NULL : &core->misses[item->site];
+        moved = moved != NULL && moved->any ? moved : NULL;
+        const struct misses *misses = item->is_prefetch ? NULL : moved;
         EXPLAINED(core->board.why.own.row = rows[i];)
         if (core->board.window != NULL) {
             window_issue(&core->board, item, misses, core->costs);
         } else {
             scoreboard_issue(&core->board, item, misses, core->costs);
+        }
+        if (item->is_prefetch && moved != NULL) {
+            EXPLAINED(core->board.why.own.cause = CAUSE_l2;)
+            scoreboard_prefetch(&core->board, moved, core->costs);
+        }
+        if (moved != NULL) {
+            *moved = (struct misses){0};
         }
     }
 }
@@ -142,7 +148,11 @@ void core_finish_block(struct core *core, uint64_t next_pc, bool tracking) {
     const struct schedule_variant *variant = block_schedule(block, core->type, core->costs);
     core->type = variant->after;
     if (tracking) {
-        replay(core, block);
+        replay_type(core, block);
+        core_replay(core, block->length);
+    }
+    if (core->register_type.known) {
+        core->type = core->register_type;
     }
     issue(core, block, variant);
     for (int i = 0; i < STATIC_COUNT_COUNT; i++) {

@@ -27,15 +27,22 @@ struct core {
     struct memory memory;
     struct tracker tracker;
     struct vector_type type;
-    struct block *pending; /* entered, and not yet put through the scoreboard */
+    struct block *pending; /* entered in a region, and not yet put through the scoreboard */
+    uint32_t replayed;       /* of its instructions, by the tracker */
+    uint32_t replayed_sites;
+    uint64_t replayed_pc;
+    struct vector_type register_type; /* what its vsetvl takes, if it is known */
+    uint64_t vector_length;           /* vl, if it has been read since it last changed */
+    bool length_read;
+    bool length_changes; /* the block that runs leaves another vl behind */
     const struct site *last_site;
     uint64_t last_line;
     uint8_t *predictor; /* two-bit counters */
     uint64_t counts[STATIC_COUNT_COUNT];
     uint64_t branch_misses;
-    uint64_t vector_memory_callbacks;
+    uint64_t vector_elements;
     EXPLAINED(struct rows rows;)
-    struct misses misses[MAX_SITES];
+    struct misses misses[MAX_SITES]; /* of the pending block; all 0 without one */
     struct observed observed[MAX_SITES];
 };
 
@@ -45,8 +52,14 @@ struct core *core_new(const struct costs *costs);
 /* Start counting from nothing; the caches keep what they hold. */
 void core_start_region(struct core *core);
 
+/* Follow the integer registers through the pending block up to the instruction at `end`. */
+void core_replay(struct core *core, uint32_t end);
+
+/* Carry out a prefetch of the pending block. */
+void core_prefetch(struct core *core, const struct site *site, uint64_t address);
+
 /* The program goes on at `next_pc`: put the pending block through the scoreboard. `tracking`: also
- * replay its integer instructions. */
+ * replay what is left of its integer instructions. */
 void core_finish_block(struct core *core, uint64_t next_pc, bool tracking);
 
 /* Cycles since the region started, in ticks. */
@@ -58,8 +71,11 @@ static inline void core_enter_block(struct core *core, struct block *block, bool
         core_finish_block(core, block->pc, tracking);
     }
     core->pending = block;
-    for (uint32_t i = 0; i < block->site_count; i++) {
-        core->misses[i] = (struct misses){0};
+    core->replayed = 0;
+    core->replayed_sites = 0;
+    core->replayed_pc = block->pc;
+    core->register_type.known = false;
+    for (uint32_t i = 0; tracking && i < block->site_count; i++) {
         core->observed[i].any = false;
     }
 }

@@ -23,6 +23,37 @@ bool is_prefetch(uint32_t word) {
            (rs2_of(word) == 1 || rs2_of(word) == 3);
 }
 
+int64_t prefetch_offset(uint32_t word) {
+    return immediate_i(word & 0xfe0fffff); /* the low five bits are its kind */
+}
+
+/* A vector load or store of one stretch of memory, but for what its mask leaves out. */
+static bool is_unit_stride(uint32_t word) {
+    uint32_t opcode = opcode_of(word);
+    return (opcode == OPCODE_LOAD_FP || opcode == OPCODE_STORE_FP) &&
+           is_vector_width(funct3_of(word)) && bits(word, 27, 26) == 0;
+}
+
+bool is_first_fault(uint32_t word) { return is_unit_stride(word) && rs2_of(word) == 16; }
+
+bool is_contiguous(uint32_t word) {
+    return is_unit_stride(word) && bits(word, 25, 25) && !is_first_fault(word);
+}
+
+uint64_t contiguous_bytes(uint32_t word, uint64_t vector_length, uint64_t vlen_bytes) {
+    static const uint8_t element_bytes[8] = {1, 0, 0, 0, 0, 2, 4, 8};
+    enum { WHOLE_REGISTERS = 8, MASK = 11 };
+    uint64_t fields = bits(word, 31, 29) + 1;
+    switch (rs2_of(word)) {
+    case WHOLE_REGISTERS:
+        return fields * vlen_bytes;
+    case MASK:
+        return (vector_length + 7) / 8;
+    default:
+        return vector_length * fields * element_bytes[funct3_of(word)];
+    }
+}
+
 struct vector_type vector_type_from_bits(uint64_t vtype) {
     static const uint8_t lmul_index[8] = {3, 4, 5, 6, 0, 0, 1, 2};
     bool legal = (vtype >> 8) == 0 && (vtype & 7) != 4 && ((vtype >> 3) & 7) < SEW_COUNT;
@@ -150,6 +181,7 @@ static void decode_vset_registers(uint32_t word, struct instruction *out) {
 static void decode_integer(uint32_t word, struct instruction *out) {
     uint32_t opcode = opcode_of(word);
     out->cost_class = CLASS_alu;
+    out->is_prefetch = is_prefetch(word);
     switch (opcode) {
     case OPCODE_REGISTER:
     case OPCODE_REGISTER_32:

@@ -38,6 +38,7 @@ struct instruction {
     bool is_masked;
     bool is_branch;   /* conditional */
     bool sets_length; /* vset* */
+    bool is_prefetch;
 };
 
 /* A compressed instruction as the 32-bit one it stands for; 0 where it is not a valid one. */
@@ -57,8 +58,21 @@ struct vector_type vector_type_from_bits(uint64_t vtype);
 /* Whether the word is a scalar or vector load, store or atomic. */
 bool accesses_memory(uint32_t word);
 
-/* Whether the word is one of the Zicbop hints prefetch.r and prefetch.w. */
+/* Whether the word is one of the Zicbop hints prefetch.r and prefetch.w, and what it adds to its
+ * register. */
 bool is_prefetch(uint32_t word);
+int64_t prefetch_offset(uint32_t word);
+
+/* Whether the word touches memory, or hints that it will. */
+static inline bool has_site(uint32_t word) { return accesses_memory(word) || is_prefetch(word); }
+
+/* Whether the word is a vector load that ends before its first fault, and shortens vl there. */
+bool is_first_fault(uint32_t word);
+
+/* Whether the word is a vector access to all of one stretch of memory that begins at its base
+ * register, and how long the stretch is. */
+bool is_contiguous(uint32_t word);
+uint64_t contiguous_bytes(uint32_t word, uint64_t vector_length, uint64_t vlen_bytes);
 
 static inline uint32_t bits(uint32_t word, int high, int low) {
     return (word >> low) & ((1u << (high - low + 1)) - 1);

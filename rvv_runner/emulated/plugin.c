@@ -3,10 +3,12 @@
  * Arguments: costs=FILE, report=FILE, and whole=1 to measure the whole program if it marks no
  * region.
  *
- * Each block gets one callback at its start and one for each memory access. A block is put through
- * the scoreboard when the next one starts, because only then are its misses known. The caches are
- * kept up to date all the time, so that a region finds them as warm as the program left them; the
- * rest is counted in regions only.
+ * Each block gets one callback at its start and one for each memory access. Where registers can be
+ * read, an unmasked vector access to one stretch of memory gets one callback in place of one for
+ * each element: QEMU then moves the whole stretch at once. A block is put through the scoreboard when
+ * the next one starts, because only then are its misses known. The caches are kept up to date all the
+ * time, so that a region finds them as warm as the program left them, but for what the program asks
+ * to leave out; the rest is counted in regions only.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,10 +18,16 @@
 
 #include "core.h"
 #include "qemu_api.h"
+#include "registers.h"
 #include "report.h"
 
-/* Hints with no effect on any RISC-V core: slti x0, x0, 0x5a1 and 0x5a2. */
-enum { REGION_START = 0x5a102013, REGION_STOP = 0x5a202013 };
+/* Hints with no effect on any RISC-V core: slti x0, x0, 0x5a1 to 0x5a4. */
+enum {
+    REGION_START = 0x5a102013,
+    REGION_STOP = 0x5a202013,
+    MODEL_PAUSE = 0x5a302013,
+    MODEL_RESUME = 0x5a402013,
+};
 enum { MAX_THREADS = 1024 };
 
 PLUGIN_EXPORT int qemu_plugin_version;
@@ -31,8 +39,9 @@ static struct core *cores[MAX_THREADS];
 static struct report *report;
 static const char *report_path;
 static atomic_bool measuring;
+static atomic_bool paused; /* the caches do not see what runs */
 static atomic_uint unpaired_marks; /* starts within a region, and stops outside of one */
-static atomic_bool tracking; /* some instruction needs the values of registers */
+static atomic_bool tracking; /* some instruction needs registers that cannot be read */
 static bool whole;           /* the whole program is measured, as long as it marks no region */
 static pid_t program;        /* the process that reports, and not those that it forks */
 static ptrdiff_t guest_base; /* host address minus guest address */
@@ -82,6 +91,8 @@ static void on_block(unsigned vcpu, void *data) {
     struct core *core = core_of(vcpu);
     core->last_site = NULL;
     struct block *block = data;
+    core->length_read &= !core->length_changes;
+    core->length_changes = block->sets_length;
     if (atomic_load_explicit(&measuring, memory_order_relaxed)) {
         core_enter_block(core, block, atomic_load_explicit(&tracking, memory_order_relaxed));
     } else if (block->sets_type) {
@@ -101,33 +112,89 @@ static void observe(struct core *core, const struct site *site, uint64_t address
     }
 }
 
+/* An instruction goes through neighbouring lines. */
+static void touch(struct core *core, const struct site *site, uint64_t line, uint64_t last_line,
+                  bool measured) {
+    struct misses unmeasured = {0};
+    struct misses *misses = measured ? &core->misses[site->index] : &unmeasured;
+    for (; line <= last_line; line++) {
+        memory_access(&core->memory, line, site->is_store, misses);
+        memory_count_access(&core->memory, site->is_store);
+    }
+}
+
 static void on_memory(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *data) {
     (void)info;
     const struct site *site = data;
     struct core *core = cores[vcpu];
-    bool measured = atomic_load_explicit(&measuring, memory_order_relaxed);
-    core->vector_memory_callbacks += site->is_vector;
+    if (atomic_load_explicit(&paused, memory_order_relaxed)) {
+        return;
+    }
+    core->vector_elements += site->is_vector;
     uint64_t line = address >> core->memory.line_shift;
     uint64_t last_line = (address + site->size_bytes - 1) >> core->memory.line_shift;
     if (site == core->last_site && last_line == core->last_line) {
         return; /* the same instruction goes on in the same line */
     }
     clear_upper_halves();
+    bool measured = core->pending != NULL;
     if (measured && atomic_load_explicit(&tracking, memory_order_relaxed)) {
         observe(core, site, address);
     }
-    struct misses unmeasured = {0};
-    struct misses *misses = measured ? &core->misses[site->index] : &unmeasured;
-    if (site != core->last_site || line != core->last_line) {
-        memory_access(&core->memory, line, site->is_store, misses);
-        memory_count_access(&core->memory, site->is_store);
-    }
-    if (last_line != line) { /* a misaligned element reaches into the next line */
-        memory_access(&core->memory, last_line, site->is_store, misses);
-        memory_count_access(&core->memory, site->is_store);
-    }
+    line += site == core->last_site && line == core->last_line; /* the part that is known */
+    touch(core, site, line, last_line, measured);
     core->last_site = site;
     core->last_line = last_line;
+}
+
+static void on_contiguous(unsigned vcpu, void *data) {
+    const struct site *site = data;
+    struct core *core = cores[vcpu];
+    if (atomic_load_explicit(&paused, memory_order_relaxed)) {
+        return;
+    }
+    clear_upper_halves();
+    if (!core->length_read) {
+        core->vector_length = registers_vector_length();
+        core->length_read = true;
+    }
+    uint64_t size_bytes =
+        contiguous_bytes(site->word, core->vector_length, costs.vlen_bits / 8);
+    if (size_bytes > 0) {
+        uint64_t address = registers_integer(rs1_of(site->word));
+        core->vector_elements += size_bytes / site->size_bytes;
+        touch(core, site, address >> core->memory.line_shift,
+              (address + size_bytes - 1) >> core->memory.line_shift, core->pending != NULL);
+    }
+}
+
+static void on_prefetch(unsigned vcpu, void *data) {
+    const struct site *site = data;
+    struct core *core = cores[vcpu];
+    if (core->pending == NULL) {
+        return;
+    }
+    clear_upper_halves();
+    uint32_t base = rs1_of(site->word);
+    uint64_t offset = (uint64_t)prefetch_offset(site->word);
+    if (registers_readable()) {
+        core_prefetch(core, site, registers_integer(base) + offset);
+        return;
+    }
+    core_replay(core, site->at);
+    if (tracker_knows(&core->tracker, base)) {
+        core_prefetch(core, site, core->tracker.value[base] + offset);
+    } else {
+        core->memory.counts.software_prefetch_unresolved++;
+    }
+}
+
+static void on_type_from_register(unsigned vcpu, void *data) {
+    struct core *core = cores[vcpu];
+    core->register_type = vector_type_from_bits(registers_integer((uint32_t)(uintptr_t)data));
+    if (core->pending == NULL) {
+        core->type = core->register_type;
+    }
 }
 
 static void on_region_start(unsigned vcpu, void *data) {
@@ -164,6 +231,22 @@ static void on_region_stop(unsigned vcpu, void *data) {
     }
 }
 
+/* The first time, the caches become empty: a program that says what they see says so of everything. */
+static void on_pause(unsigned vcpu, void *data) {
+    (void)data;
+    static atomic_bool again;
+    if (!atomic_exchange(&again, true)) {
+        memory_forget(&core_of(vcpu)->memory);
+    }
+    paused = true;
+}
+
+static void on_resume(unsigned vcpu, void *data) {
+    (void)vcpu;
+    (void)data;
+    paused = false;
+}
+
 /* Read from the program's memory: the function for it is not the same in every version. */
 static uint32_t instruction_word(const struct qemu_plugin_insn *insn) {
     uint16_t half;
@@ -178,6 +261,11 @@ static uint32_t instruction_word(const struct qemu_plugin_insn *insn) {
 }
 
 static bool instrument_marker(struct qemu_plugin_insn *insn, uint32_t word) {
+    if (word == MODEL_PAUSE || word == MODEL_RESUME) {
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, word == MODEL_PAUSE ? on_pause : on_resume,
+                                               QEMU_PLUGIN_CB_NO_REGS, NULL);
+        return true;
+    }
     if (word != REGION_START && word != REGION_STOP) {
         return false;
     }
@@ -187,9 +275,26 @@ static bool instrument_marker(struct qemu_plugin_insn *insn, uint32_t word) {
     return true;
 }
 
-static bool needs_registers(uint32_t word) {
+/* What happens when the instruction runs; `site` is NULL where it has none. */
+static void instrument(struct qemu_plugin_insn *insn, uint32_t word, struct site *site) {
+    bool readable = registers_readable();
     struct vector_type type;
-    return is_prefetch(word) || (decode_vset(word, &type) && bits(word, 31, 30) == 2);
+    bool takes_type = decode_vset(word, &type) && bits(word, 31, 30) == 2;
+    if (!readable && (is_prefetch(word) || takes_type)) {
+        tracking = true;
+    }
+    enum qemu_plugin_cb_flags flags = readable ? QEMU_PLUGIN_CB_R_REGS : QEMU_PLUGIN_CB_NO_REGS;
+    if (is_prefetch(word)) {
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, on_prefetch, flags, site);
+    } else if (readable && takes_type) {
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, on_type_from_register, flags,
+                                               (void *)(uintptr_t)rs2_of(word));
+    } else if (readable && is_contiguous(word)) {
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, on_contiguous, flags, site);
+    } else if (site != NULL) {
+        qemu_plugin_register_vcpu_mem_cb(insn, on_memory, QEMU_PLUGIN_CB_NO_REGS,
+                                         QEMU_PLUGIN_MEM_RW, site);
+    }
 }
 
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
@@ -209,15 +314,14 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
             block = block_new(pc, (uint32_t)(count - i));
             qemu_plugin_register_vcpu_insn_exec_cb(insn, on_block, QEMU_PLUGIN_CB_NO_REGS, block);
         }
-        if (needs_registers(word)) {
-            tracking = true;
-        }
-        struct site *site = block_append(block, word, (uint8_t)qemu_plugin_insn_size(insn));
-        if (site != NULL) {
-            qemu_plugin_register_vcpu_mem_cb(insn, on_memory, QEMU_PLUGIN_CB_NO_REGS,
-                                             QEMU_PLUGIN_MEM_RW, site);
-        }
+        instrument(insn, word, block_append(block, word, (uint8_t)qemu_plugin_insn_size(insn)));
     }
+}
+
+static void on_thread(qemu_plugin_id_t id, unsigned vcpu) {
+    (void)id;
+    (void)vcpu;
+    registers_find();
 }
 
 static void on_end(qemu_plugin_id_t id, void *data) {
@@ -258,6 +362,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     whole = argument(argc, argv, "whole") != NULL;
     measuring = whole;
     program = getpid();
+    qemu_plugin_register_vcpu_init_cb(id, on_thread);
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
     qemu_plugin_register_atexit_cb(id, on_end, NULL);
     return 0;

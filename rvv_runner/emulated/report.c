@@ -22,7 +22,7 @@ struct region {
     ticks_t elapsed, vector_busy, vector_fp_waited;
     uint64_t counts[STATIC_COUNT_COUNT];
     struct memory_counts memory;
-    uint64_t branch_misses, vector_memory_callbacks;
+    uint64_t branch_misses, vector_elements;
     unsigned threads;
     EXPLAINED(struct place *places; size_t place_count;)
 };
@@ -47,7 +47,7 @@ static void add_core(struct region *region, const struct core *core) {
     region->vector_busy += core->board.vector_busy;
     region->vector_fp_waited += core->board.vector_fp_waited;
     region->branch_misses += core->branch_misses;
-    region->vector_memory_callbacks += core->vector_memory_callbacks;
+    region->vector_elements += core->vector_elements;
     for (int i = 0; i < STATIC_COUNT_COUNT; i++) {
         region->counts[i] += core->counts[i];
     }
@@ -163,7 +163,7 @@ static void write_region(FILE *file, const struct region *region) {
     MEMORY_COUNTS(X)
 #undef X
     write_count(file, "branch_misses", region->branch_misses);
-    write_count(file, "vector_memory_callbacks", region->vector_memory_callbacks);
+    write_count(file, "vector_elements", region->vector_elements);
     fprintf(file, "\"threads\": %u", region->threads);
     EXPLAINED(write_places(file, region);)
     fputs("}", file);

@@ -15,14 +15,14 @@ from rvv_runner.process import run_bounded
 from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, Ending
 from triton_rvv.qemu import qemu_version
 
-__all__ = ["LAYS_OUT_ANEW", "Emulator", "QemuRun", "launcher_arguments", "run_in_qemu"]
+__all__ = ["Emulator", "QemuRun", "launcher_arguments", "run_in_qemu"]
 
 _PROBE_LIMIT_S = 10.0
 _USER_BYTES = "0x4000000000"  # what a program has on a core with Sv39, such as the X60
 
 # Since this version, QEMU places a program's memory elsewhere: where this machine would, unless a
 # range is reserved for it.
-LAYS_OUT_ANEW = (8,)
+_LAYS_OUT_ANEW = (8,)
 _SCRATCH = "emulated-"  # prefix of the folders in which programs run
 
 
@@ -45,7 +45,7 @@ class Emulator:
     @property
     def command(self) -> tuple[str, ...]:
         """What starts QEMU, up to the plug-in and the program."""
-        reserve = ("-R", _USER_BYTES) if qemu_version(self.qemu) >= LAYS_OUT_ANEW else ()
+        reserve = ("-R", _USER_BYTES) if qemu_version(self.qemu) >= _LAYS_OUT_ANEW else ()
         return str(self.qemu), "-cpu", self.cpu, "-seed", "1", *reserve
 
 

@@ -43,6 +43,7 @@ struct scheduled schedule(const struct instruction *instruction, const struct co
         .sets_length = instruction->sets_length,
         .needs_length = instruction->is_vector && !instruction->is_whole_register,
         .serializes = instruction->cost_class == CLASS_csr,
+        .is_prefetch = instruction->is_prefetch,
         .delays_loads = instruction->cost_class == CLASS_v_store ||
                         instruction->cost_class == CLASS_v_store_whole,
         .site = (int16_t)site,

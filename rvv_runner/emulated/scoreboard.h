@@ -36,8 +36,9 @@ struct scheduled {
     bool sets_length;
     bool needs_length;
     bool serializes;   /* a CSR access: waits for all vector work, and what follows waits for it */
+    bool is_prefetch;
     bool delays_loads; /* a unit-stride vector store: loads wait until its lines are written */
-    int16_t site;      /* index into the block's memory sites, -1 where memory is not touched */
+    int16_t site;      /* index into the block's memory sites, -1 where there is none */
     uint32_t latency;  /* ticks until the first register of the result */
     uint32_t occupancy;
 };

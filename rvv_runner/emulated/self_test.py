@@ -44,7 +44,7 @@ _EXPECTED: tuple[Mapping[str, int], ...] = (
         "unknown_vector_type": 0,
         "l1d_load_access": 2,
         "l1d_store_access": 1,
-        "vector_memory_callbacks": 8 + 4 + 16,
+        "vector_elements": 8 + 4 + 16,
     },
     {
         "instructions": 2,

@@ -23,6 +23,11 @@ SLOTS = """
     uint64_t *out = (uint64_t *)args[0];
     for (int i = 0; i < 8; i++) out[i] = args[i + 1];
 """
+PLACES = """
+    int on_stack;
+    void *scratch = triton_rvv_scratch(64);
+    fprintf(stderr, "%p %p %p\\n", (void *)&on_stack, (void *)args, scratch);
+"""
 ADDRESSES = "for (int i = 0; i < 3; i++) ((uint64_t *)args[0])[i] = args[i] % 64;"
 
 
@@ -111,6 +116,16 @@ def test_arrays_are_aligned_to_64_bytes(run_kernel):
         Argument("b", "*u8", np.ones(5, np.uint8), np.ones(5, np.uint8)),
     ]
     assert run_kernel(ADDRESSES, arguments).returncode == ExitStatus.OK
+
+
+def test_what_a_kernel_uses_lies_at_the_same_addresses(run_kernel, monkeypatch):
+    said = set()
+    for padding in ("", "x" * 5000):
+        monkeypatch.setenv("PADDING", padding)  # lies on the first stack, as all variables do
+        done = run_kernel(PLACES, one_input())
+        assert done.returncode == ExitStatus.OK, done.stderr
+        said.add(done.stderr.splitlines()[0])
+    assert len(said) == 1
 
 
 def test_crash_of_the_kernel_keeps_its_signal_and_the_first_lines(run_kernel):

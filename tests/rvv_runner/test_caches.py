@@ -155,3 +155,14 @@ def test_many_pages_cost_translations(run_regions):
     few, many = run_regions(("", pages + touch * 60), ("", pages + touch * 200))
     assert few.raw["tlb_miss"] == 60
     assert many.raw["tlb_miss"] == 200 - 60
+
+
+def test_caches_do_not_see_what_runs_between_pause_and_resume(run_regions):
+    pause, resume = "slti x0, x0, 0x5a3", "slti x0, x0, 0x5a4"
+    regions = run_regions(
+        ("lw t0, 0(a0)", "lw t0, 0(a0)"),
+        (f"{pause}\nlw t0, 64(a0)\n{resume}", "lw t0, 64(a0)"),
+        (f"{pause}\n{resume}", "lw t0, 64(a0)"),  # only the first pause empties them
+        ("", "lw t0, 0(a0)"),
+    )
+    assert [region.raw["l1d_load_miss"] for region in regions] == [0, 1, 0, 1]

@@ -1,5 +1,7 @@
 """Estimates that may not change unnoticed, since studies hold them and are compared with new ones.
 
+They are the same with QEMU 7.2, which says nothing of registers, and 10, which does.
+
 If this fails, a change to the model changed estimates. If it was meant to, give MODEL_VERSION in
 rvv_runner/emulated/plugin.py another value, so that new studies start, and put
 the new figures here.
@@ -31,7 +33,8 @@ _REGIONS = {
     "masks": "vmslt.vx v0, v8, t0\nvadd.vi v12, v8, 1, v0.t\nvcpop.m t4, v0\nvse8.v v8, (t2), v0.t",
     "branches": "mul t4, t0, t3\nxor t4, t4, t0\nandi t4, t4, 9\nbeqz t4, 2f\ndiv t5, t3, t0\n2:",
     "lengths": "andi t4, t0, 7\nvsetvli t4, t4, e16, mf2, ta, ma\nvle16.v v8, (t2)\nadd t2, t2, t4",
-    "prefetches": "prefetch.r 0(t2)\nld t4, 0(t2)\nsd t4, 64(t2)\nadd t2, t2, t3\ncsrr t5, vlenb",
+    "prefetches": "ld t4, 0(t2)\nli t3, 4096\nadd t2, t2, t3\nprefetch.r 0(t2)\nsd t4, 64(t2)\n"
+    "csrr t5, vlenb",
     "spills": "vs2r.v v8, (t2)\nvl2re32.v v10, (t2)\nvfmul.vv v10, v10, v8\nflw fa0, 8(t2)",
 }
 _COUNT = 800
@@ -44,10 +47,10 @@ _ESTIMATES = {
     "masks": 9627.0,
     "branches": 12025.0,
     "lengths": 5629.0,
-    "prefetches": 257869.0,
-    "spills": 7266.4,
+    "prefetches": 79027.75,
+    "spills": 7231.4,
 }
-_VERSION = "0d5bc8e2efbaefbd"
+_VERSION = "5c1e7a90d3b84f26"
 
 
 @pytest.mark.timeout(60)

@@ -18,9 +18,9 @@ Ranks = npt.NDArray[np.int64]
 # How far a property has to change for times to change: mean and standard deviation of the logarithm
 # of the length scale per square root of the number of properties. Sizes matter within a third of
 # their range; a switch or an alignment often matters little. Close to what fits find on the spaces
-# of benchmarks/, as benchmarks/bench_length_scales.py prints.
-_SEVERAL_ORDERED = (-1.1, 0.7)
-_SEVERAL_NAMED = (0.0, 0.8)
+# of benchmarks/, as benchmarks/bench_length_scales.py prints, but for named values: fits find them
+# to matter less than sizes, and with such a prior a search may never leave a slow algorithm.
+_SEVERAL_VALUES = (-1.1, 0.7)
 _TWO_VALUES = (0.5, 1.0)
 _ALIGNMENT = (0.7, 0.8)
 
@@ -77,9 +77,7 @@ def coordinates(parameter: Parameter, ranks: Ranks) -> Floats:
 
 def _scale_prior(parameter: Parameter) -> tuple[float, float]:
     """What is expected of the length scale of a parameter with several values."""
-    if len(parameter.values) == 2:
-        return _TWO_VALUES
-    return _SEVERAL_ORDERED if parameter.is_ordered else _SEVERAL_NAMED
+    return _TWO_VALUES if len(parameter.values) == 2 else _SEVERAL_VALUES
 
 
 def _scaled(ranks: Ranks, count: int) -> Floats:
