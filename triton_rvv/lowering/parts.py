@@ -75,7 +75,7 @@ def materialise_part(
     guards = None if is_whole else tensor.guards_within(builder, extents)
     if guards is None:
         return sinks.materialise(context, tensor)
-    array = context.buffer(tensor.type)
+    array = context.buffer(tensor.type, tensor.panel_bits)
     builder.branches(
         paths.all_of(context, guards),
         lambda: copy_part(context, tensor, array, extents, whole_rows, whole_columns),
