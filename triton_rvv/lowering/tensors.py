@@ -290,6 +290,11 @@ class Tensor(ABC):
         return self.element.bits
 
     @property
+    def lies_by_column(self) -> bool:
+        """Whether what it reads from memory has neighbours of a column next to one another."""
+        return any(operand.lies_by_column for operand in self.operands)
+
+    @property
     def panel_bits(self) -> int:
         """Panels of an array of this block are as wide as runs of elements of so many bits."""
         return self.element.bits
