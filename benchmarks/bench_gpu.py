@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 import torch
 import triton
 from gpu_others import OTHERS, PRODUCTS, Other
+from gpu_own_files import OWN_FILES, tuned
 from gpu_references import attention_s, product_s, scaled_product_s
 from gpu_studies import Clocked, clocked, cold_caches
 
@@ -187,6 +188,18 @@ def _beside_torch(some: Sequence[Other]) -> None:
         )
 
 
+def own_files() -> None:
+    """Kernels in files of their own, beside triton.autotune over the same lists, and torch."""
+    for path in OWN_FILES:
+        own = tuned(path)
+        print(
+            f"{own.name}: {_ms(own.study_s)} in {own.study.wall_s:.1f} s; triton.autotune "
+            f"{_ms(own.autotune_s)} in {own.autotune_wall_s:.1f} s for all {own.listed}, "
+            f"{own.autotune_config}; {own.torch_s / own.study_s:.2f} times torch's "
+            f"{_ms(own.torch_s)}; {_clock(own.study)}"
+        )
+
+
 def eight_shapes() -> None:
     """Eight M of one N and K in one study, beside one M."""
     shapes = [{"M": m, "N": 4096, "K": 4096} for m in (16, 32, 64, 128, 256, 512, 1024, 2048)]
@@ -244,6 +257,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "attention": attention,
     "other-products": other_products,
     "others": others,
+    "own-files": own_files,
     "eight-shapes": eight_shapes,
     "autotune": autotune,
     "gpus": gpus,

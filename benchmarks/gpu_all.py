@@ -1,21 +1,27 @@
-"""All that needs a GPU, one part after another: python benchmarks/gpu_all.py [PART ...].
+"""All that needs a GPU, in parts: python benchmarks/gpu_all.py [PART ...].
 
-A part's output is also written to a file of the folder `--results` as it comes, so that what was
-measured is kept if a later part fails or the machine is taken away. With `--rest`, the parts that
-are done there are left out. Ends with status 1 if a part failed.
+Each GPU runs one part at a time, with its share of the processors, and the parts that need every
+GPU come last. A part's output is also written to a file of the folder `--results` as it comes, so
+that what was measured is kept if a later part fails or the machine is taken away. With `--rest`,
+the parts that are done there are left out. Ends with status 1 if a part failed.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+
+import torch
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -29,25 +35,47 @@ class Part:
     Args:
         command: after the interpreter's name.
         limit_s: it is ended after so many seconds.
+        every_gpu: whether it uses all GPUs of the machine, and not one.
     """
 
     command: tuple[str, ...]
     limit_s: float
+    every_gpu: bool = False
+
+
+@dataclass(frozen=True)
+class Lane:
+    """What a part may use.
+
+    Args:
+        gpus: their numbers.
+        processors: theirs.
+    """
+
+    gpus: tuple[str, ...]
+    processors: frozenset[int]
 
 
 def _bench(*words: str) -> tuple[str, ...]:
     return ("benchmarks/bench_gpu.py", *words)
 
 
+def _tests(*words: str) -> tuple[str, ...]:
+    return ("-m", "pytest", "-p", "no:xdist", "-m", "gpu", "tests/gpu_runner", *words)
+
+
+# The longest come first, so that several GPUs end at about the same time.
 PARTS = {
-    "tests": Part(("-m", "pytest", "-p", "no:xdist", "-m", "gpu", "tests/gpu_runner"), 400),
+    "own": Part(_bench("own-files"), 500),
+    "tests": Part(_tests(), 400),
     "jobs": Part(("benchmarks/gpu_jobs.py",), 400),
-    "matmul": Part(_bench("matmul", "eight-shapes", "autotune"), 300),
     "rivals": Part(_bench("split-k", "descriptors", "blockscale", "attention"), 300),
     "products": Part(_bench("other-products"), 300),
     "others": Part(_bench("others"), 300),
-    "gpus": Part(_bench("gpus"), 200),
+    "matmul": Part(_bench("matmul", "eight-shapes", "autotune"), 300),
     "replays": Part(("benchmarks/bench_gpu_replays.py",), 400),
+    "gpus": Part(_bench("gpus"), 200, every_gpu=True),
+    "pool": Part(_tests("-k", "two_gpus"), 100, every_gpu=True),
 }
 
 
@@ -62,11 +90,22 @@ def main() -> int:
     if unknown:
         parser.error(f"there is no part {unknown[0]}: choose of {', '.join(PARTS)}")
     arguments.results.mkdir(parents=True, exist_ok=True)
-    ends = {}
+    ends: dict[str, str] = {}
+    whole = _machine()
+    waiting: list[str] = []
     for name in names:
-        path = arguments.results / f"{name}.txt"
-        end = _end_of(path) if arguments.rest else ""
-        ends[name] = end if end.startswith(_DONE) else _run(PARTS[name], path)
+        end = _end_of(arguments.results / f"{name}.txt") if arguments.rest else ""
+        if end.startswith(_DONE):
+            ends[name] = end
+        else:
+            waiting.append(name)
+    for every_gpu in (False, True):
+        some = deque(name for name in waiting if PARTS[name].every_gpu == every_gpu)
+        lanes = [whole] if every_gpu else _shares(whole)
+        with ThreadPoolExecutor(len(lanes)) as pool:
+            runs = [pool.submit(_run_each, some, lane, arguments.results) for lane in lanes]
+            for run in runs:
+                ends.update(run.result())
     for name, end in ends.items():
         print(f"{name}: {end}")
     return int(not all(end.startswith(_DONE) for end in ends.values()))
@@ -78,26 +117,58 @@ def _end_of(path: Path) -> str:
     return lines[-1].removeprefix(_END) if lines and lines[-1].startswith(_END) else ""
 
 
-def _run(part: Part, path: Path) -> str:
-    """How it ended, which its file's last line says; its output goes to the terminal too."""
+def _machine() -> Lane:
+    """Every GPU and processor that this process may use."""
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    gpus = chosen.split(",") if chosen else map(str, range(torch.cuda.device_count()))
+    return Lane(tuple(gpus) or ("0",), frozenset(os.sched_getaffinity(0)))
+
+
+def _shares(whole: Lane) -> list[Lane]:
+    """One lane for each GPU, with as many processors each."""
+    count, processors = len(whole.gpus), sorted(whole.processors)
+    each = max(len(processors) // count, 1)
+    shares = [processors[each * n : each * (n + 1)] or processors for n in range(count)]
+    return [Lane((gpu,), frozenset(share)) for gpu, share in zip(whole.gpus, shares, strict=True)]
+
+
+def _run_each(names: deque[str], lane: Lane, results: Path) -> dict[str, str]:
+    """Run the next part until none is left; how each ended."""
+    ends = {}
+    with contextlib.suppress(IndexError):
+        while True:
+            name = names.popleft()
+            ends[name] = _run(name, lane, results / f"{name}.txt")
+    return ends
+
+
+def _run(name: str, lane: Lane, path: Path) -> str:
+    """How a part ended, which its file's last line says; its output goes to the terminal too."""
+    part = PARTS[name]
     command = [sys.executable, *part.command]
-    print(f"== {' '.join(part.command)}", flush=True)
+    print(f"{name}: {' '.join(part.command)} on GPU {', '.join(lane.gpus)}", flush=True)
     start_s = time.monotonic()
     process = subprocess.Popen(
         command,
         cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": _path(sys.path), "PYTHONUNBUFFERED": "1"},
+        env={
+            **os.environ,
+            "PYTHONPATH": _path(sys.path),
+            "PYTHONUNBUFFERED": "1",
+            "CUDA_VISIBLE_DEVICES": ",".join(lane.gpus),
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
     )
+    os.sched_setaffinity(process.pid, lane.processors)
     late = threading.Timer(part.limit_s, process.terminate)
     late.start()
     assert process.stdout is not None
     with path.open("w") as file:
         for line in process.stdout:
-            print(line, end="", flush=True)
+            print(f"{name}: {line}", end="", flush=True)
             file.write(line)
             file.flush()
     is_late = not late.is_alive()

@@ -11,11 +11,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
-from foundation.config import Config
 from gpu_runner.artifact import ArgumentsSource, GpuArtifact
 from gpu_runner.detect import gpu_info, target_of
 from gpu_runner.names import GpuName
@@ -52,19 +51,23 @@ class GpuBoard:
 
     Args:
         name: of one GPU, with the way in which kernels are timed.
+        info: what is known about it; None to ask torch, which takes seconds to import.
+        expected: arguments that its process makes, once it is open, while kernels are being built.
 
     Raises:
-        BoardError: if there is no such GPU, or torch cannot use it.
+        BoardError: if torch is asked, and there is no such GPU or torch cannot use it.
     """
 
-    def __init__(self, name: GpuName) -> None:
+    def __init__(
+        self, name: GpuName, info: BoardInfo | None = None, expected: Expected | None = None
+    ) -> None:
         self._name = name
-        self._info = gpu_info(name)
+        self._info = info or gpu_info(name)
         self._target = target_of(self._info)
         self._process: _Process | None = None
         self._notes: tuple[str, ...] = ()
         self._longest_s: dict[ArgumentsSource, float] = {}
-        self._expected: Expected | None = None
+        self._expected = expected
 
     @property
     def info(self) -> BoardInfo:
@@ -75,10 +78,6 @@ class GpuBoard:
     def notes(self) -> tuple[str, ...]:
         """What cannot be watched on it."""
         return self._notes
-
-    def expect(self, sources: Sequence[ArgumentsSource], config: Config) -> None:
-        """Have the process, once it is open, make these arguments while kernels are being built."""
-        self._expected = Expected(pickle.dumps(tuple(sources)), pickle.dumps(config))
 
     def open(self) -> None:
         """Start the process that measures.

@@ -108,41 +108,64 @@ class _Array:
         return ""
 
     def mend(self) -> None:
-        """Put an input back if the kernel used it as scratch memory."""
-        if self.expected is not None or self.start is None:
-            return
-        if not torch.equal(self._bits, self.start.view(self._bits.dtype)):
+        """Put an input back, which the kernel may have used as scratch memory."""
+        if self.expected is None and self.start is not None:
             self.view.copy_(self.start)
 
-    def error(self) -> float:
-        """The largest error of an output; 0 for an input.
+    def exchange(self, other: _Array) -> None:
+        """Start from and end as another array of the same argument was to, and it as this one."""
+        self.start, other.start = other.start, self.start
+        self.expected, other.expected = other.expected, self.expected
+        self.slack, other.slack = other.slack, self.slack
+        self.atol, other.atol = other.atol, self.atol
+        self.rtol, other.rtol = other.rtol, self.rtol
 
-        Raises:
-            Mismatch: if it is wrong.
+    def bits(self) -> torch.Tensor:
+        """A copy of its contents."""
+        return self._bits.clone()
+
+    def holds(self, bits: torch.Tensor) -> bool:
+        """Whether its contents are these."""
+        return torch.equal(self._bits, bits)
+
+    def findings(self) -> torch.Tensor:
+        """Whether it is damaged, an input was changed or an output is wrong, and the largest error.
+
+        Four numbers in the GPU's memory, so that one wait for it tells of all arrays.
         """
+        damaged = torch.stack([(guard != _GUARD_BYTE).any() for guard in self._guards]).any()
+        changed = wrong = torch.zeros_like(damaged)
+        largest = torch.zeros((), dtype=torch.float64, device=damaged.device)
+        if self.expected is not None and self.expected.numel():
+            error, right = self._errors()
+            wrong, largest = ~right.all(), error.max()
+        elif self.expected is None and self.start is not None:
+            changed = (self._bits != self.start.view(self._bits.dtype)).any()
+        return torch.stack([damaged.double(), changed.double(), wrong.double(), largest.double()])
+
+    def mismatch(self, largest: float) -> Mismatch:
+        """What is wrong with a wrong output, whose largest error is known."""
+        assert self.expected is not None
+        _, right = self._errors()
+        place = int((~right).to(torch.uint8).argmax())
+        got, wanted = float(self.view[place]), float(self.expected[place])
+        return Mismatch(f"{self.name}[{place}] is {got:g} and should be {wanted:g}", largest)
+
+    def _errors(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The error of each element of an output, and whether it is right."""
         expected = self.expected
-        if expected is None:
-            return 0.0
-        if not self.is_float and not self.atol and not self.rtol:
-            same = self._bits == expected.view(self._bits.dtype)
-            error = torch.where(same, 0.0, 1.0)
+        assert expected is not None
         got, wanted = self.view.to(torch.float64), expected.to(torch.float64)
         if self.is_float or self.atol or self.rtol:
             same = (got == wanted) | (got.isnan() & wanted.isnan())
             error = torch.where(same, 0.0, (got - wanted).abs())
+        else:
+            same = self._bits == expected.view(self._bits.dtype)
+            error = torch.where(same, 0.0, 1.0)
         error = error.nan_to_num(nan=math.inf, posinf=math.inf)
         # An infinite error is wrong even where an infinite reference makes the tolerance so.
         tolerance = self.atol + self.slack + self.rtol * wanted.abs()
-        right = same | (error.isfinite() & (error <= tolerance))
-        largest = float(error.max()) if error.numel() else 0.0
-        if not bool(right.all()):
-            place = int((~right).to(torch.uint8).argmax())
-            raise Mismatch(
-                f"{self.name}[{place}] is {float(got[place]):g} "
-                f"and should be {float(wanted[place]):g}",
-                largest,
-            )
-        return largest
+        return error, same | (error.isfinite() & (error <= tolerance))
 
 
 class DeviceArguments:
@@ -173,6 +196,30 @@ class DeviceArguments:
             array.poison()
             array.restore()
 
+    def renew(self) -> None:
+        """The same, and inputs hold what they did at first, whatever a run before made of them."""
+        self.poison()
+        for array in self._arrays.values():
+            array.mend()
+
+    def exchange(self, other: DeviceArguments) -> None:
+        """From the next `renew` on, hold the contents that another holds, which gets those of this.
+
+        Args:
+            other: arguments of the same names, types and sizes.
+        """
+        for name, array in self._arrays.items():
+            array.exchange(other._arrays[name])
+
+    def outputs(self) -> list[torch.Tensor]:
+        """Copies of the outputs' contents."""
+        return [array.bits() for array in self._arrays.values() if array.is_output]
+
+    def hold(self, outputs: Sequence[torch.Tensor]) -> bool:
+        """Whether the outputs' contents are these."""
+        arrays = [array for array in self._arrays.values() if array.is_output]
+        return all(array.holds(bits) for array, bits in zip(arrays, outputs, strict=True))
+
     def restore(self) -> None:
         """Before a timed run."""
         for array in self._arrays.values():
@@ -185,11 +232,17 @@ class DeviceArguments:
             Mismatch: if one is wrong.
             DamagedMemory: if the kernel wrote where it may not.
         """
-        for array in self._arrays.values():
-            if damage := array.damage():
-                raise DamagedMemory(damage)
-            array.mend()
-        return max((array.error() for array in self._arrays.values()), default=0.0)
+        arrays = list(self._arrays.values())
+        findings = torch.stack([array.findings() for array in arrays]).tolist() if arrays else []
+        for array, (damaged, changed, *_) in zip(arrays, findings, strict=True):
+            if damaged:
+                raise DamagedMemory(array.damage())
+            if changed:
+                array.mend()
+        for array, (*_, wrong, largest) in zip(arrays, findings, strict=True):
+            if wrong:
+                raise array.mismatch(largest)
+        return max((largest for *_, largest in findings), default=0.0)
 
 
 def _on_device(contents: object, kind: torch.dtype, device: str) -> torch.Tensor | None:

@@ -81,9 +81,12 @@ class LoadedKernel:
             for name, kind in self._artifact.signature
         ]
         run = self._kernel[self._artifact.grid]
+        device = torch.cuda.current_device()
+        # torch's own function makes an object each time, which takes as long as a small kernel.
+        current_stream = triton.runtime.driver.active.get_current_stream
 
         def launch() -> None:
-            run(*values, stream=torch.cuda.current_stream().cuda_stream)
+            run(*values, stream=current_stream(device))
 
         return launch
 

@@ -13,6 +13,7 @@ import torch
 from foundation.config import Config
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Outputs, Problem
+from kernels.values import types_alone
 from launchers.arguments import Argument
 
 __all__ = ["ProblemArguments", "made_on", "without_contents"]
@@ -86,7 +87,8 @@ def _problem(source: ProblemArguments) -> Problem:
 
 def without_contents(problem: Problem, config: Config) -> tuple[Argument, ...]:
     """The arguments' types, sizes and scalars; arrays hold nothing and take no memory."""
-    return made_on("meta", lambda: problem.arguments(config))
+    with types_alone():
+        return made_on("meta", lambda: problem.arguments(config))
 
 
 def made_on(device: str, make: Callable[[], _T]) -> _T:

@@ -32,7 +32,9 @@ __all__ = [
     "size_bytes",
     "sizes",
     "tolerance_of_sum",
+    "types_alone",
     "unit_roundoff",
+    "want_types_alone",
 ]
 
 _TRITON_NAMES = {torch_type: name for name, torch_type in TORCH_TYPES.items()}
@@ -117,6 +119,24 @@ def data_set(number: int) -> Iterator[None]:
 def current_data_set() -> int:
     """The number that `data_set` was called with, or 0."""
     return _data_set.get()
+
+
+_types_alone: ContextVar[bool] = ContextVar("types_alone", default=False)
+
+
+@contextlib.contextmanager
+def types_alone() -> Iterator[None]:
+    """Within the block, arguments need no contents, so a user's reference is not run."""
+    token = _types_alone.set(True)
+    try:
+        yield
+    finally:
+        _types_alone.reset(token)
+
+
+def want_types_alone() -> bool:
+    """Whether arguments are made within `types_alone`."""
+    return _types_alone.get()
 
 
 def seeded_normal(shape: tuple[int, ...], seed: int, dtype: str = "fp32") -> torch.Tensor:

@@ -152,8 +152,8 @@ class _Form:
 # What matters of an argument: of a tensor its type and whether its address is a multiple of 16, of
 # an integer whether it is 1 or a multiple of 16.
 _TRAITS = {
-    "tensor": "{0}.dtype, (address_{0} := {0}.data_ptr()) & 15",
-    "integer": "{0} == 1 or -({0} & 15)",
+    "tensor": "{0}.dtype, not (address_{0} := {0}.data_ptr()) & 15",
+    "integer": "{0} == 1 or -(not {0} & 15)",
     "float": "",
     "constant": "{0}",
 }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
+import secrets
 import statistics
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from time import perf_counter  # now, since a callable could replace it
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,11 @@ import torch
 
 from engine.workers.callables import CallableArtifact
 from engine.workers.devices import PYTHON_NAMES
+from foundation.config import Config
 from foundation.values_read import ByValuesRead
 from gpu_runner.device_arrays import DeviceArguments, Mismatch
 from gpu_runner.protocol import Report
 from kernels.on_device import ProblemArguments
-from launchers.arguments import Argument
 from rvv_runner.board import BoardInfo
 from rvv_runner.failure import failed
 from rvv_runner.measurement import Artifact, Measurement
@@ -32,9 +33,6 @@ _DEVICES = dict(zip(PYTHON_NAMES, ("cpu", "cuda:0"), strict=True))
 
 _GRACE_S = 5.0
 _KILL_LIMIT_S = 20.0
-
-# What is passed, by name, and the memory that holds it.
-_Placed = tuple[Mapping[str, Any], DeviceArguments]
 
 # One time is the median of as many runs as take this long, and at least one.
 _SAMPLE_S = 2e-3
@@ -56,6 +54,21 @@ def python_info(name: str) -> BoardInfo:
 
     info = gpu_info(GpuName("cuda"))
     return replace(info, name=name, kind=f"python-{info.kind}")
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """What is passed to callables.
+
+    Args:
+        values: by name.
+        memory: where they lie.
+        others: with other contents, which `memory` can take.
+    """
+
+    values: Mapping[str, Any]
+    memory: DeviceArguments
+    others: DeviceArguments
 
 
 class CallableBoard:
@@ -94,7 +107,7 @@ class CallableBoard:
         theirs.close()
 
     def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
-        """Compile if no callable of the key is kept, check the output once, then time it.
+        """Compile if no callable of the key is kept, then check and time it.
 
         Args:
             artifact: what to run.
@@ -173,67 +186,112 @@ class _Kept:
         problem, config = artifact.source.problem, artifact.config
         file = problem.spec.callable_file
         assert file is not None
-        values, arguments = self._given(artifact)
+        placed = self._given(artifact)
         key = (str(file.path), file.compiled_key(problem, config))
         if key not in self._compiled:
-            self._compiled[key] = file.build(problem, config, values)
+            self._compiled[key] = file.build(problem, config, placed.values)
         function = self._compiled[key]
 
         def launch() -> None:
-            function(*values.values())
+            function(*placed.values.values())
 
-        arguments.poison()
-        launch()
-        self._wait()
-        error = arguments.check()
-        times_s = self._times_s(launch, arguments, repeats)
-        return Report("correct", times_s=times_s, max_abs_error=error)
+        runs = _CheckedRuns(launch, placed)
+        if self._device == "cpu":
+            times_s = _times_s(runs, repeats)
+        else:
+            runs.run_on_gpu()
+            times_s = _gpu_times_s(launch, placed.memory, repeats)
+            runs.run_on_gpu()
+        return Report("correct", times_s=times_s, max_abs_error=runs.max_abs_error)
 
-    def _given(self, artifact: CallableArtifact) -> tuple[Mapping[str, Any], DeviceArguments]:
-        """What is passed, by name, and its memory; made once for configurations that share it."""
+    def _given(self, artifact: CallableArtifact) -> _Placed:
+        """What is passed; made once for configurations that share it."""
         source = artifact.source
         if source not in self._arguments:
-            made = ByValuesRead(
-                lambda config: _placed(source.make(config, self._device), self._device)
-            )
+            made = ByValuesRead(lambda config: _placed(source, config, self._device))
             self._arguments = {source: made}
         return self._arguments[source](artifact.config)
 
-    def _wait(self) -> None:
-        if self._device != "cpu":
-            torch.cuda.synchronize()
 
-    def _times_s(
-        self, launch: Callable[[], None], arguments: DeviceArguments, repeats: int
-    ) -> tuple[float, ...]:
-        if self._device != "cpu":
-            return _gpu_times_s(launch, arguments, repeats)
-        once_s = _time_s(launch, arguments)
-        runs = max(1, min(_MOST_RUNS, int(_SAMPLE_S / max(once_s, 1e-9))))
-        return tuple(
-            statistics.median(_time_s(launch, arguments) for _ in range(runs))
-            for _ in range(repeats)
-        )
+class _CheckedRuns:
+    """Runs of one callable, each checked: in full, or by having the same bits as one that was.
+
+    A callable may keep what it likes from one run to the next, but no run is spared its work: what
+    it has to write is poisoned, and which of two contents its inputs have is drawn at random.
+
+    Args:
+        launch: calls it.
+        placed: what it is called with.
+
+    Attributes:
+        max_abs_error: the largest of all runs.
+    """
+
+    def __init__(self, launch: Callable[[], None], placed: _Placed) -> None:
+        self._launch = launch
+        self._memory, self._others = placed.memory, placed.others
+        # The outputs that were checked, of the contents in use and of the others.
+        self._right: list[torch.Tensor] | None = None
+        self._others_right: list[torch.Tensor] | None = None
+        self.max_abs_error = 0.0
+
+    def time_s(self) -> float:
+        """The time of one run on a processor in seconds.
+
+        Raises:
+            Mismatch: if an output is wrong.
+        """
+        if secrets.randbits(1):
+            self._exchange()
+        self._memory.renew()
+        start_s = perf_counter()
+        self._launch()
+        took_s = perf_counter() - start_s
+        if self._right is None or not self._memory.hold(self._right):
+            self._check()
+        return took_s
+
+    def run_on_gpu(self) -> None:
+        """One run with the contents that the one before did not have.
+
+        Raises:
+            Mismatch: if an output is wrong.
+        """
+        self._exchange()
+        self._memory.renew()
+        self._launch()
+        torch.cuda.synchronize()
+        self._check()
+
+    def _exchange(self) -> None:
+        self._memory.exchange(self._others)
+        self._right, self._others_right = self._others_right, self._right
+
+    def _check(self) -> None:
+        self.max_abs_error = max(self.max_abs_error, self._memory.check())
+        self._right = self._memory.outputs()
 
 
-def _placed(made: Sequence[Argument], device: str) -> _Placed:
+def _placed(source: ProblemArguments, config: Config, device: str) -> _Placed:
     """The arguments on a device, each in its shape."""
-    arguments = DeviceArguments(made, device)
+    made = source.make(config, device)
+    memory = DeviceArguments(made, device)
     values: dict[str, Any] = {}
     for argument in made:
-        value = arguments.value(argument.name)
+        value = memory.value(argument.name)
         if argument.is_pointer:
             known = argument.value if argument.expected is None else argument.expected
             value = value.reshape(np.asarray(known).shape)
         values[argument.name] = value
-    return values, arguments
+    others = DeviceArguments(source.make_timed(config, device, made), device)
+    return _Placed(values, memory, others)
 
 
-def _time_s(launch: Callable[[], None], arguments: DeviceArguments) -> float:
-    arguments.restore()
-    start_s = time.perf_counter()
-    launch()
-    return time.perf_counter() - start_s
+def _times_s(runs: _CheckedRuns, repeats: int) -> tuple[float, ...]:
+    """So many times in seconds, after a run that is not counted."""
+    once_s = runs.time_s()
+    count = max(1, min(_MOST_RUNS, int(_SAMPLE_S / max(once_s, 1e-9))))
+    return tuple(statistics.median(runs.time_s() for _ in range(count)) for _ in range(repeats))
 
 
 def _gpu_times_s(
@@ -243,7 +301,7 @@ def _gpu_times_s(
     from gpu_runner.timing import Timer
 
     l2_bytes = int(torch.cuda.get_device_properties(0).L2_cache_size)
-    return Timer("cold", l2_bytes).times_s(launch, arguments.restore, repeats, GpuWatch(0))
+    return Timer("cold", l2_bytes).times_s(launch, arguments.poison, repeats, GpuWatch(0))
 
 
 def _first_line(error: Any) -> str:

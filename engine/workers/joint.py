@@ -14,7 +14,14 @@ from foundation.config import Config
 from rvv_runner.board import Board, BoardInfo
 from rvv_runner.measurement import Artifact, Measurement
 
-__all__ = ["JointArtifact", "JointBoard", "JointBuilder", "JointMeasurement", "joined"]
+__all__ = [
+    "JointArtifact",
+    "JointBoard",
+    "JointBuilder",
+    "JointMeasurement",
+    "joined",
+    "joint_board",
+]
 
 _LEAST_LIMIT_S = 1.0  # the rest of a limit may be 0, which boards do not accept
 
@@ -192,3 +199,8 @@ class JointBoard:
     def close(self) -> None:
         """Release the board."""
         self._board.close()
+
+
+def joint_board(load: Callable[[str], Board], name: str) -> JointBoard:
+    """The board called `name`, for what was built for several shapes; picklable where `load` is."""
+    return JointBoard(load(name))

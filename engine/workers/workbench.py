@@ -15,8 +15,9 @@ from engine.workers.builders import BUILD_LIMIT_S, Builder, BuilderPool
 from engine.workers.callables import CallableBuilder
 from engine.workers.devices import PYTHON_NAMES, load_board, machine_of
 from engine.workers.distant_boards import distant_source
+from engine.workers.gpu_board import loading_gpu
 from engine.workers.gpu_builder import GpuBuildRequest, GpuKernelBuilder
-from engine.workers.joint import JointBoard, JointBuilder
+from engine.workers.joint import JointBuilder, joint_board
 from engine.workers.parcels import sources
 from engine.workers.ray_nodes import cluster_cpus
 from engine.workers.ray_session import ray_session
@@ -24,7 +25,6 @@ from foundation.config import Config
 from foundation.errors import UserError
 from foundation.processors import cores
 from foundation.shapes import shape_text
-from gpu_runner.board import GpuBoard
 from kernels.on_device import ProblemArguments
 from kernels.own.choice import split_path
 from kernels.registry import is_kernel_file
@@ -113,12 +113,13 @@ def workbench(
     make_builder: Callable[[], Builder] = _builder_of(problem, info)
     problems = (problem, *more_problems)
     load: Callable[[str], Board] = load_board
-    if first is not None and info.gpu is not None:
+    if first is not None and info.gpu is not None and info.name not in PYTHON_NAMES:
         arguments = [ProblemArguments.of(one) for one in problems]
-        load = functools.partial(_load_gpu, arguments, first)
+        load = loading_gpu(info, arguments, first)
     if more_problems:
         each = {shape_text(one.shape): _builder_of(one, info) for one in problems}
-        make_builder, load = functools.partial(JointBuilder, each), functools.partial(_joint, load)
+        make_builder = functools.partial(JointBuilder, each)
+        load = functools.partial(joint_board, load)
     build_limit_s = BUILD_LIMIT_S * (1 + len(more_problems))
     tell("starting Ray" if ray_address is None else f"joining the Ray cluster at {ray_address}")
     with ray_session(jobs, ray_address):
@@ -187,15 +188,3 @@ def _kernel_files(problem: Problem) -> list[Path]:
     """The file of a user's own kernel."""
     name = problem.spec.load_name
     return [split_path(name)[0].resolve()] if is_kernel_file(name) else []
-
-
-def _load_gpu(arguments: Sequence[ProblemArguments], config: Config, name: str) -> Board:
-    """The board; a GPU makes the arguments of the first trial while that is being built."""
-    board = load_board(name)
-    if isinstance(board, GpuBoard):
-        board.expect(arguments, config)
-    return board
-
-
-def _joint(load: Callable[[str], Board], name: str) -> Board:
-    return JointBoard(load(name))

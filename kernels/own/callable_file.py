@@ -14,16 +14,15 @@ import torch
 
 from foundation.config import Config
 from foundation.errors import UserError
+from kernels.own.expected import ExpectedOutput, expected_output
 from kernels.own.module import call_by_name, import_file
-from kernels.own.tolerance import relative_tolerance
+from kernels.own.tolerance import DRAWS, disturbed, share_of, tolerance
 from kernels.spec import KernelSpec, Problem
-from kernels.values import TORCH_TYPES, Tolerance, input_array, output_array
+from kernels.values import TORCH_TYPES, current_data_set, input_array, output_array
 from launchers.arguments import Argument
 from search_spaces.space import SearchSpace
 
 __all__ = ["CallableFile", "is_callable_file", "load_callable"]
-
-_SEED = 0
 
 
 def is_callable_file(path: Path) -> bool:
@@ -128,10 +127,13 @@ class CallableFile:
         return (default, *(name for name in TORCH_TYPES if name != default))
 
     def values(self, problem: Problem, config: Config) -> dict[str, Any]:
-        """Tensors and numbers by name, in the order in which they are passed."""
+        """Tensors and numbers by name, in the order in which they are passed.
+
+        The random seed is that of the data set.
+        """
         make = self.required("arguments")
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(_SEED)
+            torch.manual_seed(current_data_set())
             given = call_by_name(self.path, make, self._known(problem, config))
         if not isinstance(given, Mapping):
             raise UserError(f"{self.path}: arguments must return a dictionary by name")
@@ -144,9 +146,16 @@ class CallableFile:
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         """The arguments, with the outputs that `reference` names."""
         values = self.values(problem, config)
-        copies = {n: v.clone() if isinstance(v, torch.Tensor) else v for n, v in values.items()}
-        known = {**self._known(problem, config), **copies}
-        expected = call_by_name(self.path, self.required("reference"), known)
+        known = self._known(problem, config)
+        outputs = self._reference(known, values)
+        has_floats = any(values[name].is_floating_point() for name in outputs)
+        draws = [disturbed(values, draw) for draw in range(DRAWS if has_floats else 0)]
+        others = [self._reference(known, draw) for draw in draws]
+        share = share_of(values)
+        expected = {
+            name: expected_output(tensor, [o[name] for o in others], share, values[name].dtype)
+            for name, tensor in outputs.items()
+        }
         return tuple(_argument(name, value, expected.get(name)) for name, value in values.items())
 
     def build(
@@ -164,17 +173,25 @@ class CallableFile:
             return (config, tuple(problem.shape.items()), problem.dtype)
         return call_by_name(self.path, function, self._known(problem, config))
 
+    def _reference(
+        self, known: Mapping[str, Any], values: Mapping[str, Any]
+    ) -> Mapping[str, torch.Tensor]:
+        copies = {n: v.clone() if isinstance(v, torch.Tensor) else v for n, v in values.items()}
+        outputs: Mapping[str, torch.Tensor] = call_by_name(
+            self.path, self.required("reference"), {**known, **copies}
+        )
+        return outputs
+
     def _known(self, problem: Problem, config: Config) -> dict[str, Any]:
         dtype = TORCH_TYPES[problem.dtype]
         return {**problem.shape, "dtype": dtype, "config": dict(config)}
 
 
-def _argument(name: str, value: Any, expected: torch.Tensor | None) -> Argument:
+def _argument(name: str, value: Any, expected: ExpectedOutput | None) -> Argument:
     if not isinstance(value, torch.Tensor):
         return Argument(name, "i64" if isinstance(value, int) else "fp64", value)
     if expected is None:
         return input_array(name, value)
-    expected = expected.to(value.dtype)
-    share = relative_tolerance(value.dtype)
-    size = float(expected.double().square().mean().sqrt()) if share else 0.0
-    return output_array(name, expected, Tolerance(atol=share * size, rtol=share))
+    output = output_array(name, expected.tensor, tolerance(value.dtype))
+    slack = None if expected.slack is None else expected.slack.contiguous().cpu().numpy()
+    return replace(output, slack=slack)

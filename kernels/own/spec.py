@@ -19,7 +19,13 @@ from kernels.own.kernel_file import KernelFile, read_kernel_file
 from kernels.own.launch import Launch
 from kernels.own.tolerance import tolerance
 from kernels.spec import Constants, Grid, KernelSpec, Problem
-from kernels.values import TORCH_TYPES, current_data_set, input_array, output_array
+from kernels.values import (
+    TORCH_TYPES,
+    current_data_set,
+    input_array,
+    output_array,
+    want_types_alone,
+)
 from launchers.arguments import Argument
 from rvv_runner.board import BoardInfo
 from search_spaces.space import SearchSpace
@@ -134,7 +140,12 @@ class _OwnKernel:
         )
 
     def _expected_outputs(self, problem: Problem, config: Config) -> dict[str, ExpectedOutput]:
-        """Of the launch with this configuration if what is expected may depend on it."""
+        """Of the launch with this configuration if what is expected may depend on it.
+
+        A build needs none of them, and a reference may have to run on the CPU and take long.
+        """
+        if want_types_alone():
+            return {}
         launch = self._launch(problem, config if self._follows else self.default_config(problem))
         if self._follows:
             return expected_outputs(launch)

@@ -51,14 +51,17 @@ def disturbed(values: Mapping[str, Any], draw: int) -> dict[str, Any]:
         values: tensors and numbers by name.
         draw: seed of the signs.
     """
-    generator = torch.Generator("cpu").manual_seed(draw)
+    generators: dict[torch.device, torch.Generator] = {}
     share = share_of(values)
 
     def change(value: Any) -> Any:
         if not isinstance(value, torch.Tensor) or not value.is_floating_point():
             return value
-        signs = torch.randint(0, 2, value.shape, generator=generator, device="cpu") * 2 - 1
-        signs = signs.to(value.device)
+        device = value.device
+        if device not in generators:
+            generators[device] = torch.Generator(device).manual_seed(draw)
+        signs = torch.randint(0, 2, value.shape, generator=generators[device], device=device)
+        signs = 2 * signs - 1
         return (value.double() * (1 + share * signs)).to(value.dtype)
 
     return {name: change(value) for name, value in values.items()}

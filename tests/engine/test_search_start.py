@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import pytest
 
 from engine.search import Search
@@ -77,6 +80,25 @@ def test_sizes_are_expected_to_matter_more_than_switches_and_alignments() -> Non
     ).levels
     block, order, packed, alignment = levels.scale_priors[:, 0]
     assert block < order < min(packed, alignment)
+
+
+def test_where_most_fails_neighbours_of_what_works_come_next() -> None:
+    """Only the middle works: after the first trials three of its neighbours are tried."""
+    search = Search(SQUARE)
+    asked = []
+    while len(asked) < 7:
+        config = search.ask()
+        assert config is not None
+        asked.append(config)
+        search.tell(config, 1.0 if config == {"A": 8, "B": 8} else None)
+    neighbours = [{"A": 4, "B": 8}, {"A": 16, "B": 8}, {"A": 8, "B": 4}, {"A": 8, "B": 16}]
+    assert [config in neighbours for config in asked] == 3 * [False] + 3 * [True] + [False]
+
+
+def test_many_proposals_before_the_first_outcome_are_spread_out() -> None:
+    asked = Search(SQUARE).ask(12)
+    places = [tuple(SIZES.index(int(config[name])) for name in "AB") for config in asked]
+    assert all(math.dist(*pair) > 1 for pair in itertools.combinations(places, 2))
 
 
 def test_where_most_fails_the_search_finds_what_works() -> None:

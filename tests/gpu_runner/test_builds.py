@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from gpus import H200, MI300X
 
 from engine.workers.artifacts import ArtifactStore, BuildFailure
+from engine.workers.gpu_board import loading_gpu
 from engine.workers.gpu_builder import GpuBuildRequest, GpuKernelBuilder
 from foundation.config import Config
 from gpu_runner.artifact import GpuArtifact
@@ -38,6 +42,14 @@ def builder(
 def built(result: GpuArtifact | BuildFailure) -> GpuArtifact:
     assert isinstance(result, GpuArtifact), result
     return result
+
+
+def test_a_boards_process_starts_without_waiting_for_torch(tmp_path: Path) -> None:
+    sources = [ProblemArguments.of(make_problem(load_kernel("matmul"), {}, "fp16"))]
+    load = pickle.dumps(loading_gpu(H200, sources, CONFIG))
+    code = "import pickle, sys; pickle.load(sys.stdin.buffer); print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], input=load, capture_output=True, check=True)
+    assert done.stdout == b"False\n"
 
 
 @pytest.mark.parametrize(("gpu", "suffix"), [(H200, ".cubin"), (MI300X, ".hsaco")])

@@ -18,10 +18,10 @@ import torch
 
 from engine.workers.artifacts import ArtifactStore
 from engine.workers.devices import load_board
+from engine.workers.gpu_board import loading_gpu
 from engine.workers.gpu_builder import GpuBuildRequest, GpuKernelBuilder
 from foundation.config import Config, ParameterValue
 from gpu_runner.artifact import GpuArtifact
-from gpu_runner.board import GpuBoard
 from gpu_runner.target import GpuTarget
 from kernels.on_device import ProblemArguments
 from kernels.registry import load_kernel, make_problem
@@ -125,15 +125,14 @@ def test_a_process_that_others_kill_is_no_fault_of_the_configuration(board, buil
 
 def test_arguments_that_were_made_ahead_are_those_that_are_measured(board, build):
     artifact = build("matmul", MATMUL, "fp16", M=512, N=512, K=512)
-    assert isinstance(board, GpuBoard)
-    board.expect([artifact.source], artifact.config)
-    board.open()
+    ahead = loading_gpu(board.info, [artifact.source], artifact.config)(board.info.name)
+    assert ahead.info == board.info
+    ahead.open()
     try:
-        measurement = board.measure(artifact, 2, LIMIT_S)
+        measurement = ahead.measure(artifact, 2, LIMIT_S)
         assert (measurement.status, measurement.reason) == ("correct", "")
     finally:
-        board.expect([], Config({}))
-        board.open()
+        ahead.close()
 
 
 def test_more_shared_memory_than_there_is_is_the_configurations_fault(board, build):

@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 from gpus import H200
 
+from engine.workers.artifacts import ArtifactStore
+from engine.workers.gpu_builder import GpuBuildRequest, GpuKernelBuilder
+from gpu_runner.artifact import GpuArtifact
+from kernels.on_device import ProblemArguments
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.devices import load_board
 
@@ -59,3 +63,18 @@ def test_entries_that_differ_in_warps_are_several_on_a_gpu_only(tmp_path: Path) 
     assert problem.constants(space.default) == {"BLOCK": 256}
     on_processor = problem.space(load_board("emulated").info)
     assert list(on_processor.valid_configs()) == [{"BLOCK": 256}, {"BLOCK": 512}]
+
+
+@pytest.mark.timeout(60)
+def test_a_build_does_not_run_the_reference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+    path = tmp_path / "copy.py"
+    path.write_text(KERNEL.replace('return {"y_ptr": x_ptr}', 'raise RuntimeError("it ran")'))
+    problem = make_problem(load_kernel(str(path)), {})
+    store = ArtifactStore(tmp_path / "builds")
+    builder = GpuKernelBuilder(GpuBuildRequest(ProblemArguments.of(problem), H200, store))
+    config = problem.space(H200).default
+    assert config is not None
+    assert isinstance(builder.build(config), GpuArtifact)

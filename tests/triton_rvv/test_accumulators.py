@@ -160,7 +160,7 @@ def test_blocks_that_start_neutral_become_smaller():
     signature |= {"count_ptr": "*i32", "N": "i32"}
     module = _module(along_rows_kernel, signature, {"M": M, "B": BLOCK})
     narrow_accumulators(module, RVVTarget(vlen_bits=256))
-    assert _carried_sizes(module) == [M * 32, M * 32, M * BLOCK]
+    assert _carried_sizes(module) == [M * 64, M * 64, M * BLOCK]
 
 
 def test_reductions_of_one_load_become_one():

@@ -276,11 +276,16 @@ def for_each_run(
 
 
 def _loads_by_column(context: Context, tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], int]:
-    """What is best loaded in squares and transposed in registers, and the side of a square."""
+    """What is best loaded in squares and transposed in registers, and the side of a square.
+
+    Nothing on the way into an array: its panels are filled sooner by gathers of whole runs.
+    """
     shape = tensors[0].shape
     lanes = run_width(context, tensors) // context.target.run_registers
     side = min(*shape[-2:], lanes, LARGEST_SIDE)
     if len(shape) < 2 or side < SMALLEST_SIDE or not context.target.transposes_registers:
+        return [], 0
+    if any(isinstance(tensor, Buffer) for tensor in tensors):
         return [], 0
     below = dict.fromkeys(tensor for root in tensors for tensor in root.walk())
     return [t for t in below if t.is_by_column and t.shape == shape and t.settled is None], side

@@ -48,7 +48,7 @@ class Failures:
         self._decided: tuple[tuple[int, int], bool] | None = None
         self._threads = ThreadpoolController()
 
-    def follow_a_pattern(self, state: SearchState) -> bool:
+    def _follow_a_pattern(self, state: SearchState) -> bool:
         """Whether they may follow one: not if they are far more probable without."""
         known = [number for number in state.taken if number in state.times_s]
         # Decided again at milestones only, as models are fitted.
@@ -66,7 +66,7 @@ class Failures:
 
     def forget_random_ones(self, state: SearchState) -> SearchState:
         """The state without its failures where these follow no pattern."""
-        if self.follow_a_pattern(state):
+        if self._follow_a_pattern(state):
             return state
         times_s = {number: time for number, time in state.times_s.items() if time is not None}
         taken = [n for n in state.taken if n in times_s or n not in state.times_s]

@@ -11,12 +11,11 @@ from engine.search.model.search_state import SearchState
 from engine.search.model.surrogate import Surrogate, candidate_pool
 from engine.search.model.targets import Scale, scaled, targets
 from engine.search.model.transfer_model import TransferModel
-from engine.search.samplers.random import random
 from engine.search.samplers.spread import (
     SURROGATE_SPREAD_TRIALS,
     farthest,
+    random_or_near,
     spread,
-    spread_or_close,
 )
 
 __all__ = ["BayesianSearch"]
@@ -77,9 +76,8 @@ class BayesianSearch:
             return spread(state, _FIRST_DRAWS)
         fewest = _FEWEST_TIMES if state.transfer is None else 1
         if len(state.fastest(fewest)) < fewest:
-            if self._failures.follow_a_pattern(state):
-                return spread_or_close(state)
-            return random(state)
+            fails = None in state.times_s.values()
+            return random_or_near(state) if fails else spread(state)
         pool = candidate_pool(state, state.fastest(_NEIGHBOURED))
         gain = self._log_gain(state, pool)
         return int(pool[gain.round(_GAIN_DECIMALS).argmax()])

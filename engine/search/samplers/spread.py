@@ -7,7 +7,14 @@ import numpy.typing as npt
 
 from engine.search.model.search_state import SearchState
 
-__all__ = ["SPREAD_TRIALS", "SURROGATE_SPREAD_TRIALS", "farthest", "spread", "spread_evenly"]
+__all__ = [
+    "SPREAD_TRIALS",
+    "SURROGATE_SPREAD_TRIALS",
+    "farthest",
+    "random_or_near",
+    "spread",
+    "spread_evenly",
+]
 
 # Trials that spread over the space before a model or a population takes over. Few, since budgets
 # are 50 to 200; one for each parameter or so is what a first model needs. A Gaussian process is of
@@ -21,6 +28,12 @@ _SPREAD_DRAWS = 10
 
 # Distances from the middle that differ by less are equal.
 _ROUNDING = 1e-9
+
+# Squared distances are compared to so many decimals.
+_DECIMALS = 9
+
+# How many neighbours of a configuration that works are tried where most fails.
+_PROBES = 3
 
 
 def spread(state: SearchState, draws: int = _SPREAD_DRAWS) -> int:
@@ -41,18 +54,21 @@ def spread(state: SearchState, draws: int = _SPREAD_DRAWS) -> int:
     return farthest(state, drawn)
 
 
-def spread_or_close(state: SearchState) -> int:
-    """Where most fails: by turns as `spread`, and next to the fastest that works, if any does.
+def random_or_near(state: SearchState) -> int:
+    """Where most fails: a candidate next to one that works, or else any free one.
 
-    What works is seldom alone, and where failures follow no pattern, a place next to a fast
-    configuration is as good as any.
+    What works is seldom alone, so a few of its neighbours are tried. If they fail, failures may
+    follow no pattern, and no place is better than another.
     """
-    works = state.fastest(1)
-    if not works or len(state.taken) % 4 < 2:
-        return spread(state)
-    points, free = state.candidates.points, np.flatnonzero(state.free)
-    distances = ((points[free] - points[works[0]]) ** 2).sum(axis=1)
-    return int(state.rng.choice(free[distances <= distances.min() + _ROUNDING]))
+    points = state.candidates.points
+    order = np.random.default_rng(state.seed).permutation(len(points))  # of equally near ones
+    for works in state.fastest(len(state.times_s)):
+        distances = ((points[order] - points[works]) ** 2).sum(axis=1).round(_DECIMALS)
+        near = order[np.argsort(distances, kind="stable")[1 : _PROBES + 1]]
+        if state.free[near].any():
+            return int(near[state.free[near]][0])
+    free = _unsuspected(state, np.flatnonzero(state.free))
+    return int(state.rng.choice(free))
 
 
 def _middle(state: SearchState) -> int:

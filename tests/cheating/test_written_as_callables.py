@@ -1,0 +1,54 @@
+"""No callable gets a time that works only for the check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from written_as_callables import CHEATS, FOILED, HONEST
+
+from engine.workers.callable_board import CallableBoard
+from engine.workers.callables import CallableArtifact
+from foundation.config import Config
+from kernels.on_device import ProblemArguments
+from kernels.registry import load_kernel, make_problem
+from rvv_runner.measurement import Measurement
+
+pytestmark = pytest.mark.timeout(120)
+
+FILE = Path(__file__).with_name("written_as_callables.py")
+
+
+@pytest.fixture(scope="module")
+def board() -> Iterator[CallableBoard]:
+    """For all of them; what they leave in its process is no help to the next."""
+    board = CallableBoard("python")
+    board.open()
+    yield board
+    board.close()
+
+
+def measured(board: CallableBoard, name: str) -> Measurement:
+    source = ProblemArguments.of(make_problem(load_kernel(str(FILE)), {}))
+    return board.measure(CallableArtifact(source, Config({"name": name})), 10, 60)
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_callable_gets_its_time(board: CallableBoard, name: str) -> None:
+    measurement = measured(board, name)
+    assert (measurement.status, measurement.reason) == ("correct", "")
+    assert len(measurement.times_s) == 10
+
+
+@pytest.mark.parametrize("name", FOILED)
+def test_a_callable_that_changes_the_clock_gets_its_time(board: CallableBoard, name: str) -> None:
+    measurement = measured(board, name)
+    assert min(measurement.times_s) > 1e-6
+
+
+@pytest.mark.parametrize("name", CHEATS)
+def test_a_cheating_callable_gets_no_time(board: CallableBoard, name: str) -> None:
+    measurement = measured(board, name)
+    assert measurement.status in ("wrong", "runtime"), measurement
+    assert not measurement.times_s
