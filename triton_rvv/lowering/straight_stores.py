@@ -29,6 +29,8 @@ from triton_rvv.types import ScalarType, TensorType, element_type
 __all__ = ["StraightStore", "plan_straight_store"]
 
 NEVER = Val("i1", "false")
+# Rows so far apart, or a multiple of that, share a set of an L1 cache of 32 KiB with 4 ways.
+SET_BYTES = 8 << 10
 _ELEMENTWISE = ("arith.", "tt.fp_to_fp")
 _BETWEEN = (*WITHOUT_MEMORY, *_ELEMENTWISE)
 _IN_LOOP = (*_BETWEEN, "tt.load", "tt.dot", "tt.reshape", "tt.trans", "scf.yield")
@@ -214,11 +216,17 @@ def _fits(context: Context, block: _Block) -> Val | None:
 
 
 def _rows_are_apart(context: Context, addresses: Affine) -> Val | None:
-    """Whether no row is stored over another one, where rows lie in one piece each."""
+    """Whether rows, in one piece each, neither overlap nor share one set of the L1 cache.
+
+    The lines of a tile's rows would drive one another out of that set.
+    """
     *_, rows, columns = addresses.components
     one_piece = columns.stride is not None and columns.stride.constant == 1
     if not (one_piece and rows.has_rule and columns.has_rule) or addresses.extra is not None:
         return None
     builder = context.builder
     stride = builder.resize(rows.linear_stride(builder, addresses.index_type), "i64")
-    return builder.compare("sge", stride, integer(addresses.shape[-1]))
+    apart = builder.compare("sge", stride, integer(addresses.shape[-1]))
+    stride_bytes = builder.mul(stride, integer(addresses.pointee.size_bytes))
+    in_set = builder.compare("eq", builder.split(stride_bytes, SET_BYTES)[1], integer(0))
+    return builder.conjunction(apart, builder.binary("xor", in_set, Val("i1", "true")))
