@@ -108,6 +108,14 @@ class Target(Protocol):
         """
         ...
 
+    def widened_by_product(self, element: str) -> str | None:
+        """The type of elements that multiply-adds take and widen to 32 bits; None without such.
+
+        Args:
+            element: MLIR's name of the operands' type.
+        """
+        ...
+
     def lanes(self, element_bits: int) -> int:
         """Elements of `element_bits` in one vector register."""
         ...
@@ -230,6 +238,11 @@ class RVVTarget:
     def steps_together(self, element: str) -> int:
         return 1
 
+    def widened_by_product(self, element: str) -> str | None:
+        """`vwmacc` takes 16-bit integers, `vfwmacc` (Zvfh) fp16."""
+        types = {"i8": "i16", "f16": "f16" if "+zvfh" in self.extensions else None}
+        return types.get(element)
+
     def lanes(self, element_bits: int) -> int:
         return self.vlen_bits // element_bits
 
@@ -316,6 +329,9 @@ class HostTarget:
         """AVX512-BF16 has an instruction for bf16, and VNNI one for 8-bit integers."""
         together, features = _STEPS_TOGETHER.get((element, self.vector_bits), (1, frozenset()))
         return together if features & frozenset(self.features.split(",")) else 1
+
+    def widened_by_product(self, element: str) -> str | None:
+        return None
 
     def lanes(self, element_bits: int) -> int:
         return self.vector_bits // element_bits

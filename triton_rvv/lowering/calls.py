@@ -14,8 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.lowering import sinks
 from triton_rvv.lowering.context import Context
-from triton_rvv.lowering.control import Slot, read_slots, result_slot, update_slots
+from triton_rvv.lowering.control import read_slots, result_slot, update_slots
 from triton_rvv.lowering.registry import Handler
+from triton_rvv.lowering.slots import Slot
 from triton_rvv.ttir import Block, Operation, Value
 
 __all__ = ["HANDLERS", "lower_body"]

@@ -53,6 +53,11 @@ class WaitingStore:
 class Context:
     """The state of lowering one function.
 
+    Attributes:
+        pending_loads: loads that were put off.
+        waiting_store: a store that was put off.
+        stored_already: for stores further down, whether that has been done, as i1.
+
     Args:
         target: what code is made for.
         handlers: what lowers each kind of operation.
@@ -92,6 +97,7 @@ class Context:
         self._source_lines = source_lines
         self.pending_loads: list[Tensor] = []
         self.waiting_store: WaitingStore | None = None
+        self.stored_already: dict[Operation, Val] = {}
         self._values: dict[Value, Lowered] = {}
         self._stack_bytes = 0
         self.scratch_bytes = 0
@@ -102,6 +108,7 @@ class Context:
         self._around = [0]
         self._bound_in: dict[Value, int] = {}
         self._made_by: Mapping[Value, Operation] = {}
+        self._operations: Sequence[Operation] = ()
         self._early: dict[Operation, int] = {}
 
     def lower_block(self, block: Block) -> list[Value]:
@@ -114,16 +121,29 @@ class Context:
             CompileError: for an operation that is not supported, with the kernel's source line.
         """
         *operations, terminator = block.operations
-        around = self._made_by
+        around = self._made_by, self._operations
+        self._operations = operations
         self._made_by = {result: each for each in operations for result in each.results}
         for operation in operations:  # a function's block is lowered once for each of its calls
             for result in operation.results:
                 self._bound_in.pop(result, None)
-        for operation in operations:
-            if self._early.pop(operation, None) not in self._around:
-                self.lower_operation(operation)
-        self._made_by = around
+        try:
+            for operation in operations:
+                if self._early.pop(operation, None) not in self._around:
+                    self.lower_operation(operation)
+        finally:
+            self._made_by, self._operations = around
         return terminator.operands
+
+    def operations_behind(self, operation: Operation) -> Sequence[Operation]:
+        """What follows an operation of the block that is being lowered."""
+        return self._operations[self._operations.index(operation) + 1 :]
+
+    def lower_ahead(self, operation: Operation) -> None:
+        """Lower an operation further down in this block, whose operands are known, here."""
+        if self._early.get(operation) not in self._around:
+            self.lower_operation(operation)
+            self._early[operation] = self._region
 
     def lower_early(self, value: Value) -> bool:
         """Lower what computes a value further down in this block, where nothing speaks against it.
@@ -270,14 +290,18 @@ class Context:
 
     # -- arrays --------------------------------------------------------------------------------
 
-    def buffer(self, type_: TensorType) -> Buffer:
+    def buffer(self, type_: TensorType, panel_bits: int = 0) -> Buffer:
         """An array with room for a block; its contents are undefined.
+
+        Args:
+            type_: shape and element type.
+            panel_bits: panels are as wide as runs of elements of so many bits, at least its own.
 
         Raises:
             CompileError: where the program's arrays would take too much memory.
         """
         pointer = self._room(memory_type(type_.element), type_.elements, type_.element.size_bytes)
-        lanes = self.run_lanes(max(type_.element.bits, 8))
+        lanes = self.run_lanes(max(type_.element.bits, panel_bits, 8))
         return Buffer(type_, pointer, lanes if self._has_products else type_.shape[-1])
 
     def _room(self, element: str, count: int, size_bytes: int) -> Val:

@@ -1,161 +1,38 @@
-"""Loops and conditionals, and the values that they carry.
-
-A carried scalar lives in a stack slot, which LLVM turns into a register. Of a block of integers
-or addresses only the base changes from one turn to the next in nearly every kernel, so only the
-base is carried; any other block lives in an array.
-"""
+"""Loops and conditionals, and the values that they carry."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeGuard
+from typing import TypeGuard
 
 from triton_rvv.lowering import parts, sinks
-from triton_rvv.lowering.affine import Affine, as_affine
+from triton_rvv.lowering.affine import as_affine
+from triton_rvv.lowering.begun import begins_in_product
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context, Lowered, Pairs
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.sharing import at_same_places
-from triton_rvv.lowering.tensors import EXPENSIVE, Elementwise, Tensor
+from triton_rvv.lowering.slots import (
+    ArraySlot,
+    BaseSlot,
+    BegunSlot,
+    ScalarSlot,
+    ShapeOfOffsetsChangedError,
+    Slot,
+    loop_slot,
+)
+from triton_rvv.lowering.straight_stores import StraightStore, plan_straight_store
+from triton_rvv.lowering.tensors import EXPENSIVE, Elementwise, Splat, Tensor
 from triton_rvv.lowering.values import Val
 from triton_rvv.lowering.views import ExpandDims
 from triton_rvv.lowering.wrapping import guard_widening
 from triton_rvv.ttir import Block, Operation, Value
 from triton_rvv.types import TensorType, Type
 
-__all__ = ["HANDLERS", "Slot", "read_slots", "result_slot", "update_slots"]
+__all__ = ["HANDLERS", "read_slots", "result_slot", "update_slots"]
 
 # Nodes of metadata for loops are numbered from here on, those for source lines from 0.
 _FIRST_LOOP = 1 << 20
-
-
-class Slot(Protocol):
-    """Where a value lives that changes along the control flow."""
-
-    def read(self, context: Context) -> Lowered:
-        """The value at this point of the program."""
-        ...
-
-    def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
-        """The next value, made safe from a change of the arrays named in `changing`."""
-        ...
-
-    def commit(self, context: Context, value: Lowered) -> None:
-        """Make a staged value the current one."""
-        ...
-
-    @property
-    def arrays(self) -> frozenset[str]:
-        """The names of the arrays that a change of this slot writes to."""
-        ...
-
-
-class _ScalarSlot:
-    """A number or an address."""
-
-    def __init__(self, context: Context, type_: str) -> None:
-        self._type = type_
-        self._pointer = context.builder.alloca(type_, 1)
-
-    def read(self, context: Context) -> Val:
-        return context.builder.load(self._type, self._pointer, 8)
-
-    def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
-        return value
-
-    def commit(self, context: Context, value: Lowered) -> None:
-        assert isinstance(value, Val)
-        context.builder.store(value, self._pointer, 8)
-
-    @property
-    def arrays(self) -> frozenset[str]:
-        return frozenset()
-
-
-class _BaseSlot:
-    """A block of integers or addresses of which only the base changes.
-
-    Attributes:
-        advance: how far addresses move from one turn of the loop to the next, in elements.
-    """
-
-    def __init__(self, context: Context, initial: Affine) -> None:
-        self._initial = initial
-        self._base = _ScalarSlot(context, initial.base.type)
-        self.advance: Val | None = None
-
-    def read(self, context: Context) -> Affine:
-        initial = self._initial
-        base = self._base.read(context)
-        extra, wrapped = initial.extra, initial.wrapped
-        return Affine(initial.type, base, initial.components, extra, self.advance, wrapped)
-
-    def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
-        affine = value if isinstance(value, Affine) else as_affine(value)
-        if affine is None or _all_but_base(affine) != _all_but_base(self._initial):
-            raise _ShapeOfOffsetsChangedError(self)
-        return affine.base
-
-    def commit(self, context: Context, value: Lowered) -> None:
-        self._base.commit(context, value)
-
-    @property
-    def arrays(self) -> frozenset[str]:
-        return frozenset()
-
-
-def _all_but_base(block: Affine) -> tuple[object, ...]:
-    """All but the base, of which nothing may change in a loop that carries only the base."""
-    return block.components, block.extra, block.wrapped
-
-
-class _ArraySlot:
-    """A block of any values, in `array`."""
-
-    def __init__(self, context: Context, type_: TensorType) -> None:
-        self.array = context.buffer(type_)
-
-    def read(self, context: Context) -> Tensor:
-        return self.array.alias()
-
-    def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
-        assert isinstance(value, Tensor)
-        sinks.prepare(context, [value])
-        if isinstance(value, Buffer) and value.buffers() == self.arrays:
-            return value
-        if not value.buffers() & changing:
-            return value
-        # Another slot's array is no safe place either: a, b = b, a needs both in full.
-        staged = context.buffer(value.type)
-        sinks.copy(context, value, staged)
-        return staged
-
-    def commit(self, context: Context, value: Lowered) -> None:
-        assert isinstance(value, Tensor)
-        if not (isinstance(value, Buffer) and value.buffers() == self.arrays):
-            sinks.copy(context, value, self.array)
-
-    @property
-    def arrays(self) -> frozenset[str]:
-        return self.array.buffers()
-
-
-class _ShapeOfOffsetsChangedError(Exception):
-    """A block of which more than the base changes; the loop is lowered again with an array."""
-
-    def __init__(self, slot: _BaseSlot) -> None:
-        super().__init__()
-        self.slot = slot
-
-
-def _slot(context: Context, initial: Lowered, as_array: bool) -> Slot:
-    """The kind of slot that suits a loop's initial value."""
-    if isinstance(initial, Val):
-        return _ScalarSlot(context, initial.type)
-    affine = initial if isinstance(initial, Affine) else as_affine(initial)
-    if affine is not None and not as_array:
-        return _BaseSlot(context, affine)
-    return _ArraySlot(context, initial.type)
 
 
 def update_slots(context: Context, slots: Sequence[Slot], values: Sequence[Lowered]) -> None:
@@ -164,7 +41,7 @@ def update_slots(context: Context, slots: Sequence[Slot], values: Sequence[Lower
     others: list[tuple[Slot, Lowered]] = []
     in_place: list[tuple[Tensor, Buffer]] = []
     for slot, value in zip(slots, values, strict=True):
-        if isinstance(slot, _ArraySlot) and _goes_in_place(value, slot, changing):
+        if isinstance(slot, ArraySlot) and _goes_in_place(value, slot, changing):
             in_place.append((value, slot.array))
         else:
             others.append((slot, value))
@@ -210,7 +87,7 @@ def _as_rows(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     return tensor
 
 
-def _goes_in_place(value: Lowered, slot: _ArraySlot, changing: frozenset[str]) -> TypeGuard[Tensor]:
+def _goes_in_place(value: Lowered, slot: ArraySlot, changing: frozenset[str]) -> TypeGuard[Tensor]:
     """Whether each element of a new value needs only the same element of what is replaced."""
     assert isinstance(value, Tensor)
     if isinstance(value, Buffer) or value.buffers() & changing != slot.arrays:
@@ -244,44 +121,98 @@ def _for(context: Context, operation: Operation) -> None:
     _before_regions(context, operation)
     count = len(operation.results)
     as_array = [False] * count
+    begun = _begun_slots(context, operation)
+    store = plan_straight_store(context, operation, {n: slot.array for n, slot in begun.items()})
+    if store is not None:
+        begun[store.number].store = store
     while True:
         snapshot = context.snapshot()
         initial = [context.lowered(value) for value in operation.operands[3:]]
-        slots = [_slot(context, *pair) for pair in zip(initial, as_array, strict=True)]
+        slots: list[Slot] = [
+            begun[number] if number in begun else loop_slot(context, value, as_array[number])
+            for number, value in enumerate(initial)
+        ]
         try:
-            _loop(context, operation, slots, initial)
-        except _ShapeOfOffsetsChangedError as change:
+            _loop(context, operation, slots, initial, store)
+        except ShapeOfOffsetsChangedError as change:
             if change.slot not in slots:
                 raise
             as_array[slots.index(change.slot)] = True
             context.restore(snapshot)
         else:
             break
-    read_slots(context, operation.results, slots)
+    total = None if store is None else operation.results[store.number]
+    read = [pair for pair in zip(operation.results, slots, strict=True) if pair[0] is not total]
+    read_slots(context, [value for value, _ in read], [slot for _, slot in read])
+
+
+def _begun_slots(context: Context, loop: Operation) -> dict[int, BegunSlot]:
+    """Those of the carried blocks with which only a product begins, by their number."""
+    slots = {}
+    for number, value in enumerate(loop.operands[3:]):
+        initial = context.lowered(value)
+        if isinstance(initial, Splat) and begins_in_product(context, loop, number):
+            slots[number] = BegunSlot(context, initial)
+    return slots
 
 
 def _loop(
-    context: Context, operation: Operation, slots: Sequence[Slot], initial: Sequence[Lowered]
+    context: Context,
+    operation: Operation,
+    slots: Sequence[Slot],
+    initial: Sequence[Lowered],
+    store: StraightStore | None,
 ) -> None:
     builder, signed = context.builder, "unsignedCmp" not in operation.attributes
     bounds = [context.scalar(value) for value in operation.operands[:3]]
     type_ = bounds[0].type
     # Counted with 64 bits, the step beyond the end does not wrap.
     start, end, step = (builder.resize(bound, "i64", signed) for bound in bounds)
-    update_slots(context, slots, initial)
+    begun = [slot for slot in slots if isinstance(slot, BegunSlot)]
+    others = [pair for pair in zip(slots, initial, strict=True) if pair[0] not in begun]
+    update_slots(context, [slot for slot, _ in others], [value for _, value in others])
+    less = "slt" if signed else "ult"
+    has_turns = _has_turns(context, begun, start, end, less)
     block = operation.regions[0].block
     for argument, slot, value in zip(
         block.arguments[1:], slots, block.operations[-1].operands, strict=True
     ):
-        if isinstance(slot, _BaseSlot):
+        if isinstance(slot, BaseSlot):
             slot.advance = _advance(context, block, argument, value)
     mark = _loop_mark(context, operation)
     with builder.loop(start, end, step, mark, signed) as index, context.region():
         context.bind(block.arguments[0], builder.resize(index, type_))
+        for slot in begun:
+            slot.is_first = builder.compare("eq", index, start)
+        if store is not None:
+            left = builder.binary("sub", end, index)
+            is_last = builder.compare("ule", left, step)
+            store.is_now = builder.conjunction(store.fits, is_last)
         read_slots(context, block.arguments[1:], slots)
         yielded = context.lower_block(block)
         update_slots(context, slots, [context.lowered(value) for value in yielded])
         context.pending_loads.clear()
+    for slot in begun:
+        slot.is_first = None
+    if store is not None and store.is_taken:
+        context.stored_already[store.store] = builder.conjunction(has_turns, store.fits)
+
+
+def _has_turns(
+    context: Context, begun: Sequence[BegunSlot], start: Val, end: Val, less: str
+) -> Val:
+    """Whether a loop has turns, as i1; if not, write the arrays that its first turn would."""
+    first, last = start.constant, end.constant
+    if not begun or (first is not None and last is not None and 0 <= first < last):
+        return Val("i1", "true")
+
+    def fill() -> None:
+        for slot in begun:
+            slot.fill(context)
+
+    has_turns = context.builder.compare(less, start, end)
+    context.builder.branches(has_turns, lambda: None, fill, likely=True)
+    return has_turns
 
 
 def _loop_mark(context: Context, operation: Operation) -> str:
@@ -325,8 +256,8 @@ def _if(context: Context, operation: Operation) -> None:
 def result_slot(context: Context, type_: Type) -> Slot:
     """Where a value lives that comes from several places; of a block, all elements."""
     if isinstance(type_, TensorType):
-        return _ArraySlot(context, type_)
-    return _ScalarSlot(context, type_.llvm)
+        return ArraySlot(context, type_)
+    return ScalarSlot(context, type_.llvm)
 
 
 def _while(context: Context, operation: Operation) -> None:

@@ -8,12 +8,14 @@ bits: operands are converted once, when they are copied into panels.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering import paths, sinks
+from triton_rvv.lowering.begun import Start, start_of
 from triton_rvv.lowering.buffer import Buffer
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.casts import conversion
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.grouped_dot import is_grouped, multiply_in_groups
@@ -23,6 +25,7 @@ from triton_rvv.lowering.matrix_dot import fits_matrix_unit, multiply_int8
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.runs import run_width
+from triton_rvv.lowering.straight_stores import StraightStore
 from triton_rvv.lowering.tensors import Elementwise, Point, Tensor, memory_type
 from triton_rvv.lowering.tile import (
     Columns,
@@ -34,8 +37,6 @@ from triton_rvv.lowering.tile import (
     Tile,
 )
 from triton_rvv.lowering.values import Val, integer
-from triton_rvv.lowering.variable import Variable
-from triton_rvv.lowering.views import Plane
 from triton_rvv.ttir import Operation
 from triton_rvv.types import PointerType, ScalarType, TensorType
 
@@ -49,6 +50,9 @@ PANELS_IN_PLACE = 4
 RUNS_READ_ONCE = 4
 # B blocks up to half an L1 cache of 32 KiB stay there while the rows of A go by.
 RESIDENT_B_BYTES = 16 << 10
+
+# Sums of narrower elements, which some multiply-adds widen.
+WIDE_BITS = 32
 
 # The rows of A for a tile that starts at the given one.
 RowsOfA = Callable[[Val], Rows]
@@ -65,15 +69,28 @@ class _Product:
         start: the accumulator before, in the type of the sums.
         result: the accumulator after; it may be the array that `start` reads.
         rounded: converts sums to the type of the result.
+        store: what to do with complete tiles in the last turn of a loop.
     """
 
     live: Live
     rows: int
     depth: int
     b: Columns
-    start: Tensor
+    start: Start
     result: Buffer
     rounded: Emit
+    store: StraightStore | None
+
+
+class _Narrow(Elementwise):
+    """A right operand for multiply-adds that widen it: panels are as wide as those of the sums."""
+
+    def own_bits(self) -> int:
+        return self.panel_bits
+
+    @property
+    def panel_bits(self) -> int:
+        return WIDE_BITS
 
 
 def _dot(context: Context, operation: Operation) -> None:
@@ -101,21 +118,41 @@ def multiply(
         multiply_in_groups(context, operation, left, right, start, result, rounded)
         context.bind(operation.result, result)
         return
-    left, right = (converted(tensor, sum_type) for tensor in (left, right))
+    left, right, read_once = _operands(context, left, right, sum_type)
     in_place = _is_matrix_in_memory(context, left)
     sinks.prepare(context, [left, right, start])
     rows, depth = left.shape[-2:]
+    before = start_of(start)
+    store = before.store if before.store and before.store.product is operation else None
+    if store is not None:
+        store.is_taken = True
 
     def product(b: Columns, live: Live = WHOLE) -> _Product:
-        return _Product(live, rows, depth, b, start, result, rounded)
+        return _Product(live, rows, depth, b, before, result, rounded, store)
 
-    if read_once := _columns_read_once(context, left, right):
+    if read_once is not None:
         _multiply_reading_once(context, left, right, product, read_once)
     else:
         live = live_part(context, operation, left, right, sum_type)
         b = _panels(context, packed_columns(context, right, live))
         _multiply_by_panels(context, left, in_place, product(b, live))
     context.bind(operation.result, result)
+
+
+def _operands(
+    context: Context, left: Tensor, right: Tensor, sum_type: ScalarType
+) -> tuple[Tensor, Tensor, ColumnsReadOnce | None]:
+    """The operands in the types in which they are multiplied; B as it lies if it is read once."""
+    assert isinstance(right.element, ScalarType)
+    wide = [converted(tensor, sum_type) for tensor in (left, right)]
+    read_once = _columns_read_once(context, *wide)
+    narrow = context.target.widened_by_product(right.element.name)
+    is_alike = left.element == right.element
+    if read_once is not None or narrow is None or not is_alike or sum_type.bits != WIDE_BITS:
+        return wide[0], wide[1], read_once
+    target = ScalarType(narrow)
+    type_ = TensorType(right.shape, target)
+    return left, _Narrow(type_, conversion(right.element, target), [right], keeps_zero=True), None
 
 
 def _panels(context: Context, block: Buffer) -> PackedColumns:
@@ -216,7 +253,7 @@ def _multiply_packed(context: Context, a: Buffer, product: _Product) -> None:
         one = replace(
             product,
             b=_panels(context, product.b.block.plane(builder, batch)),
-            start=Plane(product.start, batch),
+            start=product.start.plane(batch),
             result=product.result.plane(builder, batch),
         )
         _tiles(context, one, functools.partial(PackedRows, builder, plane, count=tile_rows))
@@ -303,16 +340,48 @@ def _tile(
     places = [builder.add(row, integer(offset)) for offset in range(rows.count)]
     starts = [builder.add(column, integer(run * product.b.panel)) for run in range(product.b.runs)]
     points = [Point((place,), start, product.b.panel) for place in places for start in starts]
-    totals = [Variable(builder, product.start.at(builder, point)) for point in points]
-    if isinstance(product.start, Buffer) and to_next is not None:
-        for point in points:
-            (place,), (down, right) = point.index, to_next
-            later = (builder.add(place, integer(down)), builder.add(point.start, integer(right)))
-            builder.prefetch(product.start.address(builder, later))
+    totals = product.start.read(builder, points)
+    if to_next is not None:
+        _prefetch_start(builder, product, points, to_next)
     for base in sinks.steps(context, depth, tile.unroll, unrolled=False):
+        if product.store is not None:
+            after = builder.add(base, integer(tile.unroll))
+            ends = builder.compare("sge", after, depth)
+            now = builder.conjunction(product.store.is_now, ends)
+            builder.branches(now, functools.partial(product.store.prefetch, builder, points))
         tile.multiply_add(base, depth, ahead, totals)
-    for point, total in zip(points, totals, strict=True):
-        product.result.write(builder, point, product.rounded(builder, [total.read()]))
+    sums = [product.rounded(builder, [total.read()]) for total in totals]
+
+    def to_array() -> None:
+        for point, value in zip(points, sums, strict=True):
+            product.result.write(builder, point, value)
+
+    if (store := product.store) is None:
+        to_array()
+    else:
+        to_memory = functools.partial(store.write, builder, points, sums)
+        builder.branches(store.is_now, to_memory, to_array)
+
+
+def _prefetch_start(
+    builder: Builder, product: _Product, points: Sequence[Point], to_next: tuple[int, int]
+) -> None:
+    """Ask for the accumulators of the next tile, unless these are neither read nor written."""
+    before, (down, right) = product.start.usual, to_next
+    if not isinstance(before, Buffer):
+        return
+
+    def ask() -> None:
+        for point in points:
+            (place,) = point.index
+            later = (builder.add(place, integer(down)), builder.add(point.start, integer(right)))
+            builder.prefetch(before.address(builder, later))
+
+    if product.store is None:
+        ask()
+    else:
+        is_only = builder.conjunction(product.start.is_first, product.store.is_now)
+        builder.branches(is_only, lambda: None, ask)
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.dot": _dot}

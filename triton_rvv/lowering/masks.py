@@ -123,6 +123,11 @@ class Mask(Tensor):
     def own_spans_rows(self) -> bool:
         return all(term.left.own_spans_rows for term in self.terms)
 
+    @property
+    def is_guarded(self) -> bool:
+        """Whether it is true everywhere on a path where its guards hold."""
+        return not self.operands and all(term.has_guard for term in self.terms)
+
     def own_linear_guards(self) -> list[Val]:
         return [guard for term in self.terms for guard in term.left.linear_guards()]
 

@@ -60,6 +60,14 @@ class Load(Tensor):
         self.mask = mask
         self.other = other
 
+    @property
+    def lies_by_column(self) -> bool:
+        if self.settled is not None or len(self.shape) < 2:
+            return False
+        strides = [part.stride for part in self.pointers.components[-2:]]
+        down, along = (stride is not None and stride.constant == 1 for stride in strides)
+        return down and not along
+
     def is_each_element_of(self, addresses: Affine) -> bool:
         """Whether every element is loaded from an address of its own, the one in `addresses`."""
         return self.pointers.base == addresses.base and self.is_parallel_to(addresses)

@@ -7,7 +7,7 @@ lanes in the part are loaded; the others are 0.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from triton_rvv.lowering import paths, sinks
 from triton_rvv.lowering.buffer import Buffer
@@ -71,11 +71,11 @@ def materialise_part(
     if isinstance(tensor, Buffer) or tensor.settled or tensor.uses > 1:
         return sinks.materialise(context, tensor)
     builder = context.builder
-    is_whole = all(count is None for count in extents)
+    is_whole = all(count is None for count in extents) and not tensor.lies_by_column
     guards = None if is_whole else tensor.guards_within(builder, extents)
     if guards is None:
         return sinks.materialise(context, tensor)
-    array = context.buffer(tensor.type)
+    array = context.buffer(tensor.type, tensor.panel_bits)
     builder.branches(
         paths.all_of(context, guards),
         lambda: copy_part(context, tensor, array, extents, whole_rows, whole_columns),
@@ -114,9 +114,8 @@ def copy_part(
             array.write(builder, point, value)
 
     for outer in sinks.positions(context, sizes[:-2], unrolled=False):
-        for row in sinks.steps(context, grouped, together, unrolled=False):
-            for start in sinks.steps(context, whole, width, unrolled=False):
-                copy(outer, row, together, start, None)
+        for row, start in _groups(context, tensor, (grouped, together), (whole, width)):
+            copy(outer, row, together, start, None)
         if left_over.constant != 0:
             with builder.loop(grouped, sizes[-2], integer(1)) as row:
                 for start in sinks.steps(context, whole, width, unrolled=False):
@@ -131,6 +130,25 @@ def copy_part(
                     copy(outer, row, 1, builder.add(whole, integer(done)), lanes)
     if sizes[-2].constant is None and whole_rows > 1:
         _clear_rows(context, array, sizes, whole_rows)
+
+
+def _groups(
+    context: Context, tensor: Tensor, rows: tuple[Val, int], columns: tuple[Val, int]
+) -> Iterator[tuple[Val, Val]]:
+    """Where groups of runs start, each dimension as far and in such steps as said.
+
+    What lies by column is copied panel by panel: runs of neighbouring rows read the same cache
+    lines, and those of a whole row are more than the cache holds. The body of the caller's `for` is
+    the body of the loops.
+    """
+    if tensor.lies_by_column:
+        for start in sinks.steps(context, *columns, unrolled=False):
+            for row in sinks.steps(context, *rows, unrolled=False):
+                yield row, start
+    else:
+        for row in sinks.steps(context, *rows, unrolled=False):
+            for start in sinks.steps(context, *columns, unrolled=False):
+                yield row, start
 
 
 def _clear_rows(context: Context, array: Buffer, sizes: list[Val], whole_rows: int) -> None:

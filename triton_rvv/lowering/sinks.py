@@ -58,7 +58,7 @@ def materialise(context: Context, tensor: Tensor) -> Buffer:
     if isinstance(tensor, Buffer):
         return tensor
     if tensor.settled is None:
-        buffer = context.buffer(tensor.type)
+        buffer = context.buffer(tensor.type, tensor.panel_bits)
         copy(context, tensor, buffer)
         context.keep(tensor, buffer)
         _drop_loads(context)

@@ -46,6 +46,19 @@ class _Part:
 
 
 def _store(context: Context, operation: Operation) -> None:
+    done = context.stored_already.pop(operation, None)
+    if done is None:
+        _store_now(context, operation, _may_wait(context, operation))
+        return
+
+    def not_done() -> None:
+        with context.region():
+            _store_now(context, operation, may_wait=False)
+
+    context.builder.branches(done, lambda: None, not_done, likely=True)
+
+
+def _store_now(context: Context, operation: Operation, may_wait: bool) -> None:
     pointers, value, mask = optional_operands(context, operation, 3)
     if isinstance(pointers, Val):
         assert isinstance(value, Val)
@@ -61,7 +74,7 @@ def _store(context: Context, operation: Operation) -> None:
         _store_group(context, parts, where)
         return
     write = functools.partial(_store_parts, context, parts, where)
-    if _may_wait(context, operation):
+    if may_wait:
         sources: list[Tensor] = [parts[0].value, parts[0].addresses]
         if where is not None:
             sources.append(where)

@@ -289,6 +289,16 @@ class Tensor(ABC):
         """The width of this recipe's own elements in a vector register."""
         return self.element.bits
 
+    @property
+    def lies_by_column(self) -> bool:
+        """Whether what it reads from memory has neighbours of a column next to one another."""
+        return any(operand.lies_by_column for operand in self.operands)
+
+    @property
+    def panel_bits(self) -> int:
+        """Panels of an array of this block are as wide as runs of elements of so many bits."""
+        return self.element.bits
+
     def own_memory_bits(self) -> int:
         """The width of the elements in memory that this recipe reads, or leads to; 0 for none."""
         return 0

@@ -377,8 +377,7 @@ class Tile:
         """
         builder, waiting = self.builder, list[int]()
         for row, total in enumerate(totals):
-            factor = builder.splat(elements[row], self.panels.panel)
-            total.write(_multiplied_and_added(builder, factor, b_run, total.read()))
+            total.write(_multiplied_and_added(builder, elements[row], b_run, total.read()))
             for line in lines if row == len(totals) // 2 else ():
                 builder.prefetch(line)
             waiting.append(row)
@@ -400,6 +399,14 @@ class Tile:
 
 
 def _multiplied_and_added(builder: Builder, left: Val, right: Val, total: Val) -> Val:
-    if total.element.startswith("i"):
-        return builder.add(total, builder.mul(left, right))
-    return builder.intrinsic("llvm.fma", (left, right, total))
+    """`total + left * right` of a scalar and vectors; narrower operands are widened by the way."""
+    is_integer = total.element.startswith("i")
+    if is_integer:
+        left = builder.resize(left, right.element)
+    factors = [builder.splat(left, right.width), right]
+    if right.element != total.element:
+        widen = "sext" if is_integer else "fpext"
+        factors = [builder.cast(widen, factor, total.element) for factor in factors]
+    if is_integer:
+        return builder.add(total, builder.mul(*factors))
+    return builder.intrinsic("llvm.fma", (*factors, total))
