@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from triton_rvv.lowering import sinks
+from triton_rvv.lowering import sinks, walks
 from triton_rvv.lowering.affine import as_addresses
 from triton_rvv.lowering.arith import constant
 from triton_rvv.lowering.builder import Builder
@@ -123,7 +123,7 @@ def _each(context: Context, operation: Operation, count: int, update: Update) ->
     type_ = operation.result.type
     assert isinstance(type_, TensorType)
     result = context.buffer(type_) if operation.result.uses else None
-    for index in sinks.positions(context, type_.shape, unrolled=False):
+    for index in walks.positions(context, type_.shape, unrolled=False):
         point = Point(index[:-1], index[-1], 1)
         elements = [part.at(context.builder, point) for part in parts]
         before = _where(context, operation, elements, count, update)

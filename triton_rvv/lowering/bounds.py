@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from triton_rvv.lowering import sinks
+from triton_rvv.lowering import sinks, walks
 from triton_rvv.lowering.affine import Affine, as_addresses
 from triton_rvv.lowering.aliasing import Aliases
 from triton_rvv.lowering.builder import Builder
@@ -179,7 +179,7 @@ def _check_block(check: _Check, addresses: Affine, mask: Tensor | None) -> None:
         part.uses += 1  # by the access itself, which comes afterwards
     sinks.prepare(context, parts)
     ready = [sinks.quick_to_read(context, part) for part in parts]
-    for index in sinks.positions(context, addresses.shape, unrolled=False):
+    for index in walks.positions(context, addresses.shape, unrolled=False):
         point = Point(index[:-1], index[-1], 1)
         elements = [part.at(context.builder, point) for part in ready]
         check.element(elements[0], elements[1] if mask is not None else Val("i1", "true"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from triton_rvv.lowering import sinks
+from triton_rvv.lowering import sinks, walks
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.casts import conversion
 from triton_rvv.lowering.context import Context
@@ -91,7 +91,7 @@ def _elements(context: Context, tensor: Tensor) -> Iterator[tuple[tuple[Val, ...
     """Every element with its place, in row-major order; the caller's `for` is a loop's body."""
     sinks.prepare(context, [tensor])
     array = sinks.materialise(context, tensor)
-    for index in sinks.positions(context, array.shape, unrolled=False):
+    for index in walks.positions(context, array.shape, unrolled=False):
         yield index, array.at(context.builder, Point(index[:-1], index[-1], 1))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from triton_rvv.errors import CompileError
-from triton_rvv.lowering import paths, sinks
+from triton_rvv.lowering import paths, sinks, walks
 from triton_rvv.lowering.begun import Start, start_of
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
@@ -23,19 +23,19 @@ from triton_rvv.lowering.live import WHOLE, Live, live_part, packed_columns, pac
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.matrix_dot import fits_matrix_unit, multiply_int8
 from triton_rvv.lowering.memory import Load
-from triton_rvv.lowering.registry import Handler, block_type
-from triton_rvv.lowering.runs import run_width
-from triton_rvv.lowering.straight_stores import StraightStore
-from triton_rvv.lowering.tensors import Elementwise, Point, Tensor, memory_type
-from triton_rvv.lowering.tile import (
+from triton_rvv.lowering.operands import (
     Columns,
     ColumnsReadOnce,
     PackedColumns,
     PackedRows,
     Rows,
     RowsInPlace,
-    Tile,
 )
+from triton_rvv.lowering.registry import Handler, block_type
+from triton_rvv.lowering.runs import run_width
+from triton_rvv.lowering.straight_stores import StraightStore
+from triton_rvv.lowering.tensors import Elementwise, Point, Tensor, memory_type
+from triton_rvv.lowering.tile import Tile
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Operation
 from triton_rvv.types import PointerType, ScalarType, TensorType
@@ -248,7 +248,7 @@ def _multiply_packed(context: Context, a: Buffer, product: _Product) -> None:
         _tiles(context, product, lambda row: PackedRows(builder, a, row, tile_rows))
         return
     assert isinstance(product.b, PackedColumns)
-    for batch in sinks.steps(context, a.shape[0], 1, unrolled=False):
+    for batch in walks.steps(context, a.shape[0], 1, unrolled=False):
         plane = a.plane(builder, batch)
         one = replace(
             product,
@@ -304,13 +304,13 @@ def _tiles(context: Context, product: _Product, rows_of_a: RowsOfA) -> None:
     live_rows = _extent(product.live.rows, product.rows, tile_rows)
     live_columns = _extent(product.live.columns, columns, width)
     if b.size_bytes > RESIDENT_B_BYTES:
-        for column in sinks.steps(context, live_columns, width, single):
-            for row in sinks.steps(context, live_rows, tile_rows, single):
+        for column in walks.steps(context, live_columns, width, single):
+            for row in walks.steps(context, live_rows, tile_rows, single):
                 to_next = None if single else (tile_rows, 0)
                 _tile(context, product, rows_of_a, (row, column), to_next)
     else:
-        for row in sinks.steps(context, live_rows, tile_rows, single):
-            for column in sinks.steps(context, live_columns, width, single):
+        for row in walks.steps(context, live_rows, tile_rows, single):
+            for column in walks.steps(context, live_columns, width, single):
                 to_next = None if single else (0, width)
                 _tile(context, product, rows_of_a, (row, column), to_next)
 
@@ -343,7 +343,7 @@ def _tile(
     totals = product.start.read(builder, points)
     if to_next is not None:
         _prefetch_start(builder, product, points, to_next)
-    for base in sinks.steps(context, depth, tile.unroll, unrolled=False):
+    for base in walks.steps(context, depth, tile.unroll, unrolled=False):
         if product.store is not None:
             after = builder.add(base, integer(tile.unroll))
             ends = builder.compare("sge", after, depth)

@@ -19,7 +19,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from triton_rvv.lowering import paths, sinks
+from triton_rvv.lowering import paths, sinks, walks
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
@@ -101,7 +101,7 @@ def multiply_in_groups(
     if not around:
         _tiles(context, product)
         return
-    for batch in sinks.steps(context, left.shape[0], 1, unrolled=False):
+    for batch in walks.steps(context, left.shape[0], 1, unrolled=False):
         _tiles(context, product.plane(context.builder, batch))
 
 
@@ -287,9 +287,9 @@ def _tiles(context: Context, product: _Product) -> None:
     single = (rows, columns) == (tile_rows, panel)
     live_rows = rows if product.live.rows is None or single else product.live.rows
     live_columns = columns if product.live.columns is None or single else product.live.columns
-    for column in sinks.steps(context, live_columns, panel, single):
+    for column in walks.steps(context, live_columns, panel, single):
         offset = _offset(context, product, column) if product.is_offset else None
-        for row in sinks.steps(context, live_rows, tile_rows, single):
+        for row in walks.steps(context, live_rows, tile_rows, single):
             places = [context.builder.add(row, integer(place)) for place in range(tile_rows)]
             _tile(context, product, [Point((place,), column, panel) for place in places], offset)
 
@@ -303,7 +303,7 @@ def _offset(context: Context, product: _Product, column: Val) -> Sequence[Val]:
         builder.splat(_OFFSETS, width),
     )
     totals = [Variable(builder, zeros) for _ in range(pieces)]
-    for base in sinks.steps(context, product.words(builder), product.unroll, unrolled=False):
+    for base in walks.steps(context, product.words(builder), product.unroll, unrolled=False):
         for word in range(product.unroll):
             for total, b in zip(
                 totals, _b(builder, product, column, base, word, width), strict=True
@@ -332,7 +332,7 @@ def _tile(
         if offset is not None:
             pieces = [builder.binary("sub", *two) for two in zip(pieces, offset, strict=True)]
         totals.append([Variable(builder, piece) for piece in pieces])
-    for base in sinks.steps(context, product.words(builder), product.unroll, unrolled=False):
+    for base in walks.steps(context, product.words(builder), product.unroll, unrolled=False):
         first, place = builder.split(base, panel)
         pointer = product.a.address_in_panel(builder, first, row, place)
         for word in range(product.unroll):

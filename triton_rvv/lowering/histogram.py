@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 
-from triton_rvv.lowering import sinks
+from triton_rvv.lowering import sinks, walks
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
@@ -39,7 +39,7 @@ def _histogram(context: Context, operation: Operation) -> None:
     with sinks.walking(context, [recipe]):
         sinks.copy(context, recipe, places)
     together = min(_TOGETHER, elements)
-    for first in sinks.steps(context, elements, together, unrolled=False):
+    for first in walks.steps(context, elements, together, unrolled=False):
         for number in range(together):
             at = Point((), builder.add(first, integer(number)), 1)
             place = builder.resize(places.at(builder, at), "i64", signed=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from triton_rvv.lowering import sinks
+from triton_rvv.lowering import sinks, walks
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
@@ -38,7 +38,7 @@ def _join(context: Context, operation: Operation) -> None:
         address = result.address(builder, (*point.coordinates, integer(0)))
         builder.store(value, address, type_.element.size_bytes)
 
-    sinks.for_each_run(context, [left, right], evaluate, commit)
+    walks.for_each_run(context, [left, right], evaluate, commit)
     context.bind(operation.result, result)
 
 
@@ -70,7 +70,7 @@ def _split(context: Context, operation: Operation) -> None:
         for result, value in zip(results, values, strict=True):
             result.write(builder, point, value)
 
-    sinks.for_each_run(context, results, evaluate, commit)
+    walks.for_each_run(context, results, evaluate, commit)
     for value, result in zip(operation.results, results, strict=True):
         context.bind(value, result)
 
@@ -83,7 +83,7 @@ def _cat(context: Context, operation: Operation) -> None:
     for index, part in enumerate(parts):
         first = integer(index * part.shape[0])
         commit = functools.partial(_write_from, builder, result, first)
-        sinks.for_each_run(context, [part], functools.partial(part.at, builder), commit)
+        walks.for_each_run(context, [part], functools.partial(part.at, builder), commit)
     context.bind(operation.result, result)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from triton_rvv.errors import CompileError
-from triton_rvv.lowering import sinks
+from triton_rvv.lowering import sinks, walks
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.combination import Combination
@@ -80,7 +80,7 @@ def _map_groups(
         results.append(sinks.row_major_array(context, value.type))
     widest = max(array.element.bits for array in (*sources, *results))
     width = min(groups, max(context.run_lanes(max(widest, 8)) // pack, 1))
-    for first in sinks.steps(context, groups, width, unrolled=False):
+    for first in walks.steps(context, groups, width, unrolled=False):
         number = context.builder.mul(first, integer(pack))
         parts = [_parts(context.builder, array, number, width, pack) for array in sources]
         values = function.emit(*parts)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from triton_rvv.lowering import sinks
+from triton_rvv.lowering import sinks, walks
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
@@ -55,7 +55,7 @@ def multiply_int8(
     if len(left.shape) == 2:
         _tiles(context, a, b, start, result)
         return
-    for batch in sinks.steps(context, left.shape[0], 1, unrolled=False):
+    for batch in walks.steps(context, left.shape[0], 1, unrolled=False):
         a_plane, b_plane, plane = (array.plane(context.builder, batch) for array in (a, b, result))
         _tiles(context, a_plane, b_plane, Plane(start, batch), plane)
 
@@ -69,7 +69,7 @@ def _columns_together(context: Context, right: Tensor) -> Buffer:
     width = min(source.panel, context.target.lanes(8))
     in_turn = [step * width + lane for lane in range(width) for step in range(_DEPTH)]
     blocks = (*batch, depth // _DEPTH, columns // width)
-    for *plane, block, group in sinks.positions(context, blocks, unrolled=False):
+    for *plane, block, group in walks.positions(context, blocks, unrolled=False):
         k, column = builder.mul(block, integer(_DEPTH)), builder.mul(group, integer(width))
         steps = [builder.add(k, integer(step)) for step in range(_DEPTH)]
         rows = [source.at(builder, Point((*plane, step), column, width)) for step in steps]
@@ -86,8 +86,8 @@ def _tiles(context: Context, a: Buffer, b: Buffer, start: Tensor, result: Buffer
     rows, columns = a.shape[0], b.shape[0]
     tile_rows = min(rows, _GRID_ROWS * _SIDE)
     tile_columns = min(columns, _GRID_COLUMNS * _SIDE, result.panel)
-    for row in sinks.steps(context, rows, tile_rows, unrolled=False):
-        for column in sinks.steps(context, columns, tile_columns, unrolled=False):
+    for row in walks.steps(context, rows, tile_rows, unrolled=False):
+        for column in walks.steps(context, columns, tile_columns, unrolled=False):
             places = [context.builder.add(row, integer(offset)) for offset in range(tile_rows)]
             points = [Point((place,), column, tile_columns) for place in places]
             _tile(context, a, b, start, result, points)
@@ -112,7 +112,7 @@ def _tile(
     rows = [point.index[0] for point in points[::_SIDE]]
     columns = [builder.add(points[0].start, integer(at)) for at in squares]
     depth, unroll = a.shape[1], min(a.shape[1], _UNROLL * _DEPTH)
-    for base in sinks.steps(context, depth, unroll, unrolled=False):
+    for base in walks.steps(context, depth, unroll, unrolled=False):
         for step in range(0, unroll, _DEPTH):
             k = builder.add(base, integer(step))
             lefts = [_rows(builder, a, k, row) for row in rows]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from triton_rvv.lowering import sinks
+from triton_rvv.lowering import sinks, walks
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
@@ -37,7 +37,7 @@ def reduce_rows_in_order(
     arrays = [sinks.row_major_array(context, source.type) for source in sources]
     for source, array in zip(sources, arrays, strict=True):
         sinks.copy(context, source, array)
-    for row in sinks.positions(context, shape[:-1], unrolled=False):
+    for row in walks.positions(context, shape[:-1], unrolled=False):
         tree = _Tree(context, combination, arrays, row)
         size = shape[-1]
         while size > width:
@@ -73,7 +73,7 @@ class _Tree:
 
     def halve(self, count: int, width: int) -> None:
         """Make `count` elements of twice as many, `width` of them at a time."""
-        for start in sinks.steps(self._context, count, width, unrolled=False):
+        for start in walks.steps(self._context, count, width, unrolled=False):
             doubled = self._builder.mul(start, integer(2))
             both = Point(self._row, doubled, 2 * width)
             pairs = [array.at(self._builder, both) for array in self._arrays]

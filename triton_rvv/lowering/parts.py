@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 
-from triton_rvv.lowering import paths, sinks
+from triton_rvv.lowering import paths, sinks, walks
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
@@ -113,17 +113,17 @@ def copy_part(
         for point, value in zip(points, values, strict=True):
             array.write(builder, point, value)
 
-    for outer in sinks.positions(context, sizes[:-2], unrolled=False):
+    for outer in walks.positions(context, sizes[:-2], unrolled=False):
         for row, start in _groups(context, tensor, (grouped, together), (whole, width)):
             copy(outer, row, together, start, None)
         if left_over.constant != 0:
             with builder.loop(grouped, sizes[-2], integer(1)) as row:
-                for start in sinks.steps(context, whole, width, unrolled=False):
+                for start in walks.steps(context, whole, width, unrolled=False):
                     copy(outer, row, 1, start, None)
         if rest.constant != 0:
             zero = integer(0)
             end = builder.select(builder.compare("eq", rest, zero), zero, sizes[-2])
-            for row in sinks.steps(context, end, 1, unrolled=False):
+            for row in walks.steps(context, end, 1, unrolled=False):
                 for done in range(0, cleared, width):
                     lanes = builder.binary("sub", rest, integer(done))
                     lanes = lanes if done == 0 else builder.intrinsic("llvm.smax", [lanes, zero])
@@ -142,12 +142,12 @@ def _groups(
     the body of the loops.
     """
     if tensor.lies_by_column:
-        for start in sinks.steps(context, *columns, unrolled=False):
-            for row in sinks.steps(context, *rows, unrolled=False):
+        for start in walks.steps(context, *columns, unrolled=False):
+            for row in walks.steps(context, *rows, unrolled=False):
                 yield row, start
     else:
-        for row in sinks.steps(context, *rows, unrolled=False):
-            for start in sinks.steps(context, *columns, unrolled=False):
+        for row in walks.steps(context, *rows, unrolled=False):
+            for start in walks.steps(context, *columns, unrolled=False):
                 yield row, start
 
 
@@ -157,7 +157,7 @@ def _clear_rows(context: Context, array: Buffer, sizes: list[Val], whole_rows: i
     more = builder.add(sizes[-2], integer(whole_rows - 1))
     end = builder.binary("and", more, integer(-whole_rows))
     zeros = Val(vector_type(memory_type(array.element), width), "zeroinitializer")
-    for outer in sinks.positions(context, sizes[:-2], unrolled=False):
+    for outer in walks.positions(context, sizes[:-2], unrolled=False):
         with builder.loop(sizes[-2], end, integer(1)) as row:
-            for start in sinks.steps(context, sizes[-1], width, unrolled=False):
+            for start in walks.steps(context, sizes[-1], width, unrolled=False):
                 array.write(builder, Point((*outer, row), start, width), zeros)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from triton_rvv.lowering import paths, sinks
+from triton_rvv.lowering import paths, sinks, walks
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.combination import Combination
@@ -124,7 +124,7 @@ def _within_runs(
     halved = functools.partial(_halved, builder, sources, combination, sizes)
 
     def walk(path: Path) -> None:
-        for points in sinks.spanning_points(context, sources, width, path, unrolled=False):
+        for points in walks.spanning_points(context, sources, width, path, unrolled=False):
             parts = [functools.partial(halved, point) for point in points]
             for point, values in zip(points, builder.interleave(parts), strict=True):
                 assert point.number is not None
@@ -174,13 +174,13 @@ def _along_rows(
     def group_from(index: tuple[Val, ...], path: Path) -> None:
         group = [
             (row, run * width)
-            for row in sinks.neighbours(context, index, rows)
+            for row in walks.neighbours(context, index, rows)
             for run in range(runs)
         ]
         points = functools.partial(_points_of_group, builder, group, width)
         first = path if path.plain_columns is None else PLAIN_PATH
         totals = _Totals(context, combination, sources, points(first, integer(0)))
-        for start, where in sinks.steps_along(context, step, shape[-1], step, path):
+        for start, where in walks.steps_along(context, step, shape[-1], step, path):
             totals.add(points(where, start))
         for row, values in zip(group[::runs], totals.by_row(runs), strict=True):
             place = row[0] or (integer(0),)
@@ -189,7 +189,7 @@ def _along_rows(
 
     def walk(path: Path) -> None:
         masked = replace(path, plain_columns=None)
-        for index in sinks.positions(context, shape[:-1], False, rows):
+        for index in walks.positions(context, shape[:-1], False, rows):
             has_plain = TRUE
             if path.plain_columns is not None:
                 has_plain = builder.compare("sge", path.plain_columns, integer(step))
@@ -228,11 +228,11 @@ def _across_rows(
     outer = (*shape[:axis], *shape[axis + 1 : -1])
 
     def walk(path: Path) -> None:
-        for index in sinks.positions(context, outer, unrolled=False):
-            for start, where in sinks.steps_along(context, 0, shape[-1], runs * width, path):
+        for index in walks.positions(context, outer, unrolled=False):
+            for start, where in walks.steps_along(context, 0, shape[-1], runs * width, path):
                 starts = [builder.add(start, integer(run * width)) for run in range(runs)]
 
-                points = functools.partial(sinks.points_across, index, axis, starts, width, where)
+                points = functools.partial(walks.points_across, index, axis, starts, width, where)
                 totals = _Totals(context, combination, sources, points(integer(0)))
                 with builder.loop(integer(1), integer(shape[axis]), integer(1)) as along:
                     totals.add(points(along))

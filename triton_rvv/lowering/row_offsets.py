@@ -6,7 +6,7 @@ are listed by row they keep that in sight; as any other block they would be gath
 
 from __future__ import annotations
 
-from triton_rvv.lowering import sinks
+from triton_rvv.lowering import sinks, walks
 from triton_rvv.lowering.affine import Affine
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.components import NO_COMPONENT, Component, Listed
@@ -94,7 +94,7 @@ def _bound(context: Context, values: Buffer) -> Val:
     width = min(size, context.run_lanes(values.element.bits))
     zeros = builder.splat(integer(0, "i32"), width)
     farthest = Variable(builder, zeros)
-    for start in sinks.steps(context, size, width, unrolled=False):
+    for start in walks.steps(context, size, width, unrolled=False):
         run = values.at(builder, Point((), start, width))
         far = builder.intrinsic("llvm.smax", [run, builder.binary("sub", zeros, run)])
         farthest.write(builder.intrinsic("llvm.umax", [farthest.read(), far]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 
-from triton_rvv.lowering import paths, sinks
+from triton_rvv.lowering import paths, sinks, walks
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
@@ -86,18 +86,18 @@ class _Scan:
         shape, width, axis = self._sources[0].shape, self._width, self._axis
         runs = min(CHAINS, shape[-1] // width)
         outer = (*shape[:axis], *shape[axis + 1 : -1])
-        for index in sinks.positions(self._context, outer, unrolled=False):
-            for start in sinks.steps(self._context, shape[-1], runs * width, unrolled=False):
+        for index in walks.positions(self._context, outer, unrolled=False):
+            for start in walks.steps(self._context, shape[-1], runs * width, unrolled=False):
                 starts = [self._builder.add(start, integer(run * width)) for run in range(runs)]
-                points = functools.partial(sinks.points_across, index, axis, starts, width, path)
+                points = functools.partial(walks.points_across, index, axis, starts, width, path)
                 self._chains(shape[axis], 1, points, self._elements)
 
     def along_rows(self, path: Path) -> None:
         """Every row on its own, some rows at a time, and each of them run by run."""
         shape, width = self._sources[0].shape, self._width
         rows = min(CHAINS, shape[-2]) if len(shape) > 1 else 1
-        for index in sinks.positions(self._context, shape[:-1], False, rows):
-            places = sinks.neighbours(self._context, index, rows)
+        for index in walks.positions(self._context, shape[:-1], False, rows):
+            places = walks.neighbours(self._context, index, rows)
             points = functools.partial(_points_along, places, width, path)
             self._chains(shape[-1], width, points, self._prefixes)
 

@@ -1,56 +1,34 @@
-"""Carries out recipes: walks over the elements of blocks, and decides what to keep in arrays."""
+"""Carries out recipes, and decides what is kept in arrays."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import TypeVar
 
+from triton_rvv.lowering import walks
 from triton_rvv.lowering.affine import Affine
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context
-from triton_rvv.lowering.paths import all_fit, guarded
-from triton_rvv.lowering.runs import group_of_runs, run_width, runs_together, spanning_width
+from triton_rvv.lowering.paths import all_fit
+from triton_rvv.lowering.runs import run_width
 from triton_rvv.lowering.sharing import at_same_places, reachable, readers
-from triton_rvv.lowering.tensors import ANY_PATH, EXPENSIVE, PLAIN_PATH, Path, Point, Splat, Tensor
-from triton_rvv.lowering.values import Val, integer
-from triton_rvv.lowering.views import coordinates_of
+from triton_rvv.lowering.tensors import EXPENSIVE, Point, Splat, Tensor
+from triton_rvv.lowering.values import Val
 from triton_rvv.types import TensorType
 
 __all__ = [
     "copied_exactly",
     "copy",
     "copy_together",
-    "each_element",
-    "for_each_run",
     "materialise",
-    "neighbours",
-    "points_across",
-    "positions",
     "prepare",
     "quick_to_read",
     "row_major",
     "row_major_array",
     "settle_loads",
-    "spanning_points",
-    "steps",
-    "steps_along",
     "walking",
     "where_sums_fit",
 ]
-
-# Blocks walked in at most this many runs are unrolled, so that LLVM keeps them in registers.
-UNROLLED_RUNS = 8
-
-# Sides of squares that are transposed in registers: a larger one leaves none for the results.
-SMALLEST_SIDE, LARGEST_SIDE = 4, 16
-
-T = TypeVar("T")
-
-
-# -- what is computed when ---------------------------------------------------------------------
 
 
 def materialise(context: Context, tensor: Tensor) -> Buffer:
@@ -115,7 +93,7 @@ def _write_all(
         for array, value in zip(arrays, values, strict=True):
             array.write(context.builder, point, value)
 
-    for_each_run(
+    walks.for_each_run(
         context,
         [*tensors, *arrays],
         lambda point: [tensor.at(context.builder, point) for tensor in tensors],
@@ -214,219 +192,12 @@ def _is_worth_keeping(context: Context, tensor: Tensor) -> bool:
     if tensor.settled is not None:
         return False
     if tensor in context.pending_loads:
-        stays_in_registers = tensor.type.elements <= UNROLLED_RUNS * run_width(context, [tensor])
+        stays_in_registers = tensor.type.elements <= walks.UNROLLED_RUNS * run_width(
+            context, [tensor]
+        )
         if stays_in_registers or not tensor.own_reads_again:
             return True
     return tensor.cost >= EXPENSIVE
-
-
-# -- walking over blocks -----------------------------------------------------------------------
-
-
-def for_each_run(
-    context: Context,
-    tensors: Sequence[Tensor],
-    evaluate: Callable[[Point], T],
-    commit: Callable[[Point, T], None],
-    exactly: Callable[[], None] | None = None,
-    is_plain: bool = True,
-) -> None:
-    """Walk over a block in row-major order, in runs that suit the vector registers.
-
-    Several runs are evaluated side by side, since an in-order core waits for every result that is
-    asked for too early, and then committed one after another.
-
-    Args:
-        context: where the code goes.
-        tensors: what `evaluate` asks for, all of one shape; their guards decide at run time which
-            path is taken.
-        evaluate: writes the code that computes one run; it must not branch.
-        commit: writes the code that does something with the outcome.
-        exactly: writes the code for where sums in addresses or masks wrap, in a block of many
-            runs; by default, elements are evaluated and committed one after another.
-        is_plain: as in `paths.guarded`.
-    """
-    width, points_of = _way_to_walk(context, tensors)
-    unrolled = tensors[0].type.elements <= UNROLLED_RUNS * width
-    by_row = points_of is _points_by_row and not unrolled
-    step = width * group_of_runs(tensors, tensors[0].shape, width)[1] if by_row else 0
-
-    by_column, side = _loads_by_column(context, tensors)
-    if by_column:
-        step = 0
-
-    def walk(path: Path) -> None:
-        if path == PLAIN_PATH and by_column:
-            _walk_squares(context, tensors[0].shape, side, by_column, evaluate, commit)
-            return
-        for points in points_of(context, tensors, width, path, unrolled):
-            outcomes = context.builder.interleave(
-                [functools.partial(evaluate, point) for point in points]
-            )
-            for point, outcome in zip(points, outcomes, strict=True):
-                commit(point, outcome)
-
-    def otherwise() -> None:
-        if exactly is not None and not unrolled:
-            exactly()
-        else:
-            _walk_exactly(context, tensors, evaluate, commit)
-
-    guarded(context, tensors, walk, otherwise, is_plain, step)
-
-
-def _loads_by_column(context: Context, tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], int]:
-    """What is best loaded in squares and transposed in registers, and the side of a square.
-
-    Nothing on the way into an array: its panels are filled sooner by gathers of whole runs.
-    """
-    shape = tensors[0].shape
-    lanes = run_width(context, tensors) // context.target.run_registers
-    side = min(*shape[-2:], lanes, LARGEST_SIDE)
-    if len(shape) < 2 or side < SMALLEST_SIDE or not context.target.transposes_registers:
-        return [], 0
-    if any(isinstance(tensor, Buffer) for tensor in tensors):
-        return [], 0
-    below = dict.fromkeys(tensor for root in tensors for tensor in root.walk())
-    return [t for t in below if t.is_by_column and t.shape == shape and t.settled is None], side
-
-
-def _walk_squares(
-    context: Context,
-    shape: Sequence[int],
-    side: int,
-    by_column: Sequence[Tensor],
-    evaluate: Callable[[Point], T],
-    commit: Callable[[Point, T], None],
-) -> None:
-    """Walk over a block on the plain path in squares.
-
-    Args:
-        context: where the code goes.
-        shape: of the block.
-        side: of a square.
-        by_column: what is asked for whole squares.
-        evaluate: writes the code that computes one run.
-        commit: writes the code that does something with the outcome.
-    """
-    builder = context.builder
-    for index in positions(context, shape[:-1], False, side):
-        for start in steps(context, shape[-1], side, unrolled=False):
-            rows = neighbours(context, index, side)
-            points = [Point(row, start, side, PLAIN_PATH) for row in rows]
-            for load in by_column:
-                for point, row in zip(points, load.square_at(builder, points), strict=True):
-                    load.remember(builder, point, row)
-            for point in points:
-                commit(point, evaluate(point))
-
-
-def _walk_exactly(
-    context: Context,
-    tensors: Sequence[Tensor],
-    evaluate: Callable[[Point], T],
-    commit: Callable[[Point, T], None],
-) -> None:
-    """Walk over a block of which nothing is known: in little code, whatever time it takes."""
-    width, points_of = _way_to_walk(context, tensors)
-    if tensors[0].type.elements > UNROLLED_RUNS * width:
-        for point in each_element(context, tensors[0].shape):
-            commit(point, evaluate(point))
-        return
-    # Arrays stay in registers only as long as nobody asks for single elements.
-    groups = points_of(context, tensors, width, ANY_PATH, True)
-    outcomes = [(point, evaluate(point)) for points in groups for point in points]
-    for point, outcome in outcomes:
-        commit(point, outcome)
-
-
-# Takes what `_points_by_row` does.
-_Walk = Callable[[Context, Sequence[Tensor], int, Path, bool], Iterator[list[Point]]]
-
-
-def _way_to_walk(context: Context, tensors: Sequence[Tensor]) -> tuple[int, _Walk]:
-    """The elements in a run, and what goes from run to run."""
-    width, longer = run_width(context, tensors), spanning_width(context, tensors)
-    return max(width, longer), _points_by_row if longer <= width else spanning_points
-
-
-def _points_by_row(
-    context: Context, tensors: Sequence[Tensor], width: int, path: Path, unrolled: bool
-) -> Iterator[list[Point]]:
-    """Runs over a whole block, each within a row, as many side by side as suit it.
-
-    The body of the caller's `for` is the body of the loops.
-    """
-    shape = tensors[0].shape
-    rows, runs = group_of_runs(tensors, shape, width)
-    for index in positions(context, shape[:-1], unrolled, rows):
-        for start, where in steps_along(context, 0, shape[-1], runs * width, path, unrolled):
-            yield [
-                Point(
-                    row,
-                    context.builder.add(start, integer(run * width)),
-                    width,
-                    where,
-                    row_runs=shape[-1] // width,
-                )
-                for row in neighbours(context, index, rows)
-                for run in range(runs)
-            ]
-
-
-def spanning_points(
-    context: Context, tensors: Sequence[Tensor], width: int, path: Path, unrolled: bool
-) -> Iterator[list[Point]]:
-    """Runs over a whole block in row-major order, as many side by side as suit it.
-
-    The body of the caller's `for` is the body of the loop.
-    """
-    shape, elements = tensors[0].shape, tensors[0].type.elements
-    together = min(runs_together(tensors), elements // width)
-    for first in steps(context, elements, together * width, unrolled):
-        points = []
-        for run in range(together):
-            number = context.builder.add(first, integer(run * width))
-            where = coordinates_of(context.builder, shape, number)
-            points.append(Point(where[:-1], where[-1], width, path, number=number))
-        yield points
-
-
-def steps_along(
-    context: Context, first: int, size: int, step: int, path: Path, unrolled: bool = False
-) -> Iterator[tuple[Val, Path]]:
-    """first, first + step, ... below `size`, and the path on which each so many columns are.
-
-    The body of the caller's `for` is the body of the loops, of which there are two where a path has
-    plain columns: at least `first` of them, in whole steps.
-    """
-    if unrolled or size <= step:
-        for known in range(first, size, step):
-            yield integer(known), path
-        return
-    begin = integer(first)
-    if path.plain_columns is not None:
-        with context.builder.loop(begin, path.plain_columns, integer(step)) as position:
-            yield position, PLAIN_PATH
-        begin, path = path.plain_columns, replace(path, plain_columns=None)
-    with context.builder.loop(begin, integer(size), integer(step)) as position:
-        yield position, path
-
-
-def points_across(
-    index: tuple[Val, ...], axis: int, starts: Sequence[Val], width: int, path: Path, along: Val
-) -> list[Point]:
-    """Runs of an array, at position `along` of a dimension that `index` leaves out."""
-    where = (*index[:axis], along, *index[axis:])
-    return [Point(where, start, width, path) for start in starts]
-
-
-def neighbours(context: Context, index: tuple[Val, ...], rows: int) -> list[tuple[Val, ...]]:
-    """`index` and the rows that follow it."""
-    if not index:
-        return [index]
-    *outer, last = index
-    return [(*outer, context.builder.add(last, integer(row))) for row in range(rows)]
 
 
 def where_sums_fit(
@@ -443,44 +214,10 @@ def where_sums_fit(
 def copied_exactly(context: Context, tensor: Tensor) -> Buffer:
     """An array of the tensor's elements, where sums in their addresses may wrap."""
     array, builder = row_major_array(context, tensor.type), context.builder
-    _walk_exactly(
+    walks.walk_exactly(
         context,
         [tensor, array],
         lambda point: tensor.at(builder, point),
         lambda point, value: array.write(builder, point, value),
     )
     return array
-
-
-def each_element(context: Context, shape: Sequence[int]) -> Iterator[Point]:
-    """Every element of a block; nothing is known of it."""
-    for index in positions(context, shape, unrolled=False):
-        yield Point(index[:-1], index[-1], 1)
-
-
-def positions(
-    context: Context, sizes: Sequence[int | Val], unrolled: bool, step: int = 1
-) -> Iterator[tuple[Val, ...]]:
-    """Every index of the given dimensions in row-major order, the last one in steps of `step`.
-
-    The body of the caller's `for` is the body of the loops.
-    """
-    if not sizes:
-        yield ()
-        return
-    for position in steps(context, sizes[0], step if len(sizes) == 1 else 1, unrolled):
-        for rest in positions(context, sizes[1:], unrolled, step):
-            yield (position, *rest)
-
-
-def steps(context: Context, size: int | Val, step: int, unrolled: bool) -> Iterator[Val]:
-    """0, step, 2 * step, ... below `size`, as a loop at run time unless `unrolled`.
-
-    The body of the caller's `for` is the body of the loop.
-    """
-    end = integer(size) if isinstance(size, int) else size
-    if (known := end.constant) is not None and (unrolled or known <= step):
-        yield from map(integer, range(0, known, step))
-        return
-    with context.builder.loop(integer(0), end, integer(step)) as position:
-        yield position

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from triton_rvv.lowering import paths, sinks
+from triton_rvv.lowering import paths, sinks, walks
 from triton_rvv.lowering.affine import Affine, as_addresses
 from triton_rvv.lowering.builder import WRITE, Builder
 from triton_rvv.lowering.context import Context, Pairs, WaitingStore
@@ -242,7 +242,7 @@ def _write(
         for (_, array), elements in zip(others, kept, strict=True):
             sinks.copy(context, elements, array)
 
-    sinks.for_each_run(context, sources, evaluate, commit, wrapped)
+    walks.for_each_run(context, sources, evaluate, commit, wrapped)
 
 
 def _store_in_turn(
@@ -275,7 +275,7 @@ def _store_wrapped(context: Context, parts: Sequence[_Part], where: Mask | None)
     copies = [sinks.copied_exactly(context, part.value) for part in parts]
     wanted = None if where is None else sinks.copied_exactly(context, where)
     for part, elements in zip(parts, copies, strict=True):
-        for point in sinks.each_element(context, part.value.shape):
+        for point in walks.each_element(context, part.value.shape):
             condition = Val("i1", "true") if wanted is None else wanted.at(builder, point)
             value = stored(builder, elements.at(builder, point))
             _store_run(builder, part.addresses, value, condition, point)

@@ -1,0 +1,246 @@
+"""Where the operands of a product lie, and how a tile of it reads them: rows of A, columns of B."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from triton_rvv.lowering.buffer import Buffer
+from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.tensors import PLAIN_PATH, Point, Tensor, memory_type
+from triton_rvv.lowering.values import Val, integer, vector_type
+from triton_rvv.types import PointerType, ScalarType
+
+__all__ = [
+    "Columns",
+    "ColumnsReadOnce",
+    "PackedColumns",
+    "PackedRows",
+    "Rows",
+    "RowsInPlace",
+]
+
+# Caches move so many bytes at a time, on every core that is known here.
+LINE_BYTES = 64
+# So many lines of B on their way at once do not drive one another out of the cache.
+LINES_ON_THEIR_WAY = 8
+
+
+class Rows(ABC):
+    """The rows of A that a tile multiplies; a run of elements of each lies in one piece.
+
+    Pointers walk along the rows: one for each, or one for all where these lie at known distances.
+
+    Args:
+        builder: writes the code.
+        element: the type of the elements.
+        count: how many rows there are.
+        next_run: elements from one run of a row to the next.
+        run_length: how many elements a run has, a power of two.
+    """
+
+    def __init__(
+        self,
+        builder: Builder,
+        element: ScalarType | PointerType,
+        count: int,
+        next_run: int,
+        run_length: int,
+    ) -> None:
+        self._builder = builder
+        self._element = element
+        self._type = memory_type(element)
+        self.count = count
+        self._next_run = next_run
+        self.run_length = run_length
+
+    @property
+    @abstractmethod
+    def starts(self) -> Sequence[Val]:
+        """Where the pointers start."""
+
+    @property
+    @abstractmethod
+    def next_tile(self) -> Val:
+        """Elements from a row to the same row of the tile below."""
+
+    @abstractmethod
+    def address(self, pointers: Sequence[Val], row: int) -> Val:
+        """Where the pointers are in a row."""
+
+    def load(self, pointers: Sequence[Val], row: int, offset: int) -> Val:
+        """The element of a row so far from where the pointers are."""
+        address = self._builder.element_pointer(
+            self._type, self.address(pointers, row), integer(offset)
+        )
+        return self._builder.load(self._type, address, self._element.size_bytes)
+
+    def moved(self, pointers: Sequence[Val], distance: Val) -> list[Val]:
+        """The pointers so many elements further on."""
+        return [
+            self._builder.element_pointer(self._type, pointer, distance) for pointer in pointers
+        ]
+
+    def advance(self, base: Val, after: Val, inside: Val, unroll: int) -> Val:
+        """Elements that the pointers move from one position of K to another.
+
+        Args:
+            base, after: both multiples of `unroll`.
+            inside: whether `after` is `unroll` steps further on; if not, any place will do.
+            unroll: how many steps are taken at a time.
+        """
+        builder, run = self._builder, self.run_length
+        if self._next_run == run:
+            return builder.select(inside, integer(unroll), integer(0))
+        # A choice between other constants would be a branch, which takes the steps apart.
+        return builder.binary("sub", self._offset(after, unroll), self._offset(base, unroll))
+
+    def _offset(self, position: Val, unroll: int) -> Val:
+        """Elements from the start of a row to a position, a multiple of `unroll`."""
+        first, rest = position, integer(0)
+        if unroll < self.run_length:
+            first, rest = self._builder.split(position, self.run_length)
+        runs = self._builder.mul(first, integer(self._next_run // self.run_length))
+        return self._builder.add(runs, rest)
+
+    def prefetch_distance(self, position: Val, depth: Val) -> Val:
+        """Elements from a run to what follows it: the next run, or the tile below at the end."""
+        builder, run = self._builder, self.run_length
+        first, _ = builder.split(position, run) if run > 1 else (position, integer(0))
+        passed = builder.mul(first, integer(self._next_run // run))
+        below = builder.binary("sub", self.next_tile, passed)
+        if depth.constant == run:
+            return below
+        inside = builder.compare("slt", first, builder.binary("sub", depth, integer(run)))
+        return builder.select(inside, integer(self._next_run), below)
+
+    def ahead(self, pointers: Sequence[Val], row: int, distance: Val) -> Val:
+        """An address so many elements further on in a row than where the pointers are."""
+        return self._builder.element_pointer(self._type, self.address(pointers, row), distance)
+
+
+class PackedRows(Rows):
+    """Neighbouring rows of a block in panels."""
+
+    def __init__(self, builder: Builder, block: Buffer, first_row: Val, count: int) -> None:
+        super().__init__(builder, block.element, count, block.panel_elements, block.panel)
+        self._block = block
+        self._first_row = first_row
+
+    @property
+    def starts(self) -> Sequence[Val]:
+        zero = integer(0)
+        return [self._block.address_in_panel(self._builder, zero, self._first_row, zero)]
+
+    def address(self, pointers: Sequence[Val], row: int) -> Val:
+        offset = integer(row * self._block.panel)
+        return self._builder.element_pointer(self._type, pointers[0], offset)
+
+    @property
+    def next_tile(self) -> Val:
+        return integer(self.count * self._block.panel)
+
+
+class RowsInPlace(Rows):
+    """Rows of a matrix where the kernel's caller has put it.
+
+    Args:
+        builder: writes the code.
+        element: the type of the elements.
+        starts: the address of each row.
+        stride: elements from one row to the next.
+        run_length: as for every operand of this type.
+    """
+
+    def __init__(
+        self,
+        builder: Builder,
+        element: ScalarType | PointerType,
+        starts: Sequence[Val],
+        stride: Val,
+        run_length: int,
+    ) -> None:
+        super().__init__(builder, element, len(starts), run_length, run_length)
+        self._starts = starts
+        self._stride = stride
+
+    @property
+    def starts(self) -> Sequence[Val]:
+        return self._starts
+
+    def address(self, pointers: Sequence[Val], row: int) -> Val:
+        return pointers[row]
+
+    @property
+    def next_tile(self) -> Val:
+        return self._builder.mul(self._stride, integer(self.count))
+
+
+class Columns(ABC):
+    """The right operand, of which a tile takes some columns.
+
+    Args:
+        block: shape and element type.
+        panel: how many columns a run of a row has.
+        runs: how many neighbouring runs a tile takes of each row.
+    """
+
+    def __init__(self, block: Tensor, panel: int, runs: int = 1) -> None:
+        self.runs = runs
+        self.shape = block.shape
+        self.element = block.element
+        self.size_bytes = block.type.elements * block.element.size_bytes
+        self.panel = panel
+
+    @abstractmethod
+    def at(self, builder: Builder, row: Val, column: Val) -> Val:
+        """A run of a row, from `column` on."""
+
+    @abstractmethod
+    def prefetch(self, builder: Builder, row: Val, step: int, column: Val) -> None:
+        """Ask for a run of the row that lies `step` below `row`."""
+
+
+class PackedColumns(Columns):
+    """A block in panels, for tiles that read it several times.
+
+    Args:
+        block: the array.
+        is_prefetched: whether its lines are asked for: rows of A and C that go by drive some of a
+            panel out of the L1 cache, and a simple core does not foresee that.
+    """
+
+    def __init__(self, block: Buffer, is_prefetched: bool) -> None:
+        super().__init__(block, block.panel)
+        self.block = block
+        self.is_prefetched = is_prefetched
+
+    def at(self, builder: Builder, row: Val, column: Val) -> Val:
+        address = self.block.address_in_panel(builder, column, row, integer(0))
+        type_ = vector_type(memory_type(self.element), self.panel)
+        return builder.load(type_, address, self.element.size_bytes)
+
+    def prefetch(self, builder: Builder, row: Val, step: int, column: Val) -> None:
+        run_bytes = self.panel * self.element.size_bytes
+        if self.is_prefetched and step * run_bytes % LINE_BYTES == 0:
+            first = self.block.address_in_panel(builder, column, row, integer(0))
+            for place_bytes in range(0, run_bytes, LINE_BYTES):
+                offset = integer(step * run_bytes + place_bytes)
+                builder.prefetch(builder.element_pointer("i8", first, offset))
+
+
+class ColumnsReadOnce(Columns):
+    """A block of which each element is computed where it is multiplied, on a plain path."""
+
+    def __init__(self, block: Tensor, panel: int, runs: int) -> None:
+        super().__init__(block, panel, runs)
+        self._block = block
+        self._rows_ahead = max(1, LINES_ON_THEIR_WAY // runs)
+
+    def at(self, builder: Builder, row: Val, column: Val) -> Val:
+        ahead = self._rows_ahead
+        point = Point((row,), column, self.panel, PLAIN_PATH, rows_ahead=ahead)
+        return self._block.at(builder, point)
+
+    def prefetch(self, builder: Builder, row: Val, step: int, column: Val) -> None:
+        """Nothing: `at` asks for what follows."""
