@@ -170,7 +170,10 @@ def _scheduling(llir: str) -> Iterator[None]:
     direction = _DIRECTION.search(llir)
     options = [f"--enable-misched={'true' if direction else 'false'}"]
     if direction:
+        # From the top, LLVM would put loads out of order for a register, and streams of them end.
+        pressure = "false" if direction[1] == "topdown" else "true"
         options.append(f"--misched-prera-direction={direction[1]}")
+        options.append(f"--misched-regpressure={pressure}")
     with _SCHEDULER:
         for option in options:
             llvm.set_option("triton_rvv", option)
