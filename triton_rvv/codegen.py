@@ -14,7 +14,8 @@ import llvmlite.binding as llvm
 
 from triton_rvv.cores import CORES
 from triton_rvv.errors import CompileError
-from triton_rvv.lowering import SCHEDULED_BY_LLVM
+from triton_rvv.loop_estimate import estimated_cycles
+from triton_rvv.lowering import BY_ESTIMATE, SCHEDULED_BY_LLVM
 from triton_rvv.matrix_instruction import assemble_object, spacemit_assembly
 from triton_rvv.target import Target
 
@@ -49,9 +50,9 @@ def generate(llir: str, target: Target) -> MachineCode:
         LinkError: where a matrix unit needs an assembler and there is none that works.
     """
     machine = target_machine(target)
-    optimised = _optimised(llir, machine)
+    optimised = _directed(_optimised(llir, machine), machine)
     module = llvm.parse_assembly(optimised)
-    with _scheduling(llir):
+    with _scheduling(optimised):
         if not target.has_matrix_unit:
             return MachineCode(optimised, machine.emit_object(module))
         text = spacemit_assembly(machine.emit_assembly(module))
@@ -67,8 +68,12 @@ def commented_assembly(llir: str, target: Target) -> str:
         CompileError: like `generate`.
     """
     machine = target_machine(target)
-    module = llvm.parse_assembly(_optimised(llir, machine))
-    with _scheduling(llir):
+    return _commented(_directed(_optimised(llir, machine), machine), machine)
+
+
+def _commented(optimised: str, machine: Any) -> str:
+    module = llvm.parse_assembly(optimised)
+    with _scheduling(optimised):
         machine.set_asm_verbosity(True)
         try:
             return str(machine.emit_assembly(module))
@@ -90,6 +95,30 @@ def _optimised(llir: str, machine: Any) -> str:
         raise CompileError(f"LLVM does not accept the generated code: {error}") from error
     _clean_up(module, machine)
     return str(module)
+
+
+def _directed(optimised: str, machine: Any) -> str:
+    """The module, with the direction of LLVM's scheduler where that is to be estimated.
+
+    From the top, loads come early and chains of operations alternate: swiglu is a quarter faster,
+    and rope, whose addresses ascend then, 2.5 times. In both directions fewer registers are saved,
+    and loads lie between long operations: adamw is a fifth faster. So both are made.
+    """
+    if f'"{BY_ESTIMATE}"' not in optimised:
+        return optimised
+    top, both = (
+        optimised.replace(f'"{BY_ESTIMATE}"', f'"{direction}"')
+        for direction in ("topdown", "bidirectional")
+    )
+    cycles = estimated_cycles(_commented(top, machine))
+    if cycles == 0:  # no loop
+        return top
+    faster = estimated_cycles(_commented(both, machine)) < _CLEARLY * cycles
+    return both if faster else top
+
+
+# Of estimates that are about the same, the code whose loads come early is the faster one.
+_CLEARLY = 0.99
 
 
 def code_bytes(compiled: bytes) -> int:
@@ -170,7 +199,10 @@ def _scheduling(llir: str) -> Iterator[None]:
     direction = _DIRECTION.search(llir)
     options = [f"--enable-misched={'true' if direction else 'false'}"]
     if direction:
+        # From the top, LLVM would put loads out of order for a register, and streams of them end.
+        pressure = "false" if direction[1] == "topdown" else "true"
         options.append(f"--misched-prera-direction={direction[1]}")
+        options.append(f"--misched-regpressure={pressure}")
     with _SCHEDULER:
         for option in options:
             llvm.set_option("triton_rvv", option)

@@ -1,6 +1,7 @@
 """From TTIR to LLVM IR, a file for each family of operations."""
 
 from triton_rvv.lowering.function import (
+    BY_ESTIMATE,
     ENTRY,
     SCHEDULED_BY_LLVM,
     argument_types,
@@ -8,4 +9,11 @@ from triton_rvv.lowering.function import (
     lower_module,
 )
 
-__all__ = ["ENTRY", "SCHEDULED_BY_LLVM", "argument_types", "kernel_name", "lower_module"]
+__all__ = [
+    "BY_ESTIMATE",
+    "ENTRY",
+    "SCHEDULED_BY_LLVM",
+    "argument_types",
+    "kernel_name",
+    "lower_module",
+]
