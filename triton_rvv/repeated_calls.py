@@ -129,6 +129,7 @@ class _Form:
         self.outline = _outline(roles)
         self._names = names
         self._passed = [n for n, role in zip(names, roles, strict=True) if role != "constant"]
+        self._floats = [n for n, role in zip(names, roles, strict=True) if role == "float"]
 
     def remember(self, kind: tuple[Any, ...], kernel: Any) -> None:
         """Keep what a call of a kind led to, if the way there is short.
@@ -140,8 +141,11 @@ class _Form:
         launcher = kernel and kernel.run
         if type(launcher) is not HostLauncher or launcher.short_pack is None:
             return
-        passed = [name for name, type_ in kernel.src.signature.items() if type_ != "constexpr"]
-        if set(passed) <= set(self._names):  # and no default
+        signature = kernel.src.signature
+        types = {name: type_ for name, type_ in signature.items() if type_ != "constexpr"}
+        passed = list(types)
+        is_cut_off = any(types.get(name, "fp").startswith(("i", "u")) for name in self._floats)
+        if set(passed) <= set(self._names) and not is_cut_off:  # and no default
             values, slots = (
                 _taking([there.index(name) for name in passed])
                 for there in (self._names, self._passed)

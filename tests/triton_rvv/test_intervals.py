@@ -89,7 +89,7 @@ def test_no_value_leaves_its_interval(program, constants):
         intervals.note(values[-1], place)
         results.append(np.repeat(ids[axis][:, None], TURNS, axis=1))
     counter = Val("i32", "%i")
-    intervals.note_counter(counter, integer(0, "i32"), integer(TURNS, "i32"))
+    intervals.note_counter(counter, integer(0, "i32"), integer(TURNS, "i32"), signed=True)
     values.append(counter)
     results.append(np.repeat(turns[None, :], programs_, axis=0))
     for number in constants:
@@ -147,3 +147,17 @@ def test_values_that_may_wrap_are_unknown():
     intervals.note(large, exactly((1 << 31) - 1))
     intervals.note_result("add", sum_, (large, integer(1, "i32")))
     assert intervals.of(sum_) is None
+
+
+def test_counters_without_a_sign_are_followed_only_below_the_largest_signed_number():
+    intervals, counter = Intervals(), Val("i64", "%counter")
+    end = Val("i64", "%end")
+    intervals.note(end, exactly(-3))
+    intervals.note_counter(counter, integer(0), end, signed=False)
+    assert intervals.of(counter) is None
+    intervals.note_counter(counter, integer(0), integer(8), signed=False)
+    assert (intervals.of(counter).least, intervals.of(counter).most) == (0, 7)
+
+
+def test_a_grid_without_programs_compiles():
+    masked_accesses({"n": 4096, "step": 4}, (0, 1, 1))

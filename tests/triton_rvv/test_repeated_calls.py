@@ -118,3 +118,15 @@ def test_repeated_calls_take_the_short_way(monkeypatch):
     monkeypatch.setattr(launcher, "__call__", no_long_way)
     count_kernel[(1,)](out, 48)
     assert out.item() == 96
+
+
+@triton.jit
+def whole_numbers_kernel(out_ptr, n: tl.int32):
+    tl.store(out_ptr, n)
+
+
+def test_a_float_for_a_whole_number_is_cut_off_each_time():
+    out = torch.zeros(1, dtype=torch.int32)
+    for number in (1.5, 1.5, 2.5):
+        whole_numbers_kernel[(1,)](out, number)
+        assert out.item() == int(number)

@@ -185,3 +185,48 @@ def test_what_is_stored_in_place_is_used_again(run, size):
         "out_ptr": Expected(np.array([4 * x.sum()], np.int32)),
     }
     run(add_then_sum_kernel, **arrays, BLOCK=size)
+
+
+@triton.jit
+def chased_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    place = tl.load(x_ptr + at)
+    tl.store(x_ptr + at, at * 0 - 1)
+    tl.store(out_ptr + place, at)
+
+
+def test_a_store_goes_where_memory_said_before_the_store_ahead_of_it(run):
+    places = np.random.default_rng(0).permutation(N).astype(np.int32)
+    x = Expected(np.full(N, -1, np.int32), start=places)
+    run(chased_kernel, x_ptr=x, out_ptr=Expected(np.argsort(places).astype(np.int32)), BLOCK=N)
+
+
+@triton.jit
+def one_mask_kernel(x_ptr, y_ptr, z_ptr, n, BLOCK: tl.constexpr, COSTLY: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    if COSTLY:
+        mask = (at < n) & (tl.exp(tl.exp(tl.sin(x.to(tl.float32)))) > 2)
+    else:
+        mask = (at < n) & (x > 3)
+    tl.store(x_ptr + at, at * 0 - 1, mask=mask)
+    tl.store(y_ptr + at, 2.5, mask=mask)
+    tl.store(z_ptr + at, at + 1, mask=mask)
+
+
+@pytest.mark.parametrize("costly", [False, True])
+@pytest.mark.parametrize("size", [64, 2048])
+def test_stores_of_several_types_have_one_mask(run, size, costly):
+    x, at = np.random.default_rng(0).integers(0, 8, size).astype(np.int32), np.arange(size)
+    wanted = np.exp(np.exp(np.sin(x))) > 2 if costly else x > 3
+    wanted &= at < size - 4
+    untouched_y, untouched_z = np.full(size, 7, np.float32), np.full(size, 7, np.int16)
+    run(
+        one_mask_kernel,
+        x_ptr=Expected(np.where(wanted, -1, x).astype(np.int32), start=x),
+        y_ptr=Expected(np.where(wanted, 2.5, untouched_y).astype(np.float32), start=untouched_y),
+        z_ptr=Expected(np.where(wanted, at + 1, untouched_z).astype(np.int16), start=untouched_z),
+        n=size - 4,
+        BLOCK=size,
+        COSTLY=costly,
+    )

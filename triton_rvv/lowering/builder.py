@@ -358,7 +358,7 @@ class Builder:
         self.lines.append("")
         self.branch_if(self.compare("slt" if signed else "ult", index, end), body, done)
         self.label(body)
-        self.intervals.note_counter(index, start, end)
+        self.intervals.note_counter(index, start, end, signed)
         yield index
         flags = "nsw " if signed else ""
         following = self.emit(index.type, f"add {flags}{index}, {step.ref}")

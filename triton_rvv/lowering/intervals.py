@@ -60,8 +60,8 @@ def exactly(numbers: Numbers) -> Interval:
 
 def program_places(grid: Sequence[int]) -> list[Interval]:
     """The program ids along each axis of a grid, over all its programs, x fastest."""
-    if math.prod(grid) > _MOST_PROGRAMS:
-        return [Interval(0, size - 1) for size in grid]
+    if not 0 < math.prod(grid) <= _MOST_PROGRAMS:
+        return [Interval(0, max(size - 1, 0)) for size in grid]
     numbers = np.arange(math.prod(grid), dtype=np.int64)
     places = []
     for size in grid:
@@ -96,10 +96,15 @@ class Intervals:
             if len(known) == len(found):
                 self.note(result, _RESULTS[name](*known))
 
-    def note_counter(self, counter: Val, start: Val, end: Val) -> None:
-        """Say what is known of a loop's counter inside the loop, where it is below the end."""
+    def note_counter(self, counter: Val, start: Val, end: Val, signed: bool) -> None:
+        """Say what is known of a loop's counter inside the loop, where it is below the end.
+
+        Of numbers without a sign, the largest look negative here.
+        """
         first, behind = self.of(start), self.of(end)
-        if first is not None and behind is not None:
+        if first is None or behind is None:
+            return
+        if signed or min(first.least, behind.least) >= 0:
             # In a program in which the loop does not run, any interval is right.
             last = _larger(first.high, behind.high - 1)
             self.note(counter, Interval(first.low, last))

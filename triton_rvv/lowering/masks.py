@@ -162,13 +162,17 @@ class Mask(Tensor):
         return frozenset().union(*(term.left.buffers() for term in self.terms))
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
-        return builder.splat(self.condition(builder, point), point.width)
+        return builder.splat(self._computed(builder, point), point.width)
 
     def condition(self, builder: Builder, point: Point) -> Val:
         """The mask at `point`; a scalar where it is the same for the whole run.
 
         On an unmasked path what has a guard is known to hold.
         """
+        is_kept = self.settled is not None or self.filling is not None
+        return self.at(builder, point) if is_kept else self._computed(builder, point)
+
+    def _computed(self, builder: Builder, point: Point) -> Val:
         total = TRUE if point.path.unmasked else self.uniform
         for term in self.terms:
             if not (point.path.unmasked and term.has_guard):

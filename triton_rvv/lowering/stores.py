@@ -144,7 +144,7 @@ def _store_parts(
     loads = [load for load in context.pending_loads if isinstance(load, Load)]
     at_once, builder = not in_turn, context.builder
     for part in parts:
-        _settle_overlapping(context, loads, part, at_once)
+        _settle_overlapping(context, loads, part, parts if at_once else ())
     if at_once:
         for one, other in itertools.combinations(parts, 2):
             context.aliases.rely_on_apart(one.target, other.target, False)
@@ -282,15 +282,17 @@ def _store_wrapped(context: Context, parts: Sequence[_Part], where: Mask | None)
 
 
 def _settle_overlapping(
-    context: Context, loads: Sequence[Load], part: _Part, at_once: bool
+    context: Context, loads: Sequence[Load], part: _Part, at_once: Sequence[_Part]
 ) -> None:
     """Carry out the loads of which a store would change what is read later.
 
     What it reads and changes element by element is not among them, if all stores of a walk happen
-    `at_once`: otherwise the second one may read it again after the first one.
+    `at_once`: otherwise the second one may read it again after the first one. Addresses, too, are
+    computed when their store comes.
     """
+    addresses = {tensor for each in at_once for tensor in each.addresses.walk()}
     for load in loads:
-        on_the_way = at_once and load.is_each_element_of(part.addresses)
+        on_the_way = at_once and load.is_each_element_of(part.addresses) and load not in addresses
         if context.aliases.may_overlap(load.source, part.target) and not on_the_way:
             sinks.materialise(context, load)
 
