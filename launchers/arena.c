@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "places.h"
+#include "region.h"
 #include "report.h"
 
 /* Arrays lie a multiple of this apart, rounded up to pages, as if they lay one behind the other:
@@ -162,6 +163,17 @@ void arena_load(enum data_set set) {
         memset(slot->array + slot->size_bytes, arena_filler(set), bytes_behind(slot));
         fill(slot);
         protect(slot);
+    }
+}
+
+void arena_touch(void) {
+    for (uint32_t i = 0; i < data->argument_count; i++) {
+        const volatile char *array = slots[i].array;
+        size_t size_bytes = slots[i].pages == NULL ? 0 : slots[i].size_bytes;
+        TRITON_RVV_MODEL_RESUME();
+        for (size_t at = 0; at < size_bytes; at += DATA_ALIGNMENT)
+            (void)array[at];
+        TRITON_RVV_MODEL_PAUSE();
     }
 }
 

@@ -194,6 +194,7 @@ static double time_runs(const struct data *data, const struct options *options,
     double max_abs_error = 0;
     uint64_t checked_digest = 0;
     load(DATA_TIMED);
+    arena_touch();
     if (options->warmup == 0) /* so that one warm-up adds its run and nothing else to a count */
         caches_flush();
     for (uint32_t i = 0; i < options->warmup; i++) {

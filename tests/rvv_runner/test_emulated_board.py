@@ -39,6 +39,14 @@ def test_a_right_kernel_gets_an_estimate(board, build_kernel):
     assert measurement.counters["u_mode_cycle"] > COUNT
 
 
+def test_small_arrays_are_warm_where_the_timed_run_has_them(board, build_kernel):
+    values = np.arange(64, dtype=np.float32)
+    arguments = [Argument("v", "*fp32", values, values * 2)]
+    body = "float *v = (float *)args[0]; for (int i = 0; i < 64; i++) v[i] *= 2;"
+    measurement = board.measure(build_kernel(body, arguments), 1, TIMEOUT_S)
+    assert measurement.counters["l2_miss"] == 0
+
+
 @pytest.mark.parametrize("body", ["{stop} {work}", "{work} {start}", "{stop} {work} {start}"])
 def test_a_kernel_does_not_choose_what_is_timed(board, build_kernel, body):
     marks = {name: f'__asm__("slti x0, x0, {mark}");' for name, mark in MARKS.items()}
