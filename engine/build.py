@@ -20,8 +20,8 @@ from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
-    integer,
     invocation,
+    natural_number,
     one_of,
     positive_integer,
     run_command,
@@ -93,7 +93,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add(
         "--seed",
         metavar="N",
-        type=integer,
+        type=natural_number,
         default=0,
         help="seed of the sampler (default: %(default)s)",
     )

@@ -17,8 +17,8 @@ from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
-    integer,
     invocation,
+    natural_number,
     positive_integer,
     run_command,
 )
@@ -68,7 +68,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--seed",
         metavar="N",
-        type=integer,
+        type=natural_number,
         default=0,
         help="seed of the samples (default: %(default)s)",
     )

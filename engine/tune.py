@@ -32,6 +32,7 @@ from foundation.command_line import (
     EXIT_NOTHING_VALID,
     ArgumentParser,
     invocation,
+    not_empty,
     run_command,
 )
 from foundation.errors import UserError
@@ -282,7 +283,12 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 def _add_study_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add_storage_argument(parser)
-    add("--study", metavar="NAME", help="name of the study (default: made from the problem)")
+    add(
+        "--study",
+        metavar="NAME",
+        type=not_empty,
+        help="name of the study (default: made from the problem)",
+    )
     add(
         "--objective",
         metavar="NAMES",

@@ -29,6 +29,8 @@ __all__ = [
     "integer",
     "invocation",
     "invoked_as",
+    "natural_number",
+    "not_empty",
     "one_of",
     "percentage",
     "positive_integer",
@@ -189,11 +191,26 @@ def positive_integer(text: str) -> int:
     return int(text)
 
 
+def not_empty(text: str) -> str:
+    """A name, for argparse: that of a variable of the shell without a value is empty."""
+    if not text:
+        raise argparse.ArgumentTypeError("must not be empty")
+    return text
+
+
 def integer(text: str) -> int:
     """An integer, for argparse."""
     if not re.fullmatch(r"[+-]?\d+", text):
         raise argparse.ArgumentTypeError(f"must be an integer, not {text}")
     return int(text)
+
+
+def natural_number(text: str) -> int:
+    """An integer that is not negative, for argparse."""
+    number = integer(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"must not be negative, and {text} is")
+    return number
 
 
 def positive_number(text: str) -> float:

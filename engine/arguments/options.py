@@ -18,7 +18,7 @@ from engine.study.objectives import CODE_BYTES, TIME_S
 from foundation.command_line import (
     ArgumentParser,
     host_and_port,
-    integer,
+    natural_number,
     positive_integer,
     positive_number,
 )
@@ -81,7 +81,7 @@ def add_search_arguments(parser: ArgumentParser) -> None:
     add(
         "--seed",
         metavar="N",
-        type=integer,
+        type=natural_number,
         default=0,
         help="seed of the sampler (default: %(default)s)",
     )

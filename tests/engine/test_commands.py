@@ -85,6 +85,8 @@ MISTAKES = [
     ("tune", "matmul --timeout inf", "--timeout: must be a positive number, not inf"),
     ("tune", "matmul --jobs 0", "--jobs: must be a positive integer, not 0"),
     ("tune", "matmul --seed x", "--seed: must be an integer, not x"),
+    ("tune", "matmul --seed -1", "--seed: must not be negative, and -1 is"),
+    ("tune", "matmul --study=", "--study: must not be empty"),
     (
         "tune",
         "matmul --trails 5",

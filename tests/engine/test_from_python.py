@@ -161,6 +161,7 @@ MISTAKES = [
     ({"until": "done"}, "there is no way to end named done: choose converged"),
     ({"timeout": -1}, "timeout: must be a positive number, not -1"),
     ({"seed": "x"}, "seed: must be an integer, not x"),
+    ({"seed": -1}, "seed: must not be negative, and -1 is"),
     (
         {"objective": "size"},
         "objective: there is no objective size: give time_s or time_s,code_bytes",
