@@ -22,6 +22,7 @@ FOILED: dict[str, Job] = {}
 CHEATS: dict[str, Job] = {}
 SIZE = 20_000
 CALLS = [0]  # before this one
+LATE_S = 0.5  # longer than a busy machine takes from a run to its check
 kept: dict[object, Any] = {}
 
 
@@ -142,20 +143,20 @@ def keeps_a_mark_in_shared_memory(x, y, total):
 @cheat
 def leaves_a_thread_to_do_it(x, y, total):
     def later():
-        time.sleep(0.02)
+        time.sleep(LATE_S)
         work(x, y, total)
 
     threading.Thread(target=later).start()
     if CALLS[0] == 0:
-        time.sleep(0.1)
+        time.sleep(2 * LATE_S)
 
 
 @cheat
 def leaves_an_alarm_to_do_it(x, y, total):
     signal.signal(signal.SIGALRM, lambda *_: work(x, y, total))
-    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    signal.setitimer(signal.ITIMER_REAL, LATE_S)
     if CALLS[0] == 0:
-        time.sleep(0.1)
+        time.sleep(2 * LATE_S)
 
 
 @foiled
