@@ -25,7 +25,7 @@ from engine.study.location import DEFAULT_STORAGE
 from engine.workers.devices import boards_by_kind, timed
 from foundation.command_line import (
     host_and_port,
-    integer,
+    natural_number,
     one_of,
     positive_integer,
     positive_number,
@@ -111,7 +111,7 @@ def tune(
             sampler=sampler_name(sampler),
             trials=_trials(trials, until),
             timeout_s=_optional("timeout", positive_number, timeout),
-            seed=_checked("seed", integer, seed),
+            seed=_checked("seed", natural_number, seed),
             until_converged=until is not None,
         ),
         study=StudyOptions(
