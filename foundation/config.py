@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-__all__ = ["Config", "ParameterValue", "WatchedConfig"]
+__all__ = ["Config", "ParameterValue"]
 
 ParameterValue = int | float | bool | str
 
@@ -46,45 +46,3 @@ class Config(Mapping[str, ParameterValue]):
 
     def __reduce__(self) -> tuple[type[Config], tuple[dict[str, ParameterValue]]]:
         return Config, (self._values,)
-
-
-class WatchedConfig(Config):
-    """A configuration that remembers which of its values were read.
-
-    What a function makes of it holds for all configurations that agree on these.
-    """
-
-    __slots__ = ("_read",)
-
-    def __init__(self, config: Config) -> None:
-        super().__init__(config)
-        self._read: set[str] = set()
-
-    @property
-    def read(self) -> dict[str, ParameterValue | None]:
-        """The values that were read, by name; None for a name that it has not."""
-        return {name: self._values.get(name) for name in sorted(self._read)}
-
-    def __getitem__(self, name: str) -> ParameterValue:
-        self._read.add(name)
-        return super().__getitem__(name)
-
-    def __iter__(self) -> Iterator[str]:
-        self._read.update(self._values)
-        return super().__iter__()
-
-    def __hash__(self) -> int:
-        self._read.update(self._values)
-        return super().__hash__()
-
-    def __eq__(self, other: object) -> bool:
-        self._read.update(self._values)
-        return super().__eq__(other)
-
-    def __str__(self) -> str:
-        self._read.update(self._values)
-        return super().__str__()
-
-    def __reduce__(self) -> tuple[type[Config], tuple[dict[str, ParameterValue]]]:
-        self._read.update(self._values)
-        return super().__reduce__()

@@ -7,7 +7,6 @@ import hashlib
 import tempfile
 import time
 import traceback
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +14,9 @@ from pathlib import Path
 from engine.workers.artifacts import ArtifactStore, BuildFailure, digest, write_provenance
 from engine.workers.machine import refusal_to_write
 from engine.workers.toolchain import toolchain_versions
-from foundation.config import Config, WatchedConfig
+from foundation.config import Config
 from foundation.errors import UserError
+from foundation.values_read import ByValuesRead
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import OWN_OUTPUTS, Grid, Outputs
 from launchers.arguments import Argument
@@ -34,9 +34,6 @@ __all__ = ["COMMENTED", "BuildRequest", "KernelBuilder"]
 
 # Ending of the assembly beside an executable with lines, which says what saves registers.
 COMMENTED = ".commented.s"
-
-# So many different inputs of one kernel are remembered.
-_RECENT = 16
 
 
 @dataclass(frozen=True)
@@ -102,8 +99,10 @@ class KernelBuilder:
         self._launcher = launcher_object(request.target)
         self._tools = toolchain_versions()
         self._source = spec.source_digest
-        # What was read of a configuration, with the inputs that follow from that.
-        self._recent_inputs: deque[tuple[Mapping[str, object], _Inputs]] = deque(maxlen=_RECENT)
+        # To make inputs and correct outputs can take longer than to compile.
+        self._inputs = ByValuesRead(
+            self._make_inputs, is_good=lambda inputs: is_whole(inputs.data_path)
+        )
 
     def build(self, config: Config) -> ElfArtifact | BuildFailure:
         """The ELF of `config`: from the store, or built and stored there.
@@ -163,27 +162,16 @@ class KernelBuilder:
             kernel=name if isinstance(name, str) else None,
         )
 
-    def _inputs(self, config: Config) -> _Inputs:
-        """The inputs of `config`, made anew unless an earlier one's are the same.
-
-        To make them and their correct outputs can take longer than to compile.
-        """
-        for read, inputs in self._recent_inputs:
-            is_same = all(config.get(name) == value for name, value in read.items())
-            if is_same and is_whole(inputs.data_path):
-                return inputs
-        watched = WatchedConfig(config)
-        arguments = self._problem.arguments(watched)
+    def _make_inputs(self, config: Config) -> _Inputs:
+        arguments = self._problem.arguments(config)
         data_path = self._store.data_file(
             self._problem.spec.name,
             arguments,
-            timed=lambda: self._problem.timed_arguments(watched, arguments),
+            timed=lambda: self._problem.timed_arguments(config, arguments),
             source=self._source,
         )
         signature = {argument.name: argument.type for argument in arguments}
-        inputs = _Inputs(signature, _integers(arguments), data_path)
-        self._recent_inputs.appendleft((watched.read, inputs))
-        return inputs
+        return _Inputs(signature, _integers(arguments), data_path)
 
     def _compile_and_link(self, job: _Job, key: str) -> None:
         spec = self._problem.spec

@@ -163,8 +163,7 @@ def test_the_compiler_knows_the_sizes(tmp_path: Path) -> None:
 def test_inputs_are_made_once_for_configurations_that_agree_on_what_makes_them(
     tmp_path: Path,
 ) -> None:
-    kernel_builder = builder(tmp_path)
-    spec = kernel_builder._problem.spec
+    spec = builder(tmp_path)._problem.spec
     made = []
 
     def arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
@@ -177,22 +176,26 @@ def test_inputs_are_made_once_for_configurations_that_agree_on_what_makes_them(
         made.append(True)
         return spec.arguments(problem, config)
 
-    def build(function: Callable[..., tuple[Argument, ...]], sizes: Sequence[int]) -> list[Path]:
+    def builder_of(function: Callable[..., tuple[Argument, ...]]) -> KernelBuilder:
         made.clear()
-        changed = dataclasses.replace(spec, arguments=function)
-        kernel_builder._problem = dataclasses.replace(kernel_builder._problem, spec=changed)
-        kernel_builder._recent_inputs.clear()
-        configs = [Config({"BLOCK_SIZE": size}) for size in sizes]
-        return [built(kernel_builder.build(config)).data_path for config in configs]
+        changed = builder(tmp_path)
+        own = dataclasses.replace(spec, arguments=function)
+        changed._problem = dataclasses.replace(changed._problem, spec=own)
+        return changed
 
-    (data,) = set(build(only_shape, [256, 512, 256]))
+    def build(with_: KernelBuilder, sizes: Sequence[int]) -> list[Path]:
+        configs = [Config({"BLOCK_SIZE": size}) for size in sizes]
+        return [built(with_.build(config)).data_path for config in configs]
+
+    by_shape = builder_of(only_shape)
+    (data,) = set(build(by_shape, [256, 512, 256]))
     assert len(made) == 2  # for the check and for the timed runs
-    small, large, again = build(arguments, [256, 1024, 256])
+    data.unlink()
+    assert build(by_shape, [256]) == [data]
+    assert data.exists()
+    small, large, again = build(builder_of(arguments), [256, 1024, 256])
     assert small == again != large == data
     assert len(made) == 3
-    data.unlink()
-    assert build(only_shape, [256]) == [data]
-    assert data.exists()
 
 
 def test_arguments_that_cannot_be_made_are_a_reason(
