@@ -292,6 +292,8 @@ class Program:
         grid: programs along x, y and z.
         body: the statements.
         target: what it runs on: "host" or "rvv256", for example.
+        is_study: whether the code need only be right for these arguments and this grid, as a
+            study's is.
     """
 
     arrays: tuple[Array, ...]
@@ -300,6 +302,7 @@ class Program:
     grid: tuple[int, int, int]
     body: Sequence[Statement] = field(repr=False)
     target: str = "host"
+    is_study: bool = False
 
     def text(self) -> str:
         """A module with the kernel."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.components import NO_COMPONENT, Component, Listed, Table, positions
@@ -28,6 +29,9 @@ from triton_rvv.lowering.tensors import (
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.views import places_of_lanes
 from triton_rvv.types import PointerType, ScalarType, TensorType
+
+if TYPE_CHECKING:
+    from triton_rvv.lowering.steps import Steps
 
 __all__ = [
     "Affine",
@@ -139,6 +143,10 @@ class Affine(Tensor):
         offsets = frozenset() if self.wrapped is None else self.wrapped.offsets.buffers()
         return offsets.union(*(table.buffers() for table in tables))
 
+    @property
+    def own_stays_in_place(self) -> bool:
+        return True
+
     def own_bits(self) -> int:
         # Contiguous addresses, which are nearly all, need no vector of addresses.
         return 0 if self.is_pointer else self.element.bits
@@ -202,7 +210,8 @@ class Affine(Tensor):
             )
         if point.path.linear:
             for table, scale in self.components[-1].tables:
-                start = builder.resize(table.start, self.index_type)
+                start = point.path.starts.get(table, table.start)
+                start = builder.resize(start, self.index_type)
                 offset = builder.add(offset, builder.mul(start, scale))
         if self.is_pointer:
             return builder.element_pointer(memory_type(self.pointee), self.base, offset)
@@ -217,7 +226,7 @@ class Affine(Tensor):
 
     def _last(
         self, builder: Builder, point: Point
-    ) -> tuple[Val, Sequence[tuple[Table | Listed, Val]]]:
+    ) -> tuple[Val, Sequence[tuple[Table | Steps | Listed, Val]]]:
         last = self.components[-1]
         if point.path.linear:
             return last.linear_stride(builder, self.index_type), last.listed

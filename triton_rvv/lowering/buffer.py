@@ -43,6 +43,10 @@ class Buffer(Tensor):
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
         return []
 
+    @property
+    def own_stays_in_place(self) -> bool:
+        return True
+
     def alias(self) -> Buffer:
         """The same array as another value of the kernel."""
         return Buffer(self.type, self.pointer, self.panel, self._part)

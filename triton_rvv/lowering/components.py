@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.tensors import Point
 from triton_rvv.lowering.values import Val, integer
+
+if TYPE_CHECKING:
+    from triton_rvv.lowering.steps import Steps
 
 __all__ = ["NO_COMPONENT", "Component", "Listed", "Table", "positions"]
 
@@ -30,6 +34,7 @@ class Table:
     start: Val
     bound: Val
     rises: Val
+    step: ClassVar[int] = 1
 
     def linear_within(self, builder: Builder, count: Val | None) -> Val:
         """Whether the first `count` values are linear; None stands for all."""
@@ -71,10 +76,11 @@ class Component:
     """What one dimension adds to an element.
 
     That is `stride * position + sum(scale * table[position]) + sum(scale * listed[position])`.
+    Tables are linear on some paths.
     """
 
     stride: Val | None = None
-    tables: tuple[tuple[Table, Val], ...] = ()
+    tables: tuple[tuple[Table | Steps, Val], ...] = ()
     listed: tuple[tuple[Listed, Val], ...] = ()
 
     @property
@@ -88,7 +94,7 @@ class Component:
         return not self.tables and not self.listed
 
     @property
-    def looked_up(self) -> tuple[tuple[Table | Listed, Val], ...]:
+    def looked_up(self) -> tuple[tuple[Table | Steps | Listed, Val], ...]:
         """All values that are looked up, each with its scale."""
         return (*self.tables, *self.listed)
 
@@ -103,8 +109,8 @@ class Component:
     def linear_stride(self, builder: Builder, type_: str) -> Val:
         """The stride where every table is linear, and nothing is listed."""
         total = self.stride or integer(0, type_)
-        for _, scale in self.tables:
-            total = builder.add(total, scale)
+        for table, scale in self.tables:
+            total = builder.add(total, builder.mul(scale, integer(table.step, type_)))
         return total
 
 

@@ -13,6 +13,7 @@ from triton_rvv.lowering.aliasing import Aliases
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder, Snapshot
 from triton_rvv.lowering.last_stores import last_stores
+from triton_rvv.lowering.shaped_blocks import shaped_blocks
 from triton_rvv.lowering.store_groups import StoreGroups
 from triton_rvv.lowering.tensors import Tensor, memory_type
 from triton_rvv.lowering.values import Val
@@ -282,6 +283,11 @@ class Context:
     def wanted(self) -> Wanted:
         """Which part of each block anybody asks for."""
         return Wanted(self._functions.values())
+
+    @functools.cached_property
+    def shaped_blocks(self) -> frozenset[Value]:
+        """The blocks of which one with another shape is made."""
+        return shaped_blocks(self._functions.values())
 
     @functools.cached_property
     def last_stores(self) -> frozenset[Operation]:

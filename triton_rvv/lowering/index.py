@@ -15,6 +15,7 @@ from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.predicates import CMPI_PREDICATES
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.row_offsets import listed_by_row
+from triton_rvv.lowering.steps import divided
 from triton_rvv.lowering.tensors import Elementwise, Splat, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.wrapping import scaled_wrapped, sum_of_wrapped, widened
@@ -114,6 +115,8 @@ def _remainder(
 
     The values are tabulated, and only where they are not linear at run time.
     """
+    if (steps := _steps(context, operation, left, right)) is not None:
+        return steps
     varying = [axis for axis, part in enumerate(left.components) if not part.is_zero]
     if not right.is_uniform or len(varying) != 1:
         return _uniform_only(context, operation, left, right)
@@ -138,6 +141,24 @@ def _remainder(
     table = Table(values, linear, start, n, rises)
     components[axis] = Component(None, ((table, integer(1, n.type)),))
     return Affine(left.type, integer(0, n.type), components)
+
+
+def _quotient(context: Context, operation: Operation, left: Affine, right: Affine) -> Tensor | None:
+    steps = _steps(context, operation, left, right)
+    return steps or _uniform_only(context, operation, left, right)
+
+
+def _steps(context: Context, operation: Operation, left: Affine, right: Affine) -> Affine | None:
+    """A quotient or remainder of a line by a scalar; only of lines that are not put into blocks.
+
+    Those that are, such as the columns of a matrix, are asked for again for every row.
+    """
+    is_line = len(left.shape) == 1 and not left.components[0].is_zero and right.is_uniform
+    if not is_line or operation.result in context.shaped_blocks:
+        return None
+    emit, cost = arith.EMITTERS[operation.name]
+    is_quotient = operation.name == "arith.divsi"
+    return divided(context, left, right.base, emit, cost, is_quotient)
 
 
 def _extend(context: Context, operation: Operation, operand: Affine, _: Affine) -> Affine | None:
@@ -298,7 +319,7 @@ HANDLERS: Mapping[str, Handler] = {
     "arith.subi": _or_elementwise(_subtract),
     "arith.muli": _or_elementwise(_multiply),
     "arith.remsi": _or_elementwise(_remainder),
-    "arith.divsi": _or_elementwise(_uniform_only),
+    "arith.divsi": _or_elementwise(_quotient),
     "arith.minsi": _or_elementwise(_uniform_only),
     "arith.maxsi": _or_elementwise(_uniform_only),
     "arith.extsi": _or_elementwise(_extend),

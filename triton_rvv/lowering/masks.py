@@ -124,6 +124,10 @@ class Mask(Tensor):
         return all(term.left.own_spans_rows for term in self.terms)
 
     @property
+    def own_stays_in_place(self) -> bool:
+        return True
+
+    @property
     def is_guarded(self) -> bool:
         """Whether it is true everywhere on a path where its guards hold."""
         return not self.operands and all(term.has_guard for term in self.terms)

@@ -142,6 +142,10 @@ class Load(Tensor):
         return start, stride
 
     @property
+    def own_stays_in_place(self) -> bool:
+        return True
+
+    @property
     def own_reads_again(self) -> bool:
         last = self.pointers.components[-1]
         is_contiguous = last.stride is not None and last.stride.constant == 1 and last.has_rule

@@ -20,6 +20,7 @@ def guarded(
     otherwise: Callable[[], None] | None = None,
     is_plain: bool = True,
     step: int = 0,
+    by_part: bool = False,
 ) -> None:
     """Write `walk` for each path that the tensors' guards tell apart at run time.
 
@@ -35,6 +36,9 @@ def guarded(
 
     With `step`, a walk takes so many columns at a time, by `steps_along`. Where that pays, its
     linear path is one, with and without masks.
+
+    With `by_part`, blocks that are not linear are walked in parts that often are: fast enough for
+    masks to count.
     """
     builder = context.builder
     fits = Val("i1", "true") if otherwise is None else all_fit(context, tensors)
@@ -52,7 +56,15 @@ def guarded(
             walk(Path(linear=True, fits=True))
 
     def tabulated() -> None:
-        if linear.ref != "true":
+        if linear.ref == "true":
+            return
+        if by_part:
+            builder.branches(
+                unmasked,
+                lambda: walk(Path(unmasked=True, fits=True)),
+                lambda: walk(Path(fits=True)),
+            )
+        else:
             walk(Path(fits=True))
 
     def not_plain() -> None:

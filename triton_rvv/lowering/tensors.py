@@ -9,7 +9,7 @@ asks, so that a chain of element-wise operations becomes one loop without interm
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -48,12 +48,14 @@ class Path:
         fits: no 32-bit sum in an address or a mask wraps before it is widened.
         plain_columns: how many leading columns of every row are on the plain path, as i64; None
             where that is not known.
+        starts: where tables begin that are linear for this part of the block only.
     """
 
     linear: bool = False
     unmasked: bool = False
     fits: bool = False
     plain_columns: Val | None = None
+    starts: Mapping[object, Val] = field(default_factory=dict)
 
 
 # How many leading positions of each dimension are meant, as i64; None for all of them.
@@ -265,6 +267,11 @@ class Tensor(ABC):
         return False
 
     @property
+    def own_stays_in_place(self) -> bool:
+        """Whether an element is made of the operands' elements at the same place."""
+        return False
+
+    @property
     def own_reads_again(self) -> bool:
         """Whether to read the elements from memory again takes no longer than from an array."""
         return False
@@ -319,6 +326,10 @@ class Splat(Tensor):
     def evaluate(self, builder: Builder, point: Point) -> Val:
         return builder.splat(self.value, point.width)
 
+    @property
+    def own_stays_in_place(self) -> bool:
+        return True
+
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
         return []
 
@@ -361,6 +372,10 @@ class Elementwise(Tensor):
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         return self._emit(builder, [operand.at(builder, point) for operand in self.operands])
+
+    @property
+    def own_stays_in_place(self) -> bool:
+        return True
 
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
         return guards_of_all(builder, self.operands, extents)

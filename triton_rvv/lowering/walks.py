@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.parts_of_lines import PartsOfLine
 from triton_rvv.lowering.paths import guarded
 from triton_rvv.lowering.runs import group_of_runs, run_width, runs_together, spanning_width
 from triton_rvv.lowering.tensors import ANY_PATH, PLAIN_PATH, Path, Point, Tensor
@@ -69,16 +70,24 @@ def for_each_run(
     if by_column:
         step = 0
 
+    parts = PartsOfLine(context.builder, tensors)
+
     def walk(path: Path) -> None:
         if path == PLAIN_PATH and by_column:
             _walk_squares(context, tensors[0].shape, side, by_column, evaluate, commit)
             return
         for points in points_of(context, tensors, width, path, unrolled):
-            outcomes = context.builder.interleave(
-                [functools.partial(evaluate, point) for point in points]
-            )
-            for point, outcome in zip(points, outcomes, strict=True):
-                commit(point, outcome)
+            if parts.found and not path.linear:
+                parts.visit(context.builder, points, visit)
+            else:
+                visit(points)
+
+    def visit(points: Sequence[Point]) -> None:
+        outcomes = context.builder.interleave(
+            [functools.partial(evaluate, point) for point in points]
+        )
+        for point, outcome in zip(points, outcomes, strict=True):
+            commit(point, outcome)
 
     def otherwise() -> None:
         if exactly is not None and not unrolled:
@@ -86,7 +95,7 @@ def for_each_run(
         else:
             walk_exactly(context, tensors, evaluate, commit)
 
-    guarded(context, tensors, walk, otherwise, is_plain, step)
+    guarded(context, tensors, walk, otherwise, is_plain, step, by_part=bool(parts.found))
 
 
 def _loads_by_column(context: Context, tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], int]:

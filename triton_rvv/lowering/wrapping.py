@@ -20,7 +20,7 @@ from triton_rvv.lowering.tensors import Elementwise, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.types import ScalarType, TensorType
 
-__all__ = ["guard_widening", "scaled_wrapped", "sum_of_wrapped", "widened"]
+__all__ = ["guard_widening", "reaches", "scaled_wrapped", "sum_of_wrapped", "widened"]
 
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1
 
@@ -64,7 +64,7 @@ def _fits_32_bits(builder: Builder, block: Affine) -> Val:
     """Whether the sums of all elements fit in 32 bits with their sign."""
     low, high = integer(0), integer(0)
     for part, size in zip(block.components, block.shape, strict=True):
-        for below, above in _reaches(builder, part, size):
+        for below, above in reaches(builder, part, size):
             low, high = builder.add(low, below), builder.add(high, above)
     bounds = [(low, "sge", _SMALLEST), (high, "sle", _LARGEST)]
     conditions = [_is_within(builder, block.base, *bound) for bound in bounds]
@@ -93,21 +93,21 @@ def _truth(value: bool) -> Val:
     return Val("i1", "true" if value else "false")
 
 
-def _reaches(builder: Builder, part: Component, size: int) -> list[tuple[Val, Val]]:
+def reaches(builder: Builder, part: Component, size: int) -> list[tuple[Val, Val]]:
     """How far each term of a dimension gets below and above 0, as i64."""
-    zero, reaches = integer(0), []
+    zero, found = integer(0), []
     if part.stride is not None:
         far = builder.mul(builder.resize(part.stride, "i64"), integer(size - 1))
         if far.constant is not None:
-            reaches.append((integer(min(far.constant, 0)), integer(max(far.constant, 0))))
+            found.append((integer(min(far.constant, 0)), integer(max(far.constant, 0))))
         else:
             ends = [builder.intrinsic(name, [far, zero]) for name in ("llvm.smin", "llvm.smax")]
-            reaches.append((ends[0], ends[1]))
+            found.append((ends[0], ends[1]))
     for values, scale in part.looked_up:
         bound, factor = (builder.resize(value, "i64") for value in (values.bound, scale))
         far = _magnitude(builder, builder.mul(bound, factor))
-        reaches.append((builder.binary("sub", zero, far), far))
-    return reaches
+        found.append((builder.binary("sub", zero, far), far))
+    return found
 
 
 def _magnitude(builder: Builder, value: Val) -> Val:

@@ -1,0 +1,95 @@
+"""Quotients and remainders of a line, whose blocks cross multiples of the divisor anywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import triton
+import triton.language as tl
+from qemu_kernels import Expected, KernelRunner
+
+Integers = npt.NDArray[np.int32]
+
+
+def _quotient(x: Integers, n: int) -> Integers:
+    """Rounded toward zero."""
+    return (np.sign(x) * (np.abs(x.astype(np.int64)) // n)).astype(np.int32)
+
+
+@triton.jit
+def value_kernel(q_ptr, r_ptr, nested_ptr, base, n, shift, c, K: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    at = base + i * K
+    q = at // n
+    r = at % n
+    tl.store(q_ptr + i, q)
+    tl.store(r_ptr + i, tl.where((r > 1) & (q < 9), r, -1).to(tl.int64))
+    tl.store(nested_ptr + i, (q + shift) % c * 3 + (r + shift) // c)
+
+
+@pytest.mark.parametrize(
+    ("base", "n", "stride"), [(-37, 17, 1), (64, 32, 1), (5, 96, 2), (2**31 - 200, 64, 1)]
+)
+def test_values(run: KernelRunner, base: int, n: int, stride: int) -> None:
+    at = (base + np.arange(256) * stride).astype(np.int32)
+    q = _quotient(at, n)
+    r = at - q * n
+    nested = (q + 3) - _quotient(q + 3, 5) * 5
+    nested = nested * 3 + _quotient(r + 3, 5)
+    run(
+        value_kernel,
+        q_ptr=Expected(q),
+        r_ptr=Expected(np.where((r > 1) & (q < 9), r, -1).astype(np.int64)),
+        nested_ptr=Expected(nested),
+        base=base, n=n, shift=3, c=5, K=stride, N=256,
+    )  # fmt: skip
+
+
+@triton.jit
+def address_kernel(x_ptr, y_ptr, z_ptr, sum_ptr, n, rows, pitch, shift, total, N: tl.constexpr):
+    i = tl.arange(0, N)
+    row = i // n
+    column = i % n
+    mask = i < total
+    x = tl.load(x_ptr + row % rows * n + (column + shift) % n, mask=mask, other=-7)
+    tl.store(y_ptr + row * pitch + column, x, mask=mask)
+    left = tl.load(x_ptr + row % rows * n + column - 1, mask=mask & (column > 0), other=100)
+    tl.store(z_ptr + i, x + left, mask=mask)
+    tl.store(sum_ptr, tl.sum(tl.load(x_ptr + i % n, mask=mask, other=0), 0))
+
+
+@pytest.mark.parametrize(("n", "shift"), [(17, 5), (64, 0), (96, 17), (300, 1), (1, 0)])
+def test_addresses(run: KernelRunner, n: int, shift: int) -> None:
+    total, rows, pitch, size = 500, 3, n + 3, 512
+    x = np.random.default_rng(1).integers(0, 1000, rows * n).astype(np.int32)
+    row, column = np.divmod(np.arange(total), n)
+    values = x[row % rows * n + (column + shift) % n]
+    y = np.zeros((row[-1] + 1) * pitch, np.int32)
+    y[row * pitch + column] = values
+    z = np.zeros(size, np.int32)
+    z[:total] = values + np.where(column > 0, x[np.maximum(row % rows * n + column - 1, 0)], 100)
+    run(
+        address_kernel,
+        x_ptr=x,
+        y_ptr=Expected(y, start=np.zeros_like(y)),
+        z_ptr=Expected(z, start=np.zeros_like(z)),
+        sum_ptr=Expected(np.array([x[column].sum()], np.int32)),
+        n=n, rows=rows, pitch=pitch, shift=shift, total=total, N=size,
+    )  # fmt: skip
+
+
+@triton.jit
+def in_place_kernel(x_ptr, n, pitch, total, N: tl.constexpr):
+    i = tl.arange(0, N).to(tl.int64)
+    at = x_ptr + i // n * pitch + i % n
+    tl.store(at, tl.load(at, mask=i < total) * 2, mask=i < total)
+
+
+def test_what_is_loaded_may_be_stored_there(run: KernelRunner) -> None:
+    x = np.arange(40 * 20, dtype=np.int32)
+    expected = x.copy()
+    i = np.arange(600)
+    places = i // 17 * 20 + i % 17
+    expected[places] *= 2
+    run(in_place_kernel, x_ptr=Expected(expected, start=x), n=17, pitch=20, total=600, N=1024)
