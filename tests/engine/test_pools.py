@@ -62,6 +62,10 @@ def test_a_build_that_fails_hangs_or_dies_is_a_reason_and_the_pool_goes_on(tmp_p
     assert isinstance(outcomes["die-once"], ElfArtifact)
 
 
+def test_ray_leaves_sigterm_to_this_program() -> None:
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
 class TellingBuilder(FakeBuilder):
     """Fails with the number of its process where it is asked to."""
 
