@@ -84,7 +84,8 @@ def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
             try:
                 with _alone():
                     _start(cpus, folder)
-                yield
+                with watching_head(None):
+                    yield
             finally:
                 ray.shutdown()
     finally:
