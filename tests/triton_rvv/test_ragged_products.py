@@ -111,16 +111,20 @@ class Case:
         m, n, k = (_size(random, 90) for _ in range(3))
         powers = [random.integers(*ends) for ends in ((3, 7), (3, 8), (4, 8))]
         block_m, block_n, block_k = (int(2**power) for power in powers)
-        masks = [bool(random.integers(0, 4)) for _ in range(2)]
-        if not all(masks):
+        mask_a, mask_b = (bool(random.integers(0, 4)) for _ in range(2))
+        if not (mask_a and mask_b):
             k = _up(k, block_k)
         rows = str(random.choice(["masked", "wrapped", "allocated"]))
+        bias, totals, batch = map(bool, random.integers(0, 2, 3))
         return cls(
             (m, n, k),
             (block_m, block_n, block_k),
             rows,
-            *masks,
-            *map(bool, random.integers(0, 2, 3)),
+            mask_a,
+            mask_b,
+            bias,
+            totals,
+            batch,
             str(random.choice(["rows", "columns", "transposed"])),
             str(random.choice(["rows", "rows", "columns"])),
         )
