@@ -222,11 +222,16 @@ def _solve_lower(factor: Floats, right: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Parts:
-    """A covariance between two sets of rows, and the scaled distance it comes from."""
+    """A covariance between two sets of rows.
+
+    Args:
+        joint, additive: its two parts.
+        joint_slope: minus twice the derivative of the first by the squared distance.
+    """
 
     joint: Floats
     additive: Floats
-    distance: Floats
+    joint_slope: Floats
 
     @property
     def total(self) -> Floats:
@@ -247,31 +252,32 @@ class Kernel:
 
     def __call__(self, rows: Floats, others: Floats) -> Parts:
         squares = rows @ (self._squares @ others.T)
-        distance = np.sqrt(np.maximum(squares, 0.0))
+        scaled = _SQRT5 * np.sqrt(np.maximum(squares, 0.0))
+        decay = self._hyperparameters.joint_variance * np.exp(-scaled)
         return Parts(
-            joint=self._hyperparameters.joint_variance * _matern(distance),
+            joint=decay * (1 + scaled + scaled**2 / 3),
             additive=rows @ (self._table @ others.T),
-            distance=distance,
+            joint_slope=5 / 3 * (1 + scaled) * decay,
         )
 
     def total(self, rows: Floats, others: Floats) -> Floats:
         """The same as a sum, computed in place and in parts that stay in the processor's cache."""
-        squares_table, additive_table = self._squares @ others.T, self._table @ others.T
+        squares_table = (_SQRT5**2 * self._squares) @ others.T
+        additive_table = self._table @ others.T
+        log_variance = np.log(self._hyperparameters.joint_variance)
         result = np.empty((len(rows), len(others)))
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             part = rows[start : start + _ROWS_AT_ONCE]
-            correlation = part @ squares_table
-            np.maximum(correlation, 0.0, out=correlation)
-            correlation *= _SQRT5**2
-            scaled = np.sqrt(correlation)
-            correlation /= 3
-            correlation += scaled
-            correlation += 1
-            np.negative(scaled, out=scaled)
-            correlation *= np.exp(scaled, out=scaled)
-            correlation *= self._hyperparameters.joint_variance
-            correlation += part @ additive_table
-            result[start : start + _ROWS_AT_ONCE] = correlation
+            covariance = result[start : start + _ROWS_AT_ONCE]
+            np.matmul(part, squares_table, out=covariance)
+            np.maximum(covariance, 0.0, out=covariance)
+            scaled = np.sqrt(covariance)
+            covariance *= 1 / 3
+            covariance += scaled
+            covariance += 1
+            np.subtract(log_variance, scaled, out=scaled)
+            covariance *= np.exp(scaled, out=scaled)
+            covariance += np.matmul(part, additive_table, out=scaled)
         return result
 
     def length_scale_gradient(self, rows: Floats, parts: Parts, slope: Floats) -> Floats:
@@ -281,8 +287,7 @@ class Kernel:
             rows, parts: what the kernel was called with, twice the same rows, and gave.
             slope: shape (rows, rows), the function's derivative by the covariance.
         """
-        joint = self._hyperparameters.joint_variance * _matern_slope(parts.distance)
-        by_joint = (rows.T @ (slope * joint) @ rows) * self._squares
+        by_joint = (rows.T @ (slope * parts.joint_slope) @ rows) * self._squares
         by_additive = (rows.T @ slope @ rows) * self._share * _matern_slope(self._alone)
         return self._levels.sums(by_joint + by_additive * self._alone**2)
 
