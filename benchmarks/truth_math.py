@@ -58,9 +58,8 @@ def run_math_kernel(emulator: Emulator, checkout: Path, kernel: MathKernel) -> E
         program = Path(folder) / "run"
         flags = [_CPU, "-O3", "-w", f"-DKERNEL={kernel.name}", *flags]
         if kernel.library == "XNNPACK":  # its public header includes one of another library
-            (Path(folder) / "pthreadpool.h").write_text(
-                "typedef struct pthreadpool *pthreadpool_t;"
-            )
+            header = "typedef struct pthreadpool *pthreadpool_t;"
+            (Path(folder) / "pthreadpool.h").write_text(header, encoding="utf-8")
             flags.append(f"-I{folder}")
         run_zig_cc(
             [*flags, *map(str, sources), str(_DRIVER), "-o", str(program)], timeout_s=_TIMEOUT_S
