@@ -123,6 +123,8 @@ def add_space_argument(parser: ArgumentParser) -> None:
 
 def kernel_name(text: str) -> str:
     """The name of a kernel or the path of a file with one, for argparse."""
+    if text in kernel_names():  # there may be a folder of that name
+        return text
     path = Path(text)
     if path.is_dir() or (path.is_file() and path.suffix != ".py"):
         what = "a folder" if path.is_dir() else "no Python file"
