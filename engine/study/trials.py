@@ -187,7 +187,8 @@ class StoredTrials:
 
     def _trials_now(self) -> tuple[int, Callable[[int], FrozenTrial]]:
         """How many trials there are, and what gives each by its number."""
-        if isinstance(self._storage, CrashSafeStorage):  # which need not look at all of them
+        # A journal gives single trials quickly, if not as quickly as all.
+        if self._seen and isinstance(self._storage, CrashSafeStorage):
             get, ids = self._storage.get_trial, self._storage.trial_ids(self._study_id)
             return len(ids), lambda number: get(ids[number])
         trials = self._study.get_trials(deepcopy=False)
