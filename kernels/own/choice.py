@@ -16,6 +16,8 @@ from foundation.errors import UserError, nearest
 
 __all__ = ["chosen_kernel", "python_function", "split_path"]
 
+_TRITONS = "triton."  # whose language has functions that are made as kernels are
+
 
 def split_path(text: str) -> tuple[Path, str | None]:
     """The file and the kernel's name in "path/file.py:NAME"; without a name, None."""
@@ -78,7 +80,8 @@ def _kernels_of(module: ModuleType, *, imported: bool) -> dict[str, Any]:
     for name, value in vars(module).items():
         if isinstance(value, KernelInterface):
             function = python_function(value)
-            if imported or function.__module__ == module.__name__:
+            is_own = function.__module__ == module.__name__
+            if is_own or (imported and not function.__module__.startswith(_TRITONS)):
                 found.setdefault(id(function), (name, value))
     return dict(found.values())
 

@@ -153,6 +153,7 @@ def test_a_file_may_import_its_kernel(tmp_path: Path) -> None:
     path = tmp_path / "tuned.py"
     path.write_text(
         "import torch\nimport triton\nfrom activations_of_mine import gated, swiglu\n"
+        "from triton.language import sigmoid\n"
         "def get_swiglu_kernel_autotune_config():\n"
         '    return [triton.Config({"BLOCK": 32})]\n' + SWIGLU_FUNCTIONS
     )
