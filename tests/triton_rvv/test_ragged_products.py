@@ -115,18 +115,18 @@ class Case:
         if not (mask_a and mask_b):
             k = _up(k, block_k)
         rows = str(random.choice(["masked", "wrapped", "allocated"]))
-        bias, totals, batch = map(bool, random.integers(0, 2, 3))
+        bias, totals, batch = (bool(number) for number in random.integers(0, 2, 3))
         return cls(
-            (m, n, k),
-            (block_m, block_n, block_k),
-            rows,
-            mask_a,
-            mask_b,
-            bias,
-            totals,
-            batch,
-            str(random.choice(["rows", "columns", "transposed"])),
-            str(random.choice(["rows", "rows", "columns"])),
+            sizes=(m, n, k),
+            blocks=(block_m, block_n, block_k),
+            rows=rows,
+            mask_a=mask_a,
+            mask_b=mask_b,
+            bias=bias,
+            totals=totals,
+            batch=batch,
+            a=str(random.choice(["rows", "columns", "transposed"])),
+            b=str(random.choice(["rows", "rows", "columns"])),
         )
 
     def allocated(self, size: int, block: int, is_masked: bool) -> int:

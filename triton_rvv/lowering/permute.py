@@ -163,8 +163,8 @@ class _EvaluatedNow(_Expression):
     """Likewise, of an expression that is only read here: nothing that it loads has changed yet."""
 
     def of(self, tensor: Tensor) -> Tensor | None:
-        if isinstance(tensor, _Permuted) and tensor.order == tuple(self._order):
-            return tensor.source
+        if tensor.settled is None and isinstance(tensor, _Permuted):
+            return tensor.source if tensor.order == tuple(self._order) else None
         return super().of(tensor)
 
 
