@@ -29,7 +29,8 @@ def value_kernel(q_ptr, r_ptr, nested_ptr, base, n, shift, c, K: tl.constexpr, N
 
 
 @pytest.mark.parametrize(
-    ("base", "n", "stride"), [(-37, 17, 1), (64, 32, 1), (5, 96, 2), (2**31 - 200, 64, 1)]
+    ("base", "n", "stride"),
+    [(-37, 17, 1), (64, 32, 1), (5, 96, 2), (2**31 - 200, 64, 1), (5, 100, 123456789)],
 )
 def test_values(run: KernelRunner, base: int, n: int, stride: int) -> None:
     at = (base + np.arange(256) * stride).astype(np.int32)

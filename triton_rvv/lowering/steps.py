@@ -158,6 +158,8 @@ def divided(
     if stride is None or stride < 0 or (known is not None and stride * (_FEWEST - 1) >= known > 0):
         return None
     type_, size = dividend.type, dividend.shape[0]
+    if stride * (size - 1) >> type_.element.bits - 1:  # the dividends wrap on the way
+        return None
     linear, start = division.first_of(builder, integer(0), size)
     values = Elementwise(type_, emit, [dividend, Splat(type_, divisor)], cost)
     steps = Steps(
