@@ -2,8 +2,11 @@
 
 RVV_BENCH names a checkout of https://github.com/camel-cdr/rvv-bench, whose routines are built here;
 RISCV_GEMM one of https://github.com/BabarHussain786/riscv-openblas-gemm-accelerator, whose
-executables are run. What has no checkout is left out. With --write, the error bands go to the file
-that the tuner prints them from.
+executables are run; XNNPACK one of https://github.com/google/XNNPACK and VECLIBM one of
+https://github.com/rivosinc/veclibm, whose math kernels are built; DAV1D one of
+https://code.videolan.org/videolan/dav1d at commit 789a1f65, whose inverse transforms judge the
+bands that the others make. What has no checkout is left out. With --write, the error bands go to
+the file that the tuner prints them from.
 """
 
 from __future__ import annotations
@@ -18,8 +21,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from record_truth import INSTRUCTIONS_FILE, RECORDED, ROUTINES_FILE
+from truth_dav1d import compare_transforms
 from truth_gemm import build_loader, read_gemm_kernels, run_gemm
 from truth_instructions import measure_cells
+from truth_math import MATH_FILE, MathKernel, run_math_kernel
 from truth_routines import Estimate, Point, build_routine, run_points
 from truth_scores import Comparison, band, score, tied_below
 
@@ -34,6 +39,7 @@ __all__ = ["main"]
 _KIND = "x60"
 _MEMORY = ("memcpy", "memset", "utf8_count")
 _LEVELS = {"L1D": 24 << 10, "L2": 256 << 10, "DRAM": 1 << 40}
+_CHECKOUTS = ("RVV_BENCH", "RISCV_GEMM", "XNNPACK", "VECLIBM")
 
 
 def _instructions(emulator: Emulator) -> Iterator[tuple[str, list[Comparison]]]:
@@ -93,6 +99,24 @@ def _gemm(emulator: Emulator, checkout: Path, frequency_hz: float) -> list[Compa
                 kernel.suite, kernel.name, 1 / kernel.gflops, 1 / gflops, kernel_class(counters)
             )
             for kernel, (gflops, counters) in zip(kernels, runs, strict=True)
+        ]
+
+
+def _math(emulator: Emulator, library: str, checkout: Path) -> list[Comparison]:
+    published = {
+        MathKernel(library, name, int(elements)): float(cycles)
+        for of, name, elements, cycles in _recorded(MATH_FILE)
+        if of == library
+    }
+    with ThreadPoolExecutor(os.cpu_count()) as executor:
+        estimates = executor.map(
+            lambda kernel: run_math_kernel(emulator, checkout, kernel), published
+        )
+        return [
+            Comparison(
+                kernel.group, kernel.name, cycles, estimate.cycles, kernel_class(estimate.counters)
+            )
+            for (kernel, cycles), estimate in zip(published.items(), estimates, strict=True)
         ]
 
 
@@ -156,18 +180,10 @@ def _write_bands(comparisons: Sequence[Comparison]) -> None:
     BANDS_FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write the error bands")
-    write = parser.parse_args().write
-    board_file = read_board_file(_KIND)
-    board = EmulatedBoard(board_file)
-    board.open()
-    emulator = board.emulator
-    columns = ("points", "within 25%", "within 2x", "bias", "rank correlation", "pairs right")
-    print(f"| published | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")
-    for name, comparisons in _instructions(emulator):
-        _print_score(name, comparisons)
+def _print_programs(
+    emulator: Emulator, frequency_hz: float
+) -> tuple[list[Comparison], dict[str, list[Comparison]]]:
+    """Whole programs' scores; what makes the error bands, and the routines by page."""
     programs: list[Comparison] = []
     routines: dict[str, list[Comparison]] = {}
     if checkout := os.environ.get("RVV_BENCH"):
@@ -180,19 +196,42 @@ def main() -> None:
         for level in _LEVELS:
             _print_score(f"memory, {level}", [i for i in memory if _memory_level(i) == level])
     if checkout := os.environ.get("RISCV_GEMM"):
-        gemm = _gemm(emulator, Path(checkout), board_file.frequency_hz)
+        gemm = _gemm(emulator, Path(checkout), frequency_hz)
         for suite in sorted({item.group for item in gemm}):
             _print_score(suite, [item for item in gemm if item.group == suite])
         _print_score("all GEMM kernels", gemm)
         programs += gemm
+    for library in ("XNNPACK", "veclibm"):
+        if checkout := os.environ.get(library.upper()):
+            math = _math(emulator, library, Path(checkout))
+            _print_score(f"math of {library}", math)
+            programs += math
+    if checkout := os.environ.get("DAV1D"):
+        _print_score("dav1d", compare_transforms(emulator, Path(checkout), _KIND))
+    return programs, routines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write the error bands")
+    write = parser.parse_args().write
+    board_file = read_board_file(_KIND)
+    board = EmulatedBoard(board_file)
+    board.open()
+    emulator = board.emulator
+    columns = ("points", "within 25%", "within 2x", "bias", "rank correlation", "pairs right")
+    print(f"| published | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")
+    for name, comparisons in _instructions(emulator):
+        _print_score(name, comparisons)
+    programs, routines = _print_programs(emulator, board_file.frequency_hz)
     if routines:
         _print_memory(routines)
-    has_all = bool(os.environ.get("RVV_BENCH") and os.environ.get("RISCV_GEMM"))
+    has_all = all(map(os.environ.get, _CHECKOUTS))
     if has_all:
         _print_classes(programs)
     if write:
         if not has_all:
-            sys.exit("the error bands need both checkouts: set RVV_BENCH and RISCV_GEMM")
+            sys.exit(f"the error bands need all checkouts: set {', '.join(_CHECKOUTS)}")
         _write_bands(programs)
 
 

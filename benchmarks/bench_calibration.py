@@ -71,6 +71,8 @@ def _compare(core: str, seed: str) -> None:
         for change in changes:
             before = change.value(_table(read_board_file(core)))
             truth, value = change.value(_table(hidden)), change.value(_table(found))
+            if truth == 0:  # a core without it, whatever the factor
+                continue
             print(
                 f"| {change.name} | {before:g} | {truth:g} | {value:g} | {value / truth - 1:+.1%} |"
             )

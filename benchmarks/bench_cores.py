@@ -1,8 +1,9 @@
 """Compares the other emulated cores with published measurements: bench_cores.py RESULTS [CORE ...].
 
 RESULTS is a checkout of https://github.com/camel-cdr/rvv-bench-results; RVV_BENCH names one of
-https://github.com/camel-cdr/rvv-bench, whose routines are built here. Of the instruction tables,
-only what QEMU 7.2 runs is compared: the instructions of the X60's table.
+https://github.com/camel-cdr/rvv-bench, whose routines are built here, DAV1D one of
+https://code.videolan.org/videolan/dav1d at commit 789a1f65, for the C908. Of the instruction
+tables, only what QEMU 7.2 runs is compared: the instructions of the X60's table.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from record_truth import COMPILED, INSTRUCTIONS_FILE, RECORDED, nearest
+from truth_dav1d import compare_transforms
 from truth_instructions import measure_cells
 from truth_routines import Point, build_routine, run_points
 from truth_scores import Comparison, score
@@ -93,6 +95,8 @@ def main(results: Path, cores: list[str]) -> None:
             others = [each for page, each in found if page not in _USED_FOR_THE_TABLE]
             _print(core, f"{', '.join(_USED_FOR_THE_TABLE)} (memory is from them)", fitted)
             _print(core, "other routines", others)
+        if core == "c908" and (checkout := os.environ.get("DAV1D")):
+            _print(core, "dav1d", compare_transforms(board.emulator, Path(checkout), core))
 
 
 if __name__ == "__main__":

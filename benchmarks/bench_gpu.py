@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 import triton
-from gpu_others import OTHERS, PRODUCTS, Other
+from gpu_others import (
+    ATTENTION,
+    DESCRIPTORS,
+    OTHERS,
+    PRODUCTS,
+    SPLIT_K,
+    THREE_PRODUCTS,
+    Other,
+)
 from gpu_own_files import OWN_FILES, tuned
-from gpu_references import attention_s, product_s, scaled_product_s
+from gpu_references import scaled_product_s
 from gpu_studies import Clocked, clocked, cold_caches
+from replays import recorded_on_gpus
 
 from engine.workers.devices import every_device, load_board
-from foundation.processors import cores
-from foundation.shapes import Shape, shape_text
+from foundation.shapes import shape_text
 from kernels.matmul import matmul_kernel
 from kernels.registry import load_kernel, make_problem
 
 TRIALS = 60
 LARGE = {"M": 4096, "N": 4096, "K": 4096}
-SKINNY = ({"M": 64, "N": 8192, "K": 4096}, {"M": 1024, "N": 1024, "K": 8192})
-
-# Best times in milliseconds of all 1,800 configurations on an NVIDIA H200: blocks of 16 to 256, of
-# 32 to 128 along K, groups of 1 and 8, 2 to 8 warps, 1 to 4 stages; Triton 3.6, SM clock 1980 MHz.
-BEST_OF_ALL_MS = {"NVIDIA H200": {4096: 0.191, 64: 0.0280, 1024: 0.0337}}
 
 SAMPLED_CONFIGS = 24  # of the list for triton.autotune, whose whole would take an hour
 
@@ -56,20 +61,38 @@ def _machine() -> str:
     return f"{time.strftime('%Y-%m-%d')}: {'; '.join(shown)}; {versions}"
 
 
-def matmul() -> None:
-    """The three shapes, each from cold caches."""
-    best = BEST_OF_ALL_MS.get(torch.cuda.get_device_name(), {})
-    for shape in (LARGE, *SKINNY):
+def _beside_torch(some: Sequence[Other]) -> None:
+    """Tune kernels, each from cold caches, and print their times beside torch's."""
+    for other in some:
+        storage = cold_caches() / "bench.journal"
         study = clocked(
-            "matmul", [shape], "fp16", trials=TRIALS, storage=cold_caches() / "bench.journal"
+            other.kernel, [other.shape], other.dtype, trials=other.trials, storage=storage
         )
-        vendor_s = product_s(**{name.lower(): size for name, size in shape.items()})
-        known = best.get(shape["M"])
-        part = "" if known is None else f"{known / study.winner_s / 1e3:.1%} of the best of 1,800, "
+        torch_s = other.torch_s()
+        goal = "" if other.goal is None else f" (goal {other.goal:.2f})"
         print(
-            f"matmul {shape_text(shape)}: {_ms(study.winner_s)}, {part}"
-            f"{vendor_s / study.winner_s:.2f} times torch's {_ms(vendor_s)}; {_clock(study)}"
+            f"{other.kernel} {shape_text(other.shape)} {other.dtype}: {_ms(study.winner_s)}, "
+            f"{_part_of_recorded(other, study)}{torch_s / study.winner_s:.2f} times torch's "
+            f"{_ms(torch_s)}{goal}; {_clock(study)}"
         )
+
+
+def _part_of_recorded(other: Other, study: Clocked) -> str:
+    """How near the winner is to the best of a space that was recorded on such a GPU.
+
+    Both times are of the recording, since times differ by percents from one GPU to another.
+    """
+    asked = other.kernel, dict(other.shape), other.dtype, torch.cuda.get_device_name()
+    for recorded in recorded_on_gpus():
+        origin = recorded.origin
+        if origin is None or origin.board.gpu is None:
+            continue
+        winner_s = recorded.table.get(study.winner)
+        of = origin.kernel, dict(origin.shape), origin.dtype, origin.board.gpu.name
+        if of == asked and winner_s is not None:
+            part = recorded.optimum_s / winner_s
+            return f"recorded at {part:.1%} of the best of {len(recorded.table):,}, "
+    return ""
 
 
 def autotune() -> None:
@@ -103,30 +126,6 @@ def autotune() -> None:
     )
 
 
-def split_k() -> None:
-    """The skinny shapes with the sums split over programs."""
-    for shape in SKINNY:
-        _product("split_k_matmul", shape, 3 * TRIALS)  # its space is six times as large
-
-
-def descriptors() -> None:
-    """The kernel that loads by descriptors, where plain or split products fall short of torch's."""
-    for shape in (LARGE, SKINNY[1]):
-        _product("persistent_matmul", shape, 2 * TRIALS)  # its space is twice as large
-
-
-def _product(kernel: str, shape: Shape, trials: int) -> None:
-    """Tune a kernel of fp16 products at a shape, and print its time beside torch's."""
-    storage = cold_caches() / "bench.journal"
-    study = clocked(kernel, [shape], "fp16", trials=trials, storage=storage)
-    vendor_s = product_s(**{name.lower(): size for name, size in shape.items()})
-    print(
-        f"{kernel} {shape_text(shape)}: {_ms(study.winner_s)}, "
-        f"{vendor_s / study.winner_s:.2f} times torch's {_ms(vendor_s)} (goal 1.00); "
-        f"{_clock(study)}"
-    )
-
-
 def blockscale() -> None:
     """The product of fp8 with a scale for each block."""
     shape = {"M": 32, "N": 4096, "K": 7168}
@@ -142,50 +141,6 @@ def blockscale() -> None:
     if vendor_s is not None:
         times = vendor_s / study.winner_s
         print(f"  {times:.2f} times torch's _scaled_mm, {_ms(vendor_s)} (goal 1.3)")
-
-
-def attention() -> None:
-    """Flash attention forward."""
-    shape = {"Z": 4, "H": 32, "N_CTX": 4096, "D_HEAD": 128}
-    study = clocked(
-        "flash_attention_fwd",
-        [shape],
-        "fp16",
-        trials=TRIALS,
-        storage=cold_caches() / "bench.journal",
-    )
-    vendor_s = attention_s(4, 32, 4096, 128)
-    print(
-        f"flash_attention_fwd {shape_text(shape)}: {_ms(study.winner_s)}, "
-        f"{vendor_s / study.winner_s:.2f} times torch's {_ms(vendor_s)} (goal 0.80); "
-        f"{_clock(study)}"
-    )
-
-
-def other_products() -> None:
-    """Products of shapes that nothing was chosen for, beside torch."""
-    _beside_torch(PRODUCTS)
-
-
-def others() -> None:
-    """Other kernels at shapes that nothing was chosen for, beside torch."""
-    _beside_torch(OTHERS)
-
-
-def _beside_torch(some: Sequence[Other]) -> None:
-    for other in some:
-        study = clocked(
-            other.kernel,
-            [other.shape],
-            other.dtype,
-            trials=TRIALS,
-            storage=cold_caches() / "bench.journal",
-        )
-        torch_s = other.torch_s()
-        print(
-            f"{other.kernel} {shape_text(other.shape)} {other.dtype}: {_ms(study.winner_s)}, "
-            f"{torch_s / study.winner_s:.2f} times torch's {_ms(torch_s)}; {_clock(study)}"
-        )
 
 
 def own_files() -> None:
@@ -218,9 +173,13 @@ def eight_shapes() -> None:
 def gpus() -> None:
     """Configurations a second on every GPU, beside one; each GPU has its share of the builders."""
     devices = every_device("cuda:all")
-    builders = max(cores() // len(devices) - 1, 1)
+    processors = sorted(os.sched_getaffinity(0))
+    share = len(processors) // len(devices)
+    builders = max(share - 1, 1)
     rates = []
     for names in (devices[:1], devices):
+        # One GPU has its share of the processors, as its builders have.
+        os.sched_setaffinity(0, processors[: share * len(names)])
         study = clocked(
             "matmul",
             [LARGE],
@@ -250,13 +209,13 @@ def _ms(time_s: float) -> str:
 
 
 PARTS: dict[str, Callable[[], None]] = {
-    "matmul": matmul,
-    "split-k": split_k,
-    "descriptors": descriptors,
+    "matmul": partial(_beside_torch, THREE_PRODUCTS),
+    "split-k": partial(_beside_torch, SPLIT_K),
+    "descriptors": partial(_beside_torch, DESCRIPTORS),
     "blockscale": blockscale,
-    "attention": attention,
-    "other-products": other_products,
-    "others": others,
+    "attention": partial(_beside_torch, ATTENTION),
+    "other-products": partial(_beside_torch, PRODUCTS),
+    "others": partial(_beside_torch, OTHERS),
     "own-files": own_files,
     "eight-shapes": eight_shapes,
     "autotune": autotune,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-from gpu_spaces import recorded_spaces
+from replays import recorded_on_gpus
 
 from engine.search import Search
 from foundation.config import Config
@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--searches", type=int, default=20)
     searches = parser.parse_args().searches
     with ProcessPoolExecutor(cores(), get_context("spawn")) as pool:
-        for name in (one.name for one in recorded_spaces() if len(one.times_s) > 2 * TRIALS):
+        for name in (one.name for one in recorded_on_gpus() if len(one.table) > 2 * TRIALS):
             for open_at_once in OPEN:
                 jobs = [pool.submit(reached, name, seed, open_at_once) for seed in range(searches)]
                 parts = sorted(job.result() for job in jobs)
@@ -42,20 +42,21 @@ def main() -> None:
 
 def reached(name: str, seed: int, open_at_once: int) -> float:
     """The best recorded time over the best time that one search finds."""
-    recorded = next(one for one in recorded_spaces() if one.name == name)
-    search = Search(recorded.space, seed=seed)
+    recorded = next(one for one in recorded_on_gpus() if one.name == name)
+    assert recorded.origin is not None
+    search = Search(recorded.origin.space(), seed=seed)
     pending: list[Config] = []
     for _ in range(TRIALS):
         if len(pending) == open_at_once:
-            _tell(search, pending.pop(0), recorded.times_s)
+            _tell(search, pending.pop(0), recorded.table)
         config = search.ask()
         assert config is not None
         pending.append(config)
     for config in pending:
-        _tell(search, config, recorded.times_s)
+        _tell(search, config, recorded.table)
     best = search.best()
     assert best is not None
-    return recorded.best_s / best[1]
+    return recorded.optimum_s / best[1]
 
 
 def _tell(search: Search, config: Config, times_s: Mapping[Config, float | None]) -> None:

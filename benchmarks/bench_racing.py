@@ -1,8 +1,8 @@
 """Finds the best of noisy configurations with few runs: python benchmarks/bench_racing.py.
 
 It searches a made-up space of a blocked kernel (`made_up_spaces.blocks`), whose times have
-heavy-tailed noise of five percent. Fixed repeats choose the lowest median of ten runs each. Racing
-runs each configuration only as often as needed, and measures the leaders again in turns. It prints
+heavy-tailed noise. Fixed repeats choose the lowest median of ten runs each. Racing runs each
+configuration only as often as needed, and measures the leaders again in turns. It prints
 in how many seeds the winner is within two percent of the fastest tried configuration, by times
 without noise, and the number of runs. The last line says how often the confidence interval of the
 winner's time contains that time.
@@ -29,7 +29,6 @@ from search_spaces.space import SearchSpace
 
 __all__ = ["main"]
 
-NOISE = 0.05
 REPEATS = 10
 
 
@@ -40,18 +39,20 @@ class NoisyBoard:
     Args:
         table: times without noise.
         rng: random generator for the noise.
+        noise: standard deviation of the logarithm of one run.
         runs: number of timed runs so far.
     """
 
     table: Table
     rng: np.random.Generator
+    noise: float
     runs: int = 0
 
     def time_s(self, config: Config) -> float:
         """One timed run."""
         self.runs += 1
         deviation = self.rng.standard_t(3) / math.sqrt(3)
-        return self.truth_s(config) * math.exp(NOISE * deviation)
+        return self.truth_s(config) * math.exp(self.noise * deviation)
 
     def truth_s(self, config: Config) -> float:
         """The time without noise."""
@@ -119,13 +120,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compares racing with fixed repeats.")
     parser.add_argument("--trials", type=int, default=50, help="configurations to try")
     parser.add_argument("--seeds", type=int, default=20, help="searches")
+    parser.add_argument("--noise", type=float, default=0.05, help="of one run: 0.05 is 5 percent")
     arguments = parser.parse_args()
     seeds = range(arguments.seeds)
     table = blocks(0)
     space = SearchSpace.from_configs(table)
 
     def parts(seed: int) -> tuple[NoisyBoard, Search]:
-        return NoisyBoard(table, np.random.default_rng(seed)), Search(space, "auto", seed)
+        board = NoisyBoard(table, np.random.default_rng(seed), arguments.noise)
+        return board, Search(space, "auto", seed)
 
     by_name = {
         "fixed": [fixed(*parts(seed), arguments.trials) for seed in seeds],

@@ -1,15 +1,17 @@
-"""Kernels at shapes that nothing here was written or chosen for, and torch's functions for them."""
+"""Kernels at shapes, and torch's functions for the same."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from gpu_references import time_s
 from torch.nn import functional
 
-__all__ = ["OTHERS", "PRODUCTS", "Other"]
+__all__ = ["ATTENTION", "DESCRIPTORS", "OTHERS", "PRODUCTS", "SPLIT_K", "THREE_PRODUCTS", "Other"]
+
+_TRIALS = 60
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,8 @@ class Other:
         kernel, shape, dtype: as a user names them.
         torch: makes what torch does from tensors of these shapes.
         inputs: shapes of the tensors.
+        goal: how many times torch's speed is wanted; None where nothing was set.
+        trials: of the study; spaces that are larger get more.
     """
 
     kernel: str
@@ -27,6 +31,8 @@ class Other:
     dtype: str
     torch: Callable[..., object]
     inputs: tuple[tuple[int, ...], ...]
+    goal: float | None = None
+    trials: int = _TRIALS
 
     def torch_s(self) -> float:
         """Seconds that torch takes."""
@@ -37,6 +43,10 @@ class Other:
 
 def _product(m: int, n: int, k: int, dtype: str = "fp16", kernel: str = "matmul") -> Other:
     return Other(kernel, {"M": m, "N": n, "K": k}, dtype, torch.matmul, ((m, k), (k, n)))
+
+
+def _at_torchs_speed(m: int, n: int, k: int, kernel: str, trials: int) -> Other:
+    return replace(_product(m, n, k, kernel=kernel), goal=1.0, trials=trials)
 
 
 def _attention(z: int, h: int, context: int, head: int, causal: bool) -> Other:
@@ -65,6 +75,24 @@ def _cross_entropy(x: torch.Tensor) -> torch.Tensor:
     return functional.cross_entropy(x, labels, reduction="none")
 
 
+THREE_PRODUCTS = (
+    _product(4096, 4096, 4096),
+    _product(64, 8192, 4096),
+    _product(1024, 1024, 8192),
+)
+# The sums are split over programs; the space is six times as large.
+SPLIT_K = (
+    _at_torchs_speed(64, 8192, 4096, "split_k_matmul", 3 * _TRIALS),
+    _at_torchs_speed(1024, 1024, 8192, "split_k_matmul", 3 * _TRIALS),
+)
+# Loads by descriptors, where plain or split products fall short; the space is twice as large.
+DESCRIPTORS = (
+    _at_torchs_speed(4096, 4096, 4096, "persistent_matmul", 2 * _TRIALS),
+    _at_torchs_speed(1024, 1024, 8192, "persistent_matmul", 2 * _TRIALS),
+)
+ATTENTION = (replace(_attention(4, 32, 4096, 128, causal=False), goal=0.8),)
+
+# Shapes that nothing here was written or chosen for.
 PRODUCTS = (
     _product(4096, 11008, 4096),
     _product(4096, 11008, 4096, kernel="persistent_matmul"),

@@ -9,24 +9,10 @@ import torch
 from gpu_runner.conditions import GpuWatch
 from gpu_runner.timing import Timer
 
-__all__ = ["attention_s", "product_s", "scaled_product_s", "time_s"]
+__all__ = ["scaled_product_s", "time_s"]
 
 _REPEATS = 5
 _SCALED = 128
-
-
-def product_s(m: int, n: int, k: int) -> float:
-    """Seconds of torch.matmul in fp16."""
-    a, b = _half(m, k), _half(k, n)
-    out = _half(m, n)
-    return time_s(lambda: torch.matmul(a, b, out=out))
-
-
-def attention_s(z: int, h: int, context: int, head: int) -> float:
-    """Seconds of torch's scaled_dot_product_attention in fp16, without a mask."""
-    q, k, v = (_half(z, h, context, head) for _ in range(3))
-    attend = torch.nn.functional.scaled_dot_product_attention
-    return time_s(lambda: attend(q, k, v))
 
 
 def scaled_product_s(m: int, n: int, k: int) -> float | None:

@@ -13,13 +13,45 @@ import numpy.typing as npt
 from made_up_spaces import FAMILIES
 
 from foundation.config import Config
+from foundation.gpu_limits import GpuLimits
+from foundation.shapes import Shape
+from kernels.registry import load_kernel, make_problem
+from rvv_runner.board import BoardInfo
 from search_spaces.space import SearchSpace
 
-__all__ = ["RECORDED", "Replay", "made_up", "read_recorded", "recorded"]
+__all__ = [
+    "RECORDED",
+    "Origin",
+    "Replay",
+    "made_up",
+    "read_recorded",
+    "recorded",
+    "recorded_on_gpus",
+]
 
 Floats = npt.NDArray[np.float64]
 
 RECORDED = Path(__file__).parent / "recorded"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What was measured on a GPU.
+
+    Args:
+        kernel, shape, dtype: as a user names them.
+        board: the GPU.
+    """
+
+    kernel: str
+    shape: Shape
+    dtype: str
+    board: BoardInfo
+
+    def space(self) -> SearchSpace:
+        """The search space as of today, rules included."""
+        problem = make_problem(load_kernel(self.kernel), self.shape, self.dtype)
+        return problem.space(self.board)
 
 
 @dataclass(frozen=True)
@@ -29,14 +61,17 @@ class Replay:
     Args:
         family: spaces of one family are reported together.
         name: of the space.
-        table: times in seconds by configuration, None for a failure.
+        table: times in seconds by configuration, None for a failure; also of configurations that
+            today's rules forbid.
         default: what a user would run without tuning; None if there is none.
+        origin: of a space that was recorded on a GPU.
     """
 
     family: str
     name: str
     table: Mapping[Config, float | None]
     default: Config | None = None
+    origin: Origin | None = None
 
     @cached_property
     def space(self) -> SearchSpace:
@@ -101,9 +136,13 @@ def recorded(fewest: int) -> list[Replay]:
     Args:
         fewest: spaces with fewer configurations are left out; any search exhausts them.
     """
-    paths = [*sorted(RECORDED.glob("*.json")), *sorted(RECORDED.glob("gpu/*.json"))]
-    replays = [read_recorded(path) for path in paths]
-    return [replay for replay in replays if len(replay.table) >= fewest]
+    emulated = [read_recorded(path) for path in sorted(RECORDED.glob("*.json"))]
+    return [replay for replay in [*emulated, *recorded_on_gpus()] if len(replay.table) >= fewest]
+
+
+def recorded_on_gpus() -> list[Replay]:
+    """The spaces that `record_gpu_space.py` recorded, by name."""
+    return [read_recorded(path) for path in sorted(RECORDED.glob("gpu/*.json"))]
 
 
 def read_recorded(path: Path) -> Replay:
@@ -114,5 +153,9 @@ def read_recorded(path: Path) -> Replay:
     table = {
         Config(dict(zip(names, row[:count], strict=True))): row[count] for row in content["rows"]
     }
-    family = "emulated X60" if path.parent == RECORDED else "recorded GPU"
-    return Replay(family, path.stem, table, Config(content["default"]))
+    default = Config(content["default"])
+    if "board" not in content:
+        return Replay("emulated X60", path.stem, table, default)
+    board = BoardInfo(**{**content["board"], "gpu": GpuLimits(**content["board"]["gpu"])})
+    origin = Origin(content["kernel"], content["shape"], content["dtype"], board)
+    return Replay("recorded GPU", path.stem, table, default, origin)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from foundation.foreign_kernels import check_kernels
+from foundation.interrupts import expect_interrupts
 
 if TYPE_CHECKING:
     from engine import ops
@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from engine.winners.tuned_kernel import tuned
 
 __all__ = ["lookup", "ops", "tune", "tuned"]
+
+expect_interrupts("engine")
+
+# An interrupt may come here.
+from foundation.foreign_kernels import check_kernels  # noqa: E402
 
 check_kernels(Path(__file__).resolve().parents[1])
 

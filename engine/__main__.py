@@ -18,6 +18,7 @@ from foundation.command_line import (
     run_command,
 )
 from foundation.completion import completed_words, completes, enter_subcommand
+from foundation.interrupts import SCRIPT
 from foundation.version import project_version
 
 __all__ = ["COMMANDS", "Command", "main", "start"]
@@ -63,14 +64,13 @@ COMMANDS = {
 }
 
 _PROG = "engine"
-_SCRIPT = "rvv-tune"
 _DESCRIPTION = "Tunes Triton kernels for RISC-V Vector boards."
 
 
 def start() -> NoReturn:
     """The console script."""
-    with invoked_as(_SCRIPT):
-        run_command(main, _SCRIPT)
+    with invoked_as(SCRIPT):
+        run_command(main, SCRIPT)
 
 
 def main(argv: Sequence[str] | None) -> int:

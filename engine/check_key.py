@@ -52,11 +52,11 @@ def main(argv: Sequence[str] | None) -> int:
     """
     arguments = _parse(argv)
     with jobs_advice(arguments):
-        costs, complete = _check(arguments)
+        costs, missing = _check(arguments)
     for cost in costs:
         say(cost)
-    if not complete:
-        say("not every shape could be checked")
+    if missing:
+        say(missing)
         return EXIT_NOTHING_VALID
     worst, limit = max(cost.cost for cost in costs), arguments.limit
     estimated = " (estimated)" if any(cost.estimated for cost in costs) else ""
@@ -84,13 +84,14 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse(argv)
 
 
-def _check(arguments: argparse.Namespace) -> tuple[list[KeyCost], bool]:
-    """The key's cost at each shape, and whether it is known for every shape."""
+def _check(arguments: argparse.Namespace) -> tuple[list[KeyCost], str]:
+    """The key's cost at each shape, and why it is not known for every shape, or ""."""
     # Ray, Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
     from engine.jobs.shapes import tune_each
     from engine.winners.lookup import wanted, winners_for
-    from engine.winners.stored import key_costs
+    from engine.winners.stored import FEWEST_TRIALS, key_costs
     from engine.workers.ray_session import ray_session
+    from foundation.shapes import shape_text
 
     problems = _problems(arguments)
     keys = {_key(problem).name: _key(problem) for problem in problems}
@@ -103,13 +104,20 @@ def _check(arguments: argparse.Namespace) -> tuple[list[KeyCost], bool]:
             if at_key is not None and here is not None:
                 _measure_winner_of(at_key, here, arguments)
     if len(results) < len(requests):
-        return [], False
+        return [], "stopped before every shape was tuned: run the same command to go on"
     first = next(iter(results.values()))
     about = wanted(arguments.kernel, first.problem.shape, first.problem.dtype, arguments.device)
     shapes = [dict(problem.shape) for problem in problems]
     found = key_costs(winners_for(about, first.storage), about.made_with)
     costs = [cost for cost in found if dict(cost.shape) in shapes]
-    return costs, len(costs) == len(problems)
+    known = [dict(cost.shape) for cost in costs]
+    unknown = [shape_text(shape) for shape in shapes if shape not in known]
+    if not unknown:
+        return costs, ""
+    return costs, (
+        f"not every shape could be checked: of {'; '.join(unknown)}, or its key, fewer than "
+        f"{FEWEST_TRIALS} configurations have a time: give more --trials"
+    )
 
 
 def _problems(arguments: argparse.Namespace) -> list[Problem]:

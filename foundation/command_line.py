@@ -42,6 +42,12 @@ __all__ = [
 EXIT_FOUND = 0
 EXIT_NOTHING_VALID = 1
 EXIT_MISTAKE = 2
+_EXIT_TERMINATED = 128 + signal.SIGTERM  # as shells write it
+
+
+class _Terminated(BaseException):
+    """SIGTERM; no `except Exception` takes it for a failure."""
+
 
 _invoked_as: ContextVar[str | None] = ContextVar("_invoked_as", default=None)
 
@@ -108,10 +114,11 @@ def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> No
 
     A user's mistake prints one sentence on stderr and gives status 2, and so does what this
     machine refuses, such as a full disk. Ctrl-C, and output that nobody reads any more, print one
-    sentence and give status 1.
+    sentence and give status 1, SIGTERM one and status 143.
     """
     _mend_streams()
     try:
+        signal.signal(signal.SIGTERM, _terminate)
         status = command(None)
         sys.stdout.flush()
     except BrokenPipeError:  # as with `| head`
@@ -120,12 +127,19 @@ def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> No
         status = _end(f"{prog}: {error}", EXIT_MISTAKE)
     except KeyboardInterrupt:
         status = _end(f"{prog}: stopped", EXIT_NOTHING_VALID)
+    except _Terminated:
+        status = _end(f"{prog}: stopped by SIGTERM", _EXIT_TERMINATED)
     except OSError as error:
         if error.errno not in _REFUSALS:
             raise
         status = _end(f"{prog}: {refusal(error)}", EXIT_MISTAKE)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # what packages do at the end of Python
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # what packages do at the end of Python
     sys.exit(status)
+
+
+def _terminate(_number: int, _frame: object) -> NoReturn:
+    raise _Terminated
 
 
 # What the system says where the machine, and not this program, is at fault.

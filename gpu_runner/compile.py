@@ -135,6 +135,7 @@ def compile_kernel(kernel: Any, made_from: KernelInput, target: GpuTarget) -> Co
 
     Raises:
         GpuCompileError: if Triton or the assembler refuses it.
+        OSError, MemoryError: if this machine does not let them work.
     """
     import triton
     from triton.compiler import ASTSource
@@ -152,6 +153,8 @@ def compile_kernel(kernel: Any, made_from: KernelInput, target: GpuTarget) -> Co
     start_s = time.perf_counter()
     try:
         compiled = triton.compile(source, target=target.triton, options=options)
+    except (OSError, MemoryError):
+        raise
     except Exception as error:  # Triton's passes and assemblers raise errors of many kinds
         raise GpuCompileError(_reason(error)) from error
     texts = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from foundation.gpu_limits import GpuLimits, gpu_kind
+from foundation.programs import python_command
 from gpu_runner.names import GpuName
 from gpu_runner.target import GpuBackend, GpuTarget
 from rvv_runner.board import BoardError, BoardInfo
@@ -102,8 +103,8 @@ def _torch(backend: GpuBackend) -> Any:
         index = "cu130" if backend == "cuda" else "rocm7.0"
         raise BoardError(
             f"the device {backend} needs torch built for {build}, and this is torch "
-            f"{torch.__version__}: install it with `pip install torch --force-reinstall "
-            f"--index-url https://download.pytorch.org/whl/{index}`"
+            f"{torch.__version__}: install it with `{python_command('pip')} install torch "
+            f"--force-reinstall --index-url https://download.pytorch.org/whl/{index}`"
         )
     if not torch.cuda.is_available():
         raise BoardError(

@@ -147,6 +147,8 @@ class _Array:
         """What is wrong with a wrong output, whose largest error is known."""
         assert self.expected is not None
         _, right = self._errors()
+        if bool(right.all()):
+            return Mismatch(f"{self.name} was wrong in a run before the last", largest)
         place = int((~right).to(torch.uint8).argmax())
         got, wanted = float(self.view[place]), float(self.expected[place])
         return Mismatch(f"{self.name}[{place}] is {got:g} and should be {wanted:g}", largest)
@@ -225,6 +227,10 @@ class DeviceArguments:
         for array in self._arrays.values():
             array.restore()
 
+    def findings(self) -> torch.Tensor:
+        """What `judge` needs, in the GPU's memory; the larger of two such tells of both runs."""
+        return torch.stack([array.findings() for array in self._arrays.values()])
+
     def check(self) -> float:
         """Compare the outputs with the reference; returns the largest error.
 
@@ -232,17 +238,25 @@ class DeviceArguments:
             Mismatch: if one is wrong.
             DamagedMemory: if the kernel wrote where it may not.
         """
-        arrays = list(self._arrays.values())
-        findings = torch.stack([array.findings() for array in arrays]).tolist() if arrays else []
-        for array, (damaged, changed, *_) in zip(arrays, findings, strict=True):
+        return self.judge(self.findings()) if self._arrays else 0.0
+
+    def judge(self, findings: torch.Tensor) -> float:
+        """The largest error of the runs that the findings are of; the last is still in memory.
+
+        Raises:
+            Mismatch: if an output was wrong.
+            DamagedMemory: if the kernel wrote where it may not.
+        """
+        arrays, found = list(self._arrays.values()), findings.tolist()
+        for array, (damaged, changed, *_) in zip(arrays, found, strict=True):
             if damaged:
                 raise DamagedMemory(array.damage())
             if changed:
                 array.mend()
-        for array, (*_, wrong, largest) in zip(arrays, findings, strict=True):
+        for array, (*_, wrong, largest) in zip(arrays, found, strict=True):
             if wrong:
                 raise array.mismatch(largest)
-        return max((largest for *_, largest in findings), default=0.0)
+        return max((largest for *_, largest in found), default=0.0)
 
 
 def _on_device(contents: object, kind: torch.dtype, device: str) -> torch.Tensor | None:

@@ -18,6 +18,7 @@
 #include "caches.h"
 #include "check.h"
 #include "data_file.h"
+#include "helpers.h"
 #include "kernel_abi.h"
 #include "places.h"
 #include "region.h"
@@ -162,6 +163,15 @@ static void load(enum data_set set) {
         memset(scratch, arena_filler(set), scratch_bytes);
 }
 
+/* Ends the program where the run before was not alone. */
+static void require_alone(void) {
+    const char *sentence = helpers_found();
+    if (sentence == NULL)
+        return;
+    fprintf(stderr, "%s\n", sentence);
+    exit(EXIT_HELPERS);
+}
+
 /* Ends the program where the run before wrote outside an array. */
 static void require_bounds(void) {
     struct arena_violation violation = arena_check();
@@ -184,6 +194,7 @@ static double require_right(const struct data *data, enum data_set set) {
 static double check(const struct data *data, const struct options *options) {
     load(DATA_CHECK);
     run_grid(options->grid);
+    require_alone();
     return require_right(data, DATA_CHECK);
 }
 
@@ -207,6 +218,7 @@ static double time_runs(const struct data *data, const struct options *options,
             arena_restore();
         caches_flush();
         times_ns[i] = time_grid_ns(options->grid);
+        require_alone();
         uint64_t digest = options->repeats > 1 ? check_digest(data, arena_args()) : 0;
         if (i == 0 || digest != checked_digest)
             max_abs_error = fmax(max_abs_error, require_right(data, DATA_TIMED));
@@ -251,5 +263,6 @@ int main(int argc, char **argv) {
         return EXIT_USAGE;
     }
     report_start();
+    helpers_remember();
     return check_and_time(&data, &options);
 }

@@ -19,6 +19,7 @@ class ExitStatus(IntEnum):
     ASSERTION = 4
     MEMORY = 5
     OUT_OF_BOUNDS = 6
+    HELPERS = 7
 
 
 @dataclass(frozen=True)

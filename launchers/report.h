@@ -14,6 +14,7 @@ enum exit_status {
     EXIT_ASSERTION = 4,     /* a tl.device_assert did not hold */
     EXIT_MEMORY = 5,        /* too little of it for the kernel's blocks */
     EXIT_OUT_OF_BOUNDS = 6, /* the kernel touched memory before or behind an array */
+    EXIT_HELPERS = 7,       /* the kernel handles signals itself, or left a thread running */
 };
 
 /* Takes standard output for the report alone: what a kernel prints there goes to standard error.

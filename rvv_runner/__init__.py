@@ -1,7 +1,12 @@
 """Boards: the emulated one, this machine, and boards over SSH."""
 
-from rvv_runner.board import Board, BoardError, BoardInfo
-from rvv_runner.measurement import Artifact, ElfArtifact, Measurement, Status
+from foundation.interrupts import expect_interrupts
+
+expect_interrupts("rvv_runner")
+
+# An interrupt may come here.
+from rvv_runner.board import Board, BoardError, BoardInfo  # noqa: E402
+from rvv_runner.measurement import Artifact, ElfArtifact, Measurement, Status  # noqa: E402
 
 __all__ = [
     "Artifact",

@@ -19,6 +19,7 @@ from triton_rvv.errors import CompileError
 from triton_rvv.link import LinkError, link_elf
 from triton_rvv.pipeline import compile_kernel
 from triton_rvv.target import Target
+from triton_rvv.zig import ZigError
 
 __all__ = ["ELEMENTS", "try_vector_add"]
 
@@ -43,7 +44,7 @@ def try_vector_add(board: Board) -> Measurement:
     with scratch_folder("check-") as folder:
         try:
             artifact = _build(folder, board.info.target)
-        except (CompileError, LinkError) as error:
+        except (CompileError, LinkError, ZigError) as error:
             return Measurement(status="compile", reason=str(error), board=board.info.name)
         return board.measure(artifact, _REPEATS, _LIMIT_S)
 

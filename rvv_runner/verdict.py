@@ -144,7 +144,7 @@ def _ended(run: Ending, launcher: LauncherReport, repeats: int, runner: str) -> 
         return "wrong", launcher.out_of_bounds or launcher.mismatch
     if run.returncode == ExitStatus.OUT_OF_BOUNDS and launcher.out_of_bounds:
         return "runtime", launcher.out_of_bounds
-    if run.returncode in (ExitStatus.ASSERTION, ExitStatus.MEMORY):
+    if run.returncode in (ExitStatus.ASSERTION, ExitStatus.MEMORY, ExitStatus.HELPERS):
         return "runtime", _last_line(run, runner)
     if run.returncode != ExitStatus.OK or not launcher.output_ok:
         return _crashed(run.returncode, runner)

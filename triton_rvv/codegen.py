@@ -183,6 +183,8 @@ def _machine(triple: str, cpu: str, features: str) -> Any:
     llvm.initialize_all_asmprinters()
     # After registers are assigned, loads and stores stay in the order that caches were given.
     llvm.set_option("triton_rvv", "--enable-post-misched=false")
+    # Nor does a chain of multiply-adds move behind all of its loads, to where its result is stored.
+    llvm.set_option("triton_rvv", "--instcombine-code-sinking=false")
     layout = {"reloc": "pic", "codemodel": "small"}  # in a process or in a static executable
     if triple.startswith("riscv64"):
         layout = {"reloc": "static", "codemodel": "medium", "abiname": "lp64d"}

@@ -45,6 +45,7 @@ def make_ttir(
 
     Raises:
         CompileError: where Triton does not accept the kernel.
+        OSError, MemoryError: where this machine does not let Triton read it.
     """
     names = list(function.arg_names)
     attributes = {(names.index(name),): [["tt.divisibility", 16]] for name in divisible_by_16}
@@ -64,20 +65,27 @@ def make_ttir(
             context,
         )
     except CompilationError as error:
-        raise CompileError(_problem(error), _line(function, error)) from error
+        cause = _innermost(error)
+        if isinstance(cause, OSError | MemoryError):
+            raise cause from error
+        raise CompileError(_problem(cause), _line(function, error)) from error
     optimise(module)
     return generic_text(module)
 
 
-def _problem(error: CompilationError) -> str:
-    """What is wrong, from the innermost error, without the source excerpts around it."""
-    innermost: BaseException = error
-    while innermost.__cause__ is not None:
-        innermost = innermost.__cause__
-    lines = [line.strip() for line in str(innermost).splitlines() if line.strip(" ^")]
+def _innermost(error: BaseException) -> BaseException:
+    """What Triton met, without the errors for the code around it."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def _problem(error: BaseException) -> str:
+    """What is wrong, without the source excerpts around it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip(" ^")]
     if lines and _INCOMPLETE_FUNCTION.fullmatch(lines[-1]):
         return "a function that calls itself is not supported: write a loop"
-    return lines[-1] if lines else type(innermost).__name__
+    return lines[-1] if lines else type(error).__name__
 
 
 def _line(function: Any, error: CompilationError) -> str:

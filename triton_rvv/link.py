@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from triton_rvv.target import Backend
-from triton_rvv.zig import ZigError, run_zig_cc, run_zig_lld
+from triton_rvv.zig import ZigError, ZigStopped, run_zig_cc, run_zig_lld
 
 __all__ = ["LinkError", "link_elf", "warm_up"]
 
@@ -39,8 +39,8 @@ def link_elf(
             affected.
 
     Raises:
-        LinkError: for a symbol that is missing or defined twice, a file that is no object, or a
-            link that does not end in time.
+        LinkError: for a symbol that is missing or defined twice, or a file that is no object.
+        ZigStopped: for a link that this machine did not let run to its end.
     """
     script = _SCRIPT_WITH_LINES if with_lines else _SCRIPT
     with tempfile.TemporaryDirectory(prefix=".link-", dir=output.parent) as folder:
@@ -49,6 +49,8 @@ def link_elf(
         try:
             if known is None or not _repeated(known, objects, linked):
                 _COMMANDS[backend, script] = _first_link(backend, script, objects, linked)
+        except ZigStopped:
+            raise
         except ZigError as error:
             raise LinkError(str(error)) from error
         linked.replace(output)
@@ -105,7 +107,7 @@ def warm_up(backend: Backend = "rvv") -> None:
     """Makes zig build its libc, if it has not yet, so that later links are quick.
 
     Raises:
-        LinkError: where an empty program does not link.
+        LinkError: where an empty program does not link; a ZigStopped like `link_elf`.
     """
     with tempfile.TemporaryDirectory(prefix="warm-up-") as folder:
         source, compiled = Path(folder) / "empty.c", Path(folder) / "empty.o"
@@ -113,6 +115,8 @@ def warm_up(backend: Backend = "rvv") -> None:
         try:
             command = ["-c", str(source), "-o", str(compiled)]
             run_zig_cc(command, timeout_s=LINK_TIMEOUT_S, backend=backend)
+        except ZigStopped:
+            raise
         except ZigError as error:
             raise LinkError(str(error)) from error
         link_elf([compiled], Path(folder) / "empty.elf", backend)

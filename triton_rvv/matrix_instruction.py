@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from triton_rvv.link import LinkError
-from triton_rvv.zig import ZigError, run_zig_cc
+from triton_rvv.zig import ZigError, ZigStopped, run_zig_cc
 
 __all__ = ["INTRINSIC", "assemble_object", "spacemit_assembly"]
 
@@ -38,6 +38,8 @@ def assemble_object(text: str) -> bytes:
         try:
             command = ["-c", str(source), "-o", str(compiled)]
             run_zig_cc(command, timeout_s=_ASSEMBLER_LIMIT_S)
+        except ZigStopped:
+            raise
         except ZigError as error:
             raise LinkError(str(error)) from error
         return compiled.read_bytes()

@@ -5,17 +5,30 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import platform
+import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from triton_rvv.target import Backend
 
-__all__ = ["ZigError", "run_zig_ar", "run_zig_cc", "run_zig_lld", "zig_target_flags", "zig_version"]
+__all__ = [
+    "ZigError",
+    "ZigStopped",
+    "run_zig_ar",
+    "run_zig_cc",
+    "run_zig_lld",
+    "zig_target_flags",
+    "zig_version",
+]
 
 
 class ZigError(Exception):
     """A compile or link that failed; the message is the first line that says why."""
+
+
+class ZigStopped(ZigError):
+    """A compile or link that this machine did not let run to its end, whatever its input."""
 
 
 def zig_target_flags(backend: Backend) -> tuple[str, ...]:
@@ -49,7 +62,8 @@ def run_zig_cc(
         What it says on stderr, such as the commands that it runs if there is a `-v`.
 
     Raises:
-        ZigError: where it fails, or does not end within `timeout_s` seconds.
+        ZigError: where it fails; a ZigStopped if it does not end within `timeout_s` seconds, or
+            the machine ends it.
     """
     return _run_zig(["cc", *zig_target_flags(backend), *arguments], timeout_s, folder)
 
@@ -58,7 +72,8 @@ def run_zig_lld(arguments: Sequence[str], *, timeout_s: float) -> None:
     """Runs the linker in zig by itself, which knows neither a target nor a libc; prints nothing.
 
     Raises:
-        ZigError: where it fails, or does not end within `timeout_s` seconds.
+        ZigError: where it fails; a ZigStopped if it does not end within `timeout_s` seconds, or
+            the machine ends it.
     """
     _run_zig(["ld.lld", *arguments], timeout_s, None)
 
@@ -67,7 +82,8 @@ def run_zig_ar(arguments: Sequence[str], *, timeout_s: float, folder: Path) -> N
     """Runs `zig ar`, which makes static libraries, in `folder`; prints nothing.
 
     Raises:
-        ZigError: where it fails, or does not end within `timeout_s` seconds.
+        ZigError: where it fails; a ZigStopped if it does not end within `timeout_s` seconds, or
+            the machine ends it.
     """
     _run_zig(["ar", *arguments], timeout_s, folder)
 
@@ -86,9 +102,11 @@ def _run_zig(arguments: Sequence[str], timeout_s: float, folder: Path | None) ->
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise ZigError(f"zig did not finish within {timeout_s:g} s") from None
+        raise ZigStopped(f"zig did not finish within {timeout_s:g} s") from None
     except OSError as error:
-        raise ZigError(f"zig cannot be started: {error}") from error
+        raise ZigStopped(f"zig cannot be started: {error}") from error
+    if -done.returncode in (signal.SIGKILL, signal.SIGTERM):
+        raise ZigStopped(f"zig was ended from outside, by {signal.Signals(-done.returncode).name}")
     if done.returncode != 0:
         raise ZigError(_first_useful_line(done.stderr, done.returncode))
     return done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 from engine.workers.devices import board_names, check_device_name, every_device, timed
 from foundation.command_line import ArgumentParser, one_of
@@ -122,6 +123,12 @@ def add_space_argument(parser: ArgumentParser) -> None:
 
 def kernel_name(text: str) -> str:
     """The name of a kernel or the path of a file with one, for argparse."""
+    if text in kernel_names():  # there may be a folder of that name
+        return text
+    path = Path(text)
+    if path.is_dir() or (path.is_file() and path.suffix != ".py"):
+        what = "a folder" if path.is_dir() else "no Python file"
+        raise UserError(f"{text} is {what}: give the path of a Python file with a kernel")
     if is_kernel_file(text):
         return text
     return one_of("kernel", kernel_names)(text)

@@ -33,6 +33,10 @@ COMPARISON = "comparison"  # name of the study's attribute
 # each round.
 _CONFIDENCE_TO_DROP = 0.99
 
+# A tie wins by the rule of `preference` only if it is estimated to be at most so much slower than
+# the fastest: on a noisy board ties may be far apart.
+_NEGLIGIBLE = 0.01
+
 _MOST_LEADERS = 5
 MOST_ROUNDS = 12
 
@@ -85,8 +89,9 @@ class Comparison:
 
     @property
     def winner(self) -> Contender:
-        """The default, if no leader is significantly faster; else, of those that are not
-        significantly slower than the fastest, the one that `preference` puts first.
+        """The default, if no leader is significantly faster; else, of those that are neither
+        significantly slower than the fastest nor by more than a percent, the one that `preference`
+        puts first.
         """
         return self.contenders[0]
 
@@ -230,12 +235,10 @@ def _judged(
     most = max(map(len, times.values()))
     whole = [config for config in times if len(times[config]) == most]
     fastest = min(whole, key=lambda config: centre(times[config], CONFIDENCE).centre)
-    tied = [
-        config
-        for config in whole
-        if config == fastest or _gap(times[config], times[fastest], CONFIDENCE).low <= 0
-    ]
-    winner = min(tied, key=lambda config: preference(config, code_bytes.get(config)))
+    gaps = {config: _gap(times[config], times[fastest], CONFIDENCE) for config in whole}
+    tied = [config for config in whole if gaps[config].low <= 0]
+    close = [config for config in tied if math.expm1(gaps[config].centre) <= _NEGLIGIBLE]
+    winner = min(close, key=lambda config: preference(config, code_bytes.get(config)))
     if default is not None and default in tied:
         winner = default
     contenders = [_contender(config, times[config], times[winner]) for config in times]

@@ -14,7 +14,7 @@ from foundation.triton_options import CONFIG_OPTIONS
 if TYPE_CHECKING:  # it takes seconds to import, for which the text of a configuration does not wait
     from engine.run.tuning import TuningResult
 
-__all__ = ["measure_command", "triton_config"]
+__all__ = ["measure_command", "triton_config", "winner_to_use"]
 
 
 def measure_command(result: TuningResult, config: Config) -> str:
@@ -24,6 +24,12 @@ def measure_command(result: TuningResult, config: Config) -> str:
     board, _ = machine_of(result.device_name)  # to be run on the machine that reaches it
     words += ["--device", board, "--config", str(config)]
     return f"{python_command('engine.measure')} {shlex.join(words)}"
+
+
+def winner_to_use(result: TuningResult, config: Config) -> str:
+    """A configuration as a program uses it: an entry of `@triton.autotune`, or a callable's."""
+    is_callable = result.problem.spec.callable_file is not None
+    return repr(dict(config)) if is_callable else triton_config(config)
 
 
 def triton_config(config: Config) -> str:

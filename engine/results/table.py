@@ -14,7 +14,7 @@ from engine.results.busy import busy_line, busy_sentence
 from engine.results.front import front_lines, front_table
 from engine.results.joint_table import shape_lines, shapes_table
 from engine.results.leaders import comparison_sentences, leader_lines, leaders_table
-from engine.results.paste import measure_command, triton_config
+from engine.results.paste import measure_command, triton_config, winner_to_use
 from engine.results.units import (
     count_text,
     short_config,
@@ -156,7 +156,7 @@ def _pastes(result: TuningResult, winner: Config) -> dict[str, str]:
     """Lines to paste, by purpose."""
     return {
         "measure the winner": measure_command(result, winner),
-        "use the winner": triton_config(winner),
+        "use the winner": winner_to_use(result, winner),
     }
 
 
@@ -277,7 +277,8 @@ def _lines(result: TuningResult) -> list[str]:
     lines += [f"{what}={place}" for what, place in _places(result).items()]
     if summary.winner is not None:
         lines.append(f"measure_command={measure_command(result, summary.winner.config)}")
-        lines.append(f"triton_config={triton_config(summary.winner.config)}")
+        if result.problem.spec.callable_file is None:
+            lines.append(f"triton_config={triton_config(summary.winner.config)}")
     return lines
 
 

@@ -24,7 +24,7 @@ from engine.study.history import history_of
 from engine.study.storage import open_study
 from engine.workers.artifacts import ARTIFACT_FOLDER
 from engine.workers.devices import board_info
-from engine.workers.workbench import boards_at_once, workbench
+from engine.workers.workbench import boards_at_once, check_fits, workbench
 from foundation.errors import UserError
 from foundation.shapes import shape_text
 from kernels.registry import load_kernel, make_problem
@@ -95,6 +95,7 @@ def tune(
     problem, *more_problems = problems = _problems(request)
     _tell(listeners, StageStarted("opening the study"))
     info = board_info(request.devices[0], request.work.ray_address)
+    check_fits(problem, info)
     space = _space_for(problems, info)
     options, sampler = request.study, request.search.sampler
     identity = identity_of(problem, info, sampler, more_problems, options.objectives)

@@ -8,7 +8,9 @@ from typing import Any, cast
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial
 
-__all__ = ["all_attributes", "set_attribute", "split_attributes"]
+from engine.study.journal import CrashSafeStorage
+
+__all__ = ["all_attributes", "set_attributes", "split_attributes"]
 
 # optuna-dashboard shows every user attribute as a column of its table of trials. These are too long
 # for one; they are system attributes, which it does not show. Trials that were stored before have
@@ -51,9 +53,13 @@ def split_attributes(
     return short, {f"{_PREFIX}{name}": attributes[name] for name in _LONG & attributes.keys()}
 
 
-def set_attribute(storage: BaseStorage, trial_id: int, name: str, value: object) -> None:
-    """Store a JSON value with a trial that is not finished."""
-    if name in _LONG:
-        storage.set_trial_system_attr(trial_id, f"{_PREFIX}{name}", cast(Any, value))
-    else:
+def set_attributes(storage: BaseStorage, trial_id: int, attributes: Mapping[str, object]) -> None:
+    """Store JSON values with a trial that is not finished."""
+    short, long = split_attributes(attributes)
+    if isinstance(storage, CrashSafeStorage):
+        storage.set_trial_attributes(trial_id, short, long)
+        return
+    for name, value in short.items():
         storage.set_trial_user_attr(trial_id, name, value)
+    for name, value in long.items():
+        storage.set_trial_system_attr(trial_id, name, cast(Any, value))

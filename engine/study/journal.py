@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Container, Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from optuna.storages import BaseStorage, JournalStorage
 from optuna.storages.journal import JournalFileBackend
-from optuna.trial import FrozenTrial, TrialState
+from optuna.storages.journal._storage import JournalOperation
 
 from engine.study.damage import DamagedJournalError
 from engine.study.folding import folded
@@ -199,20 +199,24 @@ class CrashSafeStorage(JournalStorage):
         super().__init__(journal)
         self.journal = journal
 
-    def get_all_trials(
-        self,
-        study_id: int,
-        deepcopy: bool = True,
-        states: Container[TrialState] | None = None,
-    ) -> list[FrozenTrial]:
-        """Optuna's, which looks at the state of each; a search asks three times for each trial."""
-        if deepcopy or states is not None:
-            return super().get_all_trials(study_id, deepcopy, states)
+    def trial_ids(self, study_id: int) -> Sequence[int]:
+        """Ids of the trials of a study, by number; a search asks three times for each trial."""
         with self._thread_lock:
             self._sync_with_backend()
-            stored = self._replay_result
-            numbers = stored._study_id_to_trial_ids[study_id]
-            return list(map(stored._trials.__getitem__, numbers))
+            return self._replay_result._study_id_to_trial_ids[study_id]
+
+    def set_trial_attributes(
+        self, trial_id: int, user: Mapping[str, Any], system: Mapping[str, Any]
+    ) -> None:
+        """Set several; Optuna's own methods read the journal again after each."""
+        with self._thread_lock:
+            for name, value in user.items():
+                log = {"trial_id": trial_id, "user_attr": {name: value}}
+                self._write_log(JournalOperation.SET_TRIAL_USER_ATTR, log)
+            for name, value in system.items():
+                log = {"trial_id": trial_id, "system_attr": {name: value}}
+                self._write_log(JournalOperation.SET_TRIAL_SYSTEM_ATTR, log)
+            self._sync_with_backend()
 
 
 def as_one_write(storage: BaseStorage, on_disk: bool = True) -> AbstractContextManager[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,10 +20,10 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 from optuna_dashboard import save_note
 
-from engine.study.attributes import all_attributes, set_attribute, split_attributes
+from engine.study.attributes import all_attributes, set_attributes, split_attributes
 from engine.study.distributions import distributions_for
 from engine.study.heartbeat import Heartbeat
-from engine.study.journal import as_one_write
+from engine.study.journal import CrashSafeStorage, as_one_write
 from engine.study.objectives import CODE_BYTES, TIME_S, Values
 from engine.study.owner import Owner
 from engine.study.sampler_notes import notes_attributes, notes_from
@@ -178,13 +178,21 @@ class StoredTrials:
 
     def changes(self) -> Iterator[StoredTrial]:
         """Trials that are new or have ended since the last call, in order of number."""
+        count, trial = self._trials_now()
+        asked = {number: trial(number) for number in [*self._unfinished, *range(self._seen, count)]}
+        told = [n for n, now in asked.items() if n >= self._seen or now.state.is_finished()]
+        self._unfinished = {n for n, now in asked.items() if not now.state.is_finished()}
+        self._seen = count
+        return (_stored_trial(asked[number]) for number in sorted(told))
+
+    def _trials_now(self) -> tuple[int, Callable[[int], FrozenTrial]]:
+        """How many trials there are, and what gives each by its number."""
+        # A journal gives single trials quickly, if not as quickly as all.
+        if self._seen and isinstance(self._storage, CrashSafeStorage):
+            get, ids = self._storage.get_trial, self._storage.trial_ids(self._study_id)
+            return len(ids), lambda number: get(ids[number])
         trials = self._study.get_trials(deepcopy=False)
-        ended = [number for number in self._unfinished if trials[number].state.is_finished()]
-        new = range(self._seen, len(trials))
-        self._unfinished.difference_update(ended)
-        self._unfinished.update(n for n in new if not trials[n].state.is_finished())
-        self._seen = len(trials)
-        return (_stored_trial(trials[number]) for number in [*sorted(ended), *new])
+        return len(trials), trials.__getitem__
 
     def forbid(self, config: Config, rule: Rule, space: SearchSpace) -> int:
         """Record a combination that the sampler proposed and a rule forbids; the trial's number."""
@@ -238,8 +246,7 @@ class StoredTrials:
             note = _note(status, str(attributes.get("reason", "")))
         with as_one_write(self._storage):
             trial_id = self._running(number)
-            for key, value in {**attributes, "status": status}.items():
-                set_attribute(self._storage, trial_id, key, value)
+            set_attributes(self._storage, trial_id, {**attributes, "status": status})
             self._save_note(trial_id, note)
             for file in files:
                 self._keep(file, trial_id)
@@ -263,8 +270,7 @@ class StoredTrials:
             reason = "its process died"
             # Another process that opens the study now may be faster.
             with suppress(UpdateFinishedTrialError):
-                set_attribute(self._storage, trial_id, "status", "board")
-                set_attribute(self._storage, trial_id, "reason", reason)
+                set_attributes(self._storage, trial_id, {"status": "board", "reason": reason})
                 self._save_note(trial_id, _note("board", reason))
                 self._storage.set_trial_state_values(trial_id, TrialState.FAIL)
         return len(dead)

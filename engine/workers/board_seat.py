@@ -10,14 +10,8 @@ from engine.workers.artifacts import ARTIFACT_FOLDER
 from engine.workers.board_events import BoardEvent, BoardNote, BoardRecord
 from engine.workers.parcels import Parcel, TravellingFile, files_of, missing, packed, unpack
 from engine.workers.ray_nodes import ClusterLost
-from engine.workers.worker_pool import (
-    Blueprint,
-    Lease,
-    PoolClosed,
-    WorkerDied,
-    WorkerPool,
-    WorkerTimeout,
-)
+from engine.workers.worker import Blueprint, WorkerDied, WorkerTimeout
+from engine.workers.worker_pool import Lease, PoolClosed, WorkerPool
 from foundation.errors import CommandError
 from rvv_runner.board import Board, BoardError
 from rvv_runner.board_queue import QUEUE, USED_BY

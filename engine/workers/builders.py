@@ -25,15 +25,14 @@ from engine.workers.parcels import (
 )
 from engine.workers.spans import Span, span
 from engine.workers.toolchain import check_toolchain, toolchain_versions
-from engine.workers.worker_pool import (
+from engine.workers.worker import (
     Blueprint,
-    Lease,
     NodeLost,
     WorkerDied,
     WorkerOutOfMemory,
-    WorkerPool,
     WorkerTimeout,
 )
+from engine.workers.worker_pool import Lease, WorkerPool
 from foundation.config import Config
 from rvv_runner.measurement import Artifact
 from rvv_runner.verdict import was_starved
@@ -152,18 +151,26 @@ class BuilderPool:
         """What was built, once its files are on this machine."""
         if isinstance(built, BuildFailure) or not worker.is_elsewhere:
             return built
-        wanted = missing(worker.call("files_of", built, timeout_s=self._limit_s))
         try:
+            wanted = missing(worker.call("files_of", built, timeout_s=self._limit_s))
             unpack(worker.call("packed", wanted, timeout_s=self._limit_s), ARTIFACT_FOLDER)
-        except OSError as error:
+        except NodeLost:
+            raise
+        except (OSError, WorkerTimeout, WorkerDied) as error:
             return BuildFailure(f"what another machine built cannot be kept: {error}", "board")
         return built
 
     def _late(self, cpu_s: float | None) -> BuildFailure:
-        if cpu_s is None or not was_starved(cpu_s, self._limit_s):
-            return BuildFailure(f"the build took longer than {self._limit_s:g} s")
-        reason = f"in {self._limit_s:g} s, the build got a processor for {cpu_s:.1f} s only"
-        return BuildFailure(reason, "board")
+        limit = f"{self._limit_s:g} s"
+        if cpu_s is None:
+            return BuildFailure(
+                f"the build gave no answer in {limit}, and its process ended", "board"
+            )
+        if not was_starved(cpu_s, self._limit_s):
+            return BuildFailure(f"the build took longer than {limit}")
+        return BuildFailure(
+            f"in {limit}, the build got a processor for {cpu_s:.1f} s only", "board"
+        )
 
     def close(self) -> None:
         """End every worker at once."""

@@ -15,7 +15,8 @@ from engine.workers.devices import load_board
 from engine.workers.parcels import Parcel, place_sources
 from engine.workers.ray_session import ray_session
 from engine.workers.toolchain import check_toolchain, toolchain_versions
-from engine.workers.worker_pool import Blueprint, WorkerPool
+from engine.workers.worker import Blueprint
+from engine.workers.worker_pool import WorkerPool
 from foundation.errors import UserError
 from rvv_runner.board import Board, BoardInfo
 

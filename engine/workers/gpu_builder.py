@@ -66,8 +66,10 @@ class GpuKernelBuilder:
             return self._build(config)
         except UserError:
             raise
-        except OSError as error:
-            return BuildFailure(f"this machine cannot build it: {error}", "board")
+        except (OSError, MemoryError) as error:
+            return BuildFailure(
+                f"this machine cannot build it: {str(error) or 'no memory'}", "board"
+            )
         except GpuCompileError as error:
             return BuildFailure(str(error))
 
@@ -90,7 +92,7 @@ class GpuKernelBuilder:
                 return failure
             found = self._store.find(problem.spec.name, label, key)
             if found is None:
-                return BuildFailure(f"the build is no longer in {self._store.root}")
+                return BuildFailure(f"the build is no longer in {self._store.root}", "board")
         path, provenance = found
         binary = path.read_bytes()
         return GpuArtifact(

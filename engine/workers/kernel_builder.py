@@ -29,6 +29,7 @@ from triton_rvv.errors import CompileError
 from triton_rvv.link import LinkError, link_elf, warm_up
 from triton_rvv.pipeline import compile_kernel
 from triton_rvv.target import Target
+from triton_rvv.zig import ZigError, ZigStopped
 
 __all__ = ["COMMENTED", "BuildRequest", "KernelBuilder"]
 
@@ -86,7 +87,8 @@ class KernelBuilder:
     The first build on a machine waits a minute for the linker to build its libc.
 
     Raises:
-        UserError: if the request names an unknown kernel, dimension or element type.
+        UserError: if the request names an unknown kernel, dimension or element type, or if this
+            machine cannot link.
     """
 
     def __init__(self, request: BuildRequest) -> None:
@@ -95,8 +97,7 @@ class KernelBuilder:
         self._target = request.target
         self._store = request.store
         self._with_lines = request.with_lines
-        warm_up(request.target.backend)
-        self._launcher = launcher_object(request.target)
+        self._launcher = self._ready_to_link()
         self._tools = toolchain_versions()
         self._source = spec.source_digest
         # To make inputs and correct outputs can take longer than to compile.
@@ -117,15 +118,30 @@ class KernelBuilder:
                 return self._build(config)
         except UserError:
             raise
-        except OSError as error:
-            return BuildFailure(f"this machine cannot build it: {error}", "board")
+        except (OSError, MemoryError) as error:
+            return BuildFailure(
+                f"this machine cannot build it: {str(error) or 'no memory'}", "board"
+            )
         except CompileError as error:
             return BuildFailure(str(error))
+        except ZigStopped as error:
+            return BuildFailure(str(error), "board")
         except LinkError as error:
             refusal = self._refusal_to_write()
             return BuildFailure(refusal, "board") if refusal else BuildFailure(str(error))
         except Exception as error:  # a bug in the compiler costs one configuration, not the study
             return self._unexpected(config, error)
+
+    def _ready_to_link(self) -> Path:
+        """The launcher's object, once a link is quick."""
+        try:
+            warm_up(self._target.backend)
+            return launcher_object(self._target)
+        except (LinkError, ZigError) as error:
+            why = self._refusal_to_write() or str(error)
+            raise UserError(
+                f"this machine cannot link programs ({why}): run the command again"
+            ) from error
 
     def _refusal_to_write(self) -> str:
         """Why the linker cannot write its files; it ends without a word on a full disk."""
@@ -149,7 +165,7 @@ class KernelBuilder:
             self._compile_and_link(job, key)
             found = self._store.find(spec.name, job.label, key)
             if found is None:
-                return BuildFailure(f"the build is no longer in {self._store.root}")
+                return BuildFailure(f"the build is no longer in {self._store.root}", "board")
         elf, provenance = found
         name = provenance.get("kernel")  # builds of earlier versions have none
         return ElfArtifact(

@@ -26,44 +26,65 @@ _CONNECT_LIMIT_S = 3.0
 
 _LOOKS_IN_VAIN = 2
 
-# Addresses of the head of the cluster that this process has joined, and of this machine's part.
-_joined: list[str] = []
+_CLUSTER_LOST = (
+    "the Ray cluster at {} no longer answers: what was measured is stored; "
+    "start the cluster again, and run the same command to resume"
+)
+_OWN_LOST = (
+    "Ray's processes on this machine have ended: what was measured is stored; "
+    "run the same command to resume"
+)
+
+# Addresses of the head of the Ray in use and of this machine's part, each with what to say once it
+# is gone.
+_watched: dict[str, str] = {}
 
 
 class ClusterLost(UserError):
-    """The head of the cluster has gone."""
+    """The head of the cluster has gone, or what Ray started on this machine."""
 
 
 @contextlib.contextmanager
-def watching_head(address: str) -> Iterator[None]:
-    """Within the block, `check_head` looks whether the cluster whose head is there answers."""
-    _joined[:] = [address, *(_address(node) for node in ray.nodes() if _is_here(node))]
+def watching_head(cluster: str | None) -> Iterator[None]:
+    """Within the block, `check_head` looks whether Ray still answers.
+
+    Args:
+        cluster: the address of the cluster that was joined; None for a Ray of this process.
+    """
+    head = cluster or ray.get_runtime_context().gcs_address
+    addresses = [head, *(_address(node) for node in ray.nodes() if _is_here(node))]
+    sentence = _CLUSTER_LOST.format(cluster) if cluster else _OWN_LOST
+    _watched.update(dict.fromkeys(addresses, sentence))
     try:
         yield
     finally:
-        _joined.clear()
+        _watched.clear()
 
 
 def is_head_lost() -> bool:
-    """Whether the head of the cluster, or this machine's part of it, has gone.
+    """Whether the head of the Ray in use, or this machine's part of it, has gone.
 
     Ray must not be called then: it ends a process without a word if the process calls it after
     the machine's part of Ray has gone.
     """
-    return any(not any(_answers(address) for _ in range(_LOOKS_IN_VAIN)) for address in _joined)
+    return next(_lost(), None) is not None
 
 
 def check_head() -> None:
-    """Do nothing while the cluster's head answers.
+    """Do nothing while Ray answers.
 
     Raises:
         ClusterLost: once it does not.
     """
-    if is_head_lost():
-        raise ClusterLost(
-            f"the Ray cluster at {_joined[0]} no longer answers: what was measured is stored; "
-            "start the cluster again, and run the same command to resume"
-        )
+    for sentence in _lost():
+        raise ClusterLost(sentence)
+
+
+def _lost() -> Iterator[str]:
+    """What to say of each that is gone."""
+    for address, sentence in _watched.items():
+        if not any(_answers(address) for _ in range(_LOOKS_IN_VAIN)):
+            yield sentence
 
 
 def this_node() -> str:

@@ -10,8 +10,10 @@ import contextlib
 import os
 import secrets
 import shutil
+import signal
 import socket
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,7 +68,8 @@ def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
         yield
         return
     if address is not None:
-        _join(address)
+        with _own_sigterm():
+            _join(address)
         try:
             with watching_head(address):
                 yield
@@ -82,9 +85,10 @@ def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
     try:
         with guarded(folder, builds), _private(folder):
             try:
-                with _alone():
+                with _alone(), _own_sigterm():
                     _start(cpus, folder)
-                yield
+                with watching_head(None):
+                    yield
             finally:
                 ray.shutdown()
     finally:
@@ -132,6 +136,17 @@ def _alone() -> Iterator[None]:
     finally:
         for name, starts in before.items():
             setattr(Node, name, starts)
+
+
+@contextlib.contextmanager
+def _own_sigterm() -> Iterator[None]:
+    """Ray that starts in the block leaves SIGTERM to this program; its own way prints for pages."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
 
 
 def _nothing(*args: object, **options: object) -> None:

@@ -32,7 +32,7 @@ from kernels.spec import Problem
 from rvv_runner.board import Board, BoardInfo
 from rvv_runner.measurement import Artifact, Measurement
 
-__all__ = ["Workbench", "boards_at_once", "workbench"]
+__all__ = ["Workbench", "boards_at_once", "check_fits", "workbench"]
 
 
 _REPEATS = 10  # if the board is not deterministic
@@ -142,7 +142,7 @@ def workbench(
 
 def _builder_of(problem: Problem, info: BoardInfo) -> Callable[[], Builder]:
     """A function that makes the builder of a problem, in any process."""
-    _check_fits(problem, info)
+    check_fits(problem, info)
     if problem.spec.callable_file is not None:
         return functools.partial(CallableBuilder, ProblemArguments.of(problem))
     store = ArtifactStore(ARTIFACT_FOLDER.resolve())
@@ -158,7 +158,7 @@ def _builder_of(problem: Problem, info: BoardInfo) -> Callable[[], Builder]:
     return functools.partial(KernelBuilder, request)
 
 
-def _check_fits(problem: Problem, info: BoardInfo) -> None:
+def check_fits(problem: Problem, info: BoardInfo) -> None:
     """Reject a callable on a board for kernels, and a kernel on one for callables.
 
     Raises:

@@ -16,6 +16,8 @@ from foundation.errors import UserError, nearest
 
 __all__ = ["chosen_kernel", "python_function", "split_path"]
 
+_TRITONS = "triton."  # whose language has functions that are made as kernels are
+
 
 def split_path(text: str) -> tuple[Path, str | None]:
     """The file and the kernel's name in "path/file.py:NAME"; without a name, None."""
@@ -26,6 +28,8 @@ def split_path(text: str) -> tuple[Path, str | None]:
 def chosen_kernel(path: Path, module: ModuleType, name: str | None = None) -> Any:
     """The kernel `name`; else `{file's name}_kernel`; else the only one that no other one calls.
 
+    A file that decorates none may import one from elsewhere.
+
     Args:
         path: of the file.
         module: the imported file.
@@ -34,7 +38,7 @@ def chosen_kernel(path: Path, module: ModuleType, name: str | None = None) -> An
     Raises:
         UserError: if there is no such kernel, or several are possible.
     """
-    kernels = _kernels_of(module)
+    kernels = _kernels_of(module, imported=False) or _kernels_of(module, imported=True)
     if name is not None:
         return _named(path, module, name, kernels)
     expected = getattr(module, f"{path.stem}_kernel", None)
@@ -70,13 +74,14 @@ def _named(path: Path, module: ModuleType, name: str, kernels: dict[str, Any]) -
     raise UserError(f"{path} has no kernel {name}: {nearest(name, kernels)}")
 
 
-def _kernels_of(module: ModuleType) -> dict[str, Any]:
-    """The kernels that the file itself decorates, each once, by name in the file's order."""
+def _kernels_of(module: ModuleType, *, imported: bool) -> dict[str, Any]:
+    """The kernels that the file decorates, or imports; each once, by name in the file's order."""
     found: dict[int, tuple[str, Any]] = {}
     for name, value in vars(module).items():
         if isinstance(value, KernelInterface):
             function = python_function(value)
-            if function.__module__ == module.__name__:
+            is_own = function.__module__ == module.__name__
+            if is_own or (imported and not function.__module__.startswith(_TRITONS)):
                 found.setdefault(id(function), (name, value))
     return dict(found.values())
 

@@ -13,7 +13,7 @@ from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS
 from kernels.own.kernel_file import KernelFile
 from kernels.own.module import call_by_name, mistakes_of
 
-__all__ = ["Listed", "listed_configs", "pruned_configs", "tuned_values"]
+__all__ = ["Listed", "first_values", "listed_configs", "pruned_configs", "tuned_values"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,25 @@ def listed_configs(file: KernelFile, known: Mapping[str, Any], *, for_gpu: bool 
     for config in configs:
         _check(file, config, configs[0], for_gpu=for_gpu)
     return Listed(configs, _notes(where, found, rows, len(configs)))
+
+
+def first_values(file: KernelFile) -> Config:
+    """What a `config` reads before the list is known, which may depend on what is made with it.
+
+    They are the values of the list's first entry; none if the list cannot be made without sizes.
+
+    Raises:
+        UserError: if the function that lists the configurations fails.
+    """
+    if file.tuner is not None:
+        entries = file.tuner.configs
+    else:
+        make = file.optional(f"get_{file.name}_kernel_autotune_config")
+        parameters = inspect.signature(make).parameters.values() if make else ()
+        if make is None or any(p.default is p.empty for p in parameters):
+            return Config({})
+        entries = call_by_name(file.path, make, {})
+    return Config(entries[0].kwargs) if entries else Config({})
 
 
 def pruned_configs(file: KernelFile, known: Mapping[str, Any]) -> list[Any]:

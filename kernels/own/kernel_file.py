@@ -13,7 +13,7 @@ import triton
 from triton.runtime.autotuner import Autotuner, Heuristics
 
 from foundation.config import ParameterValue
-from foundation.errors import UserError
+from foundation.errors import UserError, nearest
 from kernels.own.choice import chosen_kernel
 from kernels.own.module import import_file
 
@@ -67,7 +67,11 @@ class KernelFile:
             spelt = self._spelt(name)
             if self.kernel is not None and name == "arguments":
                 spelt = f"{self.name}_arguments or arguments"
-            raise UserError(f"{self.path} has no function {spelt}, {why}: see docs/add_a_kernel.md")
+            hint = nearest(spelt, [known for known in vars(self.module) if known != self.name])
+            near = f" ({hint})" if hint.endswith("?") else ""
+            raise UserError(
+                f"{self.path} has no function {spelt}, {why}{near}: see docs/add_a_kernel.md"
+            )
         return function
 
     def optional(self, name: str) -> Callable[..., Any] | None:

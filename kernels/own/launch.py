@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
@@ -143,6 +144,11 @@ class Launch:
             if name not in given:
                 raise UserError(f"{path}: arguments gives no value for {name}")
             value = given[name]
+            if isinstance(value, TensorDescriptor):
+                raise UserError(
+                    f"{path}: {name} is a TensorDescriptor: give its tensor, and make it in the "
+                    "kernel by tl.make_tensor_descriptor"
+                )
             if not isinstance(value, torch.Tensor | int | float):
                 raise UserError(f"{path}: {name} is neither a tensor nor a number: {value!r}")
             if isinstance(value, torch.Tensor) and not value.is_contiguous():

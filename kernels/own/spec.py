@@ -13,7 +13,7 @@ import torch
 from foundation.config import Config
 from foundation.errors import UserError
 from kernels.own.callable_file import is_callable_file, load_callable
-from kernels.own.configurations import Listed, listed_configs
+from kernels.own.configurations import Listed, first_values, listed_configs
 from kernels.own.expected import ExpectedOutput, expected_outputs
 from kernels.own.kernel_file import KernelFile, read_kernel_file
 from kernels.own.launch import Launch
@@ -33,7 +33,6 @@ from search_spaces.space import SearchSpace
 __all__ = ["load_own_kernel"]
 
 _SMALLEST_I64 = 2**31
-_NO_CONFIG = Config({})
 
 
 def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
@@ -82,6 +81,9 @@ class _OwnKernel:
             for name, parameter in inspect.signature(make).parameters.items()
             if name != "config"
         }
+        # What `arguments` gets as its `config` where no configuration is chosen yet.
+        takes_one = "config" in inspect.signature(make).parameters
+        self._first = first_values(file) if takes_one else Config({})
         # What is expected is the same for all configurations, and takes long to compute.
         self._expected: dict[object, dict[str, ExpectedOutput]] = {}
 
@@ -106,7 +108,7 @@ class _OwnKernel:
         shape = self.default_shape()
         if not all(shape.values()):
             return ("fp32",)
-        values = Launch(self._file, shape, "fp32", _NO_CONFIG).values().values()
+        values = Launch(self._file, shape, "fp32", self._first).values().values()
         return tuple(names[v.dtype] for v in values if isinstance(v, torch.Tensor))[:1] or ("fp32",)
 
     def default_config(self, problem: Problem) -> Config:
@@ -120,7 +122,7 @@ class _OwnKernel:
         return replace(space, default=listed.configs[0], notes=listed.notes)
 
     def _listed(self, problem: Problem, *, for_gpu: bool = False) -> Listed:
-        launch = self._launch(problem, _NO_CONFIG)
+        launch = self._launch(problem, self._first)
         known = {**problem.shape, **launch.values()}
         return listed_configs(self._file, known, for_gpu=for_gpu)
 
@@ -186,7 +188,7 @@ class _OwnKernel:
 
     def traffic_bytes(self, problem: Problem) -> float:
         """Bytes of all tensors."""
-        values = self._launch(problem, _NO_CONFIG).values().values()
+        values = self._launch(problem, self._first).values().values()
         return sum(v.nbytes for v in values if isinstance(v, torch.Tensor))
 
     def flops(self) -> Callable[[Problem], float] | None:

@@ -229,10 +229,12 @@ def _streams(readings: Readings, memory: Constants) -> Iterator[tuple[str, Const
     if len(reads) >= 3:
         if more(reads) > 0:
             yield "l2_streamed", Constant(more(reads), "reading an array in L2, in L1D")
-        yield from _slower(reads, -1, "dram_read", "reading a large array")
+        yield from _beyond_caches(reads, "dram_read", "reading two large arrays")
     if len(writes) >= 3:
-        yield from _slower(writes, 1, "l2_written", "writing an array in L2")
-        yield from _slower(writes, -1, "dram_write", "writing a large array")
+        (_, first), (_, second), *_ = writes.items()
+        if second > _SEEN * first:
+            yield "l2_written", Constant(second, "writing an array in L2")
+        yield from _beyond_caches(writes, "dram_write", "writing two large arrays")
     scalars = {n: cycles / 2 for n, cycles in _by_line(readings, "2 scalar streams").items()}
     if len(scalars) == 2 and more(scalars) > 0:
         yield "l2_streamed_scalar", Constant(more(scalars), "two streams of scalars in L2, in L1D")
@@ -242,13 +244,17 @@ def _by_line(readings: Readings, kernel: str) -> dict[int, float]:
     return {n: cycles / n for n, cycles in readings.curve(kernel, "count").items()}
 
 
-def _slower(
-    lines: Mapping[int, float], place: int, name: str, how: str
+def _beyond_caches(
+    lines: Mapping[int, float], name: str, how: str
 ) -> Iterator[tuple[str, Constant]]:
-    """The cycles of a line, if the level shows at all."""
-    each = list(lines.values())
-    if each[place] > _SEEN * each[0]:
-        yield name, Constant(each[place], how)
+    """The cycles of each line that only the largest array has, if that level shows at all.
+
+    L2 may keep a part of both arrays, of which these lines are then free.
+    """
+    (count, cycles), (larger_count, larger_cycles) = list(lines.items())[-2:]
+    each = (larger_count * larger_cycles - count * cycles) / (larger_count - count)
+    if each > _SEEN * next(iter(lines.values())):
+        yield name, Constant(each, how)
 
 
 def _most_streams(

@@ -116,7 +116,12 @@ def _in_l2(bench: Bench, l1d_bytes: int) -> int:
 def _measure_streams(bench: Bench, in_l1d: int, in_l2: int, largest_bytes: int) -> None:
     """Streams in L1D, in L2 and in DRAM, each read or written several times."""
     for name in ("read stream", "write stream"):
-        for size, scale in ((in_l1d, 4), (in_l2, 0.05), (largest_bytes, 0)):
+        for size, scale in (
+            (in_l1d, 4),
+            (in_l2, 0.05),
+            (largest_bytes // 2, 0),
+            (largest_bytes, 0),
+        ):
             bench.measure(name, {"count": size // LINE_BYTES}, scale)
     for streams in range(1, MOST_STREAMS + 1):
         part = _pages(in_l2 // streams)

@@ -99,6 +99,11 @@ static uint64_t divide_word(uint32_t funct3, uint64_t a, uint64_t b) {
     return (uint64_t)as_word(divide(funct3, wide_a, wide_b));
 }
 
+/* sh1add to sh3add and add.uw to sh3add.uw: funct3 is twice the shift. */
+static uint64_t shift_and_add(uint32_t word, uint64_t a, uint64_t b) {
+    return (a << (funct3_of(word) / 2)) + b;
+}
+
 static bool register_operation(uint32_t word, uint64_t a, uint64_t b, uint64_t *result) {
     switch (bits(word, 31, 25) << 3 | funct3_of(word)) {
     case 0x00 << 3 | 0:
@@ -144,13 +149,9 @@ static bool register_operation(uint32_t word, uint64_t a, uint64_t b, uint64_t *
         *result = divide(funct3_of(word), a, b);
         return true;
     case 0x10 << 3 | 2:
-        *result = (a << 1) + b;
-        return true; /* sh1add to sh3add */
     case 0x10 << 3 | 4:
-        *result = (a << 2) + b;
-        return true;
     case 0x10 << 3 | 6:
-        *result = (a << 3) + b;
+        *result = shift_and_add(word, a, b);
         return true;
     case 0x05 << 3 | 4:
         *result = (int64_t)a < (int64_t)b ? a : b;
@@ -170,7 +171,6 @@ static bool register_operation(uint32_t word, uint64_t a, uint64_t b, uint64_t *
 }
 
 static bool register_operation_32(uint32_t word, uint64_t a, uint64_t b, uint64_t *result) {
-    uint64_t unsigned_a = (uint32_t)a;
     switch (bits(word, 31, 25) << 3 | funct3_of(word)) {
     case 0x00 << 3 | 0:
         *result = (uint64_t)as_word(a + b);
@@ -197,16 +197,10 @@ static bool register_operation_32(uint32_t word, uint64_t a, uint64_t b, uint64_
         *result = divide_word(funct3_of(word), a, b);
         return true;
     case 0x04 << 3 | 0:
-        *result = unsigned_a + b;
-        return true; /* add.uw, sh1add.uw to sh3add.uw */
     case 0x10 << 3 | 2:
-        *result = (unsigned_a << 1) + b;
-        return true;
     case 0x10 << 3 | 4:
-        *result = (unsigned_a << 2) + b;
-        return true;
     case 0x10 << 3 | 6:
-        *result = (unsigned_a << 3) + b;
+        *result = shift_and_add(word, (uint32_t)a, b);
         return true;
     default:
         return false;

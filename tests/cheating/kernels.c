@@ -3,10 +3,16 @@
  * ones, which would do it once if the launcher did not take away what they leave behind.
  *
  * Four programs of 250 elements each. The last argument chooses the kernel. */
+#include <fenv.h>
 #include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -428,4 +434,145 @@ CHEAT(never_ends_in_a_timed_run) {
     work(job);
     for (volatile int i = 0; runs > 0 && i < 1; i *= 2)
         ;
+}
+
+/* Work that somebody else does behind the clock's back. */
+static struct job left;
+
+static void *do_what_is_left(void *late) {
+    if (late != NULL)
+        usleep(20000);
+    left.program = 0;
+    for (; left.program < PROGRAMS; left.program++)
+        work(left);
+    return late;
+}
+
+CHEAT(leaves_a_thread_to_do_it) {
+    pthread_t thread;
+    left = job;
+    if (runs == 0)
+        work(job);
+    else if (job.program == PROGRAMS - 1 && pthread_create(&thread, NULL, do_what_is_left, &left) == 0)
+        pthread_detach(thread);
+}
+
+static void on_alarm(int number) {
+    (void)number;
+    do_what_is_left(NULL);
+}
+
+CHEAT(leaves_an_alarm_to_do_it) {
+    struct itimerval soon = {{0, 0}, {0, 1}};
+    left = job;
+    if (runs == 0)
+        work(job);
+    else if (job.program == PROGRAMS - 1) {
+        signal(SIGALRM, on_alarm);
+        setitimer(ITIMER_REAL, &soon, NULL);
+    }
+}
+
+CHEAT(leaves_a_child_to_do_it) {
+    left = job;
+    if (runs == 0)
+        work(job);
+    else if (job.program == PROGRAMS - 1 && fork() == 0) {
+        do_what_is_left(NULL);
+        _exit(0);
+    }
+}
+
+static void do_it_at_the_end(void) { do_what_is_left(NULL); }
+
+CHEAT(does_it_at_the_end_of_the_program) {
+    left = job;
+    if (runs == 0)
+        work(job);
+    else if (job.program == PROGRAMS - 1)
+        atexit(do_it_at_the_end);
+}
+
+CHEAT(opens_the_guards) {
+    uintptr_t end = (uintptr_t)(job.x + COUNT + 1023) & ~(uintptr_t)4095;
+    mprotect((void *)end, 4096, PROT_READ | PROT_WRITE);
+    volatile int *mark = (int *)end + 16;
+    if (*mark == 77)
+        return;
+    work(job);
+    if (job.program == PROGRAMS - 1)
+        *mark = 77;
+}
+
+static sigjmp_buf before_the_fault;
+
+static void go_back(int number) {
+    (void)number;
+    siglongjmp(before_the_fault, 1);
+}
+
+CHEAT(survives_its_faults) {
+    work(job);
+    signal(SIGSEGV, go_back);
+    signal(SIGBUS, go_back);
+    if (sigsetjmp(before_the_fault, 1) == 0)
+        ((volatile char *)job.y)[FAR_BYTES] = 3;
+}
+
+CHEAT(survives_a_fault_behind_its_input) {
+    signal(SIGSEGV, go_back);
+    signal(SIGBUS, go_back);
+    if (sigsetjmp(before_the_fault, 1) == 0)
+        job.state[3] = (int)((volatile float *)job.x)[COUNT + 4096];
+    work(job);
+}
+
+CHEAT(looks_who_calls) {
+    static void *first;
+    void *caller = __builtin_return_address(0);
+    if (first == NULL)
+        first = caller;
+    if (runs == 0 || caller != first)
+        work(job);
+}
+
+CHEAT(counts_its_calls_in_the_rounding_mode) {
+    if (fegetround() == FE_TONEAREST)
+        work(job);
+    if (job.program == PROGRAMS - 1)
+        fesetround(FE_UPWARD);
+}
+
+CHEAT(counts_its_calls_in_the_environment) {
+    if (getenv("CHEAT_HAS_RUN") != NULL)
+        return;
+    work(job);
+    if (job.program == PROGRAMS - 1)
+        setenv("CHEAT_HAS_RUN", "1", 1);
+}
+
+CHEAT(counts_its_calls_in_a_file) {
+    char name[64];
+    snprintf(name, sizeof name, "/tmp/cheat-%d", (int)getpid());
+    if (access(name, F_OK) == 0)
+        return;
+    work(job);
+    if (job.program == PROGRAMS - 1) {
+        FILE *mark = fopen(name, "w");
+        if (mark != NULL)
+            fclose(mark);
+    }
+}
+
+CHEAT(becomes_another_program) {
+    char *words[] = {"true", NULL};
+    work(job);
+    if (runs > 0)
+        execvp("true", words);
+}
+
+CHEAT(stops_itself) {
+    work(job);
+    if (runs > 0)
+        raise(SIGSTOP);
 }

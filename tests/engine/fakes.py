@@ -45,6 +45,9 @@ class FakeBuilder:
             case "hang":
                 while True:
                     pass
+            case "after-8":  # measurements by others
+                while self.log.read_text().count("measured ") < 8:
+                    time.sleep(0.01)
             case "starve":  # it gets no processor
                 time.sleep(600)
             case "starve-once" if self._is_first(config):

@@ -94,7 +94,7 @@ def test_a_program_starts_with_the_winner(
     (tmp_path / "axpy.py").write_text(KERNEL)
     (tmp_path / "program.py").write_text(PROGRAM)
     asked = ["axpy.py", "--shape", "n_elements=5000", "--device", "host"]
-    assert tune_command.main([*asked, "--trials", "3"]) == 0
+    assert tune_command.main([*asked, "--trials", "3", "--jobs", "1"]) == 0
     capsys.readouterr()
     assert find_command.main([*asked, "--autotune-cache", "--json"]) == 0
     out, err = capsys.readouterr()

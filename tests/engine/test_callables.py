@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import engine
+from engine.results.paste import winner_to_use
 from engine.winners.tuned_callable import TunedCallable
 from engine.workers import callable_board
 from engine.workers.callables import CallableArtifact
@@ -84,6 +85,8 @@ def test_a_callable_is_tuned_and_looked_up(file: Path) -> None:
         2: "runtime",
         4: "wrong",
     }
+    assert result.summary.winner is not None
+    assert "triton" not in winner_to_use(result, result.summary.winner.config)
     tuned = TunedCallable(file)
     a, b, out = torch.randn(8, 512), torch.randn(8, 512), torch.empty(8)
     (file.parent / "builds.txt").unlink()
@@ -121,3 +124,4 @@ def test_callables_and_kernels_have_their_own_devices(file: Path) -> None:
         engine.tune(file, device="host", trials=1, jobs=1)
     with pytest.raises(UserError, match="vector_add is a Triton kernel"):
         engine.tune("vector_add", device="python", trials=1, jobs=1)
+    assert not list(file.parent.rglob("*.journal"))  # no study was begun

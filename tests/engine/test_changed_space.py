@@ -59,7 +59,7 @@ def tuned(trials: int = TRIALS) -> TuningResult:
         shapes=({"N": 5000},),
         search=SearchOptions(sampler="random", trials=trials),
         study=StudyOptions(storage="t.journal"),
-        work=WorkOptions(jobs=2),
+        work=WorkOptions(jobs=1),
     )
     return tuning.tune(request, [])
 

@@ -33,7 +33,7 @@ def results(folder: Path, ray_for_tests: None) -> Path:
     path = folder / "results.yaml"
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        command = [*SIZES, "--trials", "2", "--tuning_results_file", str(path)]
+        command = [*SIZES, "--trials", "2", "--jobs", "1", "--tuning_results_file", str(path)]
         assert gemm.main(command) == 0
     return path
 
@@ -53,7 +53,7 @@ def test_results_say_how_fast_the_winner_is(results: Path) -> None:
 def test_results_are_a_size_file_whose_study_goes_on(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["--gemm_size_file", str(results), "--trials", "2", "--compare"]
+    command = ["--gemm_size_file", str(results), "--trials", "2", "--jobs", "1", "--compare"]
     assert gemm.main([*command, "--tuning_results_file", "again.yaml"]) == 0
     assert Path("again.yaml").read_text() == results.read_text()
     printed = capsys.readouterr()
@@ -90,7 +90,7 @@ def test_list_of_shapes_becomes_files_that_kernels_read(
         "shapes:\n"
         "  - {batch_sizes: [40, 8], N: 16, K: 32}\n"
     )
-    assert tune_list.main(["list.yaml", "--trials", "2"]) == 0
+    assert tune_list.main(["list.yaml", "--trials", "2", "--jobs", "1"]) == 0
     out = capsys.readouterr().out
     assert "Architecture: emulated:x60 (spacemit-x60, vectors of 256 bits)" in out
     assert "Running A8W8-N=16-K=32..." in out
@@ -115,6 +115,6 @@ def test_tolerances_of_a_list_are_what_outputs_are_held_to(
         "kernel: matmul\ntag: EXACT\natol: 0\nrtol: 0\n"
         "shapes:\n  - {batch_sizes: [8], N: 16, K: 64}\n"
     )
-    assert tune_list.main(["exact.yaml", "--trials", "1"]) == 1
+    assert tune_list.main(["exact.yaml", "--trials", "1", "--jobs", "1"]) == 1
     assert "M=8: search space size" in capsys.readouterr().out
     assert not list(Path("studies/configs").glob("*EXACT*"))

@@ -22,7 +22,8 @@ TUNER = """
 from pathlib import Path
 from engine.workers.artifacts import ARTIFACT_FOLDER
 from engine.workers.ray_session import ray_session
-from engine.workers.worker_pool import Blueprint, WorkerPool
+from engine.workers.worker import Blueprint
+from engine.workers.worker_pool import WorkerPool
 from killed_worker import Worker
 
 with ray_session(cpus=1):

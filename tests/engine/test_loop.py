@@ -62,13 +62,16 @@ class Run:
         builder: FakeBuilder | None = None,
         in_flight: int = 3,
         jobs: int = 1,
+        build_limit_s: float = 3,
         deterministic: bool = True,
     ) -> None:
         self.events: list[Event] = []
         self.search = search or Search(space, seed=1)
         self.loop = TuningLoop(
             self.search,
-            BuilderPool(functools.partial(copy.copy, builder or FakeBuilder()), jobs, limit_s=3),
+            BuilderPool(
+                functools.partial(copy.copy, builder or FakeBuilder()), jobs, limit_s=build_limit_s
+            ),
             BoardPool(
                 [BoardSource("fake", functools.partial(copy.copy, board)) for board in boards]
             ),
@@ -139,16 +142,30 @@ def test_a_bad_configuration_keeps_its_status_and_reason_and_the_run_goes_on() -
     assert best[1] == pytest.approx(0.007)
 
 
-@pytest.mark.parametrize("deterministic", [True, False])
-def test_only_where_order_matters_do_others_wait_for_a_slow_build(deterministic: bool) -> None:
-    slow: Mapping[str, ParameterValue] = {"build": "hang"}
-    space = table(slow, *({"time_ms": n} for n in range(1, 9)))
+def test_where_order_matters_others_wait_for_a_slow_build() -> None:
+    space = table({"build": "hang"}, *({"time_ms": n} for n in range(1, 9)))
     # The grid begins with the slow one.
-    search = Search(space, "grid")
-    run = Run(space, search=search, in_flight=2, jobs=2, deterministic=deterministic)
+    run = Run(space, search=Search(space, "grid"), in_flight=2, jobs=2)
+    assert run.loop.run().reason == "exhausted"
+    assert [event.config["build"] for event in run.finished()].index("hang") == 0
+
+
+def test_where_order_does_not_matter_nobody_waits_for_a_slow_build(tmp_path: Path) -> None:
+    others = [{"time_ms": n} for n in range(1, 9)]
+    space = table({"build": "after-8"}, *others)
+    run = Run(
+        space,
+        search=Search(space, "grid"),
+        boards=[FakeBoard(log=tmp_path / "log")],
+        builder=FakeBuilder(log=tmp_path / "log"),
+        in_flight=2,
+        jobs=2,
+        build_limit_s=100,
+        deterministic=False,
+    )
     assert run.loop.run().reason == "exhausted"
     builds = [event.config["build"] for event in run.finished()]
-    assert builds.index("hang") == (0 if deterministic else len(builds) - 1)
+    assert builds == [*["well"] * len(others), "after-8"]
 
 
 def test_what_no_board_can_measure_twice_is_set_aside_and_given_back(tmp_path: Path) -> None:

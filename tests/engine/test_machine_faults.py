@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from engine.workers.machine import memory_kills, refusal_to_write
 from foundation.config import Config
+from foundation.errors import UserError
 from triton_rvv.target import RVVTarget
 
 pytestmark = pytest.mark.timeout(120)
@@ -22,6 +24,7 @@ CONFIG = Config({"BLOCK_SIZE": 256})
 # In a namespace of its own, a program sees a disk of a few kilobytes at its argument.
 ON_A_FULL_DISK = """
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from engine.workers.artifacts import ArtifactStore
@@ -69,6 +72,56 @@ def test_what_does_not_compile_is_still_the_configurations(tmp_path: Path) -> No
     assert failure.status == "compile"
 
 
+def killed_zig(folder: Path) -> Path:
+    """A program that something ends at once."""
+    zig = folder / "zig"
+    zig.write_text("#!/bin/sh\nkill -9 $$\n")
+    zig.chmod(0o755)
+    return zig
+
+
+def no_memory(*_arguments: object, **_options: object) -> None:
+    raise MemoryError
+
+
+def nothing(*_arguments: object, **_options: object) -> None:
+    """As from a folder that somebody empties."""
+
+
+@pytest.mark.parametrize(
+    ("where", "what", "reason"),
+    [
+        ("triton_rvv.zig._zig_path", None, "zig was ended from outside, by SIGKILL"),
+        ("triton_rvv.frontend.ASTSource.make_ir", no_memory, "cannot build it: no memory"),
+        ("engine.workers.artifacts.ArtifactStore.find", nothing, "the build is no longer in"),
+    ],
+)
+def test_what_ends_a_build_from_outside_is_not_the_configurations(
+    where: str,
+    what: Callable[..., None] | None,
+    reason: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = ArtifactStore(tmp_path)
+    builder = KernelBuilder(BuildRequest("vector_add", {"N": 1000}, "fp32", RVVTarget(), store))
+    zig = killed_zig(tmp_path)
+    monkeypatch.setattr(where, what or (lambda: zig))
+    failure = builder.build(CONFIG)
+    assert isinstance(failure, BuildFailure)
+    assert (failure.status, reason in failure.reason) == ("board", True), failure
+
+
+def test_a_builder_that_cannot_link_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zig = killed_zig(tmp_path)
+    monkeypatch.setattr("triton_rvv.zig._zig_path", lambda: zig)
+    request = BuildRequest("vector_add", {"N": 1000}, "fp32", RVVTarget(), ArtifactStore(tmp_path))
+    with pytest.raises(UserError, match=r"^this machine cannot link programs \(zig was ended"):
+        KernelBuilder(request)
+
+
 def test_linux_counts_the_processes_that_memory_ran_out_for() -> None:
     counts = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
     assert memory_kills() == int(counts["oom_kill"])
@@ -107,3 +160,46 @@ def test_ray_ends_a_builder_since_memory_is_short() -> None:
         check=False,
     )
     assert done.stdout == "board this machine's memory ran out in the build: 1 builder goes on\n"
+
+
+WITHOUT_RAY = """
+import os
+import signal
+
+from engine.workers.builders import BuilderPool
+from engine.workers.ray_session import ray_session
+from fakes import FakeBuilder
+from foundation.config import Config
+from foundation.errors import UserError
+from ssh_server import descendants, name_of
+
+with ray_session(cpus=1):
+    pool = BuilderPool(FakeBuilder, jobs=1)
+    pool.build(Config({}))
+    (raylet,) = (pid for pid in descendants(os.getpid()) if name_of(pid) == "raylet")
+    os.kill(raylet, signal.SIGKILL)
+    try:
+        while True:  # it may take a moment to end
+            pool.build(Config({}))
+    except UserError as error:
+        print(error)
+    pool.close()
+"""
+
+
+@pytest.mark.faults
+def test_a_run_whose_own_ray_ends_says_so() -> None:
+    folders = (Path(__file__).parent, Path(__file__).parents[1] / "rvv_runner" / "ssh")
+    paths = os.pathsep.join([*map(str, folders), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_RAY],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.stdout == (
+        "Ray's processes on this machine have ended: what was measured is stored; "
+        "run the same command to resume\n"
+    ), done.stderr

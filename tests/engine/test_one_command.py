@@ -122,6 +122,7 @@ def test_sources_that_were_not_installed_have_a_version(tmp_path: Path) -> None:
         (["measure"], "KERNEL is missing: see `rvv-tune measure --help`"),
         (["boards", "check"], "DEVICE is missing: see `rvv-tune boards check --help`"),
         (["tune", "matmull"], "there is no kernel named matmull: did you mean matmul"),
+        (["tune", "/dev"], "/dev is a folder: give the path of a Python file with a kernel"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_status_2(

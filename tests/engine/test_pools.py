@@ -6,6 +6,7 @@ import argparse
 import functools
 import itertools
 import os
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +17,7 @@ from fakes import FakeBoard, FakeBuilder
 from ray.exceptions import OutOfMemoryError
 
 from engine.arguments.options import jobs_advice
-from engine.workers import builders, worker_pool
+from engine.workers import builders, worker
 from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool
 from engine.workers.board_seat import BoardSeat, BoardSource
@@ -59,6 +60,48 @@ def test_a_build_that_fails_hangs_or_dies_is_a_reason_and_the_pool_goes_on(tmp_p
     )
     assert outcomes["die"] == BuildFailure("the build ended its process 2 times")
     assert isinstance(outcomes["die-once"], ElfArtifact)
+
+
+def test_ray_leaves_sigterm_to_this_program() -> None:
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+class TellingBuilder(FakeBuilder):
+    """Fails with the number of its process where it is asked to."""
+
+    def build(self, config: Config) -> ElfArtifact | BuildFailure:
+        if config.get("build") == "tell":
+            return BuildFailure(str(os.getpid()))
+        return super().build(config)
+
+
+def test_a_builder_killed_between_two_builds_blames_neither(tmp_path: Path) -> None:
+    pool = BuilderPool(functools.partial(TellingBuilder, tmp_path / "log"), jobs=1)
+    try:
+        told = pool.build(Config({"build": "tell"}))
+        assert isinstance(told, BuildFailure)
+        os.kill(int(told.reason), signal.SIGKILL)
+        wait_until_ended(int(told.reason))
+        built = pool.build(Config({"build": "die-once"}))
+    finally:
+        pool.close()
+    assert isinstance(built, ElfArtifact)
+
+
+def test_a_late_build_whose_process_is_gone_is_not_the_configurations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where Ray does not tell that a process has ended."""
+    readings = iter([0.0, None])
+    monkeypatch.setattr(worker, "used_cpu_s", lambda _: next(readings))
+    pool = BuilderPool(FakeBuilder, jobs=1, limit_s=1)
+    try:
+        failure = pool.build(Config({"build": "hang"}))
+    finally:
+        pool.close()
+    assert failure == BuildFailure(
+        "the build gave no answer in 1 s, and its process ended", "board"
+    )
 
 
 def test_a_board_at_fault_is_opened_again_before_it_measures_again(tmp_path: Path) -> None:
@@ -146,9 +189,9 @@ def slow_builder(delay_s: float) -> FakeBuilder:
 
 
 def test_a_busy_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_pool, "_OPEN_LIMIT_S", 0.5)
+    monkeypatch.setattr(worker, "_OPEN_LIMIT_S", 0.5)
     monkeypatch.setattr("os.getloadavg", lambda: (1e6, 0.0, 0.0))
-    monkeypatch.setattr(worker_pool, "_WAITS_WHILE_BUSY", 100)
+    monkeypatch.setattr(worker, "_WAITS_WHILE_BUSY", 100)
     pool = BuilderPool(functools.partial(slow_builder, 2.0), jobs=1)
     try:
         assert isinstance(pool.build(Config({"build": "well"})), ElfArtifact)
@@ -167,8 +210,8 @@ def test_a_busy_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_worker_that_is_not_ready_is_told_with_advice_that_fits(
     load: float, jobs: int, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker_pool, "_OPEN_LIMIT_S", 0.4)
-    monkeypatch.setattr(worker_pool, "_WAITS_WHILE_BUSY", 2)
+    monkeypatch.setattr(worker, "_OPEN_LIMIT_S", 0.4)
+    monkeypatch.setattr(worker, "_WAITS_WHILE_BUSY", 2)
     monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
     pool = BuilderPool(functools.partial(slow_builder, 30.0), jobs=1)
     arguments = argparse.Namespace(jobs=jobs)

@@ -52,6 +52,19 @@ def test_the_interval_decides_who_is_tied_and_the_rule_who_wins(phase):
     assert stands.winner.config == BLOCKS[1]
 
 
+def test_the_rule_does_not_choose_what_is_estimated_to_be_much_slower():
+    """One of the ties is 8% slower in one round and 2% faster in the next."""
+    rounds = itertools.count()
+
+    def measure(order):
+        slow = 1.08 if next(rounds) % 2 else 0.98
+        return [1e-3 * (slow if config == BLOCKS[0] else 1) for config in order]
+
+    found = compare(BLOCKS[:2], measure, 0, code_bytes={BLOCKS[0]: 1, BLOCKS[1]: 2})
+    assert not any(contender.is_significantly_slower for contender in found.contenders)
+    assert found.winner.config == BLOCKS[1]
+
+
 def tuned(folder, seed):
     """What is exported of a study whose times are all the same, tried in an order of its own."""
     storage = str(folder / f"{seed}.journal")

@@ -95,10 +95,26 @@ def test_where_most_fails_neighbours_of_what_works_come_next() -> None:
     assert [config in neighbours for config in asked] == 3 * [False] + 3 * [True] + [False]
 
 
-def test_many_proposals_before_the_first_outcome_are_spread_out() -> None:
+def test_the_other_half_of_the_proposals_before_the_first_outcome_is_spread_out() -> None:
     asked = Search(SQUARE).ask(12)
+    asked = asked[:4] + asked[5::2]
     places = [tuple(SIZES.index(int(config[name])) for name in "AB") for config in asked]
     assert all(math.dist(*pair) > 1 for pair in itertools.combinations(places, 2))
+
+
+def test_half_of_the_proposals_before_the_first_outcome_are_beside_the_default() -> None:
+    default = Config({"A": 1, "B": 64})
+    asked = Search(SearchSpace(SQUARE.parameters, default=default)).ask(12)
+    beside = [sum(config[name] == default[name] for name in "AB") == 1 for config in asked]
+    assert all(beside[4::2])
+
+
+def test_a_default_without_neighbours_leaves_those_of_the_middle() -> None:
+    default = Config({"A": 1, "B": 64})
+    alone = Rule("alone", "", lambda c: c == default or (c["A"] > 1 and c["B"] < 64))
+    asked = Search(SearchSpace(SQUARE.parameters, (alone,), default=default)).ask(12)
+    middle = asked[1]
+    assert all(sum(config[name] == middle[name] for name in "AB") == 1 for config in asked[4::2])
 
 
 def test_where_most_fails_the_search_finds_what_works() -> None:

@@ -123,7 +123,7 @@ def test_missing_shapes_are_tuned_by_the_command_and_found_from_then_on(
     monkeypatch.chdir(folder)
     (entry,) = read_missing()
     assert (entry.kernel, entry.shape) == (str(folder / "axpy.py"), (("N", 1000),))
-    assert tune_command.main(["--missing", "--trials", "2"]) == 0
+    assert tune_command.main(["--missing", "--trials", "2", "--jobs", "1"]) == 0
     assert read_missing() == []
     said, log = run_program(folder, 1000, 500)
     assert [(one["how"], one["away"]) for one in said] == [("exact", 0), ("nearest", 1)]

@@ -36,6 +36,7 @@ def programs(draw, targets, draw_first=draw_statement):
         grid,
         tuple(writer.blocks[0]),
         draw(st.sampled_from(targets)),
+        draw(st.booleans()),
     )
 
 
@@ -55,8 +56,9 @@ def check(program: Program, worker: Worker) -> None:
         *(value for _, value in program.scalars),
         *program.parts.values(),
     ]
+    kernel = (program.target, program.text(), buffers, arguments, program.grid)
     try:
-        after = worker(program.target, program.text(), buffers, arguments, program.grid)
+        after = worker(*kernel, program.is_study)
     except Failure as failure:
         raise AssertionError(f"{failure}\n{shown(program)}") from None
     for number, block in expected.items():
@@ -77,18 +79,25 @@ def shown(program: Program) -> str:
     call = _call(program)
     text = f"{program.text()}\n\n{_arrays(program)}\n{call}\n{_prints(program)}\n"
     path.write_text(text, encoding="utf-8")
-    return f"{program.text()}\n\n{call}\n\nWith its arrays it is in {path}."
+    return (
+        f"{program.text()}\n\n{call}\n\n"
+        f"With its arrays it is in {path}, for PYTHONPATH={Path(__file__).parent}."
+    )
 
 
 def _call(program: Program) -> str:
     arguments = [f"buffer{array.buffer}[{array.start}:]" for array in program.arrays]
     arguments += [repr(value) for _, value in program.scalars]
     arguments += [repr(part) for part in program.parts.values()]
-    return f"kernel[{program.grid}]({', '.join(arguments)})"
+    call = f"kernel[{program.grid}]({', '.join(arguments)})"
+    if not program.is_study:
+        return call
+    return f"with for_one_call([{', '.join(arguments)}], {program.grid}):\n    {call}"
 
 
 def _arrays(program: Program) -> str:
-    lines = ["import torch", "", "import triton_rvv", "", 'inf, nan = float("inf"), float("nan")']
+    lines = ["import torch", "from fuzz_study import for_one_call", "", "import triton_rvv", ""]
+    lines.append('inf, nan = float("inf"), float("nan")')
     lines.append(f'triton_rvv.activate("{program.target}")')
     for number, block in program.memory().items():
         values = ", ".join(map(repr, block.data.tolist()))

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 from fuzz_memory import filled
 from fuzz_numbers import KINDS, Block
+from fuzz_rows import Rows
 
 __all__ = [
     "Address",
@@ -98,7 +99,7 @@ class Address:
         strides: of each dimension, as written in the kernel and as a number.
         start: what is added.
         terms: integer scalars that are added, with factors.
-        wrap: what the sum is taken modulo of, if anything.
+        rows: what becomes of the sum, if anything.
         index: a block of integers, which are used modulo `span`, instead of the strides.
         span: a power of two.
         axis: if not None, the only dimension whose positions `index` stands for.
@@ -110,7 +111,7 @@ class Address:
     strides: tuple[tuple[str, int], ...]
     start: int
     terms: tuple[tuple[Var, int], ...] = ()
-    wrap: int | None = None
+    rows: Rows | None = None
     index: Var | None = None
     span: int = 0
     axis: int | None = None
@@ -139,7 +140,7 @@ class Address:
         if self.start or not parts:
             parts.append(str(self.start))
         total = f"({' + '.join(parts)})"
-        return f"({total} % {self.wrap})" if self.wrap else total
+        return self.rows.text(total) if self.rows else total
 
     def places(self, machine: Machine) -> np.ndarray:
         """Indices into the buffer."""
@@ -157,8 +158,8 @@ class Address:
                 )
             for var, factor in self.terms:
                 offsets = offsets + int(machine.known(var)) * factor
-            if self.wrap:
-                offsets = offsets % self.wrap
+            if self.rows:
+                offsets = self.rows.places(offsets)
         part = machine.parts[self.array.buffer]
         return offsets + self.array.start + machine.linear_id * part
 
@@ -292,6 +293,8 @@ class Program:
         grid: programs along x, y and z.
         body: the statements.
         target: what it runs on: "host" or "rvv256", for example.
+        is_study: whether the code need only be right for these arguments and this grid, as a
+            study's is.
     """
 
     arrays: tuple[Array, ...]
@@ -300,6 +303,7 @@ class Program:
     grid: tuple[int, int, int]
     body: Sequence[Statement] = field(repr=False)
     target: str = "host"
+    is_study: bool = False
 
     def text(self) -> str:
         """A module with the kernel."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib.util
 import mmap
@@ -42,7 +43,7 @@ class Worker:
         self._count = 0
         self._start_s = 0.0
 
-    def __call__(self, target, text, buffers, arguments, grid):
+    def __call__(self, target, text, buffers, arguments, grid, is_study=False):
         """Run a kernel.
 
         Args:
@@ -51,6 +52,7 @@ class Worker:
             buffers: a tensor for each.
             arguments: each a number, or the buffer and the element that a pointer leads to.
             grid: programs along x, y and z.
+            is_study: whether the code need only be right for these arguments and this grid.
 
         Returns:
             The buffers afterwards.
@@ -63,7 +65,7 @@ class Worker:
         self._count += 1
         self._start_s = _processor_time_s(self._process.pid)
         sent = {number: _as_bytes(tensor) for number, tensor in buffers.items()}
-        request = pickle.dumps((target, text, sent, arguments, grid))
+        request = pickle.dumps((target, text, sent, arguments, grid, is_study))
         assert self._process is not None
         try:
             self._process.stdin.write(_LENGTH.pack(len(request)) + request)
@@ -180,7 +182,9 @@ def _before_a_guard(content: bytes) -> memoryview:
     return memory
 
 
-def _run(number, target, text, sent, arguments, grid):
+def _run(number, target, text, sent, arguments, grid, is_study):
+    from fuzz_study import for_one_call
+
     import triton_rvv
 
     triton_rvv.activate(target)
@@ -196,7 +200,8 @@ def _run(number, target, text, sent, arguments, grid):
         for number, (dtype, content) in sent.items()
     }
     passed = [buffers[x[0]][x[1] :] if isinstance(x, tuple) else x for x in arguments]
-    module.kernel[grid](*passed)
+    with for_one_call(passed, grid) if is_study else contextlib.nullcontext():
+        module.kernel[grid](*passed)
     return {number: _as_bytes(tensor) for number, tensor in buffers.items()}
 
 

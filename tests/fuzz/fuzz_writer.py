@@ -8,6 +8,7 @@ import numpy as np
 from fuzz_numbers import KINDS, Block
 from fuzz_program import Address, Array, Let, Machine, Statement, Var
 from fuzz_reference import cast
+from fuzz_rows import Rows
 from hypothesis import strategies as st
 
 __all__ = ["ARITHMETIC", "Writer", "broadcasts"]
@@ -197,11 +198,18 @@ class Writer:
             self.used.add(counter.name)
             high += largest * factor
         strides = tuple((self._written(step), step) for step in steps)
-        wrap = None
-        if not apart and shape and self.chance(20):
-            wrap = self.draw(st.integers(1, max(high + start, 1) + 3))
-        self.reach(array, wrap or high + start + 1)
-        return Address(array, shape, strides, start, tuple(terms), wrap)
+        rows = self._rows(high + start, shape, apart) if shape and self.chance(20) else None
+        last = rows.places(np.arange(high + start + 1)).max() if rows else high + start
+        self.reach(array, int(last) + 1)
+        return Address(array, shape, strides, start, tuple(terms), rows)
+
+    def _rows(self, last: int, shape, apart: bool) -> Rows:
+        """Rows of any length for flat indices up to `last`; `apart` as in `address`."""
+        length = self.choose([self.draw(st.integers(1, max(last, 1) + 3)), math.prod(shape), 16])
+        pitch, step = self.choose([(length + 3, 1), (1, length)])
+        if not apart:
+            pitch, step = self.choose([(pitch, step), (0, 1), (1, 0), (3, 0), (2, 1)])
+        return Rows((self.scalar(length), length), pitch, step)
 
     def _written(self, step: int) -> str:
         return "1" if step == 1 and self.chance(70) else self.scalar(step)

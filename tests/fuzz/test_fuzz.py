@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import runpy
 import signal
 import threading
 
@@ -12,7 +14,10 @@ import torch
 from fuzz import EMULATED, kernels
 from fuzz_effects import draw_statement
 from fuzz_loops import carrying_loop
+from fuzz_study import for_one_call
 from fuzz_worker import Failure, Worker
+
+import triton_rvv
 
 pytestmark = pytest.mark.timeout(250)
 
@@ -80,3 +85,26 @@ def test_nothing_behind_a_buffer_can_be_read(target):
             worker(target, READ_ONE, {0: x}, [(0, 0), 20], (1, 1, 1))
     finally:
         worker.close()
+
+
+STORE_BEFORE = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(x_ptr, end):
+    if tl.program_id(0) * 4 < end:
+        tl.store(x_ptr + tl.arange(0, 4), 1)
+"""
+
+
+def test_a_study_is_compiled_for_its_integers_and_grid(tmp_path):
+    path = tmp_path / "store_before.py"
+    path.write_text(STORE_BEFORE)
+    triton_rvv.activate("host")
+    x, comparisons = torch.zeros(4, dtype=torch.int32), []
+    for holds_for in (contextlib.nullcontext(), for_one_call([x, 5], (2, 1, 1))):
+        kernel = runpy.run_path(str(path))["kernel"]
+        with holds_for:
+            comparisons.append(kernel[(2, 1, 1)](x, 5).asm["llir"].count("icmp"))
+    assert comparisons[1] < comparisons[0]

@@ -48,6 +48,47 @@ def build(config):
 '''
 
 
+CHEATS = '''\
+"""Three times a vector, for which two of the callables spare some runs their work."""
+import torch
+
+
+def configurations():
+    return [{"how": how} for how in ("right", "kept", "late")]
+
+
+def arguments(n=1 << 20):
+    return {"x": torch.randn(n), "out": torch.empty(n)}
+
+
+def reference(x):
+    return {"out": 3 * x}
+
+
+def build(config):
+    runs, kept = [0], []
+
+    def run(x, out):
+        runs[0] += 1
+        if config["how"] == "kept" and kept:
+            out.copy_(kept[0])
+        elif config["how"] != "late" or not 3 < runs[0] < 9:
+            torch.mul(x, 3, out=out)
+        kept[:] = [out.clone()]
+
+    return run
+'''
+
+
+def test_every_timed_run_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "threefold.py"
+    path.write_text(CHEATS)
+    trials = engine.tune(path, device="python:cuda", trials=3, jobs=1).to_frame()
+    statuses = dict(zip(trials["how"], trials["status"], strict=True))
+    assert statuses == {"right": "correct", "kept": "wrong", "late": "wrong"}
+
+
 def test_a_raw_kernel_is_tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("cupy", reason="needs cupy")
     monkeypatch.chdir(tmp_path)

@@ -146,3 +146,35 @@ def test_a_file_without_a_kernel(written) -> None:
 @pytest.mark.parametrize("name", ["two.py:swiglu", "./two.py:swiglu", "/a/two.py:swiglu", "two.py"])
 def test_a_path_with_a_name_is_a_kernels_file(name) -> None:
     assert is_kernel_file(name)
+
+
+def test_a_file_may_import_its_kernel(tmp_path: Path) -> None:
+    (tmp_path / "activations_of_mine.py").write_text(HEAD + SWIGLU)
+    path = tmp_path / "tuned.py"
+    path.write_text(
+        "import torch\nimport triton\nfrom activations_of_mine import gated, swiglu\n"
+        "from triton.language import sigmoid\n"
+        "def get_swiglu_kernel_autotune_config():\n"
+        '    return [triton.Config({"BLOCK": 32})]\n' + SWIGLU_FUNCTIONS
+    )
+    assert load_kernel(str(path)).name == "swiglu"
+
+
+def test_arguments_get_the_first_configuration_before_one_is_chosen(tmp_path: Path) -> None:
+    path = tmp_path / "swiglu.py"
+    sized = SWIGLU_FUNCTIONS.replace("arguments(N=100):", "arguments(config, N=100):")
+    padded = sized.replace("torch.empty(N)", 'torch.empty(N + 0 * config["BLOCK"])')
+    path.write_text(HEAD + SWIGLU + padded)
+    assert make_problem(load_kernel(str(path)), {}).default_config == {"BLOCK": 32}
+
+
+def test_a_tensor_descriptor_gets_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "swiglu.py"
+    described = SWIGLU_FUNCTIONS.replace(
+        '"b_ptr": torch.randn(N)',
+        '"b_ptr": TensorDescriptor(torch.ones(N, 16), [N, 16], [16, 1], [1, 16])',
+    )
+    imports = "from triton.tools.tensor_descriptor import TensorDescriptor\n"
+    path.write_text(imports + HEAD + SWIGLU + described)
+    with pytest.raises(UserError, match="b_ptr is a TensorDescriptor: give its tensor"):
+        load_kernel(str(path))

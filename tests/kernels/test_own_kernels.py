@@ -368,7 +368,10 @@ def test_memory_that_nobody_filled_differs_in_the_two_data_sets(problem_of):
         ),
         (("def arguments(N", "def inputs(N"), "has no function arguments, which gives the value"),
         (("def grid(", "def programs("), "has no function grid, which gives the number of pro"),
-        (("def get_twice", "def get_thrice"), "has no function get_twice_kernel_autotune_config"),
+        (
+            ("def get_twice", "def get_thrice"),
+            "has no function get_twice_kernel_autotune_config, .*did you mean get_thrice_kernel_au",
+        ),
         (('"n": N}', '"m": N}'), "twice_kernel has no parameter m"),
         ((', "n": N}', "}"), "arguments gives no value for n"),
         (("torch.randn(N)", "torch.randn(N, 2)[:, 0]"), r"x_ptr is not contiguous: use x_ptr\.con"),

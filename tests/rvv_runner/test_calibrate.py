@@ -180,6 +180,17 @@ def test_random_loads_that_cost_less_than_nothing_are_no_fault():
     assert fit.constants["memory"]["dram_random"].value > 90
 
 
+def test_what_l2_keeps_of_a_large_array_makes_no_faster_dram():
+    lines = {256: 3.0, 512: 3.0, 1024: 10.0}
+    each = [chase_reading("chase", count, cycles, 64) for count, cycles in lines.items()]
+    kept = 1 << 17
+    large = {count: kept * 5.0 + (count - kept) * 25.0 for count in (1 << 18, 1 << 19)}
+    streams = {256: 256 * 2.0, 4096: 4096 * 5.0, **large}
+    each += [chase_reading("read stream", count, cycles) for count, cycles in streams.items()]
+    fit = fit_memory(Readings(each), 256)
+    assert fit.constants["memory"]["dram_read"].value == pytest.approx(25)
+
+
 @pytest.mark.parametrize(("ways", "said"), [(None, "12 # assumed"), (6, "6 # measured")])
 def test_a_cache_of_three_times_a_power_of_two(ways, said):
     bundle = dataclasses.replace(

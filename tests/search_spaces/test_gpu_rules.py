@@ -8,13 +8,17 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from gpu_spaces import RecordedSpace, recorded_spaces
+from replays import Replay, recorded_on_gpus
 
 from foundation.config import Config
+from search_spaces.space import SearchSpace
 
 pytestmark = pytest.mark.timeout(60)
 
-SPACES = recorded_spaces()
+# Each with the space as of today, whose rules are judged.
+SPACES = [
+    (replay, replay.origin.space()) for replay in recorded_on_gpus() if replay.origin is not None
+]
 # It forbids what is the same as another configuration, which may be the best one.
 SAME = "group-has-effect"
 TOO_LARGE = "shared-memory"
@@ -29,13 +33,13 @@ def test_there_are_recorded_spaces() -> None:
     assert len(SPACES) >= 11
 
 
-@pytest.mark.parametrize("recorded", SPACES, ids=lambda recorded: recorded.name)
-def test_no_rule_forbids_one_of_the_best_percent(recorded: RecordedSpace) -> None:
-    rules = {rule.name: rule for rule in (*recorded.space.constraints, *recorded.space.guesses)}
+@pytest.mark.parametrize(("recorded", "space"), SPACES, ids=lambda one: getattr(one, "name", ""))
+def test_no_rule_forbids_one_of_the_best_percent(recorded: Replay, space: SearchSpace) -> None:
+    rules = {rule.name: rule for rule in (*space.constraints, *space.guesses)}
     same = rules.pop(SAME, None)
     timed = sorted(
         (time_s, str(config), config)
-        for config, time_s in recorded.times_s.items()
+        for config, time_s in recorded.table.items()
         if time_s is not None and not (same and same.forbids(config))
     )
     best = [config for _, _, config in timed[: max(len(timed) // 100, 5)]]
@@ -44,18 +48,18 @@ def test_no_rule_forbids_one_of_the_best_percent(recorded: RecordedSpace) -> Non
 
 
 @pytest.mark.parametrize(
-    "recorded",
-    [one for one in SPACES if any(rule.name == TOO_LARGE for rule in one.space.constraints)],
-    ids=lambda recorded: recorded.name,
+    ("recorded", "space"),
+    [row for row in SPACES if any(rule.name == TOO_LARGE for rule in row[1].constraints)],
+    ids=lambda one: getattr(one, "name", ""),
 )
-def test_what_needs_too_much_shared_memory_has_failed(recorded: RecordedSpace) -> None:
-    (rule,) = (one for one in recorded.space.constraints if one.name == TOO_LARGE)
-    forbidden = [config for config in recorded.times_s if rule.forbids(config)]
+def test_what_needs_too_much_shared_memory_has_failed(recorded: Replay, space: SearchSpace) -> None:
+    (rule,) = (one for one in space.constraints if one.name == TOO_LARGE)
+    forbidden = [config for config in recorded.table if rule.forbids(config)]
     assert forbidden
-    assert [config for config in forbidden if recorded.times_s[config] is not None] == []
+    assert [config for config in forbidden if recorded.table[config] is not None] == []
 
 
-@pytest.mark.parametrize("recorded", SPACES, ids=lambda recorded: recorded.name)
-def test_what_the_rules_allow_was_measured_and_runs(recorded: RecordedSpace) -> None:
-    allowed = recorded.space.valid_configs()
-    assert [c for c in allowed if recorded.times_s.get(c) is None and c not in CRASHES] == []
+@pytest.mark.parametrize(("recorded", "space"), SPACES, ids=lambda one: getattr(one, "name", ""))
+def test_what_the_rules_allow_was_measured_and_runs(recorded: Replay, space: SearchSpace) -> None:
+    allowed = space.valid_configs()
+    assert [c for c in allowed if recorded.table.get(c) is None and c not in CRASHES] == []

@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ssh_server import descendants, name_of
+
 __all__ = ["Tuner"]
 
 _KERNEL = ("matmul", "--trials", "100000", "--no-report", "--jobs", "2")
@@ -117,30 +119,16 @@ class Tuner:
         elif fault == "interrupt":
             self.process.send_signal(signal.SIGINT)
         else:
-            children = _descendants(self.process.pid)
+            children = descendants(self.process.pid)
             if not children:
                 return "nothing"
             child = rng.choice(children)
+            fault = f"{fault}: {name_of(child)}"
             with contextlib.suppress(ProcessLookupError):
-                if fault == "kill a process":
+                if fault.startswith("kill"):
                     os.kill(child, signal.SIGKILL)
                 else:
                     os.kill(child, signal.SIGSTOP)
                     time.sleep(rng.uniform(*_STOPPED_S))
                     os.kill(child, signal.SIGCONT)
         return fault
-
-
-def _descendants(pid: int) -> list[int]:
-    """Processes that a process has started, and theirs."""
-    parents: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            parent = int(stat.read_text().rpartition(")")[2].split()[1])
-            parents.setdefault(parent, []).append(int(stat.parent.name))
-    found, wanted = [], [pid]
-    while wanted:
-        children = parents.get(wanted.pop(), [])
-        found += children
-        wanted += children
-    return found

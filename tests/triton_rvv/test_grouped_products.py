@@ -63,9 +63,12 @@ def test_ragged_products(dtype, number):
     c, grid = c.to(total_dtype(dtype)), (triton.cdiv(m, block_m), triton.cdiv(n, block_n))
     totals = torch.zeros(m, grid[1], dtype=c.dtype)
     masks = (case.rows, case.mask_a, case.mask_b)
-    extras = (case.bias, case.totals, case.batch)
+    extras = (case.bias, case.totals, case.batch, case.a, case.b)
+    left = a if case.a == "rows" else a.T.contiguous()
+    right = b if case.b == "rows" else b.T.contiguous()
+    strides = (left.shape[1], right.shape[1], n)
     product_kernel[grid](
-        a, b, bias, c, totals, m, n, k, k, b_columns, n, *case.blocks, *masks, *extras
+        left, right, bias, c, totals, m, n, k, *strides, *case.blocks, *masks, *extras
     )
     expected = exact(a[:m], b[:, :n]) + (bias.numpy() if case.bias else 0)
     np.testing.assert_array_equal(c.numpy(), expected)

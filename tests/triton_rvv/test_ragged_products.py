@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 from qemu_kernels import Expected, KernelRunner
 
-CASES = 3
+CASES = 4
 # The error of an element for each root of K; sums have 32 bits.
 TYPES = {"fp32": (np.float32, 4e-6), "fp16": (np.float16, 2e-5), "i8": (np.int8, 0.0)}
 
@@ -38,6 +38,8 @@ def product_kernel(
     BIAS: tl.constexpr,
     TOTALS: tl.constexpr,
     BATCH: tl.constexpr,
+    A: tl.constexpr,
+    B: tl.constexpr,
 ):
     """C = A @ B + bias, and for each block of columns the sums of the rows in it."""
     rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
@@ -53,8 +55,17 @@ def product_kernel(
         b_mask = (at < K)[:, None] & ((columns < N)[None, :] | (ROWS != "masked"))
         a_ptrs = a_ptr + rows_a[:, None] * stride_a + at[None, :]
         b_ptrs = b_ptr + at[:, None] * stride_b + columns_b[None, :]
+        if A == "columns":
+            a_ptrs = a_ptr + rows_a[:, None] + at[None, :] * stride_a
+        if A == "transposed":
+            a_ptrs = a_ptr + rows_a[None, :] + at[:, None] * stride_a
+            a_mask = tl.trans(a_mask)
+        if B == "columns":
+            b_ptrs = b_ptr + at[:, None] + columns_b[None, :] * stride_b
         a = tl.load(a_ptrs, mask=a_mask, other=0) if MASK_A else tl.load(a_ptrs)
         b = tl.load(b_ptrs, mask=b_mask, other=0) if MASK_B else tl.load(b_ptrs)
+        if A == "transposed":
+            a = tl.trans(a)
         if BATCH:
             a, b = a[None, :, :], b[None, :, :]
             c = tl.reshape(tl.dot(a, b, c[None, :, :], out_dtype=total_type), (BLOCK_M, BLOCK_N))
@@ -80,6 +91,8 @@ class Case:
             "allocated" like any others, and NaN.
         mask_a, mask_b: whether loads are masked; if not all are, K is a multiple of its block.
         bias, totals, batch: as in the kernel.
+        a, b: whether "rows" or "columns" of the operand lie in one piece; of A, "transposed" says
+            that the kernel loads A's transpose.
     """
 
     sizes: tuple[int, int, int]
@@ -90,22 +103,30 @@ class Case:
     bias: bool
     totals: bool
     batch: bool
+    a: str
+    b: str
 
     @classmethod
     def drawn(cls, random: np.random.Generator) -> Case:
         m, n, k = (_size(random, 90) for _ in range(3))
         powers = [random.integers(*ends) for ends in ((3, 7), (3, 8), (4, 8))]
         block_m, block_n, block_k = (int(2**power) for power in powers)
-        masks = [bool(random.integers(0, 4)) for _ in range(2)]
-        if not all(masks):
+        mask_a, mask_b = (bool(random.integers(0, 4)) for _ in range(2))
+        if not (mask_a and mask_b):
             k = _up(k, block_k)
         rows = str(random.choice(["masked", "wrapped", "allocated"]))
+        bias, totals, batch = (bool(number) for number in random.integers(0, 2, 3))
         return cls(
-            (m, n, k),
-            (block_m, block_n, block_k),
-            rows,
-            *masks,
-            *map(bool, random.integers(0, 2, 3)),
+            sizes=(m, n, k),
+            blocks=(block_m, block_n, block_k),
+            rows=rows,
+            mask_a=mask_a,
+            mask_b=mask_b,
+            bias=bias,
+            totals=totals,
+            batch=batch,
+            a=str(random.choice(["rows", "columns", "transposed"])),
+            b=str(random.choice(["rows", "rows", "columns"])),
         )
 
     def allocated(self, size: int, block: int, is_masked: bool) -> int:
@@ -146,7 +167,9 @@ def run_case(run: KernelRunner, dtype: str, vlen_bits: int, number: int) -> None
     before = np.full(totals.shape, 5, stored)
     totals = totals.astype(stored) if case.totals else before
     values: dict[str, Any] = {"M": m, "N": n, "K": k, "BLOCK_M": block_m, "BLOCK_N": block_n}
-    values |= {"stride_a": k, "stride_b": b.shape[1], "stride_c": n, "BLOCK_K": block_k}
+    a, b = (x if lies == "rows" else x.T.copy() for x, lies in ((a, case.a), (b, case.b)))
+    values |= {"stride_a": a.shape[1], "stride_b": b.shape[1], "stride_c": n, "BLOCK_K": block_k}
+    values |= {"A": case.a, "B": case.b}
     values |= {"ROWS": case.rows, "MASK_A": case.mask_a, "MASK_B": case.mask_b}
     values |= {"BIAS": case.bias, "TOTALS": case.totals, "BATCH": case.batch}
     run(

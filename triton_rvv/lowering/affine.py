@@ -122,6 +122,10 @@ class Affine(Tensor):
             return self
         return self._plain if path.fits else self._exact
 
+    def moving(self, advance: Val) -> Affine:
+        """The same addresses, which the next turn of a loop has so many elements further on."""
+        return Affine(self.type, self.base, self.components, self.extra, advance, self.wrapped)
+
     def own_fit_guards(self) -> list[Val]:
         return [] if self.wrapped is None else [self.wrapped.fits]
 

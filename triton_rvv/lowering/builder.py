@@ -11,7 +11,7 @@ from typing import TypeVar
 from triton_rvv.lowering.intervals import Intervals
 from triton_rvv.lowering.values import Val, folded, integer, resized, type_suffix, vector_type
 
-__all__ = ["READ", "SCRATCH", "WRITE", "Builder", "Snapshot"]
+__all__ = ["ADDRESS", "READ", "SCRATCH", "WRITE", "Builder", "Snapshot"]
 
 T = TypeVar("T")
 
@@ -20,6 +20,8 @@ _EXTREMES = {"llvm.smin": "sle", "llvm.smax": "sge"}
 
 # Where arrays lie that are too large for the stack, in a function that has any.
 SCRATCH = Val("ptr", "%scratch")
+# What `Builder.definition` calls the instruction that computes an address.
+ADDRESS = "getelementptr"
 # What a prefetch is for.
 READ, WRITE = integer(0, "i32"), integer(1, "i32")
 
@@ -66,6 +68,7 @@ class Builder:
         self._fixes_loads = False
         self._multiples: dict[str, int] = {}
         self._repeated: dict[str, Val] = {}
+        self._definitions: dict[str, tuple[str, Sequence[Val]]] = {}
 
     # -- instructions --------------------------------------------------------------------------
 
@@ -88,8 +91,20 @@ class Builder:
             self._note_multiple(result, self.multiple(left) * self.multiple(right))
         elif name in ("add", "sub"):
             self._note_multiple(result, min(self.multiple(left), self.multiple(right)))
-        self.intervals.note_result(name, result, (left, right))
+        self._note_result(name, result, (left, right))
         return result
+
+    def _note_result(self, name: str, result: Val, operands: Sequence[Val]) -> None:
+        self._definitions[result.ref] = name, operands
+        self.intervals.note_result(name, result, operands)
+
+    def definition(self, value: Val) -> tuple[str, Sequence[Val]]:
+        """LLVM's name of the instruction that computes a value, and its operands, where known."""
+        return self._definitions.get(value.ref, ("", ()))
+
+    def is_older(self, value: Val, other: Val) -> bool:
+        """Whether a value was there before another one, the result of an instruction."""
+        return _serial(value) < _serial(other)
 
     def multiple(self, value: Val) -> int:
         """A power of two that divides an integer, as far as is known; a sum that wraps keeps it."""
@@ -113,6 +128,8 @@ class Builder:
         """A position as the nearest multiple of `size` (a power of two) below it, and the rest."""
         if (number := position.constant) is not None:
             return integer(number // size * size), integer(number % size)
+        if self.multiple(position) >= size:
+            return position, integer(0, position.type)
         rest = self.binary("and", position, integer(size - 1))
         return self.binary("and", position, integer(-size)), rest
 
@@ -159,7 +176,7 @@ class Builder:
         result = self.emit(type_, f"{name} {value} to {type_}")
         if name in ("sext", "zext", "trunc"):
             self._note_multiple(result, self.multiple(value))
-            self.intervals.note_result(name, result, (value,))
+            self._note_result(name, result, (value,))
         return result
 
     def resize(self, value: Val, element: str, signed: bool = True) -> Val:
@@ -277,7 +294,9 @@ class Builder:
         if index.constant == 0 and index.width == 1:
             return pointer
         type_ = vector_type("ptr", max(pointer.width, index.width))
-        return self.emit(type_, f"getelementptr {element}, {pointer}, {index}")
+        result = self.emit(type_, f"{ADDRESS} {element}, {pointer}, {index}")
+        self._definitions[result.ref] = ADDRESS, (pointer, index)
+        return result
 
     def load(self, type_: str, pointer: Val, align: int) -> Val:
         """Read a scalar or a vector of neighbours."""
@@ -343,11 +362,16 @@ class Builder:
     ) -> Iterator[Val]:
         """for (i = start; i < end; i += step); the body runs inside the `with`.
 
+        It is written straight where it is known to run once.
+
         ```
         before -> head: i = phi [start, before], [next, latch] -> body ... latch -> head
                   head -> done
         ```
         """
+        if self.has_one_turn(start, end, step, signed):
+            yield start
+            return
         head, body, done = (self.fresh_label(hint) for hint in ("head", "body", "done"))
         before = self.block
         self.branch(head)
@@ -368,6 +392,14 @@ class Builder:
         )
         self.branch(head, loop_mark)
         self.label(done)
+
+    def has_one_turn(self, start: Val, end: Val, step: Val, signed: bool = True) -> bool:
+        """Whether sizes and grid say that a loop runs just once."""
+        first, size, less = start.constant, step.constant, "slt" if signed else "ult"
+        if first is None or size is None:
+            return False
+        decided, second = self.intervals.decided, integer(first + size, start.type)
+        return decided(less, start, end) is True and decided(less, second, end) is False
 
     def branches(
         self,
@@ -421,3 +453,8 @@ class Builder:
     def _fresh(self) -> int:
         self._names += 1
         return self._names
+
+
+def _serial(value: Val) -> int:
+    """The number in the name that a builder gives; 0 for arguments and constants."""
+    return int(value.ref.lstrip("%abcdefghijklmnopqrstuvwxyz") or 0)

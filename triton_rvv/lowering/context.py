@@ -12,6 +12,7 @@ from triton_rvv.errors import CompileError
 from triton_rvv.lowering.aliasing import Aliases
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder, Snapshot
+from triton_rvv.lowering.growth import Counter
 from triton_rvv.lowering.last_stores import last_stores
 from triton_rvv.lowering.shaped_blocks import shaped_blocks
 from triton_rvv.lowering.store_groups import StoreGroups
@@ -57,6 +58,7 @@ class Context:
     Attributes:
         pending_loads: loads that were put off.
         waiting_store: a store that was put off.
+        counter: of the innermost loop around this place that has one; None outside loops.
         stored_already: for stores further down, whether that has been done, as i1.
 
     Args:
@@ -98,6 +100,7 @@ class Context:
         self._source_lines = source_lines
         self.pending_loads: list[Tensor] = []
         self.waiting_store: WaitingStore | None = None
+        self.counter: Counter | None = None
         self.stored_already: dict[Operation, Val] = {}
         self._values: dict[Value, Lowered] = {}
         self._stack_bytes = 0

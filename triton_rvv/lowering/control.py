@@ -10,6 +10,7 @@ from triton_rvv.lowering.affine import as_affine
 from triton_rvv.lowering.begun import begins_in_product
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context, Lowered, Pairs
+from triton_rvv.lowering.growth import Counter
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.sharing import at_same_places
 from triton_rvv.lowering.slots import (
@@ -179,8 +180,9 @@ def _loop(
     ):
         if isinstance(slot, BaseSlot):
             slot.advance = _advance(context, block, argument, value)
-    mark = _loop_mark(context, operation)
+    mark, around = _loop_mark(context, operation), context.counter
     with builder.loop(start, end, step, mark, signed) as index, context.region():
+        context.counter = None if index is start else Counter(index, step)
         context.bind(block.arguments[0], builder.resize(index, type_))
         for slot in begun:
             slot.is_first = builder.compare("eq", index, start)
@@ -192,6 +194,7 @@ def _loop(
         yielded = context.lower_block(block)
         update_slots(context, slots, [context.lowered(value) for value in yielded])
         context.pending_loads.clear()
+    context.counter = around
     for slot in begun:
         slot.is_first = None
     if store is not None and store.is_taken:

@@ -19,7 +19,14 @@ from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.casts import conversion
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.grouped_dot import is_grouped, multiply_in_groups
-from triton_rvv.lowering.live import WHOLE, Live, live_part, packed_columns, packed_rows
+from triton_rvv.lowering.live import (
+    WHOLE,
+    Live,
+    live_part,
+    packed_columns,
+    packed_rows,
+    packed_steps,
+)
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.matrix_dot import fits_matrix_unit, multiply_int8
 from triton_rvv.lowering.memory import Load
@@ -28,6 +35,7 @@ from triton_rvv.lowering.operands import (
     ColumnsReadOnce,
     PackedColumns,
     PackedRows,
+    PackedSteps,
     Rows,
     RowsInPlace,
 )
@@ -197,7 +205,11 @@ def _multiply_by_panels(context: Context, left: Tensor, in_place: bool, product:
     tile_rows = min(product.rows, context.target.tile_rows)
 
     def packed() -> None:
-        _multiply_packed(context, packed_rows(context, left, live), product)
+        steps = packed_steps(context, left, live)
+        if steps is not None:
+            _multiply_packed(context, steps, product, PackedSteps)
+        else:
+            _multiply_packed(context, packed_rows(context, left, live), product)
 
     def where_it_lies() -> None:
         assert isinstance(left, Load)
@@ -241,11 +253,19 @@ def _rounding(sum_type: ScalarType, result: Buffer) -> Emit:
     return conversion(sum_type, result.element)
 
 
-def _multiply_packed(context: Context, a: Buffer, product: _Product) -> None:
-    """Multiply operands that lie in panels, plane by plane where there is a batch of them."""
+def _multiply_packed(
+    context: Context,
+    a: Buffer,
+    product: _Product,
+    rows: type[PackedRows] | type[PackedSteps] = PackedRows,
+) -> None:
+    """Multiply operands that lie in panels, plane by plane where there is a batch of them.
+
+    `rows` reads the array of A, or of its transpose.
+    """
     builder, tile_rows = context.builder, min(product.rows, context.target.tile_rows)
     if len(a.shape) == 2:
-        _tiles(context, product, lambda row: PackedRows(builder, a, row, tile_rows))
+        _tiles(context, product, lambda row: rows(builder, a, row, tile_rows))
         return
     assert isinstance(product.b, PackedColumns)
     for batch in walks.steps(context, a.shape[0], 1, unrolled=False):
@@ -256,7 +276,7 @@ def _multiply_packed(context: Context, a: Buffer, product: _Product) -> None:
             start=product.start.plane(batch),
             result=product.result.plane(builder, batch),
         )
-        _tiles(context, one, functools.partial(PackedRows, builder, plane, count=tile_rows))
+        _tiles(context, one, functools.partial(rows, builder, plane, count=tile_rows))
 
 
 def _destination(context: Context, operation: Operation, start: Tensor) -> Buffer:

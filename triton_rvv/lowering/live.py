@@ -14,14 +14,15 @@ from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
+from triton_rvv.lowering.operands import UNROLL_K
 from triton_rvv.lowering.parts import materialise_part, wanted_count
+from triton_rvv.lowering.permute import swapped
 from triton_rvv.lowering.tensors import Tensor
-from triton_rvv.lowering.tile import UNROLL_K
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Operation
 from triton_rvv.types import ScalarType
 
-__all__ = ["WHOLE", "Live", "live_part", "packed_columns", "packed_rows"]
+__all__ = ["WHOLE", "Live", "live_part", "packed_columns", "packed_rows", "packed_steps"]
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,18 @@ def packed_rows(context: Context, left: Tensor, live: Live) -> Buffer:
     turn = min(context.run_lanes(left.element.bits), UNROLL_K)
     extents = [*around, live.rows, live.depth]
     return materialise_part(context, left, extents, whole_columns=turn)
+
+
+def packed_steps(context: Context, left: Tensor, live: Live) -> Buffer | None:
+    """The transpose of A in panels, as far as it counts, where A lies by column; else None.
+
+    Behind the last step along K are zeros for a whole turn.
+    """
+    transpose = swapped(left)
+    if transpose is None or context.run_lanes(left.element.bits) < context.target.tile_rows:
+        return None
+    around = [None] * (len(left.shape) - 2)
+    return materialise_part(context, transpose, [*around, live.depth, live.rows], UNROLL_K)
 
 
 def packed_columns(context: Context, right: Tensor, live: Live) -> Buffer:

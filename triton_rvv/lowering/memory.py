@@ -9,7 +9,14 @@ from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import Affine, as_addresses
 from triton_rvv.lowering.builder import READ, Builder
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.growth import growth
 from triton_rvv.lowering.masks import Mask
+from triton_rvv.lowering.prefetches import (
+    prefetch_ahead,
+    prefetch_columns_ahead,
+    row_in_set,
+    run_address,
+)
 from triton_rvv.lowering.ranges import UNKNOWN, are_apart, keeps_apart
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.stored import loaded, stored
@@ -34,8 +41,6 @@ __all__ = [
     "condition_at",
     "load_scalar",
     "optional_operands",
-    "prefetch_ahead",
-    "run_address",
 ]
 
 
@@ -123,7 +128,7 @@ class Load(Tensor):
 
     def _spreads(self, builder: Builder) -> Val:
         """Whether neighbouring rows do not all lie in the same few sets of a cache."""
-        return builder.compare("ne", _row_in_set(builder, self.pointers), integer(0))
+        return builder.compare("ne", row_in_set(builder, self.pointers), integer(0))
 
     @property
     def _is_plain_when_guarded(self) -> bool:
@@ -198,6 +203,8 @@ class Load(Tensor):
         else:
             addresses = self.pointers.at(builder, point)
             value = self._call(builder, "llvm.masked.gather", addresses, condition, point)
+            if condition.ref == "true":
+                prefetch_columns_ahead(builder, pointers, point)
         return loaded(builder, value, self.element)
 
     def _scalar(self, builder: Builder, address: Val, condition: Val, point: Point) -> Val:
@@ -245,69 +252,6 @@ def _zero(element: str) -> str:
     return "0" if element.startswith("i") else "0.0"
 
 
-def run_address(builder: Builder, pointers: Affine, point: Point) -> Val:
-    """The address of the first element of a contiguous run."""
-    row = pointers.row_base(builder, point)
-    return builder.element_pointer(memory_type(pointers.pointee), row, point.start)
-
-
-def prefetch_ahead(
-    builder: Builder, pointers: Affine, point: Point, address: Val, access: Val
-) -> None:
-    """Ask for a run some rows further on; a hint, whatever is there.
-
-    After the last rows of a block come the first ones of the next turn, where a loop is known to
-    move the block by so many elements.
-    """
-    if not point.index or not point.path.linear:
-        return
-    rows, element = pointers.shape[-2], memory_type(pointers.pointee)
-    if pointers.components[-2].listed:
-        ahead = max(1, point.rows_ahead // point.row_runs)
-        further = builder.add(point.index[-1], integer(min(ahead, rows - 1)))
-        last = builder.intrinsic("llvm.umin", [further, integer(rows - 1)])
-        row = replace(point, index=(*point.index[:-1], last))
-        builder.prefetch(run_address(builder, pointers, row), access)
-        return
-    if pointers.advance is None and point.rows_ahead >= rows:
-        return
-    stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
-    distance, last_inside = _to_row_ahead(builder, pointers, point, stride)
-    back = builder.binary("sub", distance, builder.mul(integer(rows), stride))
-    beyond = integer(0) if pointers.advance is None else builder.add(pointers.advance, back)
-    inside = builder.compare("sle", point.index[-1], last_inside)
-    target = builder.select(inside, distance, beyond)
-    builder.prefetch(builder.element_pointer(element, address, target), access)
-
-
-def _to_row_ahead(builder: Builder, pointers: Affine, point: Point, stride: Val) -> tuple[Val, Val]:
-    """Elements to the row to ask for, and the last row from which that is still in the block.
-
-    It is nearer where rows drive one another out of the cache.
-    """
-    rows = pointers.shape[-2]
-    counts = [min(count, rows) for count in (ROWS_OF_A_SET, point.rows_ahead)]
-    near, far = [(builder.mul(integer(n), stride), integer(rows - n - 1)) for n in counts]
-    if counts[1] <= counts[0]:
-        return far
-    collide = builder.compare("eq", _row_in_set(builder, pointers), integer(0))
-    return builder.select(collide, near[0], far[0]), builder.select(collide, near[1], far[1])
-
-
-# Half of what one way of a 32 KiB cache of 4 ways holds: of rows at multiples of this distance, 8
-# share two sets, and drive one another out.
-CONFLICT_BYTES = 4096
-# Of such rows, so many are still there when their turn comes, beside those that are being read.
-ROWS_OF_A_SET = 2
-
-
-def _row_in_set(builder: Builder, pointers: Affine) -> Val:
-    """Bytes from a row to the next one, modulo CONFLICT_BYTES: 0 where all share a set or two."""
-    stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
-    distance_bytes = builder.mul(stride, integer(pointers.pointee.size_bytes))
-    return builder.binary("and", distance_bytes, integer(CONFLICT_BYTES - 1))
-
-
 def condition_at(builder: Builder, mask: Mask | None, point: Point) -> Val:
     """A mask at `point`, which may be left out; a scalar where it is the same for the run."""
     return Val("i1", "true") if mask is None else mask.condition(builder, point)
@@ -349,13 +293,21 @@ def _load(context: Context, operation: Operation) -> None:
     assert isinstance(pointers, Tensor)
     assert isinstance(result.type, TensorType)
     other_tensor = other if isinstance(other, Tensor) else None
-    addresses = as_addresses(pointers)
+    addresses = _moving(context, as_addresses(pointers))
     source = operation.operands[0]
     load = Load(result.type, addresses, as_mask(mask), other_tensor, source)
     context.bind(result, load)
     context.pending_loads.append(load)
     if operation.attributes.get("isVolatile"):
         sinks.materialise(context, load)
+
+
+def _moving(context: Context, addresses: Affine) -> Affine:
+    """Addresses that know how far the loop around them moves them in a turn."""
+    if addresses.advance is not None or context.counter is None:
+        return addresses
+    advance = growth(context.builder, addresses.base, context.counter)
+    return addresses if advance is None or advance.constant == 0 else addresses.moving(advance)
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.load": _load}

@@ -7,21 +7,24 @@ from collections.abc import Sequence
 
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.prefetches import LINE_BYTES
 from triton_rvv.lowering.tensors import PLAIN_PATH, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, vector_type
 from triton_rvv.types import PointerType, ScalarType
 
 __all__ = [
+    "UNROLL_K",
     "Columns",
     "ColumnsReadOnce",
     "PackedColumns",
     "PackedRows",
+    "PackedSteps",
     "Rows",
     "RowsInPlace",
 ]
 
-# Caches move so many bytes at a time, on every core that is known here.
-LINE_BYTES = 64
+# Steps along K that are written out. Loads are hidden behind earlier steps only within these.
+UNROLL_K = 16
 # So many lines of B on their way at once do not drive one another out of the cache.
 LINES_ON_THEIR_WAY = 8
 
@@ -37,6 +40,7 @@ class Rows(ABC):
         count: how many rows there are.
         next_run: elements from one run of a row to the next.
         run_length: how many elements a run has, a power of two.
+        next_step: elements from one step along K to the next in a run.
     """
 
     def __init__(
@@ -46,6 +50,7 @@ class Rows(ABC):
         count: int,
         next_run: int,
         run_length: int,
+        next_step: int = 1,
     ) -> None:
         self._builder = builder
         self._element = element
@@ -53,6 +58,7 @@ class Rows(ABC):
         self.count = count
         self._next_run = next_run
         self.run_length = run_length
+        self._next_step = next_step
 
     @property
     @abstractmethod
@@ -69,9 +75,9 @@ class Rows(ABC):
         """Where the pointers are in a row."""
 
     def load(self, pointers: Sequence[Val], row: int, offset: int) -> Val:
-        """The element of a row so far from where the pointers are."""
+        """The element of a row so many steps along K from where the pointers are."""
         address = self._builder.element_pointer(
-            self._type, self.address(pointers, row), integer(offset)
+            self._type, self.address(pointers, row), integer(offset * self._next_step)
         )
         return self._builder.load(self._type, address, self._element.size_bytes)
 
@@ -114,9 +120,16 @@ class Rows(ABC):
         inside = builder.compare("slt", first, builder.binary("sub", depth, integer(run)))
         return builder.select(inside, integer(self._next_run), below)
 
-    def ahead(self, pointers: Sequence[Val], row: int, distance: Val) -> Val:
-        """An address so many elements further on in a row than where the pointers are."""
-        return self._builder.element_pointer(self._type, self.address(pointers, row), distance)
+    def lines_ahead(
+        self, pointers: Sequence[Val], distance: Val, step: int, unroll: int
+    ) -> list[Val]:
+        """Addresses in the cache lines to ask for in one of `unroll` steps along K.
+
+        They are so many elements further on than where the pointers are.
+        """
+        rows = [row for row in range(self.count) if row * unroll // self.count == step]
+        starts = [self.address(pointers, row) for row in rows]
+        return [self._builder.element_pointer(self._type, start, distance) for start in starts]
 
 
 class PackedRows(Rows):
@@ -139,6 +152,43 @@ class PackedRows(Rows):
     @property
     def next_tile(self) -> Val:
         return integer(self.count * self._block.panel)
+
+
+class PackedSteps(Rows):
+    """Neighbouring rows of a block whose transpose lies in panels: a run of rows for each step.
+
+    Args:
+        builder: writes the code.
+        block: the transpose; its panels are at least as wide as a tile has rows.
+        first_row: of the tile, a multiple of `count`.
+        count: the tile's rows.
+    """
+
+    def __init__(self, builder: Builder, block: Buffer, first_row: Val, count: int) -> None:
+        run = min(block.shape[-2], UNROLL_K)
+        super().__init__(
+            builder, block.element, count, run * block.panel, run, next_step=block.panel
+        )
+        self._block = block
+        self._first_row = first_row
+
+    @property
+    def starts(self) -> Sequence[Val]:
+        first, place = self._builder.split(self._first_row, self._block.panel)
+        return [self._block.address_in_panel(self._builder, first, integer(0), place)]
+
+    def address(self, pointers: Sequence[Val], row: int) -> Val:
+        return self._builder.element_pointer(self._type, pointers[0], integer(row))
+
+    @property
+    def next_tile(self) -> Val:
+        return integer(self._block.panel_elements)
+
+    def lines_ahead(
+        self, pointers: Sequence[Val], distance: Val, step: int, unroll: int
+    ) -> list[Val]:
+        further = self._builder.add(distance, integer(step * self._next_step))
+        return [self._builder.element_pointer(self._type, pointers[0], further)]
 
 
 class RowsInPlace(Rows):

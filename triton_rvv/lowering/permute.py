@@ -25,7 +25,7 @@ from triton_rvv.lowering.views import Broadcast
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType
 
-__all__ = ["HANDLERS"]
+__all__ = ["HANDLERS", "swapped"]
 
 
 class _Permuted(Tensor):
@@ -39,14 +39,14 @@ class _Permuted(Tensor):
 
     def __init__(self, type_: TensorType, source: Buffer, order: Sequence[int]) -> None:
         super().__init__(type_, [source])
-        self._source = source
-        self._order = tuple(order)
+        self.source = source
+        self.order = tuple(order)
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         places = list(point.coordinates)
-        for place, axis in zip(point.coordinates, self._order, strict=True):
+        for place, axis in zip(point.coordinates, self.order, strict=True):
             places[axis] = place
-        source, last = self._source, self._order[-1]
+        source, last = self.source, self.order[-1]
         if point.width == 1 or last == len(source.shape) - 1:
             moved = replace(point, index=tuple(places[:-1]), start=places[-1])
             return source.at(builder, moved)
@@ -157,6 +157,27 @@ class _Expression:
         permuted = [self.of(tensor) for tensor in tensors]
         found = [tensor for tensor in permuted if tensor is not None]
         return found if len(found) == len(permuted) else None
+
+
+class _EvaluatedNow(_Expression):
+    """Likewise, of an expression that is only read here: nothing that it loads has changed yet."""
+
+    def of(self, tensor: Tensor) -> Tensor | None:
+        if tensor.settled is None and isinstance(tensor, _Permuted):
+            return tensor.source if tensor.order == tuple(self._order) else None
+        return super().of(tensor)
+
+
+def swapped(tensor: Tensor) -> Tensor | None:
+    """A block that lies by column, to be read right away with its last two dimensions exchanged.
+
+    None for other blocks, and where that would take a copy.
+    """
+    leaves = list(tensor.walk())
+    if not tensor.lies_by_column and not any(isinstance(leaf, _Permuted) for leaf in leaves):
+        return None
+    *outer, above, last = range(len(tensor.shape))
+    return _EvaluatedNow(leaves, [*outer, last, above]).of(tensor)
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.trans": _trans}

@@ -12,14 +12,8 @@ from triton_rvv.lowering.affine import Affine, as_addresses
 from triton_rvv.lowering.builder import WRITE, Builder
 from triton_rvv.lowering.context import Context, Pairs, WaitingStore
 from triton_rvv.lowering.masks import Mask
-from triton_rvv.lowering.memory import (
-    Load,
-    as_mask,
-    condition_at,
-    optional_operands,
-    prefetch_ahead,
-    run_address,
-)
+from triton_rvv.lowering.memory import Load, as_mask, condition_at, optional_operands
+from triton_rvv.lowering.prefetches import prefetch_ahead, run_address
 from triton_rvv.lowering.ranges import UNKNOWN
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.stored import stored

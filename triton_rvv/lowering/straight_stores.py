@@ -19,7 +19,8 @@ from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import WRITE, Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
-from triton_rvv.lowering.memory import as_mask, optional_operands, run_address
+from triton_rvv.lowering.memory import as_mask, optional_operands
+from triton_rvv.lowering.prefetches import run_address
 from triton_rvv.lowering.store_groups import WITHOUT_MEMORY
 from triton_rvv.lowering.tensors import EXPENSIVE, PLAIN_PATH, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer

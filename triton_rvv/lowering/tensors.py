@@ -83,6 +83,7 @@ class Point:
         memo: what has been computed already at the same place in the code.
         number: of the first element in row-major order, where blocks are walked by it.
         rows_ahead: how many rows further on a load asks for what comes next.
+        rows_together: how many neighbouring rows are visited side by side.
         row_runs: how many runs of a row are visited before the next row is.
         lanes: how many of the elements are wanted, as i64, where not all; loads leave others alone.
     """
@@ -94,6 +95,7 @@ class Point:
     memo: dict[object, Val] = field(default_factory=dict, compare=False)
     number: Val | None = None
     rows_ahead: int = ROWS_AHEAD
+    rows_together: int = 1
     row_runs: int = 1
     lanes: Val | None = None
 

@@ -14,17 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.operands import Columns, Rows
+from triton_rvv.lowering.operands import UNROLL_K, Columns, Rows
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.variable import Variable
 
-__all__ = [
-    "UNROLL_K",
-    "Tile",
-]
+__all__ = ["Tile"]
 
-# Steps along K that are written out. Loads are hidden behind earlier steps only within these.
-UNROLL_K = 16
 # A row of B is loaded this many steps before it is used: a load of LMUL 2 takes about 18 cycles
 # on the X60, and a step with 8 rows 16.
 LOOK_AHEAD = 2
@@ -115,9 +110,7 @@ class Tile:
             if run == 0 and advance is not None:
                 self.panels.prefetch(builder, row_ahead, steps_ahead + step, self.column)
             # Addresses are computed late, since registers are scarce, but before they are needed.
-            in_turn = range(rows.count) if run == 0 else ()
-            asked = [row for row in in_turn if row * unroll // rows.count == step]
-            lines = [rows.ahead(pointers, row, distance) for row in asked]
+            lines = rows.lines_ahead(pointers, distance, step, unroll) if run == 0 else ()
             source = (pointers, step + 1) if run + 1 == runs and step + 1 < unroll else None
             if turn + 1 == unroll * runs and advance is not None:
                 following = rows.moved(pointers, advance)

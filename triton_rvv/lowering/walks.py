@@ -190,6 +190,7 @@ def _points_by_row(
                     context.builder.add(start, integer(run * width)),
                     width,
                     where,
+                    rows_together=rows,
                     row_runs=shape[-1] // width,
                 )
                 for row in neighbours(context, index, rows)

@@ -52,6 +52,7 @@ class Candidates:
         self.points = self._points_of(self.ranks)
         self._columns = columns_of(space.parameters)
         self.levels = _levels(self._columns)
+        self._first_levels = np.searchsorted(self.levels.owners, np.arange(len(self._columns)))
         self._neighbours: dict[int, npt.NDArray[np.int64]] = {}  # of those asked for
 
     def __len__(self) -> int:
@@ -117,9 +118,9 @@ class Candidates:
         rows = np.zeros((len(numbers), len(self.levels.owners)))
         if self._columns:
             chosen = self.ranks[np.array(numbers, dtype=np.int64)]
-            first_levels = np.searchsorted(self.levels.owners, np.arange(len(self._columns)))
-            places = np.stack([column.of(chosen) for column in self._columns], axis=1)
-            np.put_along_axis(rows, places + first_levels, 1.0, axis=1)
+            of_each = np.arange(len(numbers))
+            for column, first_level in zip(self._columns, self._first_levels, strict=True):
+                rows[of_each, column.of(chosen) + first_level] = 1.0
         return rows
 
     def _place(self, row: Sequence[int]) -> tuple[int, bool]:

@@ -50,9 +50,8 @@ class Failures:
 
     def _follow_a_pattern(self, state: SearchState) -> bool:
         """Whether they may follow one: not if they are far more probable without."""
-        known = [number for number in state.taken if number in state.times_s]
         # Decided again at milestones only, as models are fitted.
-        known = known[: milestone(len(known))][-MAX_ROWS:]
+        known = state.settled[: milestone(len(state.settled))][-MAX_ROWS:]
         failed = np.array([state.times_s[number] is None for number in known], dtype=np.float64)
         if failed.all() or not failed.any():
             return True

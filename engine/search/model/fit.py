@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 from scipy.optimize import minimize
 
 from engine.search.model.gaussian_process import (
@@ -76,6 +76,7 @@ class Posterior:
     def __init__(self, levels: Levels, inputs: Inputs, targets: Floats) -> None:
         self._levels = levels
         self._rows = inputs.rows
+        self._diagonal = np.diag_indices(len(inputs))
         self._trend_kernel = trend_kernel(inputs, inputs)
         self._targets = targets
         dimensions = np.log(max(levels.parameters, 1)) / 2
@@ -88,22 +89,26 @@ class Posterior:
         kernel = Kernel(self._levels, Hyperparameters.from_logarithms(logarithms))
         parts = kernel(self._rows, self._rows)
         noise_variance = np.exp(logarithms[-1])
-        identity = np.eye(len(self._rows))
-        covariance = parts.total + self._trend_kernel + (noise_variance + JITTER) * identity
+        covariance = parts.total
+        covariance += self._trend_kernel
+        covariance[self._diagonal] += noise_variance + JITTER
         factor, failed = dpotrf(covariance, lower=1)
         if failed:
             return np.inf, np.zeros_like(logarithms)
         weights, _ = dpotrs(factor, self._targets, lower=1)
         value = self._targets @ weights / 2 + np.log(np.diag(factor)).sum()
         # The derivative by the covariance, equation 5.9 of Rasmussen and Williams.
-        inverse, _ = dpotrs(factor, identity, lower=1)
-        slope = (inverse - np.outer(weights, weights)) / 2
+        lower = np.tril(dpotri(factor, lower=1)[0])
+        lower[self._diagonal] /= 2
+        slope = lower + lower.T
+        slope -= np.outer(weights, weights)
+        slope /= 2
         gradient = np.concatenate(
             [
                 kernel.length_scale_gradient(self._rows, parts, slope),
                 [
-                    (slope * parts.joint).sum(),
-                    (slope * parts.additive).sum(),
+                    np.vdot(slope, parts.joint),
+                    np.vdot(slope, parts.additive),
                     noise_variance * np.trace(slope),
                 ],
             ]

@@ -34,15 +34,18 @@ _ROWS_AT_ONCE = 128
 # Added to the noise, so that the covariance of close rows can be factorised.
 JITTER = 1e-6
 
-# The kernel over a transfer model's predictions: the sum of an offset, a line and a Matern-5/2
-# kernel, so that the predictions can turn out right, useless or wrong. In units of standardised
-# targets; chosen by hand, not fitted.
+# The mean of the function before any trial is normal with this deviation, in units of standardised
+# targets: proposals come from where it is fast, so the trials' own mean is lower than that of the
+# space. All of these are chosen by hand, not fitted.
 _OFFSET_DEVIATION = 1.0
+
+# The kernel over a transfer model's predictions: the sum of a line and a Matern-5/2 kernel, so that
+# the predictions can turn out right, useless or wrong.
 _SLOPE_DEVIATION = 0.7
 _CURVE_DEVIATION = 1.0
 _CURVE_LENGTH = 1.0
 
-# The slope over the distance from the middle of the space, in the same units; chosen by hand.
+# The slope over the distance from the middle of the space.
 _BOWL_DEVIATION = 1.0
 
 
@@ -102,15 +105,15 @@ class Hyperparameters:
 
 
 class GaussianProcess:
-    """An exact Gaussian process with a mean of zero.
+    """An exact Gaussian process with an unknown mean.
 
-    The kernel is a sum of two: a Matern-5/2 kernel over all parameters together, and the mean of
-    such kernels over each parameter alone (Duvenaud, Nickisch and Rasmussen, "Additive Gaussian
-    processes", 2011), which learns the effect of each value from few trials. Where inputs say how
-    far they are from the middle, a third part is a slope over that, so a few slow trials far from
+    The kernel is a sum of three: a constant, a Matern-5/2 kernel over all parameters together, and
+    the mean of such kernels over each parameter alone (Duvenaud, Nickisch and Rasmussen, "Additive
+    Gaussian processes", 2011), which learns the effect of each value from few trials. Where inputs
+    say how far they are from the middle, a slope over that is added, so a few slow trials far from
     the middle warn of all such. With a transfer model, a part relates its predictions to the
-    targets. The other formulae are those of Rasmussen
-    and Williams, "Gaussian processes for machine learning" (2006), section 2.2.
+    targets. The other formulae are those of Rasmussen and Williams, "Gaussian processes for machine
+    learning" (2006), section 2.2.
 
     Args:
         levels: of the space.
@@ -219,11 +222,16 @@ def _solve_lower(factor: Floats, right: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Parts:
-    """A covariance between two sets of rows, and the scaled distance it comes from."""
+    """A covariance between two sets of rows.
+
+    Args:
+        joint, additive: its two parts.
+        joint_slope: minus twice the derivative of the first by the squared distance.
+    """
 
     joint: Floats
     additive: Floats
-    distance: Floats
+    joint_slope: Floats
 
     @property
     def total(self) -> Floats:
@@ -244,31 +252,32 @@ class Kernel:
 
     def __call__(self, rows: Floats, others: Floats) -> Parts:
         squares = rows @ (self._squares @ others.T)
-        distance = np.sqrt(np.maximum(squares, 0.0))
+        scaled = _SQRT5 * np.sqrt(np.maximum(squares, 0.0))
+        decay = self._hyperparameters.joint_variance * np.exp(-scaled)
         return Parts(
-            joint=self._hyperparameters.joint_variance * _matern(distance),
+            joint=decay * (1 + scaled + scaled**2 / 3),
             additive=rows @ (self._table @ others.T),
-            distance=distance,
+            joint_slope=5 / 3 * (1 + scaled) * decay,
         )
 
     def total(self, rows: Floats, others: Floats) -> Floats:
         """The same as a sum, computed in place and in parts that stay in the processor's cache."""
-        squares_table, additive_table = self._squares @ others.T, self._table @ others.T
+        squares_table = (_SQRT5**2 * self._squares) @ others.T
+        additive_table = self._table @ others.T
+        log_variance = np.log(self._hyperparameters.joint_variance)
         result = np.empty((len(rows), len(others)))
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             part = rows[start : start + _ROWS_AT_ONCE]
-            correlation = part @ squares_table
-            np.maximum(correlation, 0.0, out=correlation)
-            correlation *= _SQRT5**2
-            scaled = np.sqrt(correlation)
-            correlation /= 3
-            correlation += scaled
-            correlation += 1
-            np.negative(scaled, out=scaled)
-            correlation *= np.exp(scaled, out=scaled)
-            correlation *= self._hyperparameters.joint_variance
-            correlation += part @ additive_table
-            result[start : start + _ROWS_AT_ONCE] = correlation
+            covariance = result[start : start + _ROWS_AT_ONCE]
+            np.matmul(part, squares_table, out=covariance)
+            np.maximum(covariance, 0.0, out=covariance)
+            scaled = np.sqrt(covariance)
+            covariance *= 1 / 3
+            covariance += scaled
+            covariance += 1
+            np.subtract(log_variance, scaled, out=scaled)
+            covariance *= np.exp(scaled, out=scaled)
+            covariance += np.matmul(part, additive_table, out=scaled)
         return result
 
     def length_scale_gradient(self, rows: Floats, parts: Parts, slope: Floats) -> Floats:
@@ -278,32 +287,34 @@ class Kernel:
             rows, parts: what the kernel was called with, twice the same rows, and gave.
             slope: shape (rows, rows), the function's derivative by the covariance.
         """
-        joint = self._hyperparameters.joint_variance * _matern_slope(parts.distance)
-        by_joint = (rows.T @ (slope * joint) @ rows) * self._squares
+        by_joint = (rows.T @ (slope * parts.joint_slope) @ rows) * self._squares
         by_additive = (rows.T @ slope @ rows) * self._share * _matern_slope(self._alone)
         return self._levels.sums(by_joint + by_additive * self._alone**2)
 
 
 def trend_kernel(inputs: Inputs, others: Inputs) -> Floats | float:
-    """The part of the covariance that comes from predictions and the distance from the middle."""
-    result: Floats | float = 0.0
+    """The part of the covariance that is not fitted: the mean, and what lies along a trend.
+
+    Trends are over the predictions and over the distance from the middle.
+    """
+    result: Floats | float = _OFFSET_DEVIATION**2
     if inputs.off_middle is not None and others.off_middle is not None:
-        result = _BOWL_DEVIATION**2 * np.outer(inputs.off_middle, others.off_middle)
+        result = result + _BOWL_DEVIATION**2 * np.outer(inputs.off_middle, others.off_middle)
     if inputs.expected is not None and others.expected is not None:
         distance = np.abs(inputs.expected[:, None] - others.expected) / _CURVE_LENGTH
         line = _SLOPE_DEVIATION**2 * np.outer(inputs.expected, others.expected)
-        result = result + _OFFSET_DEVIATION**2 + line + _CURVE_DEVIATION**2 * _matern(distance)
+        result = result + line + _CURVE_DEVIATION**2 * _matern(distance)
     return result
 
 
 def _trend_variance(inputs: Inputs) -> Floats | float:
     """The diagonal of the same for one set of inputs."""
-    result: Floats | float = 0.0
+    result: Floats | float = _OFFSET_DEVIATION**2
     if inputs.off_middle is not None:
-        result = _BOWL_DEVIATION**2 * inputs.off_middle**2
+        result = result + _BOWL_DEVIATION**2 * inputs.off_middle**2
     if inputs.expected is not None:
         line = _SLOPE_DEVIATION**2 * inputs.expected**2
-        result = result + _OFFSET_DEVIATION**2 + line + _CURVE_DEVIATION**2
+        result = result + line + _CURVE_DEVIATION**2
     return result
 
 

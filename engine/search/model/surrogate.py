@@ -143,6 +143,8 @@ def candidate_pool(state: SearchState, leaders: Sequence[int]) -> Numbers:
     if len(left) <= size:
         return left
     rng = np.random.default_rng((state.seed, len(state.times_s)))
-    sample = rng.choice(left, size=size, replace=False)
-    close = np.concatenate([state.candidates.neighbours(n) for n in leaders])
-    return np.union1d(sample, close[unsettled[close]])
+    chosen = np.zeros(len(unsettled), dtype=bool)
+    chosen[rng.choice(left, size=size, replace=False)] = True
+    for leader in leaders:
+        chosen[state.candidates.neighbours(leader)] = True
+    return np.flatnonzero(chosen & unsettled)

@@ -1,4 +1,4 @@
-"""Targets of the surrogate: standardised logarithms of times, with slow times clipped."""
+"""Targets of the surrogate: standardised logarithms of times, the slow ones drawn together."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["Scale", "scaled", "targets"]
 
 Floats = npt.NDArray[np.float64]
 
-# Logarithms are clipped at so many times the distance from the best to the median: slow
-# configurations carry no information about fast ones.
-_WIDTH = 2.0
+# A failure counts as a time so many times as far from the best as the median is, by logarithms: it
+# may lie beside the optimum, as beyond a limit.
+_FAILURE_WIDTHS = 2.0
 
 # A failure is at least so many times slower than the best: with one time or a few close ones, the
 # slowest of them says nothing about failures.
@@ -40,7 +40,9 @@ class Scale:
 def targets(times_s: Sequence[float | None], elsewhere: Scale | None = None) -> Floats:
     """The targets of the surrogate; lower is faster. All zeros if the times are equal.
 
-    A failure counts as the slowest, and as twice the best time at least.
+    Differences from the best are compressed by a logarithm once more, from where the median is on:
+    near the best they count in full, and of slow times little more than their order is kept, which
+    still tells what is slow from what is very slow.
 
     Args:
         times_s: times in seconds, all positive; None for a failure.
@@ -59,9 +61,11 @@ def scaled(times_s: Sequence[float | None], elsewhere: Scale | None = None) -> t
     best, worst = known.min(), known.max()
     spread = float(np.median(known) - best)
     width = max(spread, elsewhere.spread) if elsewhere else spread
-    limit = min(best + _WIDTH * width, worst) if width > 0 else worst
+    limit = min(best + _FAILURE_WIDTHS * width, worst) if width > 0 else worst
     failure = max(limit, best + np.log(_FAILURE_RATIO))
-    values = np.where(np.isnan(logarithms), failure, np.minimum(logarithms, limit))
+    values = np.where(np.isnan(logarithms), failure, logarithms) - best
+    if width > 0:
+        values = width * np.log1p(values / width)
     deviation = float(values.std()) if values.max() > values.min() else 0.0
     if elsewhere is not None:
         weight = len(values) / (len(values) + _TIMES_ELSEWHERE)

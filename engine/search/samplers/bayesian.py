@@ -13,6 +13,7 @@ from engine.search.model.targets import Scale, scaled, targets
 from engine.search.model.transfer_model import TransferModel
 from engine.search.samplers.spread import (
     SURROGATE_SPREAD_TRIALS,
+    beside_or_far,
     farthest,
     random_or_near,
     spread,
@@ -77,7 +78,7 @@ class BayesianSearch:
         fewest = _FEWEST_TIMES if state.transfer is None else 1
         if len(state.fastest(fewest)) < fewest:
             fails = None in state.times_s.values()
-            return random_or_near(state) if fails else spread(state)
+            return random_or_near(state) if fails else beside_or_far(state)
         pool = candidate_pool(state, state.fastest(_NEIGHBOURED))
         gain = self._log_gain(state, pool)
         return int(pool[gain.round(_GAIN_DECIMALS).argmax()])

@@ -28,7 +28,7 @@ _GAIN_DECIMALS = 9
 class ParetoSearch:
     """Proposes the free candidate with the highest expected hypervolume improvement.
 
-    Objectives are standardised logarithms. They are not clipped, since a slow configuration may lie
+    Objectives are standardised logarithms, not drawn together, since a slow configuration may lie
     on the Pareto front; a failure counts as the worst of each. Soft rules are about times and are
     ignored here.
     """

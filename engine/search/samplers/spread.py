@@ -10,6 +10,7 @@ from engine.search.model.search_state import SearchState
 __all__ = [
     "SPREAD_TRIALS",
     "SURROGATE_SPREAD_TRIALS",
+    "beside_or_far",
     "farthest",
     "random_or_near",
     "spread",
@@ -52,6 +53,22 @@ def spread(state: SearchState, draws: int = _SPREAD_DRAWS) -> int:
     free = _unsuspected(state, np.flatnonzero(state.free))
     drawn = state.rng.choice(free, size=min(draws, len(free)), replace=False)
     return farthest(state, drawn)
+
+
+def beside_or_far(state: SearchState) -> int:
+    """Before outcomes are known, by turns a neighbour of the first trial and a far candidate.
+
+    The first trial is the default, or the middle, and the optimum often shares most of its values.
+    So what each parameter is worth there is known by the time that the first batch has ended. Where
+    rules leave the default no neighbour, those of the second trial are taken.
+    """
+    if len(state.taken) % 2 == 0:
+        for centre in state.taken[:2]:
+            beside = state.candidates.neighbours(centre)
+            beside = beside[state.free[beside]]
+            if len(beside):
+                return farthest(state, _unsuspected(state, beside))
+    return spread(state)
 
 
 def random_or_near(state: SearchState) -> int:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-__all__ = ["Proxy", "SshServer", "make_key"]
+__all__ = ["Proxy", "SshServer", "descendants", "make_key", "name_of"]
 
 START_TIMEOUT_S = 60.0
 _CONFIG = """
@@ -115,7 +115,7 @@ class SshServer:
     def sessions(self) -> list[int]:
         """Its processes for logins."""
         assert self._process is not None
-        return [pid for pid in _descendants(self._process.pid) if _name(pid) == "sshd"]
+        return [pid for pid in descendants(self._process.pid) if name_of(pid) == "sshd"]
 
     def stop(self) -> None:
         """Kill it with every connection; jobs go on."""
@@ -128,7 +128,7 @@ class SshServer:
         self._process = None
 
 
-def _descendants(pid: int) -> list[int]:
+def descendants(pid: int) -> list[int]:
     """Of a process, by the parents in /proc."""
     parents: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -142,7 +142,8 @@ def _descendants(pid: int) -> list[int]:
     return found
 
 
-def _name(pid: int) -> str:
+def name_of(pid: int) -> str:
+    """What a process is called, such as "raylet"; "" once it has ended."""
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/comm").read_text().strip()
     return ""

@@ -1,0 +1,53 @@
+"""How much a scalar grows from one turn of a loop to the next, where that is one known number.
+
+Code that addresses a block by a loop's counter, as in `a_ptr + (k + arange)`, carries no pointer
+that the loop would move. What its address is made of says how far it moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from triton_rvv.lowering.builder import ADDRESS, Builder
+from triton_rvv.lowering.values import Val, integer
+
+__all__ = ["Counter", "growth"]
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A loop's counter, and how much it grows in a turn: integers of 64 bits."""
+
+    value: Val
+    step: Val
+
+
+def growth(builder: Builder, value: Val, counter: Counter) -> Val | None:
+    """The difference as an integer of 64 bits, of an address in elements; None if not known.
+
+    What wraps in 32 bits is not looked at: this is for hints.
+    """
+    if value.constant is not None or builder.is_older(value, counter.value):
+        return integer(0)
+    if value.ref == counter.value.ref:
+        return counter.step
+    name, operands = builder.definition(value)
+    parts = [growth(builder, operand, counter) for operand in operands]
+    known = [part for part in parts if part is not None]
+    if not known or len(known) < len(parts):
+        return None
+    if name in ("add", "sub", ADDRESS):
+        left, right = known
+        return builder.binary("sub" if name == "sub" else "add", left, right)
+    if name == "mul":
+        return _of_product(builder, operands, known)
+    return known[0] if name in ("sext", "zext", "trunc") else None
+
+
+def _of_product(builder: Builder, factors: Sequence[Val], growths: Sequence[Val]) -> Val | None:
+    """Of two factors, of which one stays as it is."""
+    for factor, other in ((0, 1), (1, 0)):
+        if growths[factor].constant == 0:
+            return builder.mul(builder.resize(factors[factor], "i64"), growths[other])
+    return None

@@ -1,0 +1,111 @@
+"""Prefetches of what a walk over a block in memory reads or writes next."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from triton_rvv.lowering.affine import Affine
+from triton_rvv.lowering.builder import READ, Builder
+from triton_rvv.lowering.tensors import Point, memory_type
+from triton_rvv.lowering.values import Val, integer
+
+__all__ = ["LINE_BYTES", "prefetch_ahead", "prefetch_columns_ahead", "row_in_set", "run_address"]
+
+# Caches move so many bytes at a time, on every core that is known here.
+LINE_BYTES = 64
+
+
+def run_address(builder: Builder, pointers: Affine, point: Point) -> Val:
+    """The address of the first element of a contiguous run."""
+    row = pointers.row_base(builder, point)
+    return builder.element_pointer(memory_type(pointers.pointee), row, point.start)
+
+
+def prefetch_ahead(
+    builder: Builder, pointers: Affine, point: Point, address: Val, access: Val
+) -> None:
+    """Ask for a run some rows further on; a hint, whatever is there.
+
+    After the last rows of a block come the first ones of the next turn, where a loop is known to
+    move the block by so many elements.
+    """
+    if not point.index or not point.path.linear:
+        return
+    rows, element = pointers.shape[-2], memory_type(pointers.pointee)
+    if pointers.components[-2].listed:
+        ahead = max(1, point.rows_ahead // point.row_runs)
+        further = builder.add(point.index[-1], integer(min(ahead, rows - 1)))
+        last = builder.intrinsic("llvm.umin", [further, integer(rows - 1)])
+        row = replace(point, index=(*point.index[:-1], last))
+        builder.prefetch(run_address(builder, pointers, row), access)
+        return
+    if pointers.advance is None and point.rows_ahead >= rows:
+        return
+    stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
+    distance, last_inside = _to_row_ahead(builder, pointers, point, stride)
+    back = builder.binary("sub", distance, builder.mul(integer(rows), stride))
+    beyond = integer(0) if pointers.advance is None else builder.add(pointers.advance, back)
+    inside = builder.compare("sle", point.index[-1], last_inside)
+    target = builder.select(inside, distance, beyond)
+    builder.prefetch(builder.element_pointer(element, address, target), access)
+
+
+def _to_row_ahead(builder: Builder, pointers: Affine, point: Point, stride: Val) -> tuple[Val, Val]:
+    """Elements to the row to ask for, and the last row from which that is still in the block.
+
+    It is nearer where rows drive one another out of the cache.
+    """
+    rows = pointers.shape[-2]
+    nearest = max(ROWS_OF_A_SET, point.rows_together)
+    counts = [min(count, rows) for count in (nearest, point.rows_ahead)]
+    near, far = [(builder.mul(integer(n), stride), integer(rows - n - 1)) for n in counts]
+    if counts[1] <= counts[0]:
+        return far
+    collide = builder.compare("eq", row_in_set(builder, pointers), integer(0))
+    return builder.select(collide, near[0], far[0]), builder.select(collide, near[1], far[1])
+
+
+# Half of what one way of a 32 KiB cache of 4 ways holds: of rows at multiples of this distance, 8
+# share two sets, and drive one another out.
+CONFLICT_BYTES = 4096
+# Of such rows, so many are still there when their turn comes, beside those that are being read.
+ROWS_OF_A_SET = 2
+
+
+def row_in_set(builder: Builder, pointers: Affine) -> Val:
+    """Bytes from a row to the next one, modulo CONFLICT_BYTES: 0 where all share a set or two."""
+    stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
+    distance_bytes = builder.mul(stride, integer(pointers.pointee.size_bytes))
+    return builder.binary("and", distance_bytes, integer(CONFLICT_BYTES - 1))
+
+
+def prefetch_columns_ahead(builder: Builder, pointers: Affine, point: Point) -> None:
+    """Ask for what follows a run, each element of which lies in a cache line of its own column.
+
+    While as many rows go by as a line has elements, the next line of each column is asked for: at
+    each row for some of the columns. Below the block come the columns of the next run, and behind
+    those what a loop moves the block to.
+    """
+    if not point.index or not point.path.linear or pointers.extra is not None:
+        return
+    *_, above, last = pointers.components
+    if above.listed or last.listed or above.linear_stride(builder, "i64").constant != 1:
+        return
+    rows, columns, lanes = *pointers.shape[-2:], point.width
+    stride, row = last.linear_stride(builder, pointers.index_type), point.index[-1]
+    period = min(rows, LINE_BYTES // pointers.pointee.size_bytes)
+    to_next_run = builder.add(integer(period - rows), builder.mul(integer(lanes), stride))
+    if pointers.advance is not None:
+        back = builder.binary("sub", integer(period - rows), builder.mul(point.start, stride))
+        is_last = builder.compare("sge", point.start, integer(columns - lanes))
+        to_next_turn = builder.add(pointers.advance, back)
+        to_next_run = builder.select(is_last, to_next_turn, to_next_run)
+    inside = builder.compare("slt", row, integer(rows - period))
+    distance = builder.select(inside, integer(period), to_next_run)
+    start = pointers.at(builder, replace(point, width=1, memo={}))
+    _, turn = builder.split(row, min(period, lanes))
+    for part in range(0, lanes, period):
+        column = builder.mul(builder.add(turn, integer(part)), stride)
+        element = memory_type(pointers.pointee)
+        address = builder.element_pointer(element, start, builder.add(distance, column))
+        builder.prefetch(address, READ)
