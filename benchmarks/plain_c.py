@@ -32,7 +32,8 @@ PLAIN_KERNELS = (
     *("add_rms_norm", "adamw", "cosine_similarity", "embedding_bag", "top_k", "prefix_max"),
     *("complex_multiply", "gray_of_rgb", "planes_to_rgb", "sobel", "bilinear", "mandelbrot"),
     *("popcount", "classify_bytes", "dequantize_int4", "dequantize_fp8", "sort_rows"),
-    "scatter_counts",
+    *("scatter_counts", "bias_relu", "enlarge", "shift_image", "dequantize_groups"),
+    *("softmax_backward", "fir", "laplace_3d", "welford", "max_pool", "huber", "matvec"),
 )
 
 

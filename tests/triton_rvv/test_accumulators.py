@@ -170,3 +170,31 @@ def test_reductions_of_one_load_become_one():
     join_reductions(module)
     reductions = [operation for operation in module.walk() if operation.name == "tt.reduce"]
     assert [len(operation.results) for operation in reductions] == [2, 2]
+
+
+@triton.jit
+def ragged_kernel(x_ptr, total_ptr, largest_ptr, start, end, N: tl.constexpr):
+    total = tl.zeros((N,), dtype=tl.int32)
+    largest = tl.full((N,), -1000, dtype=tl.int32)
+    for first in range(start, end, N):
+        at = first + tl.arange(0, N)
+        x = tl.load(x_ptr + at, mask=(at >= 0) & (at < end), other=7)
+        total += x
+        largest = tl.maximum(largest, tl.where(at < end - 1, x, -5))
+    tl.store(total_ptr, tl.sum(total, 0))
+    tl.store(largest_ptr, tl.max(largest, 0))
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, 1000), (0, 530), (-37, 400)])
+def test_blocks_that_end_behind_a_row(run, start, end):
+    x = np.random.default_rng(1).integers(-999, 0, end).astype(np.int32)
+    at = start + np.arange(-(-(end - start) // 512) * 512)
+    inside = (at >= 0) & (at < end)
+    values = np.where(inside, x[np.where(inside, at, 0)], 7)
+    run(
+        ragged_kernel,
+        x_ptr=x,
+        total_ptr=Expected(np.array([values.sum()], np.int32)),
+        largest_ptr=Expected(np.array([np.where(at < end - 1, values, -5).max()], np.int32)),
+        start=start, end=end, N=512,
+    )  # fmt: skip

@@ -14,6 +14,10 @@ from triton_rvv.lowering.values import Val, integer
 
 __all__ = ["Counter", "growth"]
 
+# Addresses take fewer instructions one after another; what takes more is not looked into.
+_MOST_INSTRUCTIONS = 12
+_FOLLOWED = frozenset(["add", "sub", "mul", "sext", "zext", "trunc", ADDRESS])
+
 
 @dataclass(frozen=True)
 class Counter:
@@ -23,26 +27,31 @@ class Counter:
     step: Val
 
 
-def growth(builder: Builder, value: Val, counter: Counter) -> Val | None:
+def growth(
+    builder: Builder, value: Val, counter: Counter, most: int = _MOST_INSTRUCTIONS
+) -> Val | None:
     """The difference as an integer of 64 bits, of an address in elements; None if not known.
 
-    What wraps in 32 bits is not looked at: this is for hints.
+    What wraps in 32 bits is not looked at: this is for hints. `most` instructions one after another
+    are followed.
     """
     if value.constant is not None or builder.is_older(value, counter.value):
         return integer(0)
     if value.ref == counter.value.ref:
         return counter.step
     name, operands = builder.definition(value)
-    parts = [growth(builder, operand, counter) for operand in operands]
+    if name not in _FOLLOWED or most == 0:
+        return None
+    parts = [growth(builder, operand, counter, most - 1) for operand in operands]
     known = [part for part in parts if part is not None]
-    if not known or len(known) < len(parts):
+    if len(known) < len(parts):
         return None
     if name in ("add", "sub", ADDRESS):
         left, right = known
         return builder.binary("sub" if name == "sub" else "add", left, right)
     if name == "mul":
         return _of_product(builder, operands, known)
-    return known[0] if name in ("sext", "zext", "trunc") else None
+    return known[0]
 
 
 def _of_product(builder: Builder, factors: Sequence[Val], growths: Sequence[Val]) -> Val | None:

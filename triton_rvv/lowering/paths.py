@@ -10,7 +10,7 @@ from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.tensors import PLAIN_PATH, Path, Tensor, guards_of_all
 from triton_rvv.lowering.values import Val, integer
 
-__all__ = ["all_fit", "all_of", "guarded"]
+__all__ = ["all_fit", "all_of", "guarded", "plain_columns"]
 
 
 def guarded(
@@ -74,7 +74,11 @@ def guarded(
         else:
             builder.branches(linear, masked, tabulated)
 
-    columns = _plain_columns(context, tensors, step) if step and unmasked.ref != "true" else None
+    # With two loops, a block that needs no masks takes longer.
+    two_loops = context.target.masks_are_slow or unmasked.ref == "false"
+    columns = None
+    if step and two_loops and unmasked.ref != "true":
+        columns = plain_columns(context, tensors, step)
     if columns is not None:
         builder.branches(
             builder.conjunction(fits, linear),
@@ -95,14 +99,12 @@ def guarded(
     )
 
 
-def _plain_columns(context: Context, tensors: Sequence[Tensor], step: int) -> Val | None:
+def plain_columns(context: Context, tensors: Sequence[Tensor], step: int) -> Val | None:
     """How many leading columns lie before the end of every mask, a multiple of `step`, as i64.
 
-    None where no end is known, or the target's masks cost too little.
+    None where no end is known.
     """
     builder, shape = context.builder, tensors[0].shape
-    if not context.target.masks_are_slow:
-        return None
     masks = dict.fromkeys(t for root in tensors for t in root.walk() if isinstance(t, Mask))
     last = len(shape) - 1
     ends = [mask.false_from(builder, last) for mask in masks if mask.shape == shape]

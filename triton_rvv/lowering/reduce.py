@@ -227,20 +227,48 @@ def _across_rows(
     _, runs = group_of_runs(sources, shape, width)
     outer = (*shape[:axis], *shape[axis + 1 : -1])
 
+    def columns_from(
+        index: tuple[Val, ...], starts: Sequence[Val], parts: Sequence[tuple[Path, Val]]
+    ) -> None:
+        points = functools.partial(walks.points_across, index, axis, starts, width)
+        totals = _Totals(context, combination, sources, points(parts[0][0], integer(0)))
+        begin = integer(1)
+        for path, end in parts:
+            with builder.loop(begin, end, integer(1)) as along:
+                totals.add(points(path, along))
+            begin = end
+        for at, values in zip(starts, totals.by_row(1, across_lanes=False), strict=True):
+            for result, value in zip(results, values, strict=True):
+                result.write(builder, Point(index, at, width), value)
+
     def walk(path: Path) -> None:
+        plain, size = _plain_rows(context, sources, path), integer(shape[axis])
+        has_plain = builder.compare("sge", plain, integer(1))
         for index in walks.positions(context, outer, unrolled=False):
             for start, where in walks.steps_along(context, 0, shape[-1], runs * width, path):
                 starts = [builder.add(start, integer(run * width)) for run in range(runs)]
-
-                points = functools.partial(walks.points_across, index, axis, starts, width, where)
-                totals = _Totals(context, combination, sources, points(integer(0)))
-                with builder.loop(integer(1), integer(shape[axis]), integer(1)) as along:
-                    totals.add(points(along))
-                for at, values in zip(starts, totals.by_row(1, across_lanes=False), strict=True):
-                    for result, value in zip(results, values, strict=True):
-                        result.write(builder, Point(index, at, width), value)
+                both = ((PLAIN_PATH, plain), (where, size))
+                builder.branches(
+                    has_plain,
+                    functools.partial(columns_from, index, starts, both),
+                    functools.partial(columns_from, index, starts, both[1:]),
+                    likely=True,
+                )
 
     paths.guarded(context, sources, walk, step=runs * width if shape[-1] > runs * width else 0)
+
+
+def _plain_rows(context: Context, sources: Sequence[Tensor], path: Path) -> Val:
+    """How many leading rows of lines that were cut into rows need no masks, as i64."""
+    lines = [each.operands[0] for each in sources if isinstance(each, Reshaped)]
+    columns = sources[0].shape[-1]
+    is_cut = len(lines) == len(sources) and all(len(line.shape) == 1 for line in lines)
+    if path.unmasked or not is_cut or len(sources[0].shape) != 2:
+        return integer(0)
+    elements = paths.plain_columns(context, lines, columns)
+    if elements is None:
+        return integer(0)
+    return context.builder.shift_right(elements, columns.bit_length() - 1)
 
 
 class _Totals:

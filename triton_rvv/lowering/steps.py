@@ -78,12 +78,18 @@ class _Division:
 
     def first_of(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
         """Whether `count` neighbours from `first` on cross nothing, and the result at `first`."""
-        dividend = self.dividend.at(builder, Point((), first, 1))
+        type_, guards = self.divisor.type, []
+        along = self.part.stride or integer(0, type_)
+        moved = builder.mul(builder.resize(first, type_), along)
+        dividend = builder.add(self.dividend.base, moved)
+        for steps, scale in self.part.tables:
+            assert isinstance(steps, Steps)
+            linear, value = steps.division.first_of(builder, first, count)
+            guards.append(linear)
+            dividend = builder.add(dividend, builder.mul(value, scale))
         result = self.emit(builder, [dividend, self.divisor])
-        guards = [steps.linear_from(builder, first, count)[0] for steps in self.inner]
         reach = (self.stride(builder) or 0) * (count - 1)
         if reach:
-            type_ = dividend.type
             # One comparison without a sign: it is no less than 0, and the last has not wrapped.
             largest = (1 << int(type_[1:]) - 1) - 1 - reach
             guards.append(builder.compare("ule", dividend, integer(largest, type_)))

@@ -1,0 +1,51 @@
+"""Addresses that grow with a loop's counter: what the next turn reads is asked for."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import triton
+import triton.language as tl
+
+from triton_rvv import RVVTarget, compile_kernel
+
+SIGNATURE = {"x_ptr": "*fp32", "y_ptr": "*fp32", "turns": "i32"}
+
+
+def lowered(kernel: triton.JITFunction, **constants: int) -> str:
+    compiled = compile_kernel(kernel, SIGNATURE, constants, RVVTarget.named("x60"))
+    return compiled.lowered
+
+
+@triton.jit
+def copy_kernel(x_ptr, y_ptr, turns, STEP: tl.constexpr):
+    """Copies blocks of four rows, as many rows as are asked for ahead."""
+    rows, columns = tl.arange(0, 4)[:, None], tl.arange(0, 256)[None, :]
+    for turn in range(turns):
+        at = turn * STEP + rows * 256 + columns
+        tl.store(y_ptr + at, tl.load(x_ptr + at) + 1)
+
+
+def test_the_next_turn_is_asked_for() -> None:
+    moving, staying = (
+        len(re.findall(r"@llvm.prefetch.*i32 0, i32 3", lowered(copy_kernel, STEP=step)))
+        for step in (1024, 0)
+    )
+    assert moving > staying == 0
+
+
+@triton.jit
+def long_sum_kernel(x_ptr, y_ptr, turns, LENGTH: tl.constexpr):
+    rows, columns = tl.arange(0, 32)[:, None], tl.arange(0, 32)[None, :]
+    for turn in range(turns):
+        at = turn
+        for _ in tl.static_range(LENGTH):
+            at = at * at + at
+        tl.store(y_ptr + rows * 32 + columns, tl.load(x_ptr + at + rows * 32 + columns))
+
+
+@pytest.mark.timeout(30)
+def test_long_computations_of_addresses_are_not_followed() -> None:
+    """Each step uses the one before three times: following all of them would never end."""
+    assert "load" in lowered(long_sum_kernel, LENGTH=40)
