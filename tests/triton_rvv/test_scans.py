@@ -109,6 +109,23 @@ def test_other_types_and_vector_lengths(run, vlen_bits):
 
 
 @triton.jit
+def gathered_kernel(table_ptr, places_ptr, out_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x = tl.load(table_ptr + tl.load(places_ptr + offsets))
+    tl.store(out_ptr + offsets, tl.associative_scan(x, 0, tl.standard._sum_combine, reverse=True))
+
+
+def test_two_runs_from_the_last_one(run):
+    """Of bytes that addresses of 64 bits are gathered from; one run of bytes takes the result."""
+    table, places = np.arange(-8, 8, dtype=np.int8), np.arange(16, dtype=np.int32) * 5 % 16
+    out = np.cumsum(table[places][::-1])[::-1].astype(np.int8)
+    run(
+        gathered_kernel,
+        table_ptr=table, places_ptr=places, out_ptr=Expected(out), N=16, vlen_bits=128,
+    )  # fmt: skip
+
+
+@triton.jit
 def three_dimensions_kernel(x_ptr, out_ptr, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr):
     a, b, c = tl.arange(0, A), tl.arange(0, B), tl.arange(0, C)
     offsets = a[:, None, None] * (B * C) + b[None, :, None] * C + c[None, None, :]

@@ -370,6 +370,11 @@ class Builder:
         ```
         """
         if self.has_one_turn(start, end, step, signed):
+            # In a block of its own: LLVM 22.1 joins stores of one block that fill an array, where
+            # that of its last part is, though others may follow (LLVM's pull request 189680).
+            once = self.fresh_label("once")
+            self.branch(once)
+            self.label(once)
             yield start
             return
         head, body, done = (self.fresh_label(hint) for hint in ("head", "body", "done"))
