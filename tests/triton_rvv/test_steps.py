@@ -29,7 +29,8 @@ def value_kernel(q_ptr, r_ptr, nested_ptr, base, n, shift, c, K: tl.constexpr, N
 
 
 @pytest.mark.parametrize(
-    ("base", "n", "stride"), [(-37, 17, 1), (64, 32, 1), (5, 96, 2), (2**31 - 200, 64, 1)]
+    ("base", "n", "stride"),
+    [(-37, 17, 1), (64, 32, 1), (5, 96, 2), (2**31 - 200, 64, 1), (5, 100, 123456789)],
 )
 def test_values(run: KernelRunner, base: int, n: int, stride: int) -> None:
     at = (base + np.arange(256) * stride).astype(np.int32)
@@ -93,3 +94,33 @@ def test_what_is_loaded_may_be_stored_there(run: KernelRunner) -> None:
     places = i // 17 * 20 + i % 17
     expected[places] *= 2
     run(in_place_kernel, x_ptr=Expected(expected, start=x), n=17, pitch=20, total=600, N=1024)
+
+
+@triton.jit
+def widened_kernel(out_ptr, n, WIDTH: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out_ptr + i, (i % WIDTH).to(tl.int64) // n * 100 + (i // WIDTH).to(tl.int64) % n)
+
+
+def test_divisions_of_widened_results(run: KernelRunner) -> None:
+    i = np.arange(256)
+    run(widened_kernel, out_ptr=Expected(i % 96 // 7 * 100 + i // 96 % 7), n=7, WIDTH=96, N=256)
+
+
+@triton.jit
+def folded_kernel(x_ptr, out_ptr, n, pitch, TIMES: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    at = i
+    for _ in tl.static_range(TIMES):
+        at = at // n * pitch + at % n
+    tl.store(out_ptr + i, tl.load(x_ptr + at))
+
+
+@pytest.mark.timeout(60)
+def test_divisions_of_sums_of_two(run: KernelRunner) -> None:
+    """To follow each of them back to the first one would take twice as long for every step."""
+    at = np.arange(256)
+    for _ in range(12):
+        at = at // 16 * 17 + at % 16
+    x = np.arange(at.max() + 1, dtype=np.int32) * 3
+    run(folded_kernel, x_ptr=x, out_ptr=Expected(x[at]), n=16, pitch=17, TIMES=12, N=256)

@@ -27,6 +27,8 @@ __all__ = ["Steps", "divided"]
 
 # A line that crosses multiples of the divisor more often than this is never taken apart.
 _FEWEST = 8
+# A result is made of no more divisions, which are computed again wherever it is used.
+_MOST_DIVISIONS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,11 @@ class _Division:
     def inner(self) -> Sequence[Steps]:
         """The steps of which the dividend is made."""
         return [steps for steps, _ in self.part.tables if isinstance(steps, Steps)]
+
+    @property
+    def count(self) -> int:
+        """How many divisions it takes, those of the dividend with it."""
+        return 1 + sum(steps.division.count for steps in self.inner)
 
     def stride(self, builder: Builder) -> int | None:
         """From a dividend to the next one."""
@@ -86,6 +93,7 @@ class _Division:
             assert isinstance(steps, Steps)
             linear, value = steps.division.first_of(builder, first, count)
             guards.append(linear)
+            value = builder.resize(value, type_)
             dividend = builder.add(dividend, builder.mul(value, scale))
         result = self.emit(builder, [dividend, self.divisor])
         reach = (self.stride(builder) or 0) * (count - 1)
@@ -161,9 +169,13 @@ def divided(
     stride, known = division.stride(builder), division.divisor_of(builder)
     if part.listed or len(division.inner) < len(part.tables) or dividend.wrapped is not None:
         return None
+    if division.count > _MOST_DIVISIONS:
+        return None
     if stride is None or stride < 0 or (known is not None and stride * (_FEWEST - 1) >= known > 0):
         return None
     type_, size = dividend.type, dividend.shape[0]
+    if stride * (size - 1) >> type_.element.bits - 1:  # the dividends wrap on the way
+        return None
     linear, start = division.first_of(builder, integer(0), size)
     values = Elementwise(type_, emit, [dividend, Splat(type_, divisor)], cost)
     steps = Steps(
