@@ -15,6 +15,7 @@ from rvv_runner.verdict import Ending, judge
 
 __all__ = ["measurement_of"]
 
+_CANNOT_RUN = 126  # what timeout(1) gives for a command that is there and may not be run
 _SHELL_SIGNAL_BASE = 128  # if a signal ends a command, a shell reports this plus the signal
 
 
@@ -40,6 +41,12 @@ def measurement_of(
         reason = (
             f"another job used the board for {report.waited_s:.1f} s, "
             f"and the remaining {report.limit_s} s were not enough"
+        )
+        return failed("board", info, reason)
+    if report.status == _CANNOT_RUN and "Permission denied" in report.stderr:
+        reason = (
+            "the board runs no program that lies in the tuner's folder, as where it is mounted "
+            "noexec: name another as `folder` in the board's file"
         )
         return failed("board", info, reason)
     verdict = judge(_ending(report), timeout_s, repeats, vlen_bits=info.vlen_bits, kernel=kernel)

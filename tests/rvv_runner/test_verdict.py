@@ -162,6 +162,14 @@ def test_a_shell_tells_of_signals_by_large_statuses(
     assert (measurement.status, measurement.reason) == (status, reason)
 
 
+def test_a_folder_that_runs_no_programs_is_the_boards_fault() -> None:
+    said = "timeout: failed to run command './a.elf': Permission denied\n"
+    report = JobReport("done", limit_s=2, status=126, stderr=said)
+    measurement = measurement_of(report, INFO, LIMIT_S, 1, {}, "scale")
+    assert measurement.status == "board"
+    assert "name another as `folder` in the board's file" in measurement.reason
+
+
 def test_a_job_report_without_a_part_is_refused_in_a_sentence() -> None:
     text = "\n--7 head\nwaited 0\nlimit 2\n\n--7 out\n\n--7 end done"
     with pytest.raises(ValueError, match="the job's report lacks facts"):

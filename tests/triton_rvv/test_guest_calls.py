@@ -155,6 +155,23 @@ def tuple_kernel(pair, descriptor, BLOCK: tl.constexpr):
     tl.store(pair[0] + at, tl.sum(block, 1) * pair[1])
 
 
+@triton.jit
+def far_apart_kernel(table_ptr, index_ptr, out_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(table_ptr + tl.load(index_ptr + at)))
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int64])
+def test_a_gather_from_many_parts_of_memory(dtype):
+    """Of 64-bit elements, the result takes the place of the indices while it is read."""
+    triton_rvv.activate("rvv256")
+    size, apart = 1 << 23, 99_991
+    table, index = (torch.arange(size) % 127).to(dtype), torch.arange(64) * apart
+    out = torch.empty(64, dtype=dtype)
+    far_apart_kernel[(1,)](table, index, out, BLOCK=64)
+    assert torch.equal(out, table[index])
+
+
 def test_tuples_and_descriptors():
     triton_rvv.activate("rvv256")
     x, out = torch.arange(128.0).reshape(8, 16), torch.zeros(4)

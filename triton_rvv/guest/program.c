@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 /* The kernel, and what it calls (launchers/kernel_abi.h). */
@@ -85,15 +86,59 @@ static bool map_around(uint64_t address) {
     _exit(EXIT_FAILURE);
 }
 
+/* Gathers: vector loads whose addresses are in a vector register (RISC-V "V", section 7.2). */
+static bool is_gather(uint32_t instruction) {
+    enum { LOAD_FP = 0x07 };
+    uint32_t width = instruction >> 12 & 7;
+    bool is_vector = width == 0 || width >= 5;
+    return (instruction & 0x7f) == LOAD_FP && is_vector && (instruction >> 26 & 1);
+}
+
+/* Carries out what is left of a gather, whose first address is `base`, by a copy of it that takes
+ * its base from the register of a function's first argument. */
+static void finish_gather(uint32_t gather, uint64_t base) {
+    enum { FIRST_ARGUMENT = 10, RETURN = 0x00008067 };
+    static uint32_t *code;
+    if (code == NULL)
+        code = mmap(NULL, 2 * sizeof *code, PROT_READ | PROT_WRITE | PROT_EXEC,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (code == MAP_FAILED)
+        abort();
+    uint32_t copy = (gather & ~(31u << 15)) | FIRST_ARGUMENT << 15;
+    if (code[0] != copy) {
+        code[0] = copy;
+        code[1] = RETURN;
+        __asm__ volatile("fence.i" ::: "memory");
+    }
+    ((void (*)(uint64_t))(uintptr_t)code)(base);
+}
+
 /* The instruction is carried out anew after a return, or ends the program for good.
  *
  * A vector instruction starts again at its first element: QEMU 7.2 takes what follows one that goes
- * on in the middle (vstart, by its number) for illegal. */
-static void on_fault(int signal_number, siginfo_t *info, void *unused) {
-    (void)unused;
-    __asm__ volatile("csrw 0x008, zero");
-    if (!map_around((uint64_t)(uintptr_t)info->si_addr))
+ * on in the middle (vstart, by its number) for illegal. A gather cannot start again, since its
+ * result may lie over its addresses; the rest of it is carried out here, where no other vector
+ * instruction follows, and may come here again for its next address. */
+static void on_fault(int signal_number, siginfo_t *info, void *context) {
+    if (!map_around((uint64_t)(uintptr_t)info->si_addr)) {
         signal(signal_number, SIG_DFL);
+        return;
+    }
+    unsigned long *registers = ((ucontext_t *)context)->uc_mcontext.__gregs; /* first the pc's */
+    uint16_t halves[2]; /* an instruction need not lie at a multiple of four bytes */
+    memcpy(halves, (const void *)registers[0], sizeof halves);
+    uint32_t instruction = halves[0] | (uint32_t)halves[1] << 16;
+    if (is_gather(instruction)) {
+        uint32_t base = instruction >> 15 & 31;
+        sigset_t again;
+        sigemptyset(&again);
+        sigaddset(&again, signal_number);
+        sigprocmask(SIG_UNBLOCK, &again, NULL);
+        finish_gather(instruction, base == 0 ? 0 : registers[base]);
+        registers[0] += sizeof instruction;
+    } else {
+        __asm__ volatile("csrw 0x008, zero");
+    }
 }
 
 void triton_rvv_assertion_failed(const char *text, uint32_t pid_x, uint32_t pid_y, uint32_t pid_z) {
