@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import resource
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -131,7 +133,17 @@ VALUE = re.compile("--[a-z-]+: ")
 COMMANDS = {"tune": tune_command.main, "measure": measure.main}
 
 
+@pytest.fixture
+def own_signals() -> Iterator[None]:
+    """A command ignores signals as it ends, and processes that start later would do so too."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.mark.timeout(60)
+@pytest.mark.usefixtures("own_signals")
 @pytest.mark.parametrize(("command", "arguments", "sentence"), MISTAKES)
 def test_a_mistake_is_one_sentence_and_status_2(
     command: str,
