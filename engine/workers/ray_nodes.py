@@ -82,7 +82,7 @@ def check_head() -> None:
 
 def _lost() -> Iterator[str]:
     """What to say of each that is gone."""
-    for address, sentence in _watched.items():
+    for address, sentence in list(_watched.items()):  # another thread may clear it
         if not any(_answers(address) for _ in range(_LOOKS_IN_VAIN)):
             yield sentence
 

@@ -198,7 +198,7 @@ def test_inputs_are_made_once_for_configurations_that_agree_on_what_makes_them(
     assert len(made) == 3
 
 
-def test_arguments_that_cannot_be_made_are_a_reason(
+def test_arguments_without_memory_for_them_are_no_configurations_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def too_large(*_: object) -> None:
@@ -209,7 +209,8 @@ def test_arguments_that_cannot_be_made_are_a_reason(
     kernel_builder._problem = dataclasses.replace(kernel_builder._problem, spec=spec)
     failure = kernel_builder.build(CONFIG)
     assert isinstance(failure, BuildFailure)
-    assert "MemoryError (Unable to allocate 22.4 GiB)" in failure.reason
+    assert failure.status == "board"
+    assert "Unable to allocate 22.4 GiB" in failure.reason
 
 
 def test_a_mistake_in_a_users_file_is_not_the_fault_of_a_configuration(

@@ -48,7 +48,7 @@ def test_a_right_kernel_is_timed(any_board, build):
         ("__builtin_trap();", "runtime", "it was ended by SIGILL"),
         ("*(volatile int *)8 = 1;", "runtime", "it was ended by SIGSEGV"),
         ("abort();", "runtime", "it was ended by SIGABRT"),
-        ("exit(7);", "runtime", "it ended with status 7"),
+        ("exit(77);", "runtime", "it ended with status 77"),
         (
             'triton_rvv_assertion_failed("k.py:3: assertion failed: n", 1, 0, 0);',
             "runtime",
