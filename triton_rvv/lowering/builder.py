@@ -42,6 +42,8 @@ class Builder:
         converts_bf16: whether the target has instructions between bf16 and fp32.
         has_one_nan: whether arithmetic gives no other NaN than the one without sign and payload.
         scales_floats: whether an instruction multiplies registers of floats by powers of two.
+        estimate_bits: bits of a vector register where instructions estimate reciprocals and roots
+            of floats; 0 without such.
 
     Attributes:
         helpers: the result type and the text of functions that this one calls, by name.
@@ -50,10 +52,15 @@ class Builder:
     """
 
     def __init__(
-        self, converts_bf16: bool = False, has_one_nan: bool = False, scales_floats: bool = False
+        self,
+        converts_bf16: bool = False,
+        has_one_nan: bool = False,
+        scales_floats: bool = False,
+        estimate_bits: int = 0,
     ) -> None:
         self.converts_bf16 = converts_bf16
         self.scales_floats = scales_floats
+        self.estimate_bits = estimate_bits
         self.has_one_nan = has_one_nan
         self.intervals = Intervals()
         self.mark = ""
@@ -95,11 +102,18 @@ class Builder:
         return result
 
     def _note_result(self, name: str, result: Val, operands: Sequence[Val]) -> None:
-        self._definitions[result.ref] = name, operands
+        self.define(result, name, operands)
         self.intervals.note_result(name, result, operands)
 
+    def define(self, value: Val, name: str, operands: Sequence[Val]) -> None:
+        """Say what a value is, for `definition`."""
+        self._definitions[value.ref] = name, operands
+
     def definition(self, value: Val) -> tuple[str, Sequence[Val]]:
-        """LLVM's name of the instruction that computes a value, and its operands, where known."""
+        """LLVM's name of the instruction that computes a value, and its operands, where known.
+
+        For several instructions it may be the name of what they compute, such as "exp".
+        """
         return self._definitions.get(value.ref, ("", ()))
 
     def is_older(self, value: Val, other: Val) -> bool:
@@ -199,7 +213,7 @@ class Builder:
                 if self.intervals.decided(_EXTREMES[name], one, other):
                     return one
         result = self.call(operands[0].type, f"{name}.{type_suffix(operands[0])}", operands)
-        self.intervals.note_result(name, result, operands)
+        self._note_result(name, result, operands)
         return result
 
     def call_void(self, name: str, arguments: Sequence[Val]) -> None:

@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable
 
 from triton_rvv.lowering.math import power, rounding
+from triton_rvv.lowering.math.estimates import are_estimated, root
 from triton_rvv.lowering.math.integers import absolute_integer, division
 from triton_rvv.lowering.math.lanes import Emit, Lanes, absolute, emitter, fma, high_product, sqrt
 from triton_rvv.lowering.math.libdevice import FLOAT_FUNCTIONS, extern
@@ -20,6 +21,12 @@ __all__ = ["EMITTERS", "FACTORIES"]
 
 # Functions of Triton's own language among those of libdevice.
 _SHARED = ("cos", "erf", "exp", "exp2", "log", "log2", "sin")
+
+
+
+def _root(x: Lanes) -> Lanes:
+    return root(x) if are_estimated(x.builder, x.value) else sqrt(x)
+
 
 # Operations that their names tell all about.
 EMITTERS: dict[str, tuple[Emit, int]] = {
@@ -34,7 +41,7 @@ EMITTERS: dict[str, tuple[Emit, int]] = {
     "math.floor": (emitter(rounding.floor), 6),
     "math.fma": (emitter(fma), 1),
     "math.rsqrt": (emitter(power.rsqrt), 30),
-    "math.sqrt": (emitter(sqrt), 15),
+    "math.sqrt": (emitter(_root), 15),
     "tt.mulhiui": (emitter(high_product), 4),
     "tt.precise_divf": (emitter(operator.truediv), 15),
     "tt.precise_sqrt": (emitter(sqrt), 15),

@@ -67,7 +67,7 @@ def exp(x: Lanes) -> Lanes:
     # Infinity where x is so far above n ln 2 that e^x is. Below, 2^n is as good as 0.
     n = shifted - _SCALE_ROUNDER
     r = _no_less_than_minus_one(_rest(x, n))
-    return _scaled(_exp_near_zero(r), shifted, n)
+    return _defined(_scaled(_exp_near_zero(r), shifted, n), x)
 
 
 def _limited(shifted: Lanes) -> Lanes:
@@ -111,7 +111,13 @@ def exp2(x: Lanes) -> Lanes:
         shifted = minimum(x + _SCALE_ROUNDER, _LARGEST_SHIFTED)
     n = shifted - _SCALE_ROUNDER
     r = _no_less_than_minus_one(x - n)
-    return _scaled(fma(polynomial(r, _EXP2), r, 1.0), shifted, n)
+    return _defined(_scaled(fma(polynomial(r, _EXP2), r, 1.0), shifted, n), x)
+
+
+def _defined(power: Lanes, x: Lanes) -> Lanes:
+    """A power that the builder knows as one."""
+    power.builder.define(power.value, "exp", [x.value])
+    return power
 
 
 def _scaled(x: Lanes, shifted: Lanes, n: Lanes) -> Lanes:

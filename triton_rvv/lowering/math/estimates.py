@@ -1,0 +1,105 @@
+"""Quotients and square roots from the estimates of 7 bits that RVV has instructions for.
+
+A register of hard quotients or roots takes a SpacemiT X60 40 cycles, in which nothing else is
+computed. Newton's method needs 15 to 25, and other chains go on meanwhile. Its last step, a
+remainder without an error, makes the result the correctly rounded one: Markstein, "Computation of
+elementary functions on the IBM RISC System/6000 processor", 1990; Muller et al., "Handbook of
+Floating-Point Arithmetic", 2nd ed., 2018, section 4.7.
+"""
+
+from __future__ import annotations
+
+from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.floors import floor_of
+from triton_rvv.lowering.math.lanes import Lanes, copysign, fma, minimum, where
+from triton_rvv.lowering.values import Val, integer, type_suffix
+
+__all__ = ["are_estimated", "quotient", "root"]
+
+# A group of registers has 8 of them at most, and an element of LLVM's types for groups 64 bits.
+_LARGEST_GROUP, _UNIT_BITS = 8, 64
+_DYNAMIC_ROUNDING = integer(7)
+# More than the remainder of a quotient that is finite.
+_LARGE = 2.0**110
+_EXPONENT_BITS = 0x7F800000
+# The exponents of a number and its scale add up to that of a number in [1/2, 1).
+_SUM_OF_EXPONENTS, _SMALLEST_SCALE = 0x7E800000, 0x00200000
+
+
+def are_estimated(builder: Builder, value: Val) -> bool:
+    """Whether there is an instruction that estimates for values of this type."""
+    bits = 32 * value.width
+    is_group = bits <= _LARGEST_GROUP * builder.estimate_bits
+    return value.element == "float" and value.width > 1 and is_group
+
+
+def quotient(x: Lanes, d: Lanes) -> Lanes:
+    """x / d for float32, rounded to nearest.
+
+    It may be off in the last place where the quotient or the dividend is below 2^-102, and where
+    the quotient is within two units of the largest float. Where the divisor is known to be 1 or
+    more, so are quotients by what is above 2^126.
+    """
+    floor = floor_of(d.builder, d.value)
+    if floor < 2.0**-125:
+        scale = _scale_of(d)
+        x, d = x * scale, d * scale
+    # Infinite divisors leave NaN here, of which the smaller number is the other one.
+    inverse = _estimate("vfrec7", d)
+    inverse = inverse * minimum(2.0 - d * inverse, 1.5)
+    inverse = fma(minimum(fma(-d, inverse, 1.0), 0.5), inverse, inverse)
+    rough = x * inverse
+    rest = fma(rough, d, -x)
+    if floor >= 1.0:
+        # Nothing overflows. A zero keeps its sign, since the difference of two zeros has none.
+        return fma(-minimum(rest, _LARGE), inverse, rough)
+    exact = fma(-rest, inverse, rough)
+    signed = exact if floor >= 0.0 else copysign(exact, rough)
+    return where(exact.equals(exact), signed, rough)
+
+
+def _scale_of(d: Lanes) -> Lanes:
+    """A power of two that brings a divisor below 1, and all but subnormal ones to 1/2 at least.
+
+    Where a dividend times this overflows, so does the quotient.
+    """
+    scale = d.constant(0).bits() + _SUM_OF_EXPONENTS - (d.bits() & _EXPONENT_BITS)
+    return Lanes(
+        d.builder,
+        d.builder.intrinsic(
+            "llvm.smax", [scale.value, scale.constant(_SMALLEST_SCALE).value]
+        ),
+    ).as_float()
+
+
+def root(x: Lanes) -> Lanes:
+    """The square root for float32, rounded to nearest; below 2^-100 it may be off by a last place.
+
+    Goldschmidt's iteration has the root and half of its reciprocal (Markstein, "Software division
+    and square root using Goldschmidt's algorithms", 2004).
+    """
+    estimate = _estimate("vfrsqrt7", x)
+    rough, half = x * estimate, estimate * 0.5
+    rest = 0.5 - rough * half
+    rough, half = fma(rough, rest, rough), fma(half, rest, half)
+    rest = fma(-rough, half, 0.5)
+    rough, half = fma(rough, rest, rough), fma(half, rest, half)
+    exact = fma(-fma(rough, rough, -x), half, rough)
+    # Zeros, infinity and NaN.
+    return where(exact.equals(exact), exact, _estimate("vfrec7", estimate))
+
+
+def _estimate(name: str, x: Lanes) -> Lanes:
+    """RVV's instruction on a group of registers."""
+    builder, value = x.builder, x.value
+    count = max(1, value.width * _UNIT_BITS // builder.estimate_bits)
+    group, suffix = f"<vscale x {count} x float>", f"nxv{count}f32"
+    fixed, start = type_suffix(value), integer(0)
+    anything = Val(group, "poison")
+    operand = builder.call(
+        group, f"llvm.vector.insert.{suffix}.{fixed}", [anything, value, start]
+    )
+    rounding = [_DYNAMIC_ROUNDING] if name == "vfrec7" else []
+    arguments = [anything, operand, *rounding, integer(value.width)]
+    result = builder.call(group, f"llvm.riscv.{name}.{suffix}.i64", arguments)
+    return x.of(builder.call(value.type, f"llvm.vector.extract.{fixed}.{suffix}", [result, start]))
