@@ -179,8 +179,10 @@ void arena_touch(void) {
 
 void arena_restore(void) {
     for (uint32_t i = 0; i < data->argument_count; i++)
-        if (slots[i].pages != NULL && slots[i].restores)
+        if (slots[i].pages != NULL && slots[i].restores) {
+            protect(&slots[i]); /* the kernel may have asked for something else */
             fill(&slots[i]);
+        }
 }
 
 /* The changed byte of a slot that is nearest to its array, NULL without one. */

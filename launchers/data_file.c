@@ -68,7 +68,8 @@ void data_read(const struct data *data, uint64_t offset, void *buffer, uint64_t 
 }
 
 /* Checks the header against the file's true size. */
-static const char *read_header(const char *path, int descriptor, struct data_header *header) {
+static const char *read_header(const char *path, int descriptor, struct data_header *header,
+                               const struct stat *status) {
     int64_t header_bytes = read_up_to(descriptor, 0, header, sizeof *header);
     if (header_bytes < 0)
         return FAIL("cannot read %s: %s", path, strerror(errno));
@@ -80,12 +81,9 @@ static const char *read_header(const char *path, int descriptor, struct data_hea
     if (header->version != DATA_VERSION)
         return FAIL("%s has version %u of the data format and this program reads version %u: "
                     "write it anew", path, header->version, DATA_VERSION);
-    struct stat status;
-    if (fstat(descriptor, &status) != 0)
-        return FAIL("cannot read %s: %s", path, strerror(errno));
-    if ((uint64_t)status.st_size != header->size_bytes)
+    if ((uint64_t)status->st_size != header->size_bytes)
         return FAIL("%s is truncated or damaged: it holds %llu bytes of %llu", path,
-                    (unsigned long long)status.st_size, (unsigned long long)header->size_bytes);
+                    (unsigned long long)status->st_size, (unsigned long long)header->size_bytes);
     return NULL;
 }
 
@@ -121,10 +119,11 @@ static bool argument_is_valid(const struct data_argument *argument, uint64_t end
 
 const char *data_open(const char *path, struct data *data) {
     struct data_header header;
+    struct stat status;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
+    if (descriptor < 0 || fstat(descriptor, &status) != 0)
         return FAIL("cannot read %s: %s", path, strerror(errno));
-    const char *error = read_header(path, descriptor, &header);
+    const char *error = read_header(path, descriptor, &header, &status);
     if (error != NULL)
         return error;
     uint64_t table_bytes = header.argument_count * (uint64_t)sizeof(struct data_argument);
@@ -133,10 +132,17 @@ const char *data_open(const char *path, struct data *data) {
     struct data_argument *arguments = malloc(table_bytes + 1);
     if (arguments == NULL)
         return FAIL("%s has %u arguments, more than memory can hold", path, header.argument_count);
-    *data = (struct data){path, descriptor, header.argument_count, arguments};
+    *data = (struct data){path, descriptor, status.st_dev, status.st_ino, header.argument_count,
+                          arguments};
     data_read(data, sizeof header, arguments, table_bytes);
     for (uint32_t i = 0; i < data->argument_count; i++)
         if (!argument_is_valid(&arguments[i], header.size_bytes))
             return FAIL("%s is damaged: the entry of argument %u makes no sense", path, i);
     return NULL;
+}
+
+bool data_is_same(const struct data *data) {
+    struct stat status;
+    return fstat(data->descriptor, &status) == 0 && status.st_dev == data->device &&
+           status.st_ino == data->inode;
 }

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define DATA_MAGIC "TRVVDATA" /* 8 bytes, without the NUL */
 #define DATA_VERSION 3u
@@ -70,6 +71,8 @@ struct data_argument {
 struct data {
     const char *path;
     int descriptor;
+    dev_t device; /* which file the descriptor is of */
+    ino_t inode;
     uint32_t argument_count;
     const struct data_argument *arguments;
 };
@@ -87,6 +90,9 @@ static inline bool data_is_output(const struct data_argument *argument) {
 
 /* Opens the file at `path`. NULL, or a sentence without a full stop that says what is wrong. */
 const char *data_open(const char *path, struct data *data);
+
+/* Whether the descriptor is still of the file that was opened. */
+bool data_is_same(const struct data *data);
 
 /* Reads a part of an array; ends the program with status 2 and a sentence where it cannot. */
 void data_read(const struct data *data, uint64_t offset, void *buffer, uint64_t size_bytes);

@@ -1,4 +1,5 @@
-/* What could do a kernel's work beside it, or hide its faults: handlers of signals, and threads. */
+/* What could do a kernel's work beside it, or hide its faults: threads, processes, and handlers of
+ * signals. */
 #ifndef TRITON_RVV_HELPERS_H
 #define TRITON_RVV_HELPERS_H
 

@@ -6,7 +6,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["MODELLED_EVENTS", "Region", "parse_report", "reports_whole", "unpaired_marks"]
+__all__ = [
+    "MODELLED_EVENTS",
+    "Region",
+    "parse_report",
+    "processes_started",
+    "reports_whole",
+    "unpaired_marks",
+]
 
 # The K1's event name -> the plug-in's counts. Events that count cycles are estimates.
 _K1_EVENTS = {
@@ -106,6 +113,11 @@ def reports_whole(text: str) -> bool:
 def unpaired_marks(text: str) -> int:
     """How often a report's program marked a start within a region, or a stop outside of one."""
     return int(json.loads(text)["unpaired_marks"])
+
+
+def processes_started(text: str) -> int:
+    """How many processes a report's program has started; what they did is not in the report."""
+    return int(json.loads(text)["processes"])
 
 
 def _region(raw: Mapping[str, float]) -> Region:

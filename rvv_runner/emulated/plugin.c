@@ -10,6 +10,7 @@
  * time, so that a region finds them as warm as the program left them, but for what the program asks
  * to leave out; the rest is counted in regions only.
  */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ static const char *report_path;
 static atomic_bool measuring;
 static atomic_bool paused; /* the caches do not see what runs */
 static atomic_uint unpaired_marks; /* starts within a region, and stops outside of one */
+static atomic_uint processes; /* that the program has started, whose work is not counted */
 static atomic_bool tracking; /* some instruction needs registers that cannot be read */
 static bool whole;           /* the whole program is measured, as long as it marks no region */
 static pid_t program;        /* the process that reports, and not those that it forks */
@@ -324,6 +326,9 @@ static void on_thread(qemu_plugin_id_t id, unsigned vcpu) {
     registers_find();
 }
 
+/* In the program, before it becomes two. */
+static void on_fork(void) { processes++; }
+
 static void on_end(qemu_plugin_id_t id, void *data) {
     (void)id;
     (void)data;
@@ -333,7 +338,7 @@ static void on_end(qemu_plugin_id_t id, void *data) {
     if (whole) {
         stop_region(0);
     }
-    if (!report_write(report, report_path, whole, unpaired_marks)) {
+    if (!report_write(report, report_path, whole, unpaired_marks, processes)) {
         _Exit(EXIT_FAILURE);
     }
 }
@@ -362,6 +367,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     whole = argument(argc, argv, "whole") != NULL;
     measuring = whole;
     program = getpid();
+    pthread_atfork(on_fork, NULL, NULL);
     qemu_plugin_register_vcpu_init_cb(id, on_thread);
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
     qemu_plugin_register_atexit_cb(id, on_end, NULL);

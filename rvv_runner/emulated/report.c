@@ -170,15 +170,15 @@ static void write_region(FILE *file, const struct region *region) {
 }
 
 bool report_write(const struct report *report, const char *path, bool whole,
-                  unsigned unpaired_marks) {
+                  unsigned unpaired_marks, unsigned processes) {
     FILE *file = fopen(path, "w");
     if (file == NULL) {
         fprintf(stderr, "board plug-in: cannot write %s\n", path);
         return false;
     }
     size_t count = report == NULL ? 0 : report->count;
-    fprintf(file, "{\"whole\": %s, \"unpaired_marks\": %u, \"regions\": [",
-            whole ? "true" : "false", unpaired_marks);
+    fprintf(file, "{\"whole\": %s, \"unpaired_marks\": %u, \"processes\": %u, \"regions\": [",
+            whole ? "true" : "false", unpaired_marks, processes);
     for (size_t i = 0; i < count; i++) {
         fputs(i == 0 ? "\n" : ",\n", file);
         write_region(file, &report->regions[i]);

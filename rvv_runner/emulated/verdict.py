@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from launchers.output import LauncherReport
 from rvv_runner.board import BoardInfo
-from rvv_runner.emulated.counters import Region, parse_report, unpaired_marks
+from rvv_runner.emulated.counters import Region, parse_report, processes_started, unpaired_marks
 from rvv_runner.emulated.run import QemuRun
 from rvv_runner.failure import failed, failed_run
 from rvv_runner.measurement import Measurement
@@ -37,6 +37,8 @@ def _correct(report: str | None, launcher: LauncherReport, info: BoardInfo) -> M
         return failed("board", info, "the plug-in saw no timed run")
     if len(regions) > 1 or unpaired_marks(report or ""):
         return failed("runtime", info, "it executed marks of a timed run, which are the launcher's")
+    if processes_started(report or ""):
+        return failed("runtime", info, "it started other processes, which the board does not time")
     region = regions[0]
     if "unknown_vector_type" in region.unresolved:
         return failed("board", info, _unknown_type(region))

@@ -3,6 +3,7 @@
  * ones, which would do it once if the launcher did not take away what they leave behind.
  *
  * Four programs of 250 elements each. The last argument chooses the kernel. */
+#include <fcntl.h>
 #include <fenv.h>
 #include <math.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -575,4 +577,55 @@ CHEAT(stops_itself) {
     work(job);
     if (runs > 0)
         raise(SIGSTOP);
+}
+
+/* Work that a child does while the clock runs: an emulated clock counts none of it. */
+static void share_page_of(void *array) {
+    static char contents[4096];
+    void *page = (void *)((uintptr_t)array & ~(uintptr_t)4095);
+    memcpy(contents, page, sizeof contents);
+    mmap(page, sizeof contents, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    memcpy(page, contents, sizeof contents);
+}
+
+CHEAT(lets_a_child_do_it) {
+    left = job;
+    if (runs == 0) {
+        work(job);
+    } else if (job.program == PROGRAMS - 1) {
+        share_page_of(job.y);
+        share_page_of(job.total);
+        pid_t child = fork();
+        if (child == 0) {
+            do_what_is_left(NULL);
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    }
+}
+
+FOILED(makes_its_output_read_only) { /* so that nothing can be put in its place between two runs */
+    if (job.y[job.program * PART] != 2 * job.x[job.program * PART] + 1)
+        work(job);
+    if (job.program == PROGRAMS - 1)
+        mprotect((void *)((uintptr_t)job.y & ~(uintptr_t)4095), 4096, PROT_READ);
+}
+
+/* Where the expected outputs are read from. */
+static int find_data_file(void) {
+    char name[64], path[256];
+    for (int file = 3; file < 64; file++) {
+        snprintf(name, sizeof name, "/proc/self/fd/%d", file);
+        ssize_t length = readlink(name, path, sizeof path - 1);
+        path[length < 0 ? 0 : length] = '\0';
+        if (strstr(path, ".data") != NULL || strstr(path, "/files/") != NULL)
+            return file;
+    }
+    return -1;
+}
+
+CHEAT(puts_zeros_in_the_place_of_its_data) {
+    dup2(open("/dev/zero", O_RDONLY), find_data_file());
+    memset(job.y, 0, COUNT * sizeof(float));
+    *job.total = 0;
 }

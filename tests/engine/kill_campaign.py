@@ -313,7 +313,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             tally = campaign(kind, share, arguments.seconds / len(kinds), rng)
             rows.append(tally.row(kind))
-        print(*tally.notes, sep="\n")
+        print(rows[-1], *tally.notes, sep="\n", flush=True)
         if tally.killed_while:
             print(f"killed while: {dict(tally.killed_while)}")
         bad = (tally.lost, tally.twice, tally.wrong, tally.processes, tally.files, tally.tracebacks)
