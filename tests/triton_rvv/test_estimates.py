@@ -38,7 +38,7 @@ def _hard_pairs(random: np.random.Generator, count: int) -> tuple[Floats, Floats
 
     X / D < 1 is in the middle where X 2^25 / D is odd; so X 2^25 is to be a small number modulo D.
     """
-    pairs = []
+    pairs: list[tuple[int, int]] = []
     while len(pairs) < count:
         divisor = int(random.integers(1 << 23, 1 << 24)) | 1
         near = int(random.integers(1, 4)) * int(random.choice((-1, 1)))

@@ -1,4 +1,4 @@
-"""Division of floats, faster than by the instruction on RVV and where all lanes have one divisor."""
+"""Division of floats: by estimates on RVV, and by a reciprocal where all lanes have one divisor."""
 
 from __future__ import annotations
 
