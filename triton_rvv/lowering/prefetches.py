@@ -9,10 +9,22 @@ from triton_rvv.lowering.builder import READ, Builder
 from triton_rvv.lowering.tensors import Point, memory_type
 from triton_rvv.lowering.values import Val, integer
 
-__all__ = ["LINE_BYTES", "prefetch_ahead", "prefetch_columns_ahead", "row_in_set", "run_address"]
+__all__ = [
+    "CONFLICT_BYTES",
+    "LINE_BYTES",
+    "prefetch_ahead",
+    "prefetch_columns_ahead",
+    "row_in_set",
+    "run_address",
+]
 
 # Caches move so many bytes at a time, on every core that is known here.
 LINE_BYTES = 64
+# Half of what one way of a 32 KiB cache of 4 ways holds: of rows at multiples of this distance, 8
+# share two sets, and drive one another out.
+CONFLICT_BYTES = 4096
+# Of such rows, so many are still there when their turn comes, beside those that are being read.
+ROWS_OF_A_SET = 2
 
 
 def run_address(builder: Builder, pointers: Affine, point: Point) -> Val:
@@ -65,18 +77,14 @@ def _to_row_ahead(builder: Builder, pointers: Affine, point: Point, stride: Val)
     return builder.select(collide, near[0], far[0]), builder.select(collide, near[1], far[1])
 
 
-# Half of what one way of a 32 KiB cache of 4 ways holds: of rows at multiples of this distance, 8
-# share two sets, and drive one another out.
-CONFLICT_BYTES = 4096
-# Of such rows, so many are still there when their turn comes, beside those that are being read.
-ROWS_OF_A_SET = 2
+def row_in_set(builder: Builder, pointers: Affine, apart_bytes: int = CONFLICT_BYTES) -> Val:
+    """Bytes from a row to the next one, modulo a power of two.
 
-
-def row_in_set(builder: Builder, pointers: Affine) -> Val:
-    """Bytes from a row to the next one, modulo CONFLICT_BYTES: 0 where all share a set or two."""
+    0 where all rows share a few sets: at multiples of CONFLICT_BYTES two.
+    """
     stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
     distance_bytes = builder.mul(stride, integer(pointers.pointee.size_bytes))
-    return builder.binary("and", distance_bytes, integer(CONFLICT_BYTES - 1))
+    return builder.binary("and", distance_bytes, integer(apart_bytes - 1))
 
 
 def prefetch_columns_ahead(builder: Builder, pointers: Affine, point: Point) -> None:
