@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.prefetches import LINE_BYTES
+from triton_rvv.lowering.prefetches import LINE_BYTES, ends_of_run
 from triton_rvv.lowering.tensors import PLAIN_PATH, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, vector_type
 from triton_rvv.types import PointerType, ScalarType
@@ -234,6 +234,13 @@ class RowsInPlace(Rows):
     @property
     def next_tile(self) -> Val:
         return self._builder.mul(self._stride, integer(self.count))
+
+    def lines_ahead(
+        self, pointers: Sequence[Val], distance: Val, step: int, unroll: int
+    ) -> list[Val]:
+        starts = super().lines_ahead(pointers, distance, step, unroll)
+        run = self._element, self.run_length, self._stride
+        return [end for start in starts for end in ends_of_run(self._builder, start, *run)]
 
 
 class Columns(ABC):
