@@ -119,6 +119,7 @@ def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> No
     _mend_streams()
     try:
         signal.signal(signal.SIGTERM, _terminate)
+        _check_current_folder()
         status = command(None)
         sys.stdout.flush()
     except BrokenPipeError:  # as with `| head`
@@ -136,6 +137,14 @@ def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> No
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # what packages do at the end of Python
     sys.exit(status)
+
+
+def _check_current_folder() -> None:
+    """Nearly every command asks for it, if only to name a program of this environment."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        raise UserError("the current folder was removed: go to another one") from None
 
 
 def _terminate(_number: int, _frame: object) -> NoReturn:

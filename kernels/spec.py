@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["OWN_OUTPUTS", "Constants", "Grid", "KernelSpec", "Outputs", "Problem"]
 
 Grid = tuple[int, int, int]
-Constants = Mapping[str, ParameterValue]
+# None is the value of an optional pointer that is not passed.
+Constants = Mapping[str, ParameterValue | None]
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,8 @@ class KernelSpec:
         grid: programs along x, y and z.
         traffic_bytes: bytes of its inputs and outputs, each counted once.
         flops: arithmetic operations on elements in one run of the grid, None if unknown.
-        constants: constexpr arguments that are not tuned; a function if they depend on the problem
-            or the configuration.
+        constants: constexpr arguments that are not tuned, and None for others that are not passed;
+            a function if they depend on the problem or the configuration.
         space: the search space, for a kernel without a file in `search_spaces`.
         file: path of the user's own file with the kernel, followed by ":KERNEL" if that was given.
         launch_functions: what determines a run's inputs and its correct outputs, if that is not
@@ -155,8 +156,8 @@ class Problem:
             return own(self, board)
         return registered_space(self.spec.name, self, board, self.space_name)
 
-    def constants(self, config: Config) -> dict[str, ParameterValue]:
-        """The value of every constexpr argument in a configuration."""
+    def constants(self, config: Config) -> dict[str, ParameterValue | None]:
+        """The value of every argument in a configuration that is constant when it is compiled."""
         fixed = self.spec.constants
         values = {**(fixed(self, config) if callable(fixed) else fixed), **config}
         options = self.launch_options(config)

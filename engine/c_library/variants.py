@@ -76,7 +76,7 @@ class Function:
         """The kernel at a shape."""
         return Problem(self.spec, shape, self.dtype)
 
-    def constants(self, variant: Variant) -> dict[str, ParameterValue]:
+    def constants(self, variant: Variant) -> dict[str, ParameterValue | None]:
         """Of a variant's code: right for every size that the call takes.
 
         A kernel may leave out masks where its blocks divide the sizes of the study; the sizes that

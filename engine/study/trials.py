@@ -17,13 +17,13 @@ from optuna.exceptions import ExperimentalWarning, UpdateFinishedTrialError
 from optuna.samplers import RandomSampler
 from optuna.storages import BaseStorage, InMemoryStorage
 from optuna.study import StudyDirection
-from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
-from optuna_dashboard import save_note
+from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from engine.study.attributes import all_attributes, set_attributes, split_attributes
 from engine.study.distributions import distributions_for
 from engine.study.heartbeat import Heartbeat
 from engine.study.journal import CrashSafeStorage, as_one_write
+from engine.study.notes import save_note
 from engine.study.objectives import CODE_BYTES, TIME_S, Values
 from engine.study.owner import Owner
 from engine.study.sampler_notes import notes_attributes, notes_from
@@ -327,7 +327,7 @@ class StoredTrials:
 
     def _save_note(self, trial_id: int, note: str) -> None:
         if note and not isinstance(self._storage, InMemoryStorage):  # which nobody looks into
-            save_note(Trial(self._study, trial_id), note)
+            save_note(self._storage, self._study_id, trial_id, note)
 
     def _keep(self, file: Path, trial_id: int) -> None:
         """Copy a file to the artifacts of a trial."""

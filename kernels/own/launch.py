@@ -37,7 +37,7 @@ class Launch:
     config: Config
 
     def values(self, fill: int | None = None) -> dict[str, Any]:
-        """Tensors and numbers by parameter, in the kernel's order; the same in every process.
+        """Tensors, numbers and None by parameter, in the kernel's order; the same in every process.
 
         The random seed is that of the data set.
 
@@ -57,8 +57,9 @@ class Launch:
         names = self.file.function.arg_names
         return {name: given[name] for name in names if name in given}
 
-    def constants(self, values: Mapping[str, Any]) -> dict[str, ParameterValue]:
-        """Values of the constexpr parameters that are not in the configuration.
+    def constants(self, values: Mapping[str, Any]) -> dict[str, ParameterValue | None]:
+        """Values of the constexpr parameters that are not in the configuration, and None of every
+        parameter whose value it is: Triton compiles a missing pointer as a constant.
 
         Raises:
             UserError: for a parameter without a value.
@@ -67,7 +68,9 @@ class Launch:
         for name, function in self.file.heuristics.items():
             with mistakes_of(self.file.path, f"fails in the heuristic of {name}"):
                 every[name] = function(every)
-        constants = {}
+        constants: dict[str, ParameterValue | None] = {
+            name: None for name, value in values.items() if value is None
+        }
         for parameter in self.file.function.params:
             if not parameter.is_constexpr or parameter.name in self.config:
                 continue
@@ -149,7 +152,9 @@ class Launch:
                     f"{path}: {name} is a TensorDescriptor: give its tensor, and make it in the "
                     "kernel by tl.make_tensor_descriptor"
                 )
-            if not isinstance(value, torch.Tensor | int | float):
-                raise UserError(f"{path}: {name} is neither a tensor nor a number: {value!r}")
+            if not isinstance(value, torch.Tensor | int | float | None):
+                raise UserError(
+                    f"{path}: {name} is neither a tensor nor a number nor None: {value!r}"
+                )
             if isinstance(value, torch.Tensor) and not value.is_contiguous():
                 raise UserError(f"{path}: {name} is not contiguous: use {name}.contiguous()")

@@ -138,7 +138,7 @@ class _OwnKernel:
         return tuple(
             self._argument(name, value, expected.get(name))
             for name, value in values.items()
-            if name not in constants
+            if name not in constants and value is not None
         )
 
     def _expected_outputs(self, problem: Problem, config: Config) -> dict[str, ExpectedOutput]:

@@ -124,7 +124,7 @@ class Builder:
         """A power of two that divides an integer, as far as is known; a sum that wraps keeps it."""
         if (number := value.constant) is not None:
             return number & -number or 1 << 63
-        return self._multiples.get(value.ref, 1)
+        return max(self._multiples.get(value.ref, 1), self.intervals.multiple(value))
 
     def _note_multiple(self, value: Val, factor: int) -> None:
         if factor > 1:

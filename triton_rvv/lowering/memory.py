@@ -104,10 +104,11 @@ class Load(Tensor):
         same = builder.compare("eq", self.pointers.base, addresses.base)
         return same if apart == UNKNOWN else builder.binary("or", apart, same)
 
-    def guards_in_place(self, builder: Builder, extents: Extents) -> list[Val]:
+    def guards_in_place(self, builder: Builder, extents: Extents, conflict_bytes: int) -> list[Val]:
         """Truth values under which rows can be read where they lie: all there, and contiguous.
 
-        Of the block only the leading part is looked at that `extents` says.
+        Of the block only the leading part is looked at that `extents` says. Rows at multiples of
+        `conflict_bytes` drive one another out of the cache.
         """
         contiguous = self.pointers.last_stride(builder, linear=True)
         guards = self.guards_within(builder, extents)
@@ -116,7 +117,8 @@ class Load(Tensor):
         if contiguous is None or contiguous.constant != 1 or not (is_plain and has_stride):
             return [Val("i1", "false")]
         assert guards is not None
-        return [self._spreads(builder), *guards]
+        in_set = row_in_set(builder, self.pointers, conflict_bytes)
+        return [builder.compare("ne", in_set, integer(0)), *guards]
 
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
         return guards_of_all(builder, self._recipe[0], extents)
@@ -125,10 +127,6 @@ class Load(Tensor):
         other = self.other
         is_zero = other is None or (isinstance(other, Splat) and other.value.ref in _ZEROS)
         return self.mask.false_from(builder, axis) if is_zero and self.mask is not None else None
-
-    def _spreads(self, builder: Builder) -> Val:
-        """Whether neighbouring rows do not all lie in the same few sets of a cache."""
-        return builder.compare("ne", row_in_set(builder, self.pointers), integer(0))
 
     @property
     def _is_plain_when_guarded(self) -> bool:
