@@ -288,7 +288,7 @@ def _with_kind(path: Path) -> tuple[str, dict[str, Any]]:
 
 def _read(path: Path) -> dict[str, Any]:
     """The entries of a file, each with its type checked."""
-    if not path.exists():
+    if not path.is_file():
         raise BoardError(f"there is no board file {path}: write one with `{write_command()}`")
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -70,8 +70,15 @@ class StoredTrial:
         stored = self.attributes.get("times_s")
         if not isinstance(stored, list | tuple):
             return ()
-        is_whole = all(isinstance(time_s, int | float) and time_s > 0 for time_s in stored)
-        return tuple(map(float, stored)) if is_whole else ()
+        return tuple(map(float, stored)) if all(map(_is_time, stored)) else ()
+
+    @property
+    def build_s(self) -> float | None:
+        """How long its build took, in seconds; None if that is not stored."""
+        stored = self.attributes.get("build_stages_s")
+        stages_s = list(stored.values()) if isinstance(stored, Mapping) else []
+        are_times = all(stage_s == 0 or _is_time(stage_s) for stage_s in stages_s)
+        return sum(map(float, stages_s)) if stages_s and are_times else None
 
     @property
     def spans(self) -> tuple[tuple[str, str, float, float], ...]:
@@ -376,12 +383,17 @@ def _stored_trial(trial: FrozenTrial) -> StoredTrial:
     )
 
 
+def _is_time(value: object) -> bool:
+    """Whether a stored value is one; another program may have stored anything."""
+    return isinstance(value, int | float) and 0 < value < math.inf
+
+
 def _status(trial: FrozenTrial) -> Status | None:
     match trial.state:
         case TrialState.COMPLETE:
-            # Another program may have stored anything; no kernel takes no time.
-            is_time = all(0 < value < math.inf for value in trial.values)
-            return "correct" if is_time else "board"
+            values: object = trial.values
+            are_times = isinstance(values, list) and values and all(map(_is_time, values))
+            return "correct" if are_times else "board"
         case TrialState.PRUNED:
             return "constraint"
         case TrialState.FAIL:
