@@ -110,7 +110,7 @@ def arrays_do_not_fit(problem: Problem, arguments: Iterable[Argument], gpu: GpuL
         return ""
     return (
         f"the arguments of {shape_text(problem.shape)} and what they are checked against take "
-        f"{needed / 1e9:.0f} GB, and {gpu.name} has {gpu.memory_bytes / 1e9:.0f} GB of memory"
+        f"{needed / 2**30:.1f} GiB, and {gpu.name} has {gpu.memory_bytes / 2**30:.1f} GiB of memory"
     )
 
 
