@@ -119,6 +119,8 @@ def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> No
     _mend_streams()
     try:
         signal.signal(signal.SIGTERM, _terminate)
+        # A shell without job control starts what runs in the background with SIGINT ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         _check_current_folder()
         status = command(None)
         sys.stdout.flush()

@@ -25,7 +25,7 @@ from foundation.config import Config
 from foundation.errors import UserError
 from foundation.processors import cores
 from foundation.shapes import shape_text
-from kernels.on_device import ProblemArguments
+from kernels.on_device import ProblemArguments, does_not_fit
 from kernels.own.choice import split_path
 from kernels.registry import is_kernel_file
 from kernels.spec import Problem
@@ -107,13 +107,17 @@ def workbench(
         tell: called with the next step, as shown to the user: "starting Ray".
 
     Raises:
-        UserError: if the Ray cluster does not answer.
+        UserError: if the Ray cluster does not answer, or a GPU's memory cannot hold the arguments.
         BoardError: if no board can be used.
     """
     make_builder: Callable[[], Builder] = _builder_of(problem, info)
     problems = (problem, *more_problems)
     load: Callable[[str], Board] = load_board
     if first is not None and info.gpu is not None and info.name not in PYTHON_NAMES:
+        for one in problems:
+            too_large = does_not_fit(one, first, info.gpu)
+            if too_large:
+                raise UserError(f"{too_large}: give --shape smaller sizes")
         arguments = [ProblemArguments.of(one) for one in problems]
         load = loading_gpu(info, arguments, first)
     if more_problems:
