@@ -17,7 +17,7 @@ __all__ = ["estimated_cycles"]
 # (RISCVSchedSpacemitX60.td) and rvv-bench's measurements of it: the start of a mnemonic, the unit,
 # how long a register takes it, and when the result can be used. The first that fits counts.
 _TIMES: tuple[tuple[str, str, float, float], ...] = (
-    (r"vfr?div|vfsqrt", "float", 15, 17),
+    (r"vfr?div|vfsqrt", "float", 40, 40),
     (r"vfred", "float", 6, 15),
     (r"vmf", "float", 2, 4),
     (r"vf", "float", 1, 4),

@@ -1,4 +1,4 @@
-"""Division of floats, faster than by the instruction on RVV and where all lanes have one divisor."""
+"""Division of floats: by estimates on RVV, and by a reciprocal where all lanes have one divisor."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def divide(builder: Builder, values: Sequence[Val]) -> Val:
 
 
 def _by_one_number(x: Lanes, number: Lanes) -> Lanes:
-    """A vector by a number, whose sign goes to the vector so that a quotient of 0 has the right one.
+    """A vector by a number, whose sign goes to the vector, so that quotients of 0 keep theirs.
 
     What is beyond 2^126 or below its reciprocal has a reciprocal that is not normal. Where the
     dividend times `scale` is not exact, the quotient is 0 or infinite.

@@ -23,7 +23,6 @@ __all__ = ["EMITTERS", "FACTORIES"]
 _SHARED = ("cos", "erf", "exp", "exp2", "log", "log2", "sin")
 
 
-
 def _root(x: Lanes) -> Lanes:
     return root(x) if are_estimated(x.builder, x.value) else sqrt(x)
 

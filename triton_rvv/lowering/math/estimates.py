@@ -14,7 +14,7 @@ from triton_rvv.lowering.floors import floor_of
 from triton_rvv.lowering.math.lanes import Lanes, copysign, fma, minimum, where
 from triton_rvv.lowering.values import Val, integer, type_suffix
 
-__all__ = ["are_estimated", "quotient", "root"]
+__all__ = ["are_estimated", "quotient", "reciprocal_root", "root"]
 
 # A group of registers has 8 of them at most, and an element of LLVM's types for groups 64 bits.
 _LARGEST_GROUP, _UNIT_BITS = 8, 64
@@ -67,27 +67,38 @@ def _scale_of(d: Lanes) -> Lanes:
     scale = d.constant(0).bits() + _SUM_OF_EXPONENTS - (d.bits() & _EXPONENT_BITS)
     return Lanes(
         d.builder,
-        d.builder.intrinsic(
-            "llvm.smax", [scale.value, scale.constant(_SMALLEST_SCALE).value]
-        ),
+        d.builder.intrinsic("llvm.smax", [scale.value, scale.constant(_SMALLEST_SCALE).value]),
     ).as_float()
 
 
 def root(x: Lanes) -> Lanes:
-    """The square root for float32, rounded to nearest; below 2^-100 it may be off by a last place.
-
-    Goldschmidt's iteration has the root and half of its reciprocal (Markstein, "Software division
-    and square root using Goldschmidt's algorithms", 2004).
-    """
+    """The square root for float32, rounded to nearest, but for the last place below 2^-100."""
     estimate = _estimate("vfrsqrt7", x)
+    rough, half = _root_and_half(x, estimate)
+    exact = fma(-fma(rough, rough, -x), half, rough)
+    # Zeros, infinity and NaN.
+    return where(exact.equals(exact), exact, _estimate("vfrec7", estimate))
+
+
+def reciprocal_root(x: Lanes) -> Lanes:
+    """1 / sqrt(x) for float32, to 1.5 units in the last place."""
+    estimate = _estimate("vfrsqrt7", x)
+    _, half = _root_and_half(x, estimate)
+    result = half + half
+    return where(result.equals(result), result, estimate)
+
+
+def _root_and_half(x: Lanes, estimate: Lanes) -> tuple[Lanes, Lanes]:
+    """The square root and half of its reciprocal; NaN where either is 0 or infinite.
+
+    By Goldschmidt's iteration (Markstein, "Software division and square root using Goldschmidt's
+    algorithms", 2004).
+    """
     rough, half = x * estimate, estimate * 0.5
     rest = 0.5 - rough * half
     rough, half = fma(rough, rest, rough), fma(half, rest, half)
     rest = fma(-rough, half, 0.5)
-    rough, half = fma(rough, rest, rough), fma(half, rest, half)
-    exact = fma(-fma(rough, rough, -x), half, rough)
-    # Zeros, infinity and NaN.
-    return where(exact.equals(exact), exact, _estimate("vfrec7", estimate))
+    return fma(rough, rest, rough), fma(half, rest, half)
 
 
 def _estimate(name: str, x: Lanes) -> Lanes:
@@ -97,9 +108,7 @@ def _estimate(name: str, x: Lanes) -> Lanes:
     group, suffix = f"<vscale x {count} x float>", f"nxv{count}f32"
     fixed, start = type_suffix(value), integer(0)
     anything = Val(group, "poison")
-    operand = builder.call(
-        group, f"llvm.vector.insert.{suffix}.{fixed}", [anything, value, start]
-    )
+    operand = builder.call(group, f"llvm.vector.insert.{suffix}.{fixed}", [anything, value, start])
     rounding = [_DYNAMIC_ROUNDING] if name == "vfrec7" else []
     arguments = [anything, operand, *rounding, integer(value.width)]
     result = builder.call(group, f"llvm.riscv.{name}.{suffix}.i64", arguments)

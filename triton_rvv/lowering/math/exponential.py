@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from triton_rvv.lowering.math.lanes import (
     SCALED_LANES,
     Lanes,
@@ -14,6 +16,7 @@ from triton_rvv.lowering.math.lanes import (
     scaled_by_powers,
     where,
 )
+from triton_rvv.lowering.values import float_constant
 
 __all__ = [
     "DOUBLE_ROUNDER",
@@ -50,6 +53,7 @@ _SCALE_ROUNDER = _ROUNDER + 126
 _LARGEST_SHIFTED = _SCALE_ROUNDER + 128
 _SMALLEST_SHIFTED = _SCALE_ROUNDER - 151
 DOUBLE_ROUNDER = 1.5 * 2**52
+_ZERO = float_constant("float", 0.0).ref
 
 
 def exp(x: Lanes) -> Lanes:
@@ -58,8 +62,13 @@ def exp(x: Lanes) -> Lanes:
     x = n ln 2 + r, with two constants for ln 2 (Cody and Waite, "Software Manual for the
     Elementary Functions", 1980); e^r is a polynomial.
     """
+    if _has_plain_nan(x):
+        x = _unsigned_minimum(x, -104.0)
+        shifted = minimum(x * _LOG2_E + _SCALE_ROUNDER, _LARGEST_SHIFTED)
+        n = shifted - _SCALE_ROUNDER
+        return _defined(_scaled(_exp_near_zero(_rest(x, n)), shifted, n), x)
     if x.builder.has_one_nan:
-        shifted = _limited(fma(x, _LOG2_E, _SCALE_ROUNDER))
+        shifted = _limited(x * _LOG2_E + _SCALE_ROUNDER)
     else:
         # Below this the result is 0. The comparison is false for NaN, which stays.
         x = where(x < -104.0, -104.0, x)
@@ -76,20 +85,37 @@ def _limited(shifted: Lanes) -> Lanes:
 
 
 def _no_less_than_minus_one(x: Lanes) -> Lanes:
-    """The larger of a number and -1; NaN stays, where the only one has no sign.
+    """The larger of a number and -1, where that is cheap; NaN stays."""
+    return _unsigned_minimum(x, -1.0) if x.builder.has_one_nan else x
+
+
+def _unsigned_minimum(x: Lanes, limit: float) -> Lanes:
+    """The larger of a number and a negative limit; NaN without a sign stays.
 
     Without a sign, the representations of negative floats grow away from zero.
     """
-    if not x.builder.has_one_nan:
-        return x
-    return call("llvm.umin", x.bits(), x.constant(-1.0).bits()).as_float()
+    return call("llvm.umin", x.bits(), x.constant(limit).bits()).as_float()
+
+
+def _has_plain_nan(x: Lanes) -> bool:
+    """Whether NaN among the lanes is the one without sign and payload, as arithmetic gives it.
+
+    LLVM makes a change of sign of some operations with constants, or nothing.
+    """
+    builder = x.builder
+    name, operands = builder.definition(x.value)
+    if not builder.has_one_nan or name not in ("fadd", "fsub", "fmul"):
+        return False
+    constants = [(builder.repeated(value) or value).ref.startswith("0x") for value in operands]
+    is_zero_minus = name == "fsub" and (builder.repeated(operands[0]) or operands[0]).ref == _ZERO
+    return not any(constants) or (is_zero_minus and not constants[1])
 
 
 def exp_in_range(x: Lanes) -> Lanes:
     """e^x for float32 where the result is a normal number: |x| <= 87."""
     shifted = fma(x, _LOG2_E, _ROUNDER)
     power = _exp_near_zero(_rest(x, shifted - _ROUNDER))
-    return (power.bits() + (shifted.bits() << 23)).as_float()
+    return _defined((power.bits() + (shifted.bits() << 23)).as_float(), x)
 
 
 def _rest(x: Lanes, n: Lanes) -> Lanes:
@@ -99,7 +125,22 @@ def _rest(x: Lanes, n: Lanes) -> Lanes:
 
 def _exp_near_zero(r: Lanes) -> Lanes:
     """e^r, for |r| up to half of ln 2."""
-    return fma(fma(polynomial(r, _EXP), r, 1.0), r, 1.0)
+    return fma(fma(_polynomial(r, _EXP), r, 1.0), r, 1.0)
+
+
+def _polynomial(r: Lanes, coefficients: Sequence[float]) -> Lanes:
+    """A polynomial whose highest term counts for little.
+
+    RVV's multiply-add by a number overwrites the vector. To keep it takes two instructions' time,
+    where a product and a sum take one more than a multiply-add.
+    """
+    if not r.builder.has_one_nan:
+        return polynomial(r, coefficients)
+    highest, second, *others = coefficients
+    total = r * highest + second
+    for coefficient in others:
+        total = fma(total, r, coefficient)
+    return total
 
 
 def exp2(x: Lanes) -> Lanes:
@@ -111,7 +152,7 @@ def exp2(x: Lanes) -> Lanes:
         shifted = minimum(x + _SCALE_ROUNDER, _LARGEST_SHIFTED)
     n = shifted - _SCALE_ROUNDER
     r = _no_less_than_minus_one(x - n)
-    return _defined(_scaled(fma(polynomial(r, _EXP2), r, 1.0), shifted, n), x)
+    return _defined(_scaled(fma(_polynomial(r, _EXP2), r, 1.0), shifted, n), x)
 
 
 def _defined(power: Lanes, x: Lanes) -> Lanes:

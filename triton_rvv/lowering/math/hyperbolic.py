@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from triton_rvv.lowering.math.estimates import are_estimated, quotient
 from triton_rvv.lowering.math.exponential import exp_in_range, exp_of_double
 from triton_rvv.lowering.math.lanes import (
     Lanes,
@@ -39,9 +40,16 @@ def tanh(x: Lanes) -> Lanes:
     z = x * x
     near_zero = fma(size * z, polynomial(z, _TANH), size)
     limited = where(size > _TANH_IS_ONE, _TANH_IS_ONE, size)
-    away = fma(1.0 / (exp_in_range(limited + limited) + 1.0), -2.0, 1.0)
+    above_one = exp_in_range(limited + limited) + 1.0
+    away = fma(_reciprocal(above_one), -2.0, 1.0)
     # NaN is near zero here, and stays.
     return copysign(where(size > 0.6, away, near_zero), x)
+
+
+def _reciprocal(x: Lanes) -> Lanes:
+    """1 / x for float32, rounded to nearest, of a number that is neither extreme nor negative."""
+    one = x.constant(1.0)
+    return quotient(one, x) if are_estimated(x.builder, x.value) else one / x
 
 
 @in_double

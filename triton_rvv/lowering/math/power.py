@@ -7,6 +7,7 @@ import math
 import operator
 from collections.abc import Sequence
 
+from triton_rvv.lowering.math.estimates import are_estimated, reciprocal_root
 from triton_rvv.lowering.math.exponential import DOUBLE_ROUNDER, exp2_of_double
 from triton_rvv.lowering.math.lanes import (
     Lanes,
@@ -39,7 +40,7 @@ _HIGHEST = 200.0
 
 def rsqrt(x: Lanes) -> Lanes:
     """1 / sqrt(x). Largest error for float32: 1.491 ulp."""
-    return 1.0 / sqrt(x)
+    return reciprocal_root(x) if are_estimated(x.builder, x.value) else 1.0 / sqrt(x)
 
 
 @in_double
