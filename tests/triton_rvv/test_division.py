@@ -23,6 +23,13 @@ def divide_kernel(x_ptr, out_ptr, row_ptr, by, N: tl.constexpr):
     tl.store(row_ptr + at, tl.load(x_ptr + at) / divisor[:, None])
 
 
+@triton.jit
+def sign_kernel(x_ptr, out_ptr, by, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    quotients = tl.load(x_ptr + offsets) / by
+    tl.store(out_ptr + offsets, quotients.to(tl.int32, bitcast=True) >> 31)
+
+
 @pytest.mark.parametrize("by", [3.0, -49.0, 0.0, np.inf, np.nan, 1e-30, 1e-39, -1e-44, 8.0])
 def test_quotients_are_rounded_correctly(run, by):
     random = np.random.default_rng(0)
@@ -40,3 +47,13 @@ def test_quotients_are_rounded_correctly(run, by):
         by=float(by),
         N=N,
     )
+
+
+@pytest.mark.parametrize("by", [3.0, -49.0, 0.0, np.inf, -np.inf, 3e38, -1e-44])
+def test_quotients_of_zero_keep_their_sign(run, by):
+    x = np.array([0.0, -0.0, 1e-44, -1e-44, 2.0, -2.0, 3e38, -3e38] * 2, np.float32)
+    if by == 0:
+        x = x[np.abs(x) > 0].repeat(2)[:16]
+    with np.errstate(all="ignore"):
+        signs = -np.signbit(x / np.float32(by)).astype(np.int32)
+    run(sign_kernel, x_ptr=x, out_ptr=Expected(signs), by=float(by), N=x.size)

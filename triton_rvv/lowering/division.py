@@ -54,6 +54,8 @@ def _by_one_number(x: Lanes, number: Lanes) -> Lanes:
     rough = x * each(inverse)
     rest = fma(rough, each(size), -x)
     if builder.has_one_nan:  # RISC-V: of NaN and a number, the number is the smaller and the larger
-        return fma(-minimum(maximum(rest, -_LARGE), _LARGE), each(correction), rough)
+        # Where the remainder is NaN, +0 is subtracted, which leaves -0 as it is.
+        rest = maximum(minimum(rest, _LARGE), -_LARGE)
+        return fma(-rest, each(correction), rough)
     exact = fma(-rest, each(correction), rough)
     return where(exact.equals(exact), exact, rough)

@@ -36,9 +36,10 @@ def are_estimated(builder: Builder, value: Val) -> bool:
 def quotient(x: Lanes, d: Lanes) -> Lanes:
     """x / d for float32, rounded to nearest.
 
-    It may be off in the last place where the quotient or the dividend is below 2^-102, and where
-    the quotient is within two units of the largest float. Where the divisor is known to be 1 or
-    more, so are quotients by what is above 2^126.
+    It may be off by two units in the last place where the quotient or the dividend is below 2^-102,
+    and where the quotient is within two units of the largest float. It may be off by one where the
+    divisor is above 2^126 and known to be 2^-125 or more, and is where the divisor is the last
+    float below a power of two and the dividend a power of two.
     """
     floor = floor_of(d.builder, d.value)
     if floor < 2.0**-125:
