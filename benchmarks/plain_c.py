@@ -34,6 +34,8 @@ PLAIN_KERNELS = (
     *("popcount", "classify_bytes", "dequantize_int4", "dequantize_fp8", "sort_rows"),
     *("scatter_counts", "bias_relu", "enlarge", "shift_image", "dequantize_groups"),
     *("softmax_backward", "fir", "laplace_3d", "welford", "max_pool", "huber", "matvec"),
+    *("upsample_planes", "pixel_shuffle", "unpack_bits", "mono_of_stereo", "rgb_of_yuv"),
+    *("pad_reflect", "reverse_rows", "depthwise_conv", "nhwc_of_nchw", "im2col"),
 )
 
 

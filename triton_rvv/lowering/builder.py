@@ -42,6 +42,7 @@ class Builder:
         converts_bf16: whether the target has instructions between bf16 and fp32.
         has_one_nan: whether arithmetic gives no other NaN than the one without sign and payload.
         scales_floats: whether an instruction multiplies registers of floats by powers of two.
+        has_vector_lengths: whether loads and stores can be told how many lanes count.
 
     Attributes:
         helpers: the result type and the text of functions that this one calls, by name.
@@ -50,10 +51,15 @@ class Builder:
     """
 
     def __init__(
-        self, converts_bf16: bool = False, has_one_nan: bool = False, scales_floats: bool = False
+        self,
+        converts_bf16: bool = False,
+        has_one_nan: bool = False,
+        scales_floats: bool = False,
+        has_vector_lengths: bool = False,
     ) -> None:
         self.converts_bf16 = converts_bf16
         self.scales_floats = scales_floats
+        self.has_vector_lengths = has_vector_lengths
         self.has_one_nan = has_one_nan
         self.intervals = Intervals()
         self.mark = ""

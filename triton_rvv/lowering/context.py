@@ -92,6 +92,7 @@ class Context:
             target.converts_bf16,
             has_one_nan=target.backend == "rvv",
             scales_floats=target.scales_floats,
+            has_vector_lengths=target.backend == "rvv",
         )
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)
