@@ -44,6 +44,7 @@ class Builder:
         scales_floats: whether an instruction multiplies registers of floats by powers of two.
         estimate_bits: bits of a vector register where instructions estimate reciprocals and roots
             of floats; 0 without such.
+        has_vector_lengths: whether loads and stores can be told how many lanes count.
 
     Attributes:
         helpers: the result type and the text of functions that this one calls, by name.
@@ -57,10 +58,12 @@ class Builder:
         has_one_nan: bool = False,
         scales_floats: bool = False,
         estimate_bits: int = 0,
+        has_vector_lengths: bool = False,
     ) -> None:
         self.converts_bf16 = converts_bf16
         self.scales_floats = scales_floats
         self.estimate_bits = estimate_bits
+        self.has_vector_lengths = has_vector_lengths
         self.has_one_nan = has_one_nan
         self.intervals = Intervals()
         self.mark = ""

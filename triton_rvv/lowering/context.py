@@ -93,6 +93,7 @@ class Context:
             has_one_nan=target.backend == "rvv",
             scales_floats=target.scales_floats,
             estimate_bits=target.estimate_bits,
+            has_vector_lengths=target.backend == "rvv",
         )
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)

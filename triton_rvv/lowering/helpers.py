@@ -32,6 +32,7 @@ def call_helper(
             builder.has_one_nan,
             builder.scales_floats,
             builder.estimate_bits,
+            builder.has_vector_lengths,
         )
         result = write(inside, parameters)
         assert not inside.constants

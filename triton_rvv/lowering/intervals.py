@@ -94,6 +94,12 @@ class Intervals:
         bits = low if isinstance(low, int) else int(np.bitwise_or.reduce(low))
         return bits & -bits or _NOUGHT
 
+    def number(self, value: Val) -> int | None:
+        """The value, where it is one known number in all programs."""
+        known = self.of(value)
+        same = known is not None and known.is_exact and known.least == known.most
+        return known.least if known is not None and same else None
+
     def note(self, value: Val, interval: Interval | None) -> None:
         """Say what is known of a value; nothing if it may leave the range of its type."""
         limit = _LIMITS.get(value.type, 0)

@@ -11,12 +11,14 @@ from triton_rvv.lowering.builder import READ, Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.growth import growth
 from triton_rvv.lowering.masks import Mask
+from triton_rvv.lowering.periodic_loads import periodic_run
 from triton_rvv.lowering.prefetches import (
     prefetch_ahead,
     prefetch_columns_ahead,
     row_in_set,
     run_address,
 )
+from triton_rvv.lowering.prefixes import first_lanes, load_first
 from triton_rvv.lowering.ranges import UNKNOWN, are_apart, keeps_apart
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.stored import loaded, stored
@@ -113,7 +115,7 @@ class Load(Tensor):
         contiguous = self.pointers.last_stride(builder, linear=True)
         guards = self.guards_within(builder, extents)
         is_plain = guards is not None and self._is_plain_when_guarded
-        has_stride = not self.pointers.components[-2].listed
+        has_stride = self.pointers.components[-2].may_be_linear
         if contiguous is None or contiguous.constant != 1 or not (is_plain and has_stride):
             return [Val("i1", "false")]
         assert guards is not None
@@ -178,10 +180,7 @@ class Load(Tensor):
     def evaluate(self, builder: Builder, point: Point) -> Val:
         type_ = vector_type(memory_type(self.element), point.width)
         condition = condition_at(builder, self.mask, point)
-        if point.lanes is not None and point.width > 1:
-            lanes = builder.splat(builder.resize(point.lanes, "i32"), point.width)
-            wanted = builder.compare("ult", builder.iota("i32", point.width), lanes)
-            condition = builder.conjunction(condition, wanted)
+        lanes = point.lanes if point.width > 1 else None
         size_bytes = self.element.size_bytes
         pointers = self.pointers.on(point.path)
         stride = pointers.last_stride(builder, point.path.linear)
@@ -190,16 +189,22 @@ class Load(Tensor):
             value = self._scalar(builder, address, condition, point)
         elif stride is not None and stride.constant == 1:
             row = run_address(builder, pointers, point)
-            if condition.ref == "true":
+            if condition.ref == "true" and lanes is not None:
+                value = load_first(builder, row, lanes, self._fill(builder, point), size_bytes)
+            elif condition.ref == "true":
                 value = builder.load(type_, row, size_bytes)
                 prefetch_ahead(builder, pointers, point, row, READ)
             else:
-                value = self._call(builder, "llvm.masked.load", row, condition, point)
-        elif stride is not None and stride.constant == 0 and condition.width == 1:
+                wanted = _within(builder, condition, lanes, point.width)
+                value = self._call(builder, "llvm.masked.load", row, wanted, point)
+        elif stride is not None and stride.constant == 0 and condition.width == 1 and not lanes:
             address = pointers.row_base(builder, point)
             value = builder.splat(self._scalar(builder, address, condition, point), point.width)
+        elif condition.ref == "true" and (run := periodic_run(builder, pointers, point)):
+            value = run
         else:
             addresses = self.pointers.at(builder, point)
+            condition = _within(builder, condition, lanes, point.width)
             value = self._call(builder, "llvm.masked.gather", addresses, condition, point)
             if condition.ref == "true":
                 prefetch_columns_ahead(builder, pointers, point)
@@ -225,6 +230,13 @@ class Load(Tensor):
             element = memory_type(self.element)
             return builder.splat(Val(element, _zero(element)), point.width)
         return stored(builder, self.other.at(builder, point))
+
+
+def _within(builder: Builder, condition: Val, lanes: Val | None, width: int) -> Val:
+    """A condition, where only so many lanes are wanted."""
+    if lanes is None:
+        return condition
+    return builder.conjunction(condition, first_lanes(builder, lanes, width))
 
 
 def load_scalar(

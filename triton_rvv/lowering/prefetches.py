@@ -64,7 +64,7 @@ def prefetch_ahead(
     if not point.index or not point.path.linear:
         return
     rows, element = pointers.shape[-2], memory_type(pointers.pointee)
-    if pointers.components[-2].listed:
+    if not pointers.components[-2].may_be_linear:
         ahead = max(1, point.rows_ahead // point.row_runs)
         further = builder.add(point.index[-1], integer(min(ahead, rows - 1)))
         last = builder.intrinsic("llvm.umin", [further, integer(rows - 1)])
@@ -119,7 +119,10 @@ def prefetch_columns_ahead(builder: Builder, pointers: Affine, point: Point) -> 
     if not point.index or not point.path.linear or pointers.extra is not None:
         return
     *_, above, last = pointers.components
-    if above.listed or last.listed or above.linear_stride(builder, "i64").constant != 1:
+    if (
+        not (above.may_be_linear and last.may_be_linear)
+        or above.linear_stride(builder, "i64").constant != 1
+    ):
         return
     rows, columns, lanes = *pointers.shape[-2:], point.width
     stride, row = last.linear_stride(builder, pointers.index_type), point.index[-1]
