@@ -57,6 +57,7 @@ class Context:
 
     Attributes:
         pending_loads: loads that were put off.
+        loads_here: loads of the block of code that is being lowered.
         waiting_store: a store that was put off.
         counter: of the innermost loop around this place that has one; None outside loops.
         stored_already: for stores further down, whether that has been done, as i1.
@@ -101,6 +102,7 @@ class Context:
         self._functions = functions
         self._source_lines = source_lines
         self.pending_loads: list[Tensor] = []
+        self.loads_here: list[Tensor] = []
         self.waiting_store: WaitingStore | None = None
         self.counter: Counter | None = None
         self.stored_already: dict[Operation, Val] = {}
@@ -127,7 +129,8 @@ class Context:
             CompileError: for an operation that is not supported, with the kernel's source line.
         """
         *operations, terminator = block.operations
-        around = self._made_by, self._operations
+        around = self._made_by, self._operations, self.loads_here
+        self.loads_here = []
         self._operations = operations
         self._made_by = {result: each for each in operations for result in each.results}
         for operation in operations:  # a function's block is lowered once for each of its calls
@@ -138,7 +141,7 @@ class Context:
                 if self._early.pop(operation, None) not in self._around:
                     self.lower_operation(operation)
         finally:
-            self._made_by, self._operations = around
+            self._made_by, self._operations, self.loads_here = around
         return terminator.operands
 
     def operations_behind(self, operation: Operation) -> Sequence[Operation]:

@@ -22,6 +22,7 @@ from triton_rvv.lowering.prefixes import first_lanes, load_first
 from triton_rvv.lowering.ranges import UNKNOWN, are_apart, keeps_apart
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.stored import loaded, stored
+from triton_rvv.lowering.streams import Streams
 from triton_rvv.lowering.tensors import (
     PLAIN_PATH,
     Extents,
@@ -66,6 +67,26 @@ class Load(Tensor):
         self.pointers = pointers
         self.mask = mask
         self.other = other
+        self.streams: Streams | None = None
+        self.place = 0
+
+    def join_streams(self, builder: Builder, earlier: Sequence[Tensor]) -> None:
+        """Find out with which of the loads before it this one takes streams that lie in turn."""
+        last = self.pointers.components[-1]
+        stride = None if last.stride is None or not last.has_rule else last.stride.constant
+        if stride not in (2, 3, 4) or self.pointers.extra is not None or self.shape[-1] == 1:
+            return
+        for load in earlier:
+            if isinstance(load, Load) and load.streams and load.is_like(self):
+                place = load.streams.place_of(builder, self.pointers)
+                if place is not None:
+                    self.streams, self.place = load.streams, place
+                    return
+        self.streams = Streams(stride, self.pointers)
+
+    def is_like(self, other: Load) -> bool:
+        """Whether both are loads of blocks of one type under one mask."""
+        return self.type == other.type and self.mask is other.mask
 
     @property
     def lies_by_column(self) -> bool:
@@ -197,10 +218,9 @@ class Load(Tensor):
             else:
                 wanted = _within(builder, condition, lanes, point.width)
                 value = self._call(builder, "llvm.masked.load", row, wanted, point)
-        elif stride is not None and stride.constant == 0 and condition.width == 1 and not lanes:
-            address = pointers.row_base(builder, point)
-            value = builder.splat(self._scalar(builder, address, condition, point), point.width)
-        elif condition.ref == "true" and (run := periodic_run(builder, pointers, point)):
+        elif stride is not None and stride.constant == 0 and condition.width == 1:
+            value = self._repeated(builder, pointers, condition, point)
+        elif condition.ref == "true" and (run := self._run_by_lines(builder, pointers, point)):
             value = run
         else:
             addresses = self.pointers.at(builder, point)
@@ -209,6 +229,32 @@ class Load(Tensor):
             if condition.ref == "true":
                 prefetch_columns_ahead(builder, pointers, point)
         return loaded(builder, value, self.element)
+
+    def _repeated(self, builder: Builder, pointers: Affine, condition: Val, point: Point) -> Val:
+        """One element in all lanes that are wanted."""
+        address = pointers.row_base(builder, point)
+        if point.lanes is None:
+            return builder.splat(self._scalar(builder, address, condition, point), point.width)
+        wanted = builder.conjunction(condition, builder.compare("sgt", point.lanes, integer(0)))
+        value = builder.splat(self._scalar(builder, address, wanted, point), point.width)
+        mask = first_lanes(builder, point.lanes, point.width)
+        return builder.select(mask, value, self._fill(builder, point))
+
+    def _run_by_lines(self, builder: Builder, pointers: Affine, point: Point) -> Val | None:
+        """A run that is loaded from pieces of memory, where it can be."""
+        if (run := periodic_run(builder, pointers, point)) is not None:
+            return run
+        if self.streams is not None and pointers.extra is None:
+            return self.streams.run(builder, pointers, self.place, point, point.lanes)
+        stride = pointers.last_stride(builder, point.path.linear)
+        if stride is None or stride.constant != -1 or point.lanes is not None:
+            return None
+        last = builder.binary("sub", integer(1 - point.width), point.start)
+        element, row = memory_type(self.element), pointers.row_base(builder, point)
+        address = builder.element_pointer(element, row, last)
+        type_ = vector_type(element, point.width)
+        run = builder.load(type_, address, self.element.size_bytes)
+        return builder.shuffle(run, range(point.width - 1, -1, -1))
 
     def _scalar(self, builder: Builder, address: Val, condition: Val, point: Point) -> Val:
         one = Point(point.index, point.start, 1, point.path, point.memo)
@@ -306,6 +352,8 @@ def _load(context: Context, operation: Operation) -> None:
     addresses = _moving(context, as_addresses(pointers))
     source = operation.operands[0]
     load = Load(result.type, addresses, as_mask(mask), other_tensor, source)
+    load.join_streams(context.builder, context.loads_here)
+    context.loads_here.append(load)
     context.bind(result, load)
     context.pending_loads.append(load)
     if operation.attributes.get("isVolatile"):
