@@ -42,6 +42,8 @@ class Builder:
         converts_bf16: whether the target has instructions between bf16 and fp32.
         has_one_nan: whether arithmetic gives no other NaN than the one without sign and payload.
         scales_floats: whether an instruction multiplies registers of floats by powers of two.
+        rounding_bits: bits in a register where an instruction shortens integers and rounds to the
+            nearest even; 0 without one.
 
     Attributes:
         helpers: the result type and the text of functions that this one calls, by name.
@@ -50,10 +52,15 @@ class Builder:
     """
 
     def __init__(
-        self, converts_bf16: bool = False, has_one_nan: bool = False, scales_floats: bool = False
+        self,
+        converts_bf16: bool = False,
+        has_one_nan: bool = False,
+        scales_floats: bool = False,
+        rounding_bits: int = 0,
     ) -> None:
         self.converts_bf16 = converts_bf16
         self.scales_floats = scales_floats
+        self.rounding_bits = rounding_bits
         self.has_one_nan = has_one_nan
         self.intervals = Intervals()
         self.mark = ""

@@ -92,6 +92,7 @@ class Context:
             target.converts_bf16,
             has_one_nan=target.backend == "rvv",
             scales_floats=target.scales_floats,
+            rounding_bits=target.vector_bits if target.backend == "rvv" else 0,
         )
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)
