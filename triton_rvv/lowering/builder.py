@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
+from triton_rvv.lowering.abilities import NO_ABILITIES, Abilities
 from triton_rvv.lowering.intervals import Intervals
 from triton_rvv.lowering.values import Val, folded, integer, resized, type_suffix, vector_type
 
@@ -39,12 +40,7 @@ class Builder:
     """Appends instructions to a function; every value gets a fresh name.
 
     Args:
-        converts_bf16: whether the target has instructions between bf16 and fp32.
-        has_one_nan: whether arithmetic gives no other NaN than the one without sign and payload.
-        scales_floats: whether an instruction multiplies registers of floats by powers of two.
-        estimate_bits: bits of a vector register where instructions estimate reciprocals and roots
-            of floats; 0 without such.
-        has_vector_lengths: whether loads and stores can be told how many lanes count.
+        abilities: what the target has instructions for.
 
     Attributes:
         helpers: the result type and the text of functions that this one calls, by name.
@@ -52,19 +48,8 @@ class Builder:
         mark: what instructions end with from now on, to say where in the source they come from.
     """
 
-    def __init__(
-        self,
-        converts_bf16: bool = False,
-        has_one_nan: bool = False,
-        scales_floats: bool = False,
-        estimate_bits: int = 0,
-        has_vector_lengths: bool = False,
-    ) -> None:
-        self.converts_bf16 = converts_bf16
-        self.scales_floats = scales_floats
-        self.estimate_bits = estimate_bits
-        self.has_vector_lengths = has_vector_lengths
-        self.has_one_nan = has_one_nan
+    def __init__(self, abilities: Abilities = NO_ABILITIES) -> None:
+        self.abilities = abilities
         self.intervals = Intervals()
         self.mark = ""
         self.lines: list[str] = []

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from triton_rvv.errors import CompileError
+from triton_rvv.lowering.abilities import abilities_of
 from triton_rvv.lowering.aliasing import Aliases
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder, Snapshot
@@ -89,13 +90,7 @@ class Context:
         self._has_products = has_products
         self.store_groups = store_groups
         self._handlers = handlers
-        self.builder = Builder(
-            target.converts_bf16,
-            has_one_nan=target.backend == "rvv",
-            scales_floats=target.scales_floats,
-            estimate_bits=target.estimate_bits,
-            has_vector_lengths=target.backend == "rvv",
-        )
+        self.builder = Builder(abilities_of(target))
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)
         self.aliases = aliases

@@ -19,7 +19,7 @@ def load_first(builder: Builder, address: Val, count: Val, fill: Val, align: int
     type_, width = fill.type, fill.width
     aligned = Val(f"ptr align {align}", address.ref)
     suffix = type_suffix(fill)
-    if not builder.has_vector_lengths:
+    if not builder.abilities.has_vector_lengths:
         mask = first_lanes(builder, count, width)
         return builder.call(type_, f"llvm.masked.load.{suffix}.p0", [aligned, mask, fill])
     all_lanes, length = builder.splat(Val("i1", "true"), width), _length(builder, count, width)
@@ -29,7 +29,7 @@ def load_first(builder: Builder, address: Val, count: Val, fill: Val, align: int
 
 def store_first(builder: Builder, value: Val, address: Val, count: Val, align: int) -> None:
     """Write the first `count` lanes to neighbours in memory."""
-    if not builder.has_vector_lengths:
+    if not builder.abilities.has_vector_lengths:
         mask = first_lanes(builder, count, value.width)
         masked_store(builder, value, address, mask, align)
         return

@@ -61,7 +61,7 @@ class Streams:
         by_shifts = self.stride == 2 and size_bytes <= 4 and element != "ptr"
         if not by_shifts and (lanes is not None or behind_last or not self._pays(size_bytes)):
             return None
-        if not builder.has_vector_lengths and (lanes is not None or behind_last):
+        if not builder.abilities.has_vector_lengths and (lanes is not None or behind_last):
             return None
         key = (id(self), point.index, point.start, width)
         if key not in point.memo:

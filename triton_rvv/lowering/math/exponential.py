@@ -67,7 +67,7 @@ def exp(x: Lanes) -> Lanes:
         shifted = minimum(x * _LOG2_E + _SCALE_ROUNDER, _LARGEST_SHIFTED)
         n = shifted - _SCALE_ROUNDER
         return _defined(_scaled(_exp_near_zero(_rest(x, n)), shifted, n), x)
-    if x.builder.has_one_nan:
+    if x.builder.abilities.has_one_nan:
         shifted = _limited(x * _LOG2_E + _SCALE_ROUNDER)
     else:
         # Below this the result is 0. The comparison is false for NaN, which stays.
@@ -86,7 +86,7 @@ def _limited(shifted: Lanes) -> Lanes:
 
 def _no_less_than_minus_one(x: Lanes) -> Lanes:
     """The larger of a number and -1, where that is cheap; NaN stays."""
-    return _unsigned_minimum(x, -1.0) if x.builder.has_one_nan else x
+    return _unsigned_minimum(x, -1.0) if x.builder.abilities.has_one_nan else x
 
 
 def _unsigned_minimum(x: Lanes, limit: float) -> Lanes:
@@ -104,7 +104,7 @@ def _has_plain_nan(x: Lanes) -> bool:
     """
     builder = x.builder
     name, operands = builder.definition(x.value)
-    if not builder.has_one_nan or name not in ("fadd", "fsub", "fmul"):
+    if not builder.abilities.has_one_nan or name not in ("fadd", "fsub", "fmul"):
         return False
     constants = [(builder.repeated(value) or value).ref.startswith("0x") for value in operands]
     is_zero_minus = name == "fsub" and (builder.repeated(operands[0]) or operands[0]).ref == _ZERO
@@ -134,7 +134,7 @@ def _polynomial(r: Lanes, coefficients: Sequence[float]) -> Lanes:
     RVV's multiply-add by a number overwrites the vector. To keep it takes two instructions' time,
     where a product and a sum take one more than a multiply-add.
     """
-    if not r.builder.has_one_nan:
+    if not r.builder.abilities.has_one_nan:
         return polynomial(r, coefficients)
     highest, second, *others = coefficients
     total = r * highest + second
@@ -145,7 +145,7 @@ def _polynomial(r: Lanes, coefficients: Sequence[float]) -> Lanes:
 
 def exp2(x: Lanes) -> Lanes:
     """2^x for float32. Largest error: 0.879 ulp."""
-    if x.builder.has_one_nan:
+    if x.builder.abilities.has_one_nan:
         shifted = _limited(x + _SCALE_ROUNDER)
     else:
         x = where(x < -151.0, -151.0, x)
@@ -167,7 +167,7 @@ def _scaled(x: Lanes, shifted: Lanes, n: Lanes) -> Lanes:
     Without an instruction it takes two factors, of which the first neither overflows nor rounds
     where x is near 1: half of 2^n, but a normal number, and 2 or less.
     """
-    if x.builder.scales_floats and x.value.width % SCALED_LANES == 0:
+    if x.builder.abilities.scales_floats and x.value.width % SCALED_LANES == 0:
         return scaled_by_powers(x, n)
     exponent = shifted.bits() << 23
     first = call("llvm.smax", exponent, exponent.constant(2 << 23))
