@@ -80,6 +80,8 @@ def test_who_has_a_board_is_told_how_to_name_it(my_board, name, refused):
 def test_only_boards_over_ssh_are_checked():
     with pytest.raises(BoardError, match="host is not a board over SSH: give ssh://USER@HOST, or"):
         board_file_of("host")
+    with pytest.raises(BoardError, match=r"choose one of .*emulated:x60, or write a board file"):
+        board_file_of("nosuch")
 
 
 def test_a_users_board_may_be_called_like_its_kind(my_board):
