@@ -177,6 +177,11 @@ def _unknown_device(name: str, names: Sequence[str]) -> str:
             f"{name} is a kind of board, and you have no board file of that name: write one with "
             f"`{write_command()}`, or choose one of {', '.join(names)}"
         )
+    if name in _own_names():
+        return (
+            f"your board file {name} has no address: add a part [ssh] with a host to it, or name "
+            f"its model, {_EMULATED_PREFIX}{name}"
+        )
     hint = nearest(name, names)
     if not hint.endswith("?"):  # no name is near, so it may be a board
         hint += f", or write a board file for your own with `{write_command()}`"
