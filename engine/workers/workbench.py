@@ -35,8 +35,8 @@ from rvv_runner.measurement import Artifact, Measurement
 __all__ = ["Workbench", "boards_at_once", "check_fits", "workbench"]
 
 
-# Timed runs if the board is not deterministic. Over several shapes, a time is the mean of one run at
-# each, so fewer of them say as much.
+# Timed runs if the board is not deterministic. Over several shapes, a time is the mean of one run
+# at each, so fewer of them say as much.
 _REPEATS = 10
 _FEWEST_REPEATS = 4
 

@@ -129,5 +129,9 @@ def test_mistakes(tmp_path: Path, change: tuple[str, str], sentence: str) -> Non
     assert change[0] in BOXES
     path.write_text(BOXES.replace("PADDING", repr("zero")).replace(*change))
     with pytest.raises(UserError, match=sentence):
-        problem = make_problem(load_kernel(str(path)), {}, "fp32")
-        problem.arguments(problem.default_config)
+        make(path)
+
+
+def make(path: Path) -> None:
+    problem = make_problem(load_kernel(str(path)), {}, "fp32")
+    problem.arguments(problem.default_config)
