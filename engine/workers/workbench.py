@@ -35,7 +35,10 @@ from rvv_runner.measurement import Artifact, Measurement
 __all__ = ["Workbench", "boards_at_once", "check_fits", "workbench"]
 
 
-_REPEATS = 10  # if the board is not deterministic
+# Timed runs if the board is not deterministic. Over several shapes, a time is the mean of one run
+# at each, so fewer of them say as much.
+_REPEATS = 10
+_FEWEST_REPEATS = 4
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,8 @@ def workbench(
         info: what is known about them.
         jobs: parallel builds.
         ray_address: of a Ray cluster to build on; None for this machine.
-        repeats: timed runs per measurement if the board is not deterministic; None for ten.
+        repeats: timed runs per measurement if the board is not deterministic; None for ten, or
+            fewer over several shapes.
         more_problems: the same kernel at other shapes; each configuration is also built for them
             and measured.
         first: a configuration whose arguments boards may make while kernels are built.
@@ -137,7 +141,8 @@ def workbench(
         pool = BoardPool([_source_of(name, load, problem, info) for name in devices])
         try:
             pool.wait_open()
-            runs = 1 if info.deterministic else repeats or _REPEATS
+            usual = max(_REPEATS // len(problems), _FEWEST_REPEATS)
+            runs = 1 if info.deterministic else repeats or usual
             yield Workbench(builders, pool, repeats=runs)
         finally:
             builders.close()

@@ -46,7 +46,7 @@ def interpreted(launch: Launch, runs: Sequence[dict[str, Any]]) -> list[dict[str
     job = {
         "path": str(path),
         "kernel": launch.file.kernel,
-        "runs": list(runs),
+        "runs": [_copied(run) for run in runs],
         "constants": {**launch.constants(values), **launch.config},
         "grid": launch.grid(values),
         "descriptors": {
@@ -89,6 +89,11 @@ def _interpret(given: Path, found: Path) -> None:
         described = {n: TensorDescriptor(values[n], *d) for n, d in job["descriptors"].items()}
         kernel[job["grid"]](**{**values, **described}, **_not_in(job["constants"], values))
     torch.save([_tensors(values) for values in job["runs"]], found)
+
+
+def _copied(values: dict[str, Any]) -> dict[str, Any]:
+    """The values with tensors of their own: what one run changes is no other's start."""
+    return {n: v.clone() if isinstance(v, torch.Tensor) else v for n, v in values.items()}
 
 
 def _tensors(values: dict[str, Any]) -> dict[str, torch.Tensor]:

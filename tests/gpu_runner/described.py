@@ -47,7 +47,7 @@ def described_kernel(
         for step in range(tl.cdiv(K, BLOCK_K)):
             a = a_desc.load([row, step * BLOCK_K])
             b = b_desc.load([column, step * BLOCK_K])
-            total = tl.dot(a, b.T, total)
+            total = tl.dot(a, b.T, total, input_precision="ieee")
         c_desc.store([row, column], total.to(c_desc.dtype))
 
 
