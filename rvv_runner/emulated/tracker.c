@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "arithmetic.h"
 #include "decode.h"
 
 static void set(struct tracker *tracker, uint32_t reg, uint64_t value) {
@@ -18,195 +19,6 @@ static void forget(struct tracker *tracker, uint32_t reg) {
     }
 }
 
-static int64_t as_word(uint64_t value) { return (int32_t)(uint32_t)value; }
-
-static bool immediate_operation(uint32_t word, uint64_t a, uint64_t *result) {
-    uint64_t imm = (uint64_t)immediate_i(word);
-    uint32_t shift = bits(word, 25, 20);
-    switch (funct3_of(word)) {
-    case 0:
-        *result = a + imm;
-        return true;
-    case 1:
-        *result = a << shift;
-        return bits(word, 31, 26) == 0;
-    case 2:
-        *result = (int64_t)a < (int64_t)imm;
-        return true;
-    case 3:
-        *result = a < imm;
-        return true;
-    case 4:
-        *result = a ^ imm;
-        return true;
-    case 5:
-        *result = bits(word, 30, 30) ? (uint64_t)((int64_t)a >> shift) : a >> shift;
-        return (bits(word, 31, 26) & ~0x10u) == 0;
-    case 6:
-        *result = a | imm;
-        return true;
-    default:
-        *result = a & imm;
-        return true;
-    }
-}
-
-static bool immediate_operation_32(uint32_t word, uint64_t a, uint64_t *result) {
-    uint32_t shift = rs2_of(word);
-    switch (funct3_of(word)) {
-    case 0:
-        *result = (uint64_t)as_word(a + (uint64_t)immediate_i(word));
-        return true;
-    case 1:
-        if (bits(word, 31, 26) == 2) { /* slli.uw */
-            *result = (uint64_t)(uint32_t)a << bits(word, 25, 20);
-            return true;
-        }
-        *result = (uint64_t)as_word(a << shift);
-        return bits(word, 31, 25) == 0;
-    case 5:
-        *result =
-            (uint64_t)(bits(word, 30, 30) ? as_word(a) >> shift : as_word((uint32_t)a >> shift));
-        return (bits(word, 31, 25) & ~0x20u) == 0;
-    default:
-        return false;
-    }
-}
-
-/* What the M extension defines: dividing by zero gives all ones and leaves the dividend; the one
- * quotient that does not fit is the dividend. */
-static uint64_t divide(uint32_t funct3, uint64_t a, uint64_t b) {
-    bool is_signed = (funct3 & 1) == 0;
-    bool remainder = (funct3 & 2) != 0;
-    if (b == 0) {
-        return remainder ? a : UINT64_MAX;
-    }
-    if (is_signed && b == UINT64_MAX) {
-        return remainder ? 0 : -a; /* never overflows in unsigned arithmetic */
-    }
-    if (is_signed) {
-        int64_t quotient = (int64_t)a / (int64_t)b;
-        return remainder ? a - (uint64_t)quotient * b : (uint64_t)quotient;
-    }
-    return remainder ? a % b : a / b;
-}
-
-/* The same for words: extended operands, and a result that is extended from its low half. */
-static uint64_t divide_word(uint32_t funct3, uint64_t a, uint64_t b) {
-    bool is_signed = (funct3 & 1) == 0;
-    uint64_t wide_a = is_signed ? (uint64_t)as_word(a) : (uint32_t)a;
-    uint64_t wide_b = is_signed ? (uint64_t)as_word(b) : (uint32_t)b;
-    return (uint64_t)as_word(divide(funct3, wide_a, wide_b));
-}
-
-/* sh1add to sh3add and add.uw to sh3add.uw: funct3 is twice the shift. */
-static uint64_t shift_and_add(uint32_t word, uint64_t a, uint64_t b) {
-    return (a << (funct3_of(word) / 2)) + b;
-}
-
-static bool register_operation(uint32_t word, uint64_t a, uint64_t b, uint64_t *result) {
-    switch (bits(word, 31, 25) << 3 | funct3_of(word)) {
-    case 0x00 << 3 | 0:
-        *result = a + b;
-        return true;
-    case 0x20 << 3 | 0:
-        *result = a - b;
-        return true;
-    case 0x00 << 3 | 1:
-        *result = a << (b & 63);
-        return true;
-    case 0x00 << 3 | 2:
-        *result = (int64_t)a < (int64_t)b;
-        return true;
-    case 0x00 << 3 | 3:
-        *result = a < b;
-        return true;
-    case 0x00 << 3 | 4:
-        *result = a ^ b;
-        return true;
-    case 0x00 << 3 | 5:
-        *result = a >> (b & 63);
-        return true;
-    case 0x20 << 3 | 5:
-        *result = (uint64_t)((int64_t)a >> (b & 63));
-        return true;
-    case 0x00 << 3 | 6:
-        *result = a | b;
-        return true;
-    case 0x00 << 3 | 7:
-        *result = a & b;
-        return true;
-    case 0x20 << 3 | 7:
-        *result = a & ~b;
-        return true;
-    case 0x01 << 3 | 0:
-        *result = a * b;
-        return true;
-    case 0x01 << 3 | 4:
-    case 0x01 << 3 | 5:
-    case 0x01 << 3 | 6:
-    case 0x01 << 3 | 7:
-        *result = divide(funct3_of(word), a, b);
-        return true;
-    case 0x10 << 3 | 2:
-    case 0x10 << 3 | 4:
-    case 0x10 << 3 | 6:
-        *result = shift_and_add(word, a, b);
-        return true;
-    case 0x05 << 3 | 4:
-        *result = (int64_t)a < (int64_t)b ? a : b;
-        return true; /* min to maxu */
-    case 0x05 << 3 | 5:
-        *result = a < b ? a : b;
-        return true;
-    case 0x05 << 3 | 6:
-        *result = (int64_t)a > (int64_t)b ? a : b;
-        return true;
-    case 0x05 << 3 | 7:
-        *result = a > b ? a : b;
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool register_operation_32(uint32_t word, uint64_t a, uint64_t b, uint64_t *result) {
-    switch (bits(word, 31, 25) << 3 | funct3_of(word)) {
-    case 0x00 << 3 | 0:
-        *result = (uint64_t)as_word(a + b);
-        return true;
-    case 0x20 << 3 | 0:
-        *result = (uint64_t)as_word(a - b);
-        return true;
-    case 0x00 << 3 | 1:
-        *result = (uint64_t)as_word(a << (b & 31));
-        return true;
-    case 0x00 << 3 | 5:
-        *result = (uint64_t)as_word((uint32_t)a >> (b & 31));
-        return true;
-    case 0x20 << 3 | 5:
-        *result = (uint64_t)(as_word(a) >> (b & 31));
-        return true;
-    case 0x01 << 3 | 0:
-        *result = (uint64_t)as_word(a * b);
-        return true;
-    case 0x01 << 3 | 4:
-    case 0x01 << 3 | 5:
-    case 0x01 << 3 | 6:
-    case 0x01 << 3 | 7:
-        *result = divide_word(funct3_of(word), a, b);
-        return true;
-    case 0x04 << 3 | 0:
-    case 0x10 << 3 | 2:
-    case 0x10 << 3 | 4:
-    case 0x10 << 3 | 6:
-        *result = shift_and_add(word, (uint32_t)a, b);
-        return true;
-    default:
-        return false;
-    }
-}
-
 static void step_arithmetic(struct tracker *tracker, uint32_t word) {
     uint32_t opcode = opcode_of(word);
     bool two_registers = opcode == OPCODE_REGISTER || opcode == OPCODE_REGISTER_32;
@@ -216,20 +28,7 @@ static void step_arithmetic(struct tracker *tracker, uint32_t word) {
     if (known) {
         uint64_t a = tracker->value[rs1_of(word)];
         uint64_t b = tracker->value[rs2_of(word)];
-        switch (opcode) {
-        case OPCODE_IMMEDIATE:
-            known = immediate_operation(word, a, &result);
-            break;
-        case OPCODE_IMMEDIATE_32:
-            known = immediate_operation_32(word, a, &result);
-            break;
-        case OPCODE_REGISTER:
-            known = register_operation(word, a, b, &result);
-            break;
-        default:
-            known = register_operation_32(word, a, b, &result);
-            break;
-        }
+        known = integer_result(word, a, b, &result);
     }
     if (known) {
         set(tracker, rd_of(word), result);

@@ -50,7 +50,7 @@ _ESTIMATES = {
     "prefetches": 79027.75,
     "spills": 7231.4,
 }
-_VERSION = "5c1e7a90d3b84f26"
+_VERSION = "b7d20c4e81f96a35"
 
 
 @pytest.mark.timeout(60)

@@ -8,6 +8,7 @@ from engine.results.trials_table import trials_table
 from engine.results.units import counted
 from engine.study.trials import StoredTrials
 from foundation.errors import UserError
+from foundation.programs import python_command
 
 __all__ = ["write"]
 
@@ -25,6 +26,7 @@ def write(study: StoredTrials, folder: Path) -> str:
         table.to_parquet(folder / "trials.parquet", index=False)
     except ImportError as error:
         raise UserError(
-            "parquet needs pyarrow: pip install pyarrow, or use --format csv"
+            f"parquet needs pyarrow: run `{python_command('pip')} install pyarrow`, or use "
+            "--format csv"
         ) from error
     return counted(len(table), "trial")
