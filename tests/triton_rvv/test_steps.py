@@ -124,3 +124,29 @@ def test_divisions_of_sums_of_two(run: KernelRunner) -> None:
         at = at // 16 * 17 + at % 16
     x = np.arange(at.max() + 1, dtype=np.int32) * 3
     run(folded_kernel, x_ptr=x, out_ptr=Expected(x[at]), n=16, pitch=17, TIMES=12, N=256)
+
+
+@triton.jit
+def kept_kernel(x_ptr, joined_ptr, cat_ptr, n, shift, N: tl.constexpr):
+    i = tl.arange(0, N)
+    a = tl.load(x_ptr + (i % n + shift) % n)
+    b = tl.load(x_ptr + (i % n + 2 * shift) % n)
+    c = tl.load(x_ptr + (i % n + 3 * shift) % n)
+    tl.store(x_ptr + i, a + b + c)
+    i = tl.arange(0, 2 * N)
+    tl.store(joined_ptr + i, tl.join(a, b).reshape(2 * N))
+    tl.store(cat_ptr + i, tl.cat(b, c, can_reorder=True))
+
+
+@pytest.mark.parametrize(("n", "shift"), [(17, 5), (100, 7), (255, 1)])
+def test_parts_stay_within_their_arrays(run: KernelRunner, n: int, shift: int) -> None:
+    """Each part ends in a run of which a few lanes are wanted, as does the last one."""
+    x, i = np.random.default_rng(6).integers(0, 1000, 256).astype(np.int32), np.arange(256)
+    a, b, c = (x[(i % n + times * shift) % n] for times in (1, 2, 3))
+    run(
+        kept_kernel,
+        x_ptr=Expected(a + b + c, start=x),
+        joined_ptr=Expected(np.stack((a, b), 1).flatten()),
+        cat_ptr=Expected(np.concatenate((b, c))),
+        n=n, shift=shift, N=256,
+    )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.prefixes import load_first, store_first
 from triton_rvv.lowering.stored import loaded, stored
 from triton_rvv.lowering.tensors import Extents, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, vector_type
@@ -38,7 +39,13 @@ class Buffer(Tensor):
     def evaluate(self, builder: Builder, point: Point) -> Val:
         address = self._address_of_run(builder, point)
         type_ = vector_type(memory_type(self.element), point.width)
-        return loaded(builder, builder.load(type_, address, self.element.size_bytes), self.element)
+        size_bytes = self.element.size_bytes
+        if point.lanes is None or point.width == 1:
+            run = builder.load(type_, address, size_bytes)
+        else:
+            zeros = Val(type_, "zeroinitializer")
+            run = load_first(builder, address, point.lanes, zeros, size_bytes)
+        return loaded(builder, run, self.element)
 
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
         return []
@@ -69,9 +76,17 @@ class Buffer(Tensor):
         return Buffer(type_, self.pointer, self.panel, (first, rows))
 
     def write(self, builder: Builder, point: Point, value: Val) -> None:
-        """Store the elements at `point`."""
-        address = self._address_of_run(builder, point)
-        builder.store(stored(builder, value), address, self.element.size_bytes)
+        """Store the elements at `point`, of which others than the wanted ones stay as they are."""
+        address, run = self._address_of_run(builder, point), stored(builder, value)
+        if point.lanes is None or point.width == 1:
+            builder.store(run, address, self.element.size_bytes)
+        else:
+            store_first(builder, run, address, point.lanes, self.element.size_bytes)
+
+    @property
+    def is_one_line(self) -> bool:
+        """Whether a line of elements lies in one piece, so that a run may begin anywhere."""
+        return self.is_row_major or self._part[1] == 1
 
     @property
     def is_row_major(self) -> bool:

@@ -9,6 +9,7 @@ from triton_rvv.lowering import sinks, walks
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.prefixes import store_first
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.stored import loaded, stored
 from triton_rvv.lowering.tensors import Point, Splat, memory_type
@@ -36,7 +37,11 @@ def _join(context: Context, operation: Operation) -> None:
 
     def commit(point: Point, value: Val) -> None:
         address = result.address(builder, (*point.coordinates, integer(0)))
-        builder.store(value, address, type_.element.size_bytes)
+        if point.lanes is None:
+            builder.store(value, address, type_.element.size_bytes)
+        else:
+            count = builder.mul(point.lanes, integer(2))
+            store_first(builder, value, address, count, type_.element.size_bytes)
 
     walks.for_each_run(context, [left, right], evaluate, commit)
     context.bind(operation.result, result)
@@ -88,7 +93,8 @@ def _cat(context: Context, operation: Operation) -> None:
 
 
 def _write_from(builder: Builder, result: Buffer, first: Val, point: Point, value: Val) -> None:
-    result.write(builder, Point((), builder.add(first, point.start), point.width), value)
+    place = builder.add(first, point.start)
+    result.write(builder, Point((), place, point.width, lanes=point.lanes), value)
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.join": _join, "tt.split": _split, "tt.cat": _cat}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from triton_rvv.lowering.affine import Affine
 from triton_rvv.lowering.builder import Builder
@@ -85,11 +85,18 @@ class Term:
         widened = self.left.wrapped
         return end if widened is None else builder.select(widened.fits, end, size)
 
+    def _is_uniform(self, builder: Builder) -> bool:
+        """Whether the left side is one number where its steps are linear, such as one row's."""
+        stride = self.left.last_stride(builder, linear=True)
+        return stride is not None and stride.constant == 0
+
     def at(self, builder: Builder, point: Point) -> Val:
         """The comparison at `point`; a scalar unless the last dimension varies."""
         shape = self.left.shape
         if self.axis < len(shape) - 1 and point.width <= shape[-1]:
             point = Point(point.index, integer(0), 1, point.path)
+        elif point.path.linear and len(shape) == 1 and self._is_uniform(builder):
+            point = replace(point, width=1, memo={})
         value = self.left.evaluate(builder, point)
         return builder.compare(self.predicate, value, builder.splat(self.right, point.width))
 

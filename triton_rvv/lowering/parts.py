@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from triton_rvv.lowering import paths, sinks, walks
 from triton_rvv.lowering.buffer import Buffer
@@ -111,7 +112,7 @@ def copy_part(
         points = [Point(index, start, width, PLAIN_PATH, lanes=lanes) for index in indices]
         values = builder.interleave([functools.partial(tensor.at, builder, p) for p in points])
         for point, value in zip(points, values, strict=True):
-            array.write(builder, point, value)
+            array.write(builder, replace(point, lanes=None), value)
 
     for outer in walks.positions(context, sizes[:-2], unrolled=False):
         for row, start in _groups(context, tensor, (grouped, together), (whole, width)):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from triton_rvv.lowering.affine import Affine
+from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.digits import Digits
 from triton_rvv.lowering.masks import Mask
@@ -34,6 +35,7 @@ class PartsOfLine:
     def __init__(self, tensors: Sequence[Tensor], width: int, together: int) -> None:
         below = dict.fromkeys(each for root in tensors for each in root.walk())
         is_known = len(tensors[0].shape) == 1 and all(each.own_stays_in_place for each in below)
+        is_known &= all(each.is_one_line for each in below if isinstance(each, Buffer))
         lines = [each for each in below if isinstance(each, Affine)]
         lines += [term.left for each in below if isinstance(each, Mask) for term in each.terms]
         tables = dict.fromkeys(
