@@ -34,6 +34,7 @@ PLAIN_KERNELS = (
     *("popcount", "classify_bytes", "dequantize_int4", "dequantize_fp8", "sort_rows"),
     *("scatter_counts", "bias_relu", "enlarge", "shift_image", "dequantize_groups"),
     *("softmax_backward", "fir", "laplace_3d", "welford", "max_pool", "huber", "matvec"),
+    *("mish", "rms_norm_quantize", "quantize_groups", "smooth_nll", "l2_normalize"),
 )
 
 

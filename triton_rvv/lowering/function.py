@@ -36,6 +36,7 @@ from triton_rvv.lowering.bounds import Access, accesses, with_bounds_checked
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.intervals import exactly, program_places
 from triton_rvv.lowering.joint_reductions import join_reductions
+from triton_rvv.lowering.narrow_comparisons import narrow_comparisons
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.scratch import entry_lines
 from triton_rvv.lowering.store_groups import store_groups
@@ -163,6 +164,7 @@ def lower_module(
     """
     direction = _direction(module)
     narrow_accumulators(module, target)
+    narrow_comparisons(module)
     join_reductions(module)
     function = _kernel(module)
     places = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]

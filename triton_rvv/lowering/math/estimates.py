@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.floors import floor_of
-from triton_rvv.lowering.math.lanes import Lanes, copysign, fma, minimum, where
+from triton_rvv.lowering.math.lanes import Lanes, call, copysign, fma, minimum, where
 from triton_rvv.lowering.values import Val, integer, type_suffix
 
 __all__ = ["are_estimated", "quotient", "reciprocal_root", "root"]
@@ -64,11 +64,8 @@ def _scale_of(d: Lanes) -> Lanes:
 
     Where a dividend times this overflows, so does the quotient.
     """
-    scale = d.constant(0).bits() + _SUM_OF_EXPONENTS - (d.bits() & _EXPONENT_BITS)
-    return Lanes(
-        d.builder,
-        d.builder.intrinsic("llvm.smax", [scale.value, scale.constant(_SMALLEST_SCALE).value]),
-    ).as_float()
+    scale = _SUM_OF_EXPONENTS - (d.bits() & _EXPONENT_BITS)
+    return call("llvm.smax", scale, scale.constant(_SMALLEST_SCALE)).as_float()
 
 
 def root(x: Lanes) -> Lanes:

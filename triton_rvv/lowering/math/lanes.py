@@ -234,8 +234,11 @@ def maximum(a: Lanes, b: Lanes | float) -> Lanes:
 
 
 def round_half_even(x: Lanes) -> Lanes:
-    """The nearest integer as a float, ties to even."""
-    return call("llvm.roundeven", x)
+    """The nearest integer as a float, ties to even.
+
+    That is the mode in which all code runs; on RISC-V, to ask for it would cost a change of it.
+    """
+    return call("llvm.rint" if x.builder.has_one_nan else "llvm.roundeven", x)
 
 
 def polynomial(x: Lanes, coefficients: Sequence[float]) -> Lanes:

@@ -32,12 +32,26 @@ __all__ = [
 
 def floor(x: Lanes) -> Lanes:
     """The largest whole number that is not above."""
-    return call("llvm.floor", x)
+    if not _changes_rounding(x):
+        return call("llvm.floor", x)
+    whole = round_half_even(x)
+    return where(whole > x, whole - 1.0, whole)
 
 
 def ceil(x: Lanes) -> Lanes:
     """The smallest whole number that is not below."""
-    return call("llvm.ceil", x)
+    if not _changes_rounding(x):
+        return call("llvm.ceil", x)
+    whole = round_half_even(x)
+    return copysign(where(whole < x, whole + 1.0, whole), x)
+
+
+def _changes_rounding(x: Lanes) -> bool:
+    """Whether LLVM's code changes the rounding mode, for which all vector work has to end first.
+
+    So it is for vectors on RISC-V, whose scalar instructions hold a mode.
+    """
+    return x.builder.has_one_nan and x.value.width > 1
 
 
 def trunc(x: Lanes) -> Lanes:
