@@ -99,6 +99,30 @@ def test_special_values(run, vlen_bits):
 
 
 @triton.jit
+def folded_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    tl.store(out_ptr + offsets, tl.exp(x * tl.where(x < 0, 1.0, -1.0)))
+    tl.store(out_ptr + N + offsets, tl.exp(x * tl.where(x > 0, -1.0, 1.0)))
+
+
+@pytest.mark.parametrize("vlen_bits", [128, 256])
+def test_exponents_that_are_no_instruction_of_their_own(run, vlen_bits):
+    """LLVM makes `x` and `-x` of them, in which the sign of NaN stays or turns."""
+    nans = np.array([0x7FC00000, 0xFFC00000, 0xFF812345], np.uint32).view(np.float32)
+    x = np.resize(np.concatenate([nans, np.float32([1, -1, 0.0, -0.0, -200, 3])]), 32)
+    with np.errstate(all="ignore"):
+        sizes = np.exp(-np.abs(x))
+    run(
+        folded_kernel,
+        x_ptr=x,
+        out_ptr=Expected(np.concatenate([sizes, sizes]), rtol=2.4e-7, atol=3e-45),
+        N=x.size,
+        vlen_bits=vlen_bits,
+    )
+
+
+@triton.jit
 def scalar_math_kernel(x_ptr, out_ptr):
     x = tl.load(x_ptr)
     tl.store(out_ptr, tl.exp(x))

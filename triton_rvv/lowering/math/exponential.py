@@ -16,7 +16,7 @@ from triton_rvv.lowering.math.lanes import (
     scaled_by_powers,
     where,
 )
-from triton_rvv.lowering.values import float_constant
+from triton_rvv.lowering.values import Val, integer, type_suffix
 
 __all__ = [
     "DOUBLE_ROUNDER",
@@ -53,7 +53,6 @@ _SCALE_ROUNDER = _ROUNDER + 126
 _LARGEST_SHIFTED = _SCALE_ROUNDER + 128
 _SMALLEST_SHIFTED = _SCALE_ROUNDER - 151
 DOUBLE_ROUNDER = 1.5 * 2**52
-_ZERO = float_constant("float", 0.0).ref
 
 
 def exp(x: Lanes) -> Lanes:
@@ -62,8 +61,8 @@ def exp(x: Lanes) -> Lanes:
     x = n ln 2 + r, with two constants for ln 2 (Cody and Waite, "Software Manual for the
     Elementary Functions", 1980); e^r is a polynomial.
     """
-    if _has_plain_nan(x):
-        x = _unsigned_minimum(x, -104.0)
+    if (plain := _with_plain_nan(x)) is not None:
+        x = _unsigned_minimum(plain, -104.0)
         shifted = minimum(x * _LOG2_E + _SCALE_ROUNDER, _LARGEST_SHIFTED)
         n = shifted - _SCALE_ROUNDER
         return _defined(_scaled(_exp_near_zero(_rest(x, n)), shifted, n), x)
@@ -97,18 +96,23 @@ def _unsigned_minimum(x: Lanes, limit: float) -> Lanes:
     return call("llvm.umin", x.bits(), x.constant(limit).bits()).as_float()
 
 
-def _has_plain_nan(x: Lanes) -> bool:
-    """Whether NaN among the lanes is the one without sign and payload, as arithmetic gives it.
+def _with_plain_nan(x: Lanes) -> Lanes | None:
+    """The same by an instruction whose NaN has no sign or payload, where one computes it.
 
-    LLVM makes a change of sign of some operations with constants, or nothing.
+    It is written so that LLVM does not fold it into an operand or its negative, as it does a
+    difference from 0 and a product with 1 or -1.
     """
-    builder = x.builder
-    name, operands = builder.definition(x.value)
-    if not builder.abilities.has_one_nan or name not in ("fadd", "fsub", "fmul"):
-        return False
-    constants = [(builder.repeated(value) or value).ref.startswith("0x") for value in operands]
-    is_zero_minus = name == "fsub" and (builder.repeated(operands[0]) or operands[0]).ref == _ZERO
-    return not any(constants) or (is_zero_minus and not constants[1])
+    builder, value = x.builder, x.value
+    name, operands = builder.definition(value)
+    if (
+        not builder.abilities.has_one_nan
+        or value.width == 1
+        or name not in ("fadd", "fsub", "fmul")
+    ):
+        return None
+    everywhere, count = builder.splat(Val("i1", "true"), value.width), integer(value.width, "i32")
+    function = f"llvm.vp.{name}.{type_suffix(value)}"
+    return x.of(builder.call(value.type, function, [*operands, everywhere, count]))
 
 
 def exp_in_range(x: Lanes) -> Lanes:
