@@ -161,6 +161,11 @@ class Mask(Tensor):
     def _lefts(self) -> list[Tensor]:
         return [term.left for term in self.terms]
 
+    def holds_along(self, builder: Builder, axis: int) -> bool:
+        """Whether sizes and grid say that no position along an axis is false."""
+        terms = [term for term in self.terms if term.axis == axis]
+        return all(term.has_guard and term.guard(builder).ref == "true" for term in terms)
+
     def false_from(self, builder: Builder, axis: int) -> Val | None:
         """A position along an axis from which on no element is true, as i64, if one is known."""
         terms = [term.false_from(builder) for term in self.terms if term.axis == axis]

@@ -246,8 +246,11 @@ def _write(
 
 
 def _extents(builder: Builder, where: Mask) -> Extents | None:
-    """How far along each dimension anything is stored; None where that is not known."""
-    extents = [where.false_from(builder, axis) for axis in range(len(where.shape))]
+    """How far along each dimension anything is stored; None where that is not known, or all."""
+    extents = [
+        None if where.holds_along(builder, axis) else where.false_from(builder, axis)
+        for axis in range(len(where.shape))
+    ]
     return extents if any(end is not None for end in extents) else None
 
 
