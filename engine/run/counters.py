@@ -44,7 +44,9 @@ def counters_of(trial: StoredTrial) -> dict[str, float]:
     stored = trial.attributes.get("counters")
     if not isinstance(stored, Mapping):
         return {}
-    return {str(name): float(value) for name, value in stored.items()}
+    return {
+        str(name): float(value) for name, value in stored.items() if isinstance(value, int | float)
+    }
 
 
 def counter_changes(

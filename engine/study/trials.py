@@ -275,8 +275,11 @@ class StoredTrials:
         for trial in dead:
             trial_id = self._trial_id(trial.number)
             reason = "its process died"
-            # Another process that opens the study now may be faster.
-            with suppress(UpdateFinishedTrialError):
+            # Another process that opens the study now may be faster. A journal shows that under its
+            # lock; later, Optuna would refuse each line that was written, one at each look.
+            with suppress(UpdateFinishedTrialError), as_one_write(self._storage):
+                if self._storage.get_trial(trial_id).state.is_finished():
+                    continue
                 set_attributes(self._storage, trial_id, {"status": "board", "reason": reason})
                 self._save_note(trial_id, _note("board", reason))
                 self._storage.set_trial_state_values(trial_id, TrialState.FAIL)

@@ -50,12 +50,19 @@ def guarded(session: Path, builds: Path) -> Iterator[None]:
     finally:
         with contextlib.suppress(subprocess.TimeoutExpired):
             guard.communicate(timeout=_PATIENCE_S)
+        if guard.returncode:  # it was ended from outside
+            _clear_up(session, builds)
 
 
 def _main(session: Path, builds: Path) -> None:
     """In the guard: wait for the tuner's end, then clear up."""
     while os.read(sys.stdin.fileno(), 1):
         pass
+    _clear_up(session, builds)
+
+
+def _clear_up(session: Path, builds: Path) -> None:
+    """End what belongs to the session, and remove what it leaves."""
     _end_all(session)
     shutil.rmtree(session, ignore_errors=True)
     # A build's assembly is added to its folder later, so any folder may hold something unfinished.

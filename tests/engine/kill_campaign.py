@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -53,7 +54,7 @@ class Tally:
         values: list[object] = [self.kills, self.measured, self.lost, self.twice, self.wrong]
         left = [self.processes, self.files, self.tracebacks]
         # A process that only asks and tells has no process and no file but its own.
-        values += left if self.killed_while else ["not counted"] * 3
+        values += left if self.killed_while else ["none to count"] * 2 + [self.tracebacks]
         return f"| {name} | " + " | ".join(map(str, values)) + " |"
 
 
@@ -213,12 +214,18 @@ def storage_campaign(kind: str, kills: int, rng: random.Random) -> Tally:
             output = Path(home, f"output-{seed}")
             child = os.fork()
             if child == 0:
-                ask_and_tell(storage, seed, output)
+                try:
+                    ask_and_tell(storage, seed, output)
+                finally:  # what the parent has opened stays as it is
+                    traceback.print_exc()
+                    os._exit(1)
             live.append((child, output))
             if seed:
-                tally.kills += kill(*live.pop(rng.randrange(2)), rng)
+                was_killed = kill(*live.pop(rng.randrange(2)), rng)
+                tally.kills += was_killed
+                tally.tracebacks += not was_killed
         for child, output in live:
-            kill(child, output, rng)
+            tally.tracebacks += not kill(child, output, rng)
         search = Search(SPACE, "random", 0, open_study(storage, IDENTITY, SPACE, "campaign"))
         search.ask()  # what the dead had open is given back
         text = "".join(output.read_text() for output in Path(home).glob("output-*"))

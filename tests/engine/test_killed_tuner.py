@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from engine.workers.session_guard import guarded
+
 pytestmark = pytest.mark.timeout(120)
 
 LIMIT_S = 10.0
@@ -127,3 +129,20 @@ def test_nothing_is_left(tmp_path: Path, short_folder: Path) -> None:
     wait_until(lambda: not processes & {*parents()} and not any(map(Path.exists, files)), LIMIT_S)
     assert commands(processes & {*parents()}) == {}
     assert [*temporary.iterdir(), *tmp_path.glob("studies/builds/**/.new-*")] == []
+
+
+def test_without_its_guard_a_tuner_clears_up_itself(tmp_path: Path) -> None:
+    session, builds = tmp_path / "session", tmp_path / "builds"
+    unfinished = builds / "kernel" / ".new-1"
+    unfinished.mkdir(parents=True)
+    session.mkdir()
+    with guarded(session, builds):
+        (guard,) = (
+            pid
+            for pid, command in commands({*descendants(os.getpid())}).items()
+            if str(session) in command
+        )
+        os.kill(guard, signal.SIGKILL)
+        assert session.exists()
+    assert not session.exists()
+    assert [*builds.rglob(".new-*")] == []

@@ -10,6 +10,7 @@ from optuna.trial import TrialState
 from search_helpers import IDENTITY, SPACE, time_of
 
 from engine.repeats.comparison import kept_comparison
+from engine.run.counters import counters_of
 from engine.search import Search
 from engine.study.history import history_of
 from engine.study.storage import StudyIdentity, open_study
@@ -82,6 +83,15 @@ def test_values_that_are_no_times_are_no_outcome(values: str, tmp_path: Path) ->
     found = [trial.config for trial in open_study(str(storage), IDENTITY, SPACE, "mine").changes()
              if trial.has_outcome]  # fmt: skip
     assert found == CONFIGS[1:]
+
+
+def test_counters_that_are_no_numbers_are_none(tmp_path: Path) -> None:
+    trials = study(tmp_path / "t.journal", "mine")
+    config = Config(list(SPACE.valid_configs())[20])
+    number = trials.start(config, SPACE, {})
+    trials.finish(number, 1e-3, "correct", {"counters": {"cycles": 7, "loads": {"N": 0}, "x": "y"}})
+    (stored,) = (trial for trial in trials.changes() if trial.number == number)
+    assert counters_of(stored) == {"cycles": 7.0}
 
 
 @pytest.mark.parametrize("stages", [7, [1.0], {"link": {"a": 1}}, {"link": -1.0}, {}])

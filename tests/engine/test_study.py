@@ -17,9 +17,11 @@ from pathlib import Path
 import optuna
 import pytest
 import search_helpers
+from optuna.trial import FrozenTrial
 from search_helpers import IDENTITY, SPACE, optuna_storage, run, search_in
 
 from engine.search import Search
+from engine.study.heartbeat import Heartbeat
 from engine.study.storage import open_study
 from foundation.errors import UserError
 
@@ -150,6 +152,28 @@ def test_an_outcome_counts_though_the_trial_was_given_back(storage: str) -> None
     search.tell(config, 0.125)
     assert search.default_time_s == 0.125
     assert search_in(storage).default_time_s == 0.125
+
+
+def test_two_tuners_give_back_a_dead_ones_trials_at_once(
+    storage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of them sees that the trials are open, and the other is faster."""
+    dead = search_in(storage)
+    dead.ask(3)
+    first, second = (open_study(storage, IDENTITY, SPACE) for _ in range(2))
+    monkeypatch.setattr(Heartbeat, "has_stopped_for", lambda self, trial: True)
+
+    def others_first(trial: FrozenTrial) -> bool:
+        second.sweep()
+        return True
+
+    monkeypatch.setattr(first._heartbeat, "has_stopped_for", others_first)
+    first.sweep()
+    for stored in (first, second):
+        trials = list(stored.changes())
+        assert [trial.status for trial in trials] == ["board"] * 3
+        reasons = {str(trial.attributes["reason"]) for trial in trials}
+        assert reasons == {"its process died"}
 
 
 @pytest.mark.parametrize(
