@@ -117,7 +117,7 @@ def _build(arguments: argparse.Namespace) -> bool:
     tree.begin()
     configs = _next(search, arguments.proposals)
     say(f"building {len(configs)} of {search.size} valid configurations", flush=True)
-    built = _fill(tree, configs, request, arguments.jobs)
+    built = _fill(tree, configs, request, arguments.jobs, problem.spec.arguments_limit_s)
     write_study_file(arguments.out, study_file)
     say(f"built: {built}, in {arguments.out}")
     say(f"next: python3 {arguments.out / 'transfer_to_remote.py'} USER@HOST:FOLDER")
@@ -175,19 +175,31 @@ def _next(search: Search, proposals: int | None) -> list[Config]:
     return configs
 
 
-def _fill(tree: Tree, configs: Sequence[Config], request: BuildRequest, jobs: int) -> int:
-    """Build into the folder; return how many builds succeeded."""
+def _fill(
+    tree: Tree, configs: Sequence[Config], request: BuildRequest, jobs: int, inputs_s: float
+) -> int:
+    """Build into the folder; return how many builds succeeded.
+
+    Args:
+        tree: the folder.
+        configs: what to build.
+        request: for the builders.
+        jobs: parallel builds.
+        inputs_s: how long a build's arguments may take besides its own limit.
+    """
     import functools
 
     from engine.workers.artifacts import BuildFailure
-    from engine.workers.builders import BuilderPool
+    from engine.workers.builders import BUILD_LIMIT_S, BuilderPool
     from engine.workers.kernel_builder import KernelBuilder
     from engine.workers.ray_session import ray_session
     from rvv_runner.measurement import ElfArtifact
 
     variants: list[dict[str, object]] = []
     with ray_session(jobs):
-        builders = BuilderPool(functools.partial(KernelBuilder, request), jobs)
+        builders = BuilderPool(
+            functools.partial(KernelBuilder, request), jobs, BUILD_LIMIT_S + inputs_s
+        )
         try:
             with ThreadPoolExecutor(jobs) as lanes:
                 built = lanes.map(builders.build, configs)

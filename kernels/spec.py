@@ -87,6 +87,7 @@ class KernelSpec:
             `arguments`, `grid` and `constants`.
         output_dtypes: for each element type, the types that the outputs may have.
         callable_file: of what is tuned, if that is no Triton kernel.
+        arguments_limit_s: seconds that making the arguments may take besides a build's own limit.
     """
 
     name: str
@@ -105,6 +106,7 @@ class KernelSpec:
     launch_functions: tuple[Callable[..., Any], ...] = ()
     output_dtypes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     callable_file: CallableFile | None = None
+    arguments_limit_s: float = 0.0
 
     @property
     def load_name(self) -> str:

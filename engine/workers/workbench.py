@@ -128,7 +128,7 @@ def workbench(
         each = {shape_text(one.shape): _builder_of(one, info) for one in problems}
         make_builder = functools.partial(JointBuilder, each)
         load = functools.partial(joint_board, load)
-    build_limit_s = BUILD_LIMIT_S * (1 + len(more_problems))
+    build_limit_s = len(problems) * (BUILD_LIMIT_S + problem.spec.arguments_limit_s)
     tell("starting Ray" if ray_address is None else f"joining the Ray cluster at {ray_address}")
     with ray_session(jobs, ray_address):
         names = list(dict.fromkeys(devices))

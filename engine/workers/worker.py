@@ -90,11 +90,13 @@ def _own_cpu_s(_worker: object) -> float | None:
 
 
 def _cpu_elsewhere_s(place: _Place) -> float | None:
-    """Processor time that a process of another machine has used; None if it cannot be asked."""
+    """Processor time that a process of another machine and its children have used; None if it
+    cannot be asked."""
     there = NodeAffinitySchedulingStrategy(place.node, soft=False)
     asked = ray.remote(used_cpu_s).options(num_cpus=0, scheduling_strategy=there)
     try:
-        answer: float | None = ray.get(asked.remote(place.pid), timeout=_ANSWER_LIMIT_S)
+        told = asked.remote(place.pid, with_children=True)
+        answer: float | None = ray.get(told, timeout=_ANSWER_LIMIT_S)
     except RayError:
         return None
     return answer
@@ -227,8 +229,11 @@ class Worker:
             raise WorkerGone(str(error)) from error
 
     def _cpu_after_s(self) -> float | None:
-        """The same while a call runs; None if its process has ended."""
-        return _cpu_elsewhere_s(self.where) if self.is_elsewhere else used_cpu_s(self.where.pid)
+        """The same while a call runs, with the programs that it started; None if its process has
+        ended."""
+        if self.is_elsewhere:
+            return _cpu_elsewhere_s(self.where)
+        return used_cpu_s(self.where.pid, with_children=True)
 
     def begin_close(self) -> Any:
         return self._handle.close.remote()

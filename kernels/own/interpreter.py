@@ -21,9 +21,9 @@ from foundation.scratch import scratch_folder
 from kernels.own.kernel_file import read_kernel_file
 from kernels.own.launch import Launch
 
-__all__ = ["interpreted"]
+__all__ = ["INTERPRETER_LIMIT_S", "interpreted"]
 
-_TIMEOUT_S = 120
+INTERPRETER_LIMIT_S = 120.0
 
 
 def interpreted(launch: Launch, runs: Sequence[dict[str, Any]]) -> list[dict[str, torch.Tensor]]:
@@ -67,13 +67,13 @@ def _run(job: dict[str, Any], path: Path) -> list[dict[str, torch.Tensor]]:
                 env={**os.environ, "TRITON_INTERPRET": "1"},
                 capture_output=True,
                 text=True,
-                timeout=_TIMEOUT_S,
+                timeout=INTERPRETER_LIMIT_S,
                 check=False,
             )
         except subprocess.TimeoutExpired:
             raise UserError(
-                f"{path}: Triton's interpreter did not finish within {_TIMEOUT_S} s: write a "
-                "function reference, or give --shape smaller sizes"
+                f"{path}: Triton's interpreter did not finish within {INTERPRETER_LIMIT_S:g} s: "
+                "write a function reference, or give --shape smaller sizes"
             ) from None
         if done.returncode != 0:
             last = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]

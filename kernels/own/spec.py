@@ -16,6 +16,7 @@ from foundation.errors import UserError
 from kernels.own.callable_file import is_callable_file, load_callable
 from kernels.own.configurations import Listed, first_values, listed_configs
 from kernels.own.expected import ExpectedOutput, expected_outputs
+from kernels.own.interpreter import INTERPRETER_LIMIT_S
 from kernels.own.kernel_file import KernelFile, read_kernel_file
 from kernels.own.launch import Launch, descriptors_of, tensor_of
 from kernels.own.tolerance import tolerance
@@ -69,6 +70,8 @@ def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
         space=own.space,
         file=file.load_name,
         launch_functions=file.launch_functions(),
+        # The interpreter runs for the check, and for the timed runs.
+        arguments_limit_s=0.0 if file.optional("reference") else 2 * INTERPRETER_LIMIT_S,
     )
 
 

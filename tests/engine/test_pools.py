@@ -93,7 +93,7 @@ def test_a_late_build_whose_process_is_gone_is_not_the_configurations(
 ) -> None:
     """As where Ray does not tell that a process has ended."""
     readings = iter([0.0, None])
-    monkeypatch.setattr(worker, "used_cpu_s", lambda _: next(readings))
+    monkeypatch.setattr(worker, "used_cpu_s", lambda _, **_more: next(readings))
     pool = BuilderPool(FakeBuilder, jobs=1, limit_s=1)
     try:
         failure = pool.build(Config({"build": "hang"}))

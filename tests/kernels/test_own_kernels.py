@@ -12,6 +12,7 @@ import triton
 from kernel_runs import run_kernel
 
 from foundation.errors import UserError
+from kernels.own.interpreter import INTERPRETER_LIMIT_S
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 from rvv_runner.devices import load_board
@@ -209,6 +210,8 @@ def configs_of(problem: Problem) -> list:
 def test_the_interpreter_stands_in_for_a_reference(problem_of, tmp_path):
     problem = problem_of(TWICE)
     assert problem.spec.flops is None
+    # For the check and for the timed runs; a builder must not give up before the interpreter.
+    assert problem.spec.arguments_limit_s == 2 * INTERPRETER_LIMIT_S
     run_kernel(problem, {"PLUS": False}, tmp_path)
     with pytest.raises(AssertionError, match=r"out_ptr\[0\] is "):
         run_kernel(problem, {"PLUS": True}, tmp_path)
