@@ -196,11 +196,12 @@ def gpus() -> None:
 
 
 def _clock(study: Clocked) -> str:
+    waits = ", ".join(f"{wait_s:.1f} s for {cause}" for cause, wait_s in study.waits_s.items())
     near_s = next((s for s, best in study.best if best <= 1.02 * study.best[-1][1]), study.wall_s)
     return (
         f"{study.wall_s:.1f} s of wall time, {study.configs_a_second:.1f} configurations a second, "
-        f"GPU idle {study.idle:.0%} after the first, 98% of its best after {near_s:.1f} s: "
-        f"{study.winner}"
+        f"GPU idle {study.idle:.0%} after the first ({waits}), 98% of its best after "
+        f"{near_s:.1f} s: {study.winner}"
     )
 
 

@@ -88,6 +88,7 @@ SPLIT_K = (
 # Loads by descriptors, where plain or split products fall short; the space is twice as large.
 DESCRIPTORS = (
     _at_torchs_speed(4096, 4096, 4096, "persistent_matmul", 2 * _TRIALS),
+    _at_torchs_speed(64, 8192, 4096, "persistent_matmul", 2 * _TRIALS),
     _at_torchs_speed(1024, 1024, 8192, "persistent_matmul", 2 * _TRIALS),
 )
 ATTENTION = (replace(_attention(4, 32, 4096, 128, causal=False), goal=0.8),)
@@ -98,6 +99,7 @@ PRODUCTS = (
     _product(4096, 11008, 4096, kernel="persistent_matmul"),
     _product(17, 5120, 5120),
     _product(17, 5120, 5120, kernel="split_k_matmul"),
+    _product(17, 5120, 5120, kernel="persistent_matmul"),
     _product(300, 3000, 1000, "bf16"),
     _product(300, 3000, 1000, "bf16", kernel="persistent_matmul"),
     Other(

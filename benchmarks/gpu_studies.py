@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from engine.repeats.comparison import Contender
 from engine.run.events import Event, RunEnded, RunStarted, TrialFinished
 from engine.run.request import SearchOptions, StudyOptions, TuningRequest, WorkOptions
 from engine.run.tuning import TuningResult, tune
+from engine.workers.waiting import Cause
 from foundation.config import Config
 from foundation.processors import cores
 from foundation.shapes import Shape
@@ -36,6 +37,7 @@ class Clocked:
         busy_s: seconds for which boards had work.
         boards: how many there were.
         tried: configurations that it tried.
+        waits_s: for what boards stood still, in seconds of board time.
     """
 
     device: str
@@ -49,6 +51,7 @@ class Clocked:
     busy_s: float = 0.0
     boards: int = 1
     tried: int = 0
+    waits_s: Mapping[Cause, float] = field(default_factory=dict)
     result: TuningResult | None = None
 
     def __call__(self, event: Event) -> None:
@@ -65,6 +68,7 @@ class Clocked:
         elif isinstance(event, RunEnded):
             self.ended_s, self.closed_s = self.loop_s + event.wall_s, now_s
             self.busy_s = sum(record.busy_s for record in event.boards)
+            self.waits_s = event.waits_s
 
     @property
     def wall_s(self) -> float:

@@ -35,6 +35,8 @@ PLAIN_KERNELS = (
     *("scatter_counts", "bias_relu", "enlarge", "shift_image", "dequantize_groups"),
     *("softmax_backward", "fir", "laplace_3d", "welford", "max_pool", "huber", "matvec"),
     *("mish", "rms_norm_quantize", "quantize_groups", "smooth_nll", "l2_normalize"),
+    *("upsample_planes", "pixel_shuffle", "unpack_bits", "mono_of_stereo", "rgb_of_yuv"),
+    *("pad_reflect", "reverse_rows", "depthwise_conv", "nhwc_of_nchw", "im2col"),
 )
 
 

@@ -233,6 +233,7 @@ static inline void matmul(const uint64_t *args, long z) {
 #include "common_kernels.h"
 #include "common_layers.h"
 #include "common_losses.h"
+#include "common_moves.h"
 #include "common_signals.h"
 
 void triton_rvv_kernel(const uint64_t *args, uint32_t pid_x, uint32_t pid_y, uint32_t pid_z,

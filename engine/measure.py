@@ -73,8 +73,9 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
 
     problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
     info = load_board(arguments.device).info
-    default = problem.space(info).default or problem.default_config
-    config = complete_config(arguments.config, default, problem.spec.name)
+    space = problem.space(info)
+    default = space.default or problem.default_config
+    config = complete_config(arguments.config, default, problem.spec.name, space.parameters)
     with workbench(
         problem,
         [arguments.device],
@@ -86,7 +87,8 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
         measurement, artifact = bench.measure(config, _LIMIT_S)
         for event in bench.boards.take_events():
             tell(event)
-    band = error_band(measurement.board or info.name, measurement.counters)
+    has_time = bool(measurement.times_s)
+    band = error_band(measurement.board or info.name, measurement.counters) if has_time else None
     return {
         "kernel": problem.spec.name,
         "shape": dict(problem.shape),
@@ -96,7 +98,7 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
         "status": measurement.status,
         "reason": measurement.reason,
         "times_s": measurement.times_s,
-        "estimated": measurement.estimated,
+        "estimated": measurement.estimated if has_time else None,
         "estimate_error": None if band is None else band.error,
         "counters": dict(measurement.counters),
         "max_abs_error": measurement.max_abs_error,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import importlib.machinery
 import keyword
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -107,7 +109,20 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 def _identifier(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z_]\w*", text, re.ASCII) or keyword.iskeyword(text):
         raise argparse.ArgumentTypeError(f"{text} is not a valid name for a Python function")
+    if _hides_a_module(text):
+        raise argparse.ArgumentTypeError(
+            f"{text}.py would hide the module {text} from every command run in this folder: "
+            "choose another name"
+        )
     return text
+
+
+def _hides_a_module(name: str) -> bool:
+    """Whether something else than a file of this folder is imported by this name."""
+    if name in sys.stdlib_module_names:
+        return True
+    elsewhere = [entry for entry in sys.path if Path(entry).resolve() != Path.cwd()]
+    return importlib.machinery.PathFinder.find_spec(name, elsewhere) is not None
 
 
 if __name__ == "__main__":

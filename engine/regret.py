@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None) -> int:
         UserError, BoardError: for a mistake in the arguments, or a board that cannot be used.
     """
     arguments = _parse(argv)
-    if len(arguments.device) < 2:
+    if len(set(arguments.device)) < 2:
         raise UserError("regret compares boards: give several with --device NAME,NAME")
     all_times = _times(arguments)
     # Plotly's script is large, and mistyped names do not wait for it.

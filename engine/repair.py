@@ -39,11 +39,11 @@ def main(argv: Sequence[str] | None) -> int:
     from engine.study.storage import read_studies
 
     journal: Path = arguments.journal
-    written: Path = arguments.out or journal.with_suffix(f".repaired{journal.suffix}")
     try:
         repaired = repair(journal)
         if not repaired.lines:
             raise UserError(f"no line of {journal} is that of a journal: name another file")
+        written: Path = arguments.out or journal.with_suffix(f".repaired{journal.suffix}")
         with written.open("xb") as file:
             file.writelines(line + b"\n" for line in repaired.lines)
     except FileExistsError:

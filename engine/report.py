@@ -39,7 +39,9 @@ def main(argv: Sequence[str] | None) -> int:
     try:
         write_report(studies, path)
     except OSError as error:
-        raise UserError(f"{path} cannot be written ({error.strerror}): give --out FILE") from error
+        raise UserError(
+            f"{path} cannot be written ({error.strerror}): give another with --out"
+        ) from error
     say(str(path))
     return EXIT_FOUND
 

@@ -32,7 +32,6 @@ from foundation.command_line import (
     EXIT_NOTHING_VALID,
     ArgumentParser,
     invocation,
-    not_empty,
     run_command,
 )
 from foundation.errors import UserError
@@ -286,7 +285,6 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
     add(
         "--study",
         metavar="NAME",
-        type=not_empty,
         help="name of the study (default: made from the problem)",
     )
     add(

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from foundation.completion import complete
 from foundation.errors import CommandError, UserError, nearest
@@ -30,7 +30,6 @@ __all__ = [
     "invocation",
     "invoked_as",
     "natural_number",
-    "not_empty",
     "one_of",
     "percentage",
     "positive_integer",
@@ -91,6 +90,13 @@ class ArgumentParser(argparse.ArgumentParser):
             step(arguments)
         return arguments
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """The value of an argument; none takes an empty word, as an unset variable leaves it."""
+        passed_on = (argparse.REMAINDER, argparse.PARSER)  # to a program, or another parser
+        if "" in arg_strings and action.nargs not in passed_on:
+            raise argparse.ArgumentError(action, "must not be empty")
+        return super()._get_values(action, arg_strings)
+
     def error(self, message: str) -> NoReturn:
         """Raise a UserError; argparse calls this for every mistake."""
         unknown = re.match(r"unrecognized arguments: (\S+)", message)
@@ -119,6 +125,9 @@ def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> No
     _mend_streams()
     try:
         signal.signal(signal.SIGTERM, _terminate)
+        # A shell without job control starts what runs in the background with SIGINT ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _check_current_folder()
         status = command(None)
         sys.stdout.flush()
     except BrokenPipeError:  # as with `| head`
@@ -136,6 +145,14 @@ def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> No
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # what packages do at the end of Python
     sys.exit(status)
+
+
+def _check_current_folder() -> None:
+    """Nearly every command asks for it, if only to name a program of this environment."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        raise UserError("the current folder was removed: go to another one") from None
 
 
 def _terminate(_number: int, _frame: object) -> NoReturn:
@@ -203,13 +220,6 @@ def positive_integer(text: str) -> int:
     if not re.fullmatch(r"\+?\d+", text) or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a positive integer, not {text}")
     return int(text)
-
-
-def not_empty(text: str) -> str:
-    """A name, for argparse: that of a variable of the shell without a value is empty."""
-    if not text:
-        raise argparse.ArgumentTypeError("must not be empty")
-    return text
 
 
 def integer(text: str) -> int:

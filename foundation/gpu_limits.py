@@ -21,6 +21,7 @@ class GpuLimits:
         registers: 32-bit registers of a multiprocessor.
         registers_per_thread: most that one thread can have.
         threads_per_program: most threads of one program.
+        memory_bytes: of the GPU; 0 if unknown, as in what earlier versions stored.
     """
 
     arch: str
@@ -31,6 +32,7 @@ class GpuLimits:
     registers: int
     registers_per_thread: int
     threads_per_program: int
+    memory_bytes: int = 0
 
     @property
     def is_amd(self) -> bool:

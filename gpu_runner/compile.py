@@ -73,6 +73,7 @@ def kernel_input(
     constants: Mapping[str, object],
     options: Mapping[str, ParameterValue],
     target: GpuTarget,
+    blocks: Mapping[str, tuple[int, ...]] | None = None,
 ) -> KernelInput:
     """The compiler's input for a call with these arguments, as Triton's JIT compiler would see it.
 
@@ -84,6 +85,7 @@ def kernel_input(
         constants: values of the constexpr parameters.
         options: of the compiler.
         target: the GPU.
+        blocks: what one load of each argument that is a tensor descriptor takes.
     """
     given = {argument.name: argument for argument in arguments}
     signature: list[tuple[str, str]] = []
@@ -97,8 +99,8 @@ def kernel_input(
             signature.append((name, "constexpr"))
             fixed.append((name, constants.get(name) if argument is None else 1))
             continue
-        signature.append((name, argument.type))
-        letters = _known_of(argument, target)
+        signature.append((name, argument.signature_type(blocks or {})))
+        letters = "" if argument.described else _known_of(argument, target)
         if letters and may_specialise and not parameter.do_not_specialize_on_alignment:
             attributes.append((number, letters))
     return KernelInput(

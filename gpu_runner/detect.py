@@ -86,6 +86,7 @@ def _limits(facts: Any, backend: GpuBackend) -> GpuLimits:
         registers=int(facts.regs_per_multiprocessor),
         registers_per_thread=_REGISTERS_PER_THREAD[backend],
         threads_per_program=_THREADS_PER_PROGRAM,
+        memory_bytes=int(facts.total_memory),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from foundation.torch_types import TORCH_TYPES
 from launchers.arguments import Argument
@@ -58,6 +59,7 @@ class _Array:
         self.type = _TYPES[argument.element_type]
         self.is_float = self.type.is_floating_point
         self.atol, self.rtol = argument.atol, argument.rtol
+        self._described = argument.described
         slack = np.zeros(1, np.float32) if argument.slack is None else argument.slack.reshape(-1)
         self.slack = torch.from_numpy(np.ascontiguousarray(slack)).to(device)
         self.start = _on_device(argument.value, self.type, device)
@@ -82,6 +84,13 @@ class _Array:
     @property
     def is_output(self) -> bool:
         return self.expected is not None
+
+    def descriptor(self, block: Sequence[int]) -> TensorDescriptor:
+        """It as a descriptor."""
+        described = self._described
+        assert described is not None
+        shape, strides = list(described.shape), list(described.strides)
+        return TensorDescriptor(self.view, shape, strides, list(block), described.padding)
 
     def restore(self) -> None:
         """Put the contents back that the kernel starts from, if it reads what it writes."""
@@ -188,9 +197,13 @@ class DeviceArguments:
         return any(a.is_output and a.start is not None for a in self._arrays.values())
 
     def value(self, name: str) -> Any:
-        """What a launch passes for a parameter."""
+        """What a launch passes for a parameter that is no descriptor."""
         array = self._arrays.get(name)
         return self._scalars[name] if array is None else array.view
+
+    def descriptor(self, name: str, block: Sequence[int]) -> TensorDescriptor:
+        """What a launch passes for a parameter by which the kernel loads or stores such blocks."""
+        return self._arrays[name].descriptor(block)
 
     def poison(self) -> None:
         """Before a run whose outputs are checked: fill them with what is wrong, or restore them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ __all__ = ["LoadedKernel"]
 
 
 _MOST_LOADED = 8
+
+# In Triton's name of a descriptor's type, "tensordesc<fp16[64,128]>".
+_BLOCK = re.compile(r"^tensordesc<.*\[([\d,]+)\]")
 
 
 @dataclass(frozen=True)
@@ -75,11 +79,7 @@ class LoadedKernel:
 
     def launcher(self, arguments: DeviceArguments) -> Callable[[], None]:
         """A function that puts one run of the grid into the current stream."""
-        constants = dict(self._artifact.constants)
-        values = [
-            constants[name] if kind == "constexpr" else arguments.value(name)
-            for name, kind in self._artifact.signature
-        ]
+        values = [self._value(arguments, *parameter) for parameter in self._artifact.signature]
         run = self._kernel[self._artifact.grid]
         device = torch.cuda.current_device()
         # torch's own function makes an object each time, which takes as long as a small kernel.
@@ -89,6 +89,15 @@ class LoadedKernel:
             run(*values, stream=current_stream(device))
 
         return launch
+
+    def _value(self, arguments: DeviceArguments, name: str, kind: str) -> Any:
+        """What a launch passes for a parameter of a type."""
+        if kind == "constexpr":
+            return dict(self._artifact.constants)[name]
+        block = _BLOCK.search(kind)
+        if block is None:
+            return arguments.value(name)
+        return arguments.descriptor(name, [int(size) for size in block[1].split(",")])
 
 
 @functools.lru_cache(maxsize=_MOST_LOADED)

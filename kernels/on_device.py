@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
+import numpy as np
 import torch
 
 from foundation.config import Config
+from foundation.gpu_limits import GpuLimits
+from foundation.shapes import shape_text
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Outputs, Problem
 from kernels.values import types_alone
 from launchers.arguments import Argument
 
-__all__ = ["ProblemArguments", "made_on", "without_contents"]
+__all__ = ["ProblemArguments", "arrays_do_not_fit", "does_not_fit", "made_on", "without_contents"]
 
 _T = TypeVar("_T")
 
@@ -89,6 +92,31 @@ def without_contents(problem: Problem, config: Config) -> tuple[Argument, ...]:
     """The arguments' types, sizes and scalars; arrays hold nothing and take no memory."""
     with types_alone():
         return made_on("meta", lambda: problem.arguments(config))
+
+
+def does_not_fit(problem: Problem, config: Config, gpu: GpuLimits) -> str:
+    """Why a GPU's memory cannot hold what a configuration runs on, in one sentence, or "".
+
+    Each array lies there once for the kernel, and once for each of its contents before a run and of
+    what it should hold after it.
+    """
+    return arrays_do_not_fit(problem, without_contents(problem, config), gpu)
+
+
+def arrays_do_not_fit(problem: Problem, arguments: Iterable[Argument], gpu: GpuLimits) -> str:
+    """The same for arguments that are at hand; they may be without contents."""
+    needed = sum(_device_bytes(argument) for argument in arguments if argument.is_pointer)
+    if not gpu.memory_bytes or needed <= gpu.memory_bytes:
+        return ""
+    return (
+        f"the arguments of {shape_text(problem.shape)} and what they are checked against take "
+        f"{needed / 2**30:.1f} GiB, and {gpu.name} has {gpu.memory_bytes / 2**30:.1f} GiB of memory"
+    )
+
+
+def _device_bytes(argument: Argument) -> int:
+    contents = [np.asarray(a) for a in (argument.value, argument.expected) if a is not None]
+    return sum(array.nbytes for array in contents) + max(array.nbytes for array in contents)
 
 
 def made_on(device: str, make: Callable[[], _T]) -> _T:

@@ -10,11 +10,13 @@ import triton.language as tl
 from foundation.config import Config
 from kernels.matmul import SPEC as MATMUL
 from kernels.spec import Grid, Problem
+from kernels.values import described
 from launchers.arguments import Argument
 
 __all__ = ["SPEC"]
 
-_CONTIGUOUS = {"stride_ak", "stride_bn", "stride_cn"}
+# The strides that the descriptors have, and those that are 1.
+_DESCRIBED = {"stride_am", "stride_ak", "stride_bk", "stride_bn", "stride_cn"}
 _ARGUMENTS, _TILES = MATMUL.arguments, MATMUL.grid
 
 
@@ -56,14 +58,12 @@ def _multiply_tile(
 
 @triton.jit
 def persistent_matmul_kernel(
-    a_ptr,
-    b_ptr,
+    a,
+    b,
     c_ptr,
     M,
     N,
     K,
-    stride_am,
-    stride_bk,
     stride_cm,
     BLOCK_SIZE_M: tl.constexpr,
     BLOCK_SIZE_N: tl.constexpr,
@@ -73,13 +73,14 @@ def persistent_matmul_kernel(
 ):
     """C = A @ B, whose rows are contiguous; int8 is added up in int32.
 
+    a, b: tensor descriptors that the host makes, whose blocks are BLOCK_SIZE_M x BLOCK_SIZE_K and
+    BLOCK_SIZE_K x BLOCK_SIZE_N. They give zeros outside of a matrix. Made in the kernel, they would
+    cost each launch a microsecond or two on an H200. On GPUs of NVIDIA, their rows start at
+    multiples of 16 bytes.
+
     Each of NUM_PROGRAMS programs takes every NUM_PROGRAMS-th tile, so that the loads of its next
     tile overlap with the stores of its last one; with NUM_PROGRAMS 0, each tile has a program.
-    Blocks of A and B are loaded by descriptors, which give zeros outside of a matrix. On GPUs of
-    NVIDIA, a descriptor's rows start at multiples of 16 bytes.
     """
-    a = tl.make_tensor_descriptor(a_ptr, [M, K], [stride_am, 1], [BLOCK_SIZE_M, BLOCK_SIZE_K])
-    b = tl.make_tensor_descriptor(b_ptr, [K, N], [stride_bk, 1], [BLOCK_SIZE_K, BLOCK_SIZE_N])
     first = tl.program_id(axis=0)
     if NUM_PROGRAMS == 0:
         _multiply_tile(
@@ -116,9 +117,15 @@ def persistent_matmul_kernel(
 
 
 def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
-    """Those of the plain product, but for the strides that are 1."""
-    arguments = _ARGUMENTS(problem, config)
-    return tuple(argument for argument in arguments if argument.name not in _CONTIGUOUS)
+    """Those of the plain product, with A and B described, and without what describes them."""
+    a, b, *others = _ARGUMENTS(problem, config)
+    kept = (argument for argument in others if argument.name not in _DESCRIBED)
+    return (described(a, "a"), described(b, "b"), *kept)
+
+
+def _blocks(problem: Problem, config: Config) -> dict[str, tuple[int, ...]]:
+    m, n, k = (int(config[f"BLOCK_SIZE_{name}"]) for name in "MNK")
+    return {"a": (m, k), "b": (k, n)}
 
 
 def _grid(problem: Problem, config: Config) -> Grid:
@@ -134,4 +141,5 @@ SPEC = replace(
     arguments=_arguments,
     grid=_grid,
     constants={"NUM_PROGRAMS": 0},
+    blocks=_blocks,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,12 @@ from search_spaces.space import SearchSpace
 if TYPE_CHECKING:
     from kernels.own.callable_file import CallableFile
 
-__all__ = ["OWN_OUTPUTS", "Constants", "Grid", "KernelSpec", "Outputs", "Problem"]
+__all__ = ["OWN_OUTPUTS", "Blocks", "Constants", "Grid", "KernelSpec", "Outputs", "Problem"]
 
 Grid = tuple[int, int, int]
-Constants = Mapping[str, ParameterValue]
+# None is the value of an optional pointer that is not passed.
+Constants = Mapping[str, ParameterValue | None]
+Blocks = Mapping[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -76,8 +78,9 @@ class KernelSpec:
         grid: programs along x, y and z.
         traffic_bytes: bytes of its inputs and outputs, each counted once.
         flops: arithmetic operations on elements in one run of the grid, None if unknown.
-        constants: constexpr arguments that are not tuned; a function if they depend on the problem
-            or the configuration.
+        constants: constexpr arguments that are not tuned, and None for others that are not passed;
+            a function if they depend on the problem or the configuration.
+        blocks: for each argument that is a tensor descriptor, what one load of it takes.
         space: the search space, for a kernel without a file in `search_spaces`.
         file: path of the user's own file with the kernel, followed by ":KERNEL" if that was given.
         launch_functions: what determines a run's inputs and its correct outputs, if that is not
@@ -96,6 +99,7 @@ class KernelSpec:
     traffic_bytes: Callable[[Problem], float]
     flops: Callable[[Problem], float] | None = None
     constants: Constants | Callable[[Problem, Config], Constants] = field(default_factory=dict)
+    blocks: Callable[[Problem, Config], Blocks] | None = None
     space: Callable[[Problem, BoardInfo], SearchSpace] | None = None
     file: str | None = None
     launch_functions: tuple[Callable[..., Any], ...] = ()
@@ -114,7 +118,7 @@ class KernelSpec:
         # Triton is slow to import; a process that has a kernel has already imported it.
         from kernels.source_digest import source_digest
 
-        own = (self.arguments, self.grid, *([self.constants] if callable(self.constants) else []))
+        own = (self.arguments, self.grid, *filter(callable, (self.constants, self.blocks)))
         return source_digest([self.kernel, *(self.launch_functions or own)])
 
 
@@ -155,12 +159,17 @@ class Problem:
             return own(self, board)
         return registered_space(self.spec.name, self, board, self.space_name)
 
-    def constants(self, config: Config) -> dict[str, ParameterValue]:
-        """The value of every constexpr argument in a configuration."""
+    def constants(self, config: Config) -> dict[str, ParameterValue | None]:
+        """The value of every argument in a configuration that is constant when it is compiled."""
         fixed = self.spec.constants
         values = {**(fixed(self, config) if callable(fixed) else fixed), **config}
         options = self.launch_options(config)
         return {name: value for name, value in values.items() if name not in options}
+
+    def blocks(self, config: Config, arguments: Iterable[Argument]) -> Blocks:
+        """What one load of each argument that is a tensor descriptor takes in a configuration."""
+        has_some = any(argument.described is not None for argument in arguments)
+        return self.spec.blocks(self, config) if has_some and self.spec.blocks else {}
 
     def launch_options(self, config: Config) -> dict[str, ParameterValue]:
         """What a configuration asks of the compiler, such as num_warps: no argument's value."""

@@ -7,7 +7,7 @@ import functools
 import math
 from collections.abc import Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 
 from foundation.torch_types import TORCH_TYPES
-from launchers.arguments import STORAGE_TYPES, Argument
+from launchers.arguments import STORAGE_TYPES, Argument, Described
 
 __all__ = [
     "EXACT",
@@ -23,6 +23,7 @@ __all__ = [
     "Tolerance",
     "current_data_set",
     "data_set",
+    "described",
     "for_gpu",
     "input_array",
     "numpy_array",
@@ -207,6 +208,13 @@ def numpy_array(tensor: torch.Tensor) -> npt.NDArray[Any]:
 def input_array(name: str, tensor: torch.Tensor) -> Argument:
     """A pointer argument that the kernel reads, with the tensor's type."""
     return Argument(name, f"*{_TRITON_NAMES[tensor.dtype]}", numpy_array(tensor))
+
+
+def described(array: Argument, name: str) -> Argument:
+    """A contiguous input that the kernel gets as a tensor descriptor of this name."""
+    contents = np.asarray(array.value)
+    strides = (math.prod(contents.shape[axis + 1 :]) for axis in range(contents.ndim))
+    return replace(array, name=name, described=Described(contents.shape, tuple(strides)))
 
 
 def output_array(

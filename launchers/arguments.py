@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["STORAGE_TYPES", "Argument"]
+__all__ = ["STORAGE_TYPES", "Argument", "Described"]
 
 # Triton's names of element types, and the NumPy type that holds the same bits.
 STORAGE_TYPES: dict[str, type[np.generic]] = {
@@ -30,6 +31,21 @@ STORAGE_TYPES: dict[str, type[np.generic]] = {
 
 
 @dataclass(frozen=True)
+class Described:
+    """How a tensor descriptor that is made before the launch lies over its array.
+
+    Args:
+        shape: in elements; what lies outside of it reads as the padding.
+        strides: in elements, of which the last is 1.
+        padding: "zero" or "nan".
+    """
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    padding: str = "zero"
+
+
+@dataclass(frozen=True)
 class Argument:
     """A kernel's argument, in the order of the kernel's own parameters.
 
@@ -41,6 +57,7 @@ class Argument:
         expected: what the array must hold after one run of the grid; None for an input.
         atol, rtol: right where |output - expected| <= atol + slack + rtol * |expected|.
         slack: fp32, as many as elements: how far each may be off besides; None for 0.
+        described: of an array that the kernel gets as a tensor descriptor; None for a pointer.
     """
 
     name: str
@@ -50,6 +67,7 @@ class Argument:
     atol: float = 0.0
     rtol: float = 0.0
     slack: npt.NDArray[np.float32] | None = None
+    described: Described | None = None
 
     @property
     def is_pointer(self) -> bool:
@@ -64,3 +82,14 @@ class Argument:
         """
         name = self.type.removeprefix("*")
         return "i1" if name == "u1" else name
+
+    def signature_type(self, blocks: Mapping[str, tuple[int, ...]]) -> str:
+        """Triton's name of the type, of a descriptor with its block: "tensordesc<fp16[64,128]>".
+
+        Args:
+            blocks: what one load of each descriptor takes, by its name.
+        """
+        if self.described is None:
+            return self.type
+        block = ",".join(map(str, blocks[self.name]))
+        return f"tensordesc<{self.element_type}[{block}]>"

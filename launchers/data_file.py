@@ -102,7 +102,7 @@ def without_arrays(argument: Argument) -> tuple[object, ...]:
     is_output = argument.expected is not None
     size = max(map(np.size, _arrays_of(argument)), default=0)
     tolerance = (argument.atol, argument.rtol)
-    return (argument.name, argument.type, scalar, is_output, size, tolerance)
+    return (argument.name, argument.type, argument.described, scalar, is_output, size, tolerance)
 
 
 class _Arrays:

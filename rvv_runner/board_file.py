@@ -48,6 +48,13 @@ _TOP_LEVEL: dict[str, tuple[type, ...]] = {
 # Of a board with several kinds of core: a table for each, with the entries above but [ssh].
 _CORE_KINDS = "core_kinds"
 _OF_CORE = tuple(key for key in _TOP_LEVEL if key not in ("kind", "ssh"))
+_IN_WORDS = {
+    str: "a text in quotes",
+    int: "an integer",
+    float: "a number",
+    dict: "a table",
+    list: "a list",
+}
 _OF_BOARD: dict[str, tuple[type, ...]] = {**_TOP_LEVEL, _CORE_KINDS: (dict,)}
 _REQUIRED = ("cpu", "vlen_bits", "cores", "frequency_hz")
 _EMULATION: dict[str, tuple[type, ...]] = {
@@ -225,7 +232,9 @@ def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
     kind, entries = _of_core(stem, core, kind, entries)
     for key in _REQUIRED:
         if key not in entries:
-            raise BoardError(f"the board file {path} lacks the entry {key}: add it")
+            raise BoardError(
+                f"the board file {path} lacks the entry {key}: add it, or a kind that has it"
+            )
     emulation, ssh = entries.get("emulation"), entries.get("ssh")
     return BoardFile(
         name=name,
@@ -288,7 +297,7 @@ def _with_kind(path: Path) -> tuple[str, dict[str, Any]]:
 
 def _read(path: Path) -> dict[str, Any]:
     """The entries of a file, each with its type checked."""
-    if not path.exists():
+    if not path.is_file():
         raise BoardError(f"there is no board file {path}: write one with `{write_command()}`")
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -341,5 +350,5 @@ def _check(
         if key not in known:
             raise BoardError(f"the board file {path} has an unknown entry {key}: remove it")
         if type(value) not in known[key]:
-            expected = " or ".join(kind.__name__ for kind in known[key])
+            expected = " or ".join(_IN_WORDS[kind] for kind in known[key])
             raise BoardError(f"the board file {path} has {key} = {value!r}: make it {expected}")

@@ -156,10 +156,13 @@ def check_device_name(name: str, more: Sequence[str] = ()) -> None:
     Raises:
         BoardError: for an unknown name.
     """
+    _check_name(name, board_names(), more)
+
+
+def _check_name(name: str, names: Sequence[str], more: Sequence[str] = ()) -> None:
     name, _ = split_timing(name)
     if name.startswith(SSH_PREFIX) or _file_and_core(name) is not None:
         return
-    names = board_names()
     if name not in names:
         raise BoardError(_unknown_device(name, [*names, *more]))
 
@@ -173,6 +176,11 @@ def _unknown_device(name: str, names: Sequence[str]) -> str:
         return (
             f"{name} is a kind of board, and you have no board file of that name: write one with "
             f"`{write_command()}`, or choose one of {', '.join(names)}"
+        )
+    if name in _own_names():
+        return (
+            f"your board file {name} has no address: add a part [ssh] with a host to it, or name "
+            f"its model, {_EMULATED_PREFIX}{name}"
         )
     hint = nearest(name, names)
     if not hint.endswith("?"):  # no name is near, so it may be a board
@@ -215,7 +223,8 @@ def board_file_of(name: str) -> BoardFile:
     Raises:
         BoardError: if there is none, or it is wrong.
     """
-    check_device_name(name)
+    if name != HOST_DEVICE:  # which has none, and so is no advice either
+        _check_name(name, [known for known in board_names() if known != HOST_DEVICE])
     name, _ = split_timing(name)
     at = _file_and_core(name)
     if at is not None:

@@ -250,6 +250,9 @@ class Preflight:
                 yield Finding(f"event {name}", "note", "its kernel or core does not count it")
             else:
                 yield Finding(f"event {name}", "ok", "counted")
+        if groups == 0:
+            yield Finding("perf", "note", "it counts no event here; times are not affected")
+            return
         yield Finding("perf", "ok", f"events in {groups} group{'' if groups == 1 else 's'}")
 
     def _vector_add(self, board_file: BoardFile) -> Iterator[Finding]:

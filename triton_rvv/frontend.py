@@ -30,6 +30,7 @@ def make_ttir(
     constants: Mapping[str, object],
     divisible_by_16: frozenset[str],
     target: Target,
+    known: Mapping[int, int] | None = None,
 ) -> str:
     """Translate a kernel to optimised TTIR.
 
@@ -39,6 +40,7 @@ def make_ttir(
         constants: the value of every constexpr.
         divisible_by_16: integers and pointers known to be multiples of 16.
         target: what code is made for.
+        known: as for `optimise`.
 
     Returns:
         The module in generic form, with source locations.
@@ -69,7 +71,7 @@ def make_ttir(
         if isinstance(cause, OSError | MemoryError):
             raise cause from error
         raise CompileError(_problem(cause), _line(function, error)) from error
-    optimise(module)
+    optimise(module, known)
     return generic_text(module)
 
 

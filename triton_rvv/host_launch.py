@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from triton_rvv.descriptors import descriptor_parts, is_descriptor
 from triton_rvv.grid_loop import CALL_HEADER
 from triton_rvv.host_assertions import raise_failed_assertion
 from triton_rvv.host_bounds import BoundsTable
@@ -162,7 +163,7 @@ def _short_pack(types: Sequence[str]) -> Callable[..., bytes] | None:
 def _passed_as_they_are(signature: Sequence[Any]) -> tuple[int, ...] | None:
     """Which arguments are passed at run time; None where some have to be taken apart."""
     types = {number: type_ for number, type_ in enumerate(signature) if type_ != "constexpr"}
-    if any(isinstance(type_, tuple) or _is_descriptor(type_) for type_ in types.values()):
+    if any(isinstance(type_, tuple) or is_descriptor(type_) for type_ in types.values()):
         return None
     return tuple(types)
 
@@ -172,29 +173,21 @@ def _flat(signature: Iterable[Any], arguments: Iterable[Any]) -> Iterator[Any]:
     for type_, argument in zip(signature, arguments, strict=True):
         if isinstance(type_, tuple):
             yield from _flat(type_, argument)
-        elif _is_descriptor(type_):
+        elif is_descriptor(type_):
             yield from _descriptor(argument)
         elif type_ != "constexpr":
             yield argument
 
 
-def _is_descriptor(type_: Any) -> bool:
-    return isinstance(type_, str) and type_.startswith("tensordesc")
-
-
 def _descriptor(descriptor: Any) -> Iterator[Any]:
-    """A host-side `TensorDescriptor`, as the compiled function takes it.
-
-    The pass that takes descriptors apart makes its address, shape, strides and flags of one; the
-    front end has added shape and strides once more.
-    """
-    around = (*descriptor.shape, *descriptor.strides)
+    """A host-side `TensorDescriptor`, as the compiled function takes it."""
     yield descriptor.base
-    yield from around
-    yield descriptor.padding == "nan"
-    if hasattr(descriptor, "round_f32_to_tf32"):  # since Triton 3.7
-        yield descriptor.round_f32_to_tf32
-    yield from around
+    yield from descriptor_parts(
+        descriptor.shape,
+        descriptor.strides,
+        descriptor.padding,
+        rounds=getattr(descriptor, "round_f32_to_tf32", False),
+    )
 
 
 def _slot_value(type_: str) -> Callable[[Any], int | float]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from triton_rvv.codegen import assemble, commented_assembly, generate
+from triton_rvv.descriptors import part_names
 from triton_rvv.embedding import embedded
 from triton_rvv.frontend import make_ttir
 from triton_rvv.lowering import lower_module
@@ -73,9 +74,10 @@ def compile_kernel(
             kernel's order.
         constants: the value of every constexpr parameter that has no default, and of any other.
         target: what code is made for.
-        known: values of integer parameters that hold for every run. As in Triton's own JIT, one
-            that is 1 becomes a constant and a multiple of 16 is marked as such; the launcher
-            still passes it. Code that no run would reach is left out.
+        known: values of integer parameters, and of what stands for descriptors (`part_names`), that
+            hold for every run. As in Triton's own JIT, a parameter that is 1 becomes a constant
+            and a multiple of 16 is marked as such; the launcher still passes it. Code that no run
+            would reach is left out.
         source_lines: whether the object has a table of the kernel's lines, and the assembly shows
             them, as comments.
         disjoint_arguments: whether different pointer arguments never lead to the same memory. Code
@@ -91,20 +93,29 @@ def compile_kernel(
     known = known or {}
     defaults = {p.name: p.default for p in function.params if p.is_constexpr and p.has_default}
     constants = {**defaults, **constants}
-    ones = {name: 1 for name, value in known.items() if value == 1}
+    ones = {name: 1 for name, value in known.items() if value == 1 and name in signature}
     types = {
         name: "constexpr" if name in constants or name in ones else signature[name]
         for name in function.arg_names
     }
     multiples = frozenset(
-        name for name, value in known.items() if value % 16 == 0 and name not in ones
+        name
+        for name, value in known.items()
+        if value % 16 == 0 and name not in ones and name in signature
     )
-    passed = [name for name in signature if name not in ones]
-    slots = [index for index, name in enumerate(signature) if name not in ones]
+    every = [part for name, type_ in signature.items() for part in part_names(name, type_)]
+    passed = [name for name in every if name not in ones]
+    slots = [index for index, name in enumerate(every) if name not in ones]
     values = [known.get(name) for name in passed]
+    # Masks and addresses of descriptors are found only with the numbers in them.
+    described = {
+        number: known[name]
+        for number, name in enumerate(passed)
+        if name in known and name not in signature
+    }
     stages_s: dict[str, float] = {}
     with _timed(stages_s, "front end"):
-        ttir = make_ttir(function, types, {**constants, **ones}, multiples, target)
+        ttir = make_ttir(function, types, {**constants, **ones}, multiples, target, described)
     with _timed(stages_s, "lowering"):
         marks = SourceLines() if source_lines else None
         lowered = lower_module(

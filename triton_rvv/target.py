@@ -91,11 +91,6 @@ class Target(Protocol):
         ...
 
     @property
-    def estimate_bits(self) -> int:
-        """Bits of a register where reciprocals and roots of floats are estimated; 0 without."""
-        ...
-
-    @property
     def transposes_registers(self) -> bool:
         """Whether squares of elements are loaded by row and transposed, not gathered by column."""
         ...
@@ -233,11 +228,6 @@ class RVVTarget:
         return False
 
     @property
-    def estimate_bits(self) -> int:
-        """`vfrec7` and `vfrsqrt7` give 7 bits."""
-        return self.vlen_bits
-
-    @property
     def transposes_registers(self) -> bool:
         return False
 
@@ -325,10 +315,6 @@ class HostTarget:
     @property
     def scales_floats(self) -> bool:
         return self.vector_bits == 512 and "+avx512f" in self.features.split(",")
-
-    @property
-    def estimate_bits(self) -> int:
-        return 0
 
     @property
     def transposes_registers(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from engine.workers.devices import board_names, check_device_name, every_device, timed
@@ -17,6 +17,7 @@ from kernels.registry import is_kernel_file, kernel_names
 from rvv_runner.board import BoardError
 from rvv_runner.devices import DEFAULT_DEVICE
 from search_spaces.registry import space_names
+from search_spaces.space import Parameter
 
 __all__ = [
     "add_device_argument",
@@ -157,20 +158,36 @@ def config_type(text: str) -> dict[str, ParameterValue]:
     return {name: _value(value) for name, value in _pairs(text, "BLOCK_SIZE_M=16,BLOCK_SIZE_N=32")}
 
 
-def complete_config(given: Mapping[str, ParameterValue], default: Config, kernel: str) -> Config:
+def complete_config(
+    given: Mapping[str, ParameterValue],
+    default: Config,
+    kernel: str,
+    parameters: Sequence[Parameter] = (),
+) -> Config:
     """`given`, with the default's value for each parameter that it leaves out.
+
+    Args:
+        given: values by parameter.
+        default: the kernel's default configuration.
+        kernel: its name.
+        parameters: of the search space. One with a value below 1, as a flag has, may get any
+            integer; others only those that a size may be.
 
     Raises:
         UserError: for a parameter that the kernel does not have, or a value that is not a positive
             integer if the default is an integer.
     """
+    flags = {p.name for p in parameters if any(type(v) is int and v < 1 for v in p.values)}
     for name, value in given.items():
         if not default:
             raise UserError(f"{kernel} has no parameter to tune: leave {name} out")
         if name not in default:
             raise UserError(f"{kernel} has no parameter {name}: {nearest(name, default)}")
-        if type(default[name]) is int and (type(value) is not int or value < 1):
-            raise UserError(f"{name} must be a positive integer, not {value}")
+        if type(default[name]) is not int:
+            continue
+        if type(value) is not int or (value < 1 and name not in flags):
+            kind = "an integer" if name in flags else "a positive integer"
+            raise UserError(f"{name} must be {kind}, not {value}")
     return Config({**default, **given})
 
 
@@ -191,9 +208,12 @@ def device_names(text: str) -> tuple[str, ...]:
     """The names of one or more devices, separated by commas, for argparse.
 
     Raises:
+        argparse.ArgumentTypeError: if one of them is empty.
         BoardError: for an unknown name.
     """
     given = [name.strip() for name in text.split(",")]
+    if not all(given):
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME or NAME,NAME: leave no name out")
     for name in given:
         check_device_name(name)
     return tuple(each for name in given for each in every_device(name))

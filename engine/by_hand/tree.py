@@ -74,12 +74,17 @@ class Tree:
         """Create the folder with the scripts.
 
         Raises:
-            UserError: if the folder exists and is not empty.
+            UserError: if the folder exists and is not empty, or cannot be written.
         """
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
             raise UserError(f"{self.folder} already exists: give --out a new folder")
         for name in ("dump", "run/bin", "run/perf/perf_data", "run/test_data"):
-            (self.folder / name).mkdir(parents=True)
+            try:
+                (self.folder / name).mkdir(parents=True)
+            except OSError as error:
+                raise UserError(
+                    f"{self.folder} cannot be written ({error.strerror}): give another with --out"
+                ) from error
         shutil.copy(_SCRIPTS / "run_perf.py", self.folder / "run")
         for name in ("transfer_to_remote.py", "report_to_host.py"):
             shutil.copy(_SCRIPTS / name, self.folder)

@@ -76,7 +76,7 @@ class Function:
         """The kernel at a shape."""
         return Problem(self.spec, shape, self.dtype)
 
-    def constants(self, variant: Variant) -> dict[str, ParameterValue]:
+    def constants(self, variant: Variant) -> dict[str, ParameterValue | None]:
         """Of a variant's code: right for every size that the call takes.
 
         A kernel may leave out masks where its blocks divide the sizes of the study; the sizes that
@@ -127,9 +127,9 @@ def _targets(winners: Sequence[LibraryWinner]) -> list[RVVTarget]:
         other = targets.setdefault(vlen_bits, winner)
         if other.target != winner.target:
             raise UserError(
-                f"the studies {other.study} and {winner.study} are of different cores with vectors "
-                f"of {vlen_bits} bits ({other.target}, {winner.target}), which a library could not "
-                "tell apart when it is loaded: export them to two libraries"
+                f"a library has one core's code for vectors of {vlen_bits} bits, and the studies "
+                f"{other.study} ({other.target}) and {winner.study} ({winner.target}) are of two: "
+                "export them to two libraries"
             )
     return [targets[vlen_bits].target for vlen_bits in sorted(targets)]
 

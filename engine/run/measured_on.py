@@ -60,7 +60,7 @@ def _limits(values: Mapping[str, object]) -> GpuLimits | None:
     numbers = [value for key, value in values.items() if key not in ("arch", "name")]
     if not all(isinstance(name, str) and _NAME.fullmatch(name) for name in names):
         return None
-    if not all(type(number) is int and number > 0 for number in numbers):
+    if not all(type(number) is int and number >= 0 for number in numbers):
         return None
     try:
         return GpuLimits(**cast(dict[str, Any], values))

@@ -234,6 +234,8 @@ def as_one_write(storage: BaseStorage, on_disk: bool = True) -> AbstractContextM
 
 
 def _check_is_journal(path: Path) -> None:
+    if not (path.is_file() or path.is_dir()):  # to open a pipe would wait for its other end
+        raise NotAJournalError(f"{path} is not a file")
     with path.open("rb") as file:
         start = file.read(len(_LINE_START))
     if not _LINE_START.startswith(start):

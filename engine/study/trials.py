@@ -17,13 +17,13 @@ from optuna.exceptions import ExperimentalWarning, UpdateFinishedTrialError
 from optuna.samplers import RandomSampler
 from optuna.storages import BaseStorage, InMemoryStorage
 from optuna.study import StudyDirection
-from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
-from optuna_dashboard import save_note
+from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from engine.study.attributes import all_attributes, set_attributes, split_attributes
 from engine.study.distributions import distributions_for
 from engine.study.heartbeat import Heartbeat
 from engine.study.journal import CrashSafeStorage, as_one_write
+from engine.study.notes import save_note
 from engine.study.objectives import CODE_BYTES, TIME_S, Values
 from engine.study.owner import Owner
 from engine.study.sampler_notes import notes_attributes, notes_from
@@ -70,8 +70,15 @@ class StoredTrial:
         stored = self.attributes.get("times_s")
         if not isinstance(stored, list | tuple):
             return ()
-        is_whole = all(isinstance(time_s, int | float) and time_s > 0 for time_s in stored)
-        return tuple(map(float, stored)) if is_whole else ()
+        return tuple(map(float, stored)) if all(map(_is_time, stored)) else ()
+
+    @property
+    def build_s(self) -> float | None:
+        """How long its build took, in seconds; None if that is not stored."""
+        stored = self.attributes.get("build_stages_s")
+        stages_s = list(stored.values()) if isinstance(stored, Mapping) else []
+        are_times = all(stage_s == 0 or _is_time(stage_s) for stage_s in stages_s)
+        return sum(map(float, stages_s)) if stages_s and are_times else None
 
     @property
     def spans(self) -> tuple[tuple[str, str, float, float], ...]:
@@ -327,7 +334,7 @@ class StoredTrials:
 
     def _save_note(self, trial_id: int, note: str) -> None:
         if note and not isinstance(self._storage, InMemoryStorage):  # which nobody looks into
-            save_note(Trial(self._study, trial_id), note)
+            save_note(self._storage, self._study_id, trial_id, note)
 
     def _keep(self, file: Path, trial_id: int) -> None:
         """Copy a file to the artifacts of a trial."""
@@ -376,12 +383,17 @@ def _stored_trial(trial: FrozenTrial) -> StoredTrial:
     )
 
 
+def _is_time(value: object) -> bool:
+    """Whether a stored value is one; another program may have stored anything."""
+    return isinstance(value, int | float) and 0 < value < math.inf
+
+
 def _status(trial: FrozenTrial) -> Status | None:
     match trial.state:
         case TrialState.COMPLETE:
-            # Another program may have stored anything; no kernel takes no time.
-            is_time = all(0 < value < math.inf for value in trial.values)
-            return "correct" if is_time else "board"
+            values: object = trial.values
+            are_times = isinstance(values, list) and values and all(map(_is_time, values))
+            return "correct" if are_times else "board"
         case TrialState.PRUNED:
             return "constraint"
         case TrialState.FAIL:

@@ -60,6 +60,7 @@ class Wanted:
 
     Args:
         kernel, dtype, device: as studies name them.
+        device_name: the device as `python -m engine.tune` takes it.
         load_name: the kernel as `python -m engine.tune` takes it: its name, or its file.
         shape: a size for each dimension.
         made_with: today's compiler, board model and kernel source: `engine.run.identity.made_with`.
@@ -71,6 +72,7 @@ class Wanted:
     load_name: str
     dtype: str
     device: str
+    device_name: str
     shape: Mapping[str, int]
     made_with: Mapping[str, str]
     space_at: SpaceAt | None = field(default=None, compare=False)
@@ -183,6 +185,7 @@ def wanted(kernel: str, shape: Mapping[str, int], dtype: str | None, device: str
         load_name=problem.spec.load_name,
         dtype=problem.dtype,
         device=info.study_device,
+        device_name=device,
         shape=problem.shape,
         made_with=made_with(problem.spec.source_digest, info, problem.outputs),
         space_at=spaces_of(problem.spec, problem.dtype, info),
@@ -213,7 +216,8 @@ def find(
     if not winners:
         raise NotTunedError(
             f"nothing is tuned for {wanted.kernel} in {wanted.dtype} on {wanted.device}: run "
-            f"{python_command('engine.tune')} {wanted.load_name} --shape {shape_text(wanted.shape)}"
+            f"{python_command('engine.tune')} {wanted.load_name} --shape "
+            f"{shape_text(wanted.shape)} --dtype {wanted.dtype} --device {wanted.device_name}"
         )
     key, costs = key_of(wanted.shape), key_costs(winners, wanted.made_with)
     at_key = _best_at(winners, key, wanted)

@@ -215,6 +215,7 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
             load_name=self._kernel,
             dtype=dtype,
             device=info.study_device,
+            device_name=self._winners.device,
             shape=shape,
             made_with=made_with(self._source, info, OWN_OUTPUTS),
             space_at=spaces_of(load_kernel(named), dtype, info) if named else None,

@@ -14,7 +14,12 @@ from foundation.values_read import ByValuesRead
 from gpu_runner.artifact import GpuArtifact
 from gpu_runner.compile import GpuCompileError, KernelInput, compile_kernel, kernel_input
 from gpu_runner.detect import target_of
-from kernels.on_device import ProblemArguments, made_on, without_contents
+from kernels.on_device import (
+    ProblemArguments,
+    arrays_do_not_fit,
+    made_on,
+    without_contents,
+)
 from rvv_runner.board import BoardInfo
 
 __all__ = ["GpuBuildRequest", "GpuKernelBuilder"]
@@ -77,12 +82,15 @@ class GpuKernelBuilder:
         problem, target = self._problem, self._target
         kernel = problem.spec.kernel
         arguments = self._arguments(config)
+        too_large = arrays_do_not_fit(problem, arguments, self._limits)
+        if too_large:
+            return BuildFailure(too_large, "runtime")
         # A user's functions may make their arrays again, which hold nothing on this device.
         constants = made_on("meta", lambda: problem.constants(config))
         grid = made_on("meta", lambda: problem.spec.grid(problem, config))
-        made_from = kernel_input(
-            kernel, arguments, constants, problem.launch_options(config), target
-        )
+        blocks = made_on("meta", lambda: problem.blocks(config, arguments))
+        options = problem.launch_options(config)
+        made_from = kernel_input(kernel, arguments, constants, options, target, blocks)
         key = digest(kernel.cache_key, made_from, str(target), self._tools)
         label = "_".join(str(value) for value in config.values()) or "default"
         found = self._store.find(problem.spec.name, label, key)

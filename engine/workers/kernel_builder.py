@@ -8,7 +8,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.workers.artifacts import ArtifactStore, BuildFailure, digest, write_provenance
@@ -21,6 +21,7 @@ from kernels.registry import load_kernel, make_problem
 from kernels.spec import OWN_OUTPUTS, Grid, Outputs
 from launchers.arguments import Argument
 from launchers.data_file import is_whole
+from launchers.descriptors import taken_apart
 from launchers.objects import launcher_object
 from rvv_runner.host_lock import building
 from rvv_runner.measurement import ElfArtifact
@@ -74,9 +75,15 @@ class _Job:
 
 @dataclass(frozen=True)
 class _Inputs:
-    """What a kernel is run on in a configuration: types, sizes, and the file with the contents."""
+    """What a kernel is run on in a configuration.
 
-    signature: Mapping[str, str]
+    Args:
+        arguments: types and scalars; of arrays, no contents.
+        known: values of the integers.
+        data_path: the file with the contents.
+    """
+
+    arguments: tuple[Argument, ...]
     known: Mapping[str, int]
     data_path: Path
 
@@ -151,9 +158,10 @@ class KernelBuilder:
     def _build(self, config: Config) -> ElfArtifact | BuildFailure:
         spec = self._problem.spec
         inputs = self._inputs(config)
+        blocks = self._problem.blocks(config, inputs.arguments)
         job = _Job(
             config=config,
-            signature=inputs.signature,
+            signature={a.name: a.signature_type(blocks) for a in inputs.arguments},
             constants=self._problem.constants(config),
             known=inputs.known,
             grid=spec.grid(self._problem, config),
@@ -182,12 +190,12 @@ class KernelBuilder:
         arguments = self._problem.arguments(config)
         data_path = self._store.data_file(
             self._problem.spec.name,
-            arguments,
-            timed=lambda: self._problem.timed_arguments(config, arguments),
+            taken_apart(arguments),
+            timed=lambda: taken_apart(self._problem.timed_arguments(config, arguments)),
             source=self._source,
         )
-        signature = {argument.name: argument.type for argument in arguments}
-        return _Inputs(signature, _integers(arguments), data_path)
+        alone = tuple(map(_without_contents, arguments))
+        return _Inputs(alone, _integers(taken_apart(alone)), data_path)
 
     def _compile_and_link(self, job: _Job, key: str) -> None:
         spec = self._problem.spec
@@ -240,6 +248,11 @@ class KernelBuilder:
 
 def _label(config: Config) -> str:
     return "_".join(str(value) for value in config.values()) or "default"
+
+
+def _without_contents(argument: Argument) -> Argument:
+    value = None if argument.is_pointer else argument.value
+    return replace(argument, value=value, expected=None, slack=None)
 
 
 def _integers(arguments: tuple[Argument, ...]) -> dict[str, int]:

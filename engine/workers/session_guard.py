@@ -72,19 +72,27 @@ def _end_all(session: Path) -> None:
     """Kill what belongs to the session, until a look finds nothing."""
     deadline = time.monotonic() + _PATIENCE_S
     while (found := _members(session)) and time.monotonic() < deadline:
-        for pid in found:
-            _end(pid, deadline)
+        # All at once: a large process takes a while to end, on a busy machine a second.
+        for process in [_killed(pid) for pid in found]:
+            if process is not None:
+                _wait_for(process, deadline)
 
 
-def _end(pid: int, deadline: float) -> None:
-    """Kill a process and wait until it has let go of its files."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
+def _killed(pid: int) -> int | None:
+    """Kill a process; its descriptor, or None if there is no such process of this user."""
+    try:
         process = os.pidfd_open(pid)
-        try:
-            signal.pidfd_send_signal(process, signal.SIGKILL)
-            select.select([process], [], [], max(deadline - time.monotonic(), 0))
-        finally:
-            os.close(process)
+    except ProcessLookupError:
+        return None
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        signal.pidfd_send_signal(process, signal.SIGKILL)
+    return process
+
+
+def _wait_for(process: int, deadline: float) -> None:
+    """Wait until a process has let go of its files."""
+    select.select([process], [], [], max(deadline - time.monotonic(), 0))
+    os.close(process)
 
 
 def _members(session: Path) -> Sequence[int]:

@@ -25,7 +25,7 @@ from foundation.config import Config
 from foundation.errors import UserError
 from foundation.processors import cores
 from foundation.shapes import shape_text
-from kernels.on_device import ProblemArguments
+from kernels.on_device import ProblemArguments, does_not_fit
 from kernels.own.choice import split_path
 from kernels.registry import is_kernel_file
 from kernels.spec import Problem
@@ -35,7 +35,10 @@ from rvv_runner.measurement import Artifact, Measurement
 __all__ = ["Workbench", "boards_at_once", "check_fits", "workbench"]
 
 
-_REPEATS = 10  # if the board is not deterministic
+# Timed runs if the board is not deterministic. Over several shapes, a time is the mean of one run
+# at each, so fewer of them say as much.
+_REPEATS = 10
+_FEWEST_REPEATS = 4
 
 
 @dataclass(frozen=True)
@@ -100,20 +103,25 @@ def workbench(
         info: what is known about them.
         jobs: parallel builds.
         ray_address: of a Ray cluster to build on; None for this machine.
-        repeats: timed runs per measurement if the board is not deterministic; None for ten.
+        repeats: timed runs per measurement if the board is not deterministic; None for ten, or
+            fewer over several shapes.
         more_problems: the same kernel at other shapes; each configuration is also built for them
             and measured.
         first: a configuration whose arguments boards may make while kernels are built.
         tell: called with the next step, as shown to the user: "starting Ray".
 
     Raises:
-        UserError: if the Ray cluster does not answer.
+        UserError: if the Ray cluster does not answer, or a GPU's memory cannot hold the arguments.
         BoardError: if no board can be used.
     """
     make_builder: Callable[[], Builder] = _builder_of(problem, info)
     problems = (problem, *more_problems)
     load: Callable[[str], Board] = load_board
     if first is not None and info.gpu is not None and info.name not in PYTHON_NAMES:
+        for one in problems:
+            too_large = does_not_fit(one, first, info.gpu)
+            if too_large:
+                raise UserError(f"{too_large}: give --shape smaller sizes")
         arguments = [ProblemArguments.of(one) for one in problems]
         load = loading_gpu(info, arguments, first)
     if more_problems:
@@ -133,7 +141,8 @@ def workbench(
         pool = BoardPool([_source_of(name, load, problem, info) for name in devices])
         try:
             pool.wait_open()
-            runs = 1 if info.deterministic else repeats or _REPEATS
+            usual = max(_REPEATS // len(problems), _FEWEST_REPEATS)
+            runs = 1 if info.deterministic else repeats or usual
             yield Workbench(builders, pool, repeats=runs)
         finally:
             builders.close()

@@ -10,6 +10,7 @@ from typing import Any
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
 from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS
+from kernels.own.entries import first_entry
 from kernels.own.kernel_file import KernelFile
 from kernels.own.module import call_by_name, mistakes_of
 
@@ -64,15 +65,8 @@ def first_values(file: KernelFile) -> Config:
     Raises:
         UserError: if the function that lists the configurations fails.
     """
-    if file.tuner is not None:
-        entries = file.tuner.configs
-    else:
-        make = file.optional(f"get_{file.name}_kernel_autotune_config")
-        parameters = inspect.signature(make).parameters.values() if make else ()
-        if make is None or any(p.default is p.empty for p in parameters):
-            return Config({})
-        entries = call_by_name(file.path, make, {})
-    return Config(entries[0].kwargs) if entries else Config({})
+    first = first_entry(file, {})
+    return Config({} if first is None else first.kwargs)
 
 
 def pruned_configs(file: KernelFile, known: Mapping[str, Any]) -> list[Any]:
@@ -168,11 +162,6 @@ def _notes(where: str, found: Sequence[Any], rows: Sequence[Config], left: int) 
         )
     elif left == 1:
         notes.append(f"there is one configuration in {where}, {nothing}")
-    if any(getattr(entry, "pre_hook", None) is not None for entry in found):
-        notes.append(
-            f"the pre_hook of configurations in {where} is not called: let the function arguments "
-            "do what it does"
-        )
     return tuple(notes)
 
 

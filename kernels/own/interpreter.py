@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from foundation.errors import UserError
 from foundation.scratch import scratch_folder
@@ -45,9 +46,13 @@ def interpreted(launch: Launch, runs: Sequence[dict[str, Any]]) -> list[dict[str
     job = {
         "path": str(path),
         "kernel": launch.file.kernel,
-        "runs": list(runs),
+        "runs": [_copied(run) for run in runs],
         "constants": {**launch.constants(values), **launch.config},
         "grid": launch.grid(values),
+        "descriptors": {
+            name: (d.shape, d.strides, d.block_shape, d.padding)
+            for name, d in launch.descriptors().items()
+        },
     }
     return _run(job, path)
 
@@ -81,8 +86,14 @@ def _interpret(given: Path, found: Path) -> None:
     job = torch.load(given, weights_only=False)
     kernel = read_kernel_file(Path(job["path"]), job["kernel"]).function
     for values in job["runs"]:
-        kernel[job["grid"]](**values, **_not_in(job["constants"], values))
+        described = {n: TensorDescriptor(values[n], *d) for n, d in job["descriptors"].items()}
+        kernel[job["grid"]](**{**values, **described}, **_not_in(job["constants"], values))
     torch.save([_tensors(values) for values in job["runs"]], found)
+
+
+def _copied(values: dict[str, Any]) -> dict[str, Any]:
+    """The values with tensors of their own: what one run changes is no other's start."""
+    return {n: v.clone() if isinstance(v, torch.Tensor) else v for n, v in values.items()}
 
 
 def _tensors(values: dict[str, Any]) -> dict[str, torch.Tensor]:

@@ -67,7 +67,8 @@ class KernelFile:
             spelt = self._spelt(name)
             if self.kernel is not None and name == "arguments":
                 spelt = f"{self.name}_arguments or arguments"
-            hint = nearest(spelt, [known for known in vars(self.module) if known != self.name])
+            others = [n for n, v in vars(self.module).items() if inspect.isfunction(v)]
+            hint = nearest(spelt, [known for known in others if known != self.name])
             near = f" ({hint})" if hint.endswith("?") else ""
             raise UserError(
                 f"{self.path} has no function {spelt}, {why}{near}: see docs/add_a_kernel.md"

@@ -11,13 +11,14 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
+from kernels.own.entries import entry_of, first_entry
 from kernels.own.kernel_file import KernelFile
 from kernels.own.module import call_by_name, mistakes_of
 from kernels.own.uninitialised import filled_uninitialised
 from kernels.spec import Grid
 from kernels.values import TORCH_TYPES, current_data_set
 
-__all__ = ["Launch"]
+__all__ = ["Launch", "descriptors_of", "tensor_of"]
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,9 @@ class Launch:
     config: Config
 
     def values(self, fill: int | None = None) -> dict[str, Any]:
-        """Tensors and numbers by parameter, in the kernel's order; the same in every process.
+        """Tensors, numbers and None by parameter, in the kernel's order; the same in every process.
 
-        The random seed is that of the data set.
+        The random seed is that of the data set. Of a `TensorDescriptor`, it is the tensor.
 
         Args:
             fill: what uninitialised memory holds, as in `filled_uninitialised`; None for the data
@@ -48,6 +49,35 @@ class Launch:
         Raises:
             UserError: for a parameter without a value, or a tensor that is not contiguous.
         """
+        return {name: tensor_of(value) for name, value in self.given(fill).items()}
+
+    def given(self, fill: int | None = None) -> dict[str, Any]:
+        """The same as the file gives them; the blocks of descriptors may be of any configuration.
+
+        Raises:
+            UserError: like `values`.
+        """
+        # What a hook does to contents, such as to clear them, it does in every configuration.
+        return self._hooked(self._given(fill), first_entry(self.file, self._known()))
+
+    def descriptors(self) -> dict[str, TensorDescriptor]:
+        """The parameters that are tensor descriptors, with the blocks of this configuration.
+
+        Raises:
+            UserError: like `values`.
+        """
+        given = self._hooked(self._given(), entry_of(self.file, self._known(), self.config))
+        return descriptors_of(given)
+
+    def _hooked(self, given: dict[str, Any], entry: Any) -> dict[str, Any]:
+        """The values after the pre_hook of a `triton.Config`, which may set descriptors' blocks."""
+        if entry is not None and entry.pre_hook is not None:
+            with mistakes_of(self.file.path, "fails in pre_hook"):
+                entry.pre_hook({**given, **entry.all_kwargs()})
+        return given
+
+    def _given(self, fill: int | None = None) -> dict[str, Any]:
+        """What the file's `arguments` returns, in the kernel's order."""
         make = self.file.required("arguments", "which gives the value of each parameter")
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(current_data_set())
@@ -57,8 +87,9 @@ class Launch:
         names = self.file.function.arg_names
         return {name: given[name] for name in names if name in given}
 
-    def constants(self, values: Mapping[str, Any]) -> dict[str, ParameterValue]:
-        """Values of the constexpr parameters that are not in the configuration.
+    def constants(self, values: Mapping[str, Any]) -> dict[str, ParameterValue | None]:
+        """Values of the constexpr parameters that are not in the configuration, and None of every
+        parameter whose value it is: Triton compiles a missing pointer as a constant.
 
         Raises:
             UserError: for a parameter without a value.
@@ -67,7 +98,9 @@ class Launch:
         for name, function in self.file.heuristics.items():
             with mistakes_of(self.file.path, f"fails in the heuristic of {name}"):
                 every[name] = function(every)
-        constants = {}
+        constants: dict[str, ParameterValue | None] = {
+            name: None for name, value in values.items() if value is None
+        }
         for parameter in self.file.function.params:
             if not parameter.is_constexpr or parameter.name in self.config:
                 continue
@@ -143,13 +176,22 @@ class Launch:
                 continue
             if name not in given:
                 raise UserError(f"{path}: arguments gives no value for {name}")
-            value = given[name]
-            if isinstance(value, TensorDescriptor):
+            value = tensor_of(given[name])
+            if getattr(given[name], "round_f32_to_tf32", False):
+                raise UserError(f"{path}: {name} has round_f32_to_tf32, which is not supported")
+            if not isinstance(value, torch.Tensor | int | float | None):
                 raise UserError(
-                    f"{path}: {name} is a TensorDescriptor: give its tensor, and make it in the "
-                    "kernel by tl.make_tensor_descriptor"
+                    f"{path}: {name} is neither a tensor nor a number nor None: {value!r}"
                 )
-            if not isinstance(value, torch.Tensor | int | float):
-                raise UserError(f"{path}: {name} is neither a tensor nor a number: {value!r}")
             if isinstance(value, torch.Tensor) and not value.is_contiguous():
                 raise UserError(f"{path}: {name} is not contiguous: use {name}.contiguous()")
+
+
+def descriptors_of(given: Mapping[str, Any]) -> dict[str, TensorDescriptor]:
+    """Those of some values that are tensor descriptors."""
+    return {name: value for name, value in given.items() if isinstance(value, TensorDescriptor)}
+
+
+def tensor_of(value: Any) -> Any:
+    """A tensor descriptor's tensor; any other value as it is."""
+    return value.base if isinstance(value, TensorDescriptor) else value

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from foundation.config import Config
 from foundation.errors import UserError
@@ -16,9 +17,9 @@ from kernels.own.callable_file import is_callable_file, load_callable
 from kernels.own.configurations import Listed, first_values, listed_configs
 from kernels.own.expected import ExpectedOutput, expected_outputs
 from kernels.own.kernel_file import KernelFile, read_kernel_file
-from kernels.own.launch import Launch
+from kernels.own.launch import Launch, descriptors_of, tensor_of
 from kernels.own.tolerance import tolerance
-from kernels.spec import Constants, Grid, KernelSpec, Problem
+from kernels.spec import Blocks, Constants, Grid, KernelSpec, Problem
 from kernels.values import (
     TORCH_TYPES,
     current_data_set,
@@ -26,7 +27,7 @@ from kernels.values import (
     output_array,
     want_types_alone,
 )
-from launchers.arguments import Argument
+from launchers.arguments import Argument, Described
 from rvv_runner.board import BoardInfo
 from search_spaces.space import SearchSpace
 
@@ -64,6 +65,7 @@ def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
         traffic_bytes=own.traffic_bytes,
         flops=own.flops(),
         constants=own.constants,
+        blocks=own.blocks,
         space=own.space,
         file=file.load_name,
         launch_functions=file.launch_functions(),
@@ -132,14 +134,23 @@ class _OwnKernel:
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         """The kernel's arguments; the outputs are from `reference` or the interpreter."""
         launch = self._launch(problem, config)
-        values = launch.values()
+        given = launch.given()
+        described = {name: _described(d) for name, d in descriptors_of(given).items()}
         expected = self._expected_outputs(problem, config)
         constants = {p.name for p in self._file.function.params if p.is_constexpr}
         return tuple(
-            self._argument(name, value, expected.get(name))
-            for name, value in values.items()
-            if name not in constants
+            replace(
+                self._argument(name, tensor_of(value), expected.get(name)),
+                described=described.get(name),
+            )
+            for name, value in given.items()
+            if name not in constants and value is not None
         )
+
+    def blocks(self, problem: Problem, config: Config) -> Blocks:
+        """Of the arguments that are tensor descriptors."""
+        found = self._launch(problem, config).descriptors()
+        return {name: tuple(map(int, d.block_shape)) for name, d in found.items()}
 
     def _expected_outputs(self, problem: Problem, config: Config) -> dict[str, ExpectedOutput]:
         """Of the launch with this configuration if what is expected may depend on it.
@@ -200,3 +211,8 @@ class _OwnKernel:
         return lambda problem: float(
             function(**{name: size for name, size in problem.shape.items() if name in parameters})
         )
+
+
+def _described(descriptor: TensorDescriptor) -> Described:
+    shape, strides = map(int, descriptor.shape), map(int, descriptor.strides)
+    return Described(tuple(shape), tuple(strides), descriptor.padding)

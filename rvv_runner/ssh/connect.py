@@ -29,6 +29,9 @@ Connection: TypeAlias = socket.socket | paramiko.Channel | paramiko.ProxyCommand
 _BANNER_ATTEMPTS = 6
 _BANNER_PAUSE_S = 0.3
 
+# What paramiko says if it finds neither a key nor an agent that has one.
+_NO_KEY = "No authentication methods available"
+
 # Probes after 5 s of silence, every 2 s, 3 in all; unanswered data for at most 10 s (tcp(7)).
 _KEEPALIVE = (
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
@@ -135,11 +138,24 @@ def _authenticated(hop: Hop, sock: Connection, limit_s: float) -> paramiko.SSHCl
             f"board was reinstalled, run `ssh-keygen -R '{hop.known_as}'` and then "
             f"`{python_command('rvv_runner')} trust {_typed(hop)}`"
         ) from None
+    except paramiko.PasswordRequiredException as error:
+        client.close()
+        raise LoginRefused(
+            f"your key for {hop} asks for a passphrase: give it to an agent with `ssh-add`"
+        ) from error
     except paramiko.AuthenticationException as error:
         client.close()
         raise LoginRefused(
             f"{hop} does not let this user in ({_text(error)}): check the user's name, and put "
             f"your key there with `ssh-copy-id -p {hop.port} {hop.user}@{hop.host}`"
+        ) from error
+    except paramiko.SSHException as error:
+        client.close()
+        if _NO_KEY not in str(error):
+            raise
+        raise LoginRefused(
+            f"you have no SSH key for {hop}: make one with `ssh-keygen`, and put it there with "
+            f"`ssh-copy-id -p {hop.port} {hop.user}@{hop.host}`"
         ) from error
     except BaseException:
         client.close()

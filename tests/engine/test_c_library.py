@@ -277,7 +277,7 @@ def test_different_cores_of_one_vector_length_are_refused(tmp_path, monkeypatch)
     (folder / "mine.toml").write_text(facts)
     for info in (x60, known_board("mine").info("mine")):
         write_study(storage, "vector_add", {"N": 64}, info, BLOCK_SIZE=64)
-    with pytest.raises(UserError, match="different cores with vectors of 256 bits"):
+    with pytest.raises(UserError, match="are of two: export them to two libraries"):
         export(storage, tmp_path)
 
 

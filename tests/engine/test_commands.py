@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import engine.tune as tune_command
-from engine import measure
+from engine import build, measure, new, regret, repair
 from foundation.command_line import run_command
 from foundation.errors import UserError
 from foundation.programs import python_command
@@ -89,6 +89,30 @@ MISTAKES = [
     ("tune", "matmul --seed x", "--seed: must be an integer, not x"),
     ("tune", "matmul --seed -1", "--seed: must not be negative, and -1 is"),
     ("tune", "matmul --study=", "--study: must not be empty"),
+    ("tune", "matmul --dtype=", "--dtype: must not be empty"),
+    ("tune", "matmul --device=", "--device: must not be empty"),
+    (
+        "tune",
+        "matmul --device emulated,,host",
+        "--device: 'emulated,,host' is not NAME or NAME,NAME: leave no name out",
+    ),
+    (
+        "regret",
+        "matmul --device emulated,emulated",
+        "regret compares boards: give several with --device NAME,NAME",
+    ),
+    (
+        "build",
+        "vector_add --out /dev/null/here --proposals 1",
+        "/dev/null/here cannot be written (Not a directory): give another with --out",
+    ),
+    ("repair", ".", ". cannot be used: Is a directory"),
+    (
+        "new",
+        "random",
+        "NAME: random.py would hide the module random from every command run in this folder: "
+        "choose another name",
+    ),
     (
         "tune",
         "matmul --trails 5",
@@ -129,8 +153,15 @@ MISTAKES = [
         "--config: 'BLOCK_SIZE_M' is not NAME=VALUE: write it like BLOCK_SIZE_M=16,BLOCK_SIZE_N=32",
     ),
 ]
-VALUE = re.compile("--[a-z-]+: ")
-COMMANDS = {"tune": tune_command.main, "measure": measure.main}
+VALUE = re.compile("(--[a-z-]+|[A-Z]+): ")
+COMMANDS = {
+    "build": build.main,
+    "measure": measure.main,
+    "new": new.main,
+    "regret": regret.main,
+    "repair": repair.main,
+    "tune": tune_command.main,
+}
 
 
 @pytest.fixture

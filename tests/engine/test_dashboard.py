@@ -24,6 +24,8 @@ from search_spaces.space import Parameter, SearchSpace
 
 pytestmark = pytest.mark.timeout(120)
 
+NOTE = "# why\n" + 1000 * "long "  # more than one part
+
 
 @pytest.fixture
 def dashboard_of(tmp_path: Path) -> Iterator[object]:
@@ -62,7 +64,7 @@ def test_optuna_dashboard_shows_the_study(storage: str, tmp_path: Path, dashboar
     for _ in range(3):
         config = search.ask()
         counters = {"counters": {"vector_inst": 7.0}}
-        search.tell(config, time_of(config), attributes=counters, note="# why", files=[assembly])
+        search.tell(config, time_of(config), attributes=counters, note=NOTE, files=[assembly])
     ask = dashboard_of(storage)
     [study] = ask("studies")["study_summaries"]
     assert study["study_name"] == IDENTITY.name
@@ -72,7 +74,7 @@ def test_optuna_dashboard_shows_the_study(storage: str, tmp_path: Path, dashboar
     trial = detail["trials"][0]
     assert {entry["key"] for entry in trial["user_attrs"]} == {"status"}
     assert [t.attributes["counters"] for t in search.trials()] == [{"vector_inst": 7.0}] * 3
-    assert trial["note"]["body"] == "# why"
+    assert trial["note"]["body"] == NOTE
     assert detail["objective_names"] == ["time_s"]
     [artifact] = trial["artifacts"]
     assert artifact["filename"] == "kernel.s"

@@ -12,6 +12,10 @@ from pathlib import Path
 import pytest
 
 from engine import measure
+from engine.arguments.problem import complete_config
+from foundation.config import Config
+from foundation.errors import UserError
+from search_spaces.space import Parameter
 
 
 @pytest.mark.timeout(120)
@@ -40,6 +44,8 @@ def test_one_configuration_is_one_json_object(
     if status == "compile":
         assert "power of 2" in record["reason"]
         assert record["times_s"] == []
+        assert record["estimated"] is None
+        assert record["estimate_error"] is None
         assert record["counters"] == {}
         assert record["elf_path"] is None
     else:
@@ -56,3 +62,13 @@ def test_counters_are_written_out() -> None:
     record = {"counters": {"instructions": 123456789.0, "u_mode_cycle": 64476.8}, "reason": ""}
     text = measure._text(record, as_json=False)
     assert text == "counters: instructions=123456789, u_mode_cycle=64476.8\nreason: -"
+
+
+def test_a_flag_may_be_zero_and_a_size_may_not() -> None:
+    default = Config({"BLOCK": 16, "FLAG": 1})
+    space = (Parameter("BLOCK", (16, 32)), Parameter("FLAG", (1, 0)))
+    assert complete_config({"FLAG": 0}, default, "own", space) == {"BLOCK": 16, "FLAG": 0}
+    with pytest.raises(UserError, match="BLOCK must be a positive integer, not 0"):
+        complete_config({"BLOCK": 0}, default, "own", space)
+    with pytest.raises(UserError, match="FLAG must be an integer, not true"):
+        complete_config({"FLAG": "true"}, default, "own", space)

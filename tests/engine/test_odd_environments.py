@@ -55,6 +55,13 @@ def test_a_relative_home(folder: Path) -> None:
     )
 
 
+def test_a_current_folder_that_is_gone(folder: Path) -> None:
+    assert tried(folder, "mkdir x; cd x; rmdir ../x;") == (
+        2,
+        "tried: the current folder was removed: go to another one\n",
+    )
+
+
 def test_a_home_that_cannot_be_written_to(folder: Path) -> None:
     status, said = tried(folder, HOME="/proc/nowhere")
     assert status == 2

@@ -70,6 +70,30 @@ def test_a_time_that_is_none_does_not_win(time_s: float, tmp_path: Path) -> None
     assert best[0] == min(CONFIGS, key=time_of)
 
 
+@pytest.mark.parametrize("values", ['{"N":[1]}', "[]", '["fast"]', "[[1]]", "null"])
+def test_values_that_are_no_times_are_no_outcome(values: str, tmp_path: Path) -> None:
+    storage = tmp_path / "t.journal"
+    study(storage, "mine")
+    config = CONFIGS[0]
+    time = f'"values":[{time_of(config)!r}]'
+    whole = storage.read_text()
+    assert whole.count(time) == 1
+    storage.write_text(whole.replace(time, f'"values":{values}'))
+    found = [trial.config for trial in open_study(str(storage), IDENTITY, SPACE, "mine").changes()
+             if trial.has_outcome]  # fmt: skip
+    assert found == CONFIGS[1:]
+
+
+@pytest.mark.parametrize("stages", [7, [1.0], {"link": {"a": 1}}, {"link": -1.0}, {}])
+def test_stages_that_are_no_times_are_none(stages: object, tmp_path: Path) -> None:
+    trials = study(tmp_path / "t.journal", "mine")
+    config = Config(list(SPACE.valid_configs())[20])
+    number = trials.start(config, SPACE, {})
+    trials.finish(number, 1e-3, "correct", {"build_stages_s": stages})
+    (stored,) = (trial for trial in trials.changes() if trial.number == number)
+    assert stored.build_s is None
+
+
 @pytest.mark.parametrize(
     "stored",
     [

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import stat
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import ray
+
+from engine.workers.session_guard import _members
 
 pytestmark = [pytest.mark.usefixtures("ray_for_tests"), pytest.mark.timeout(120)]
 
@@ -19,16 +25,8 @@ LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F"}
 
 
 def processes_of_ray() -> list[Path]:
-    """The processes whose command lines name the session's folder."""
-    folder = session_folder().parent.as_posix().encode()
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if folder in (process / "cmdline").read_bytes():
-                found.append(process)
-        except OSError:
-            continue  # it has ended
-    return found
+    """The processes of the session; agents and workers have titles in place of command lines."""
+    return [Path(f"/proc/{pid}") for pid in _members(session_folder().parent)]
 
 
 def session_folder() -> Path:
@@ -36,7 +34,8 @@ def session_folder() -> Path:
     return Path(ray._private.worker._global_node.get_session_dir_path()).parent
 
 
-def listening_addresses(processes: list[Path]) -> Iterator[str]:
+def listening_sockets(processes: list[Path]) -> Iterator[tuple[str, int]]:
+    """Address, as Linux writes it, and port."""
     sockets = set()
     for process in processes:
         for descriptor in (process / "fd").iterdir():
@@ -48,14 +47,42 @@ def listening_addresses(processes: list[Path]) -> Iterator[str]:
         for line in Path(table).read_text().splitlines()[1:]:
             fields = line.split()
             if fields[3] == LISTENING and f"socket:[{fields[9]}]" in sockets:
-                yield fields[1].partition(":")[0]
+                address, _, port = fields[1].partition(":")
+                yield address, int(port, 16)
+
+
+def wait_for_agents() -> None:
+    """They start beside the first worker."""
+    deadline_s = time.monotonic() + 60
+    while time.monotonic() < deadline_s:
+        if any(b"Agent" in (p / "cmdline").read_bytes() for p in processes_of_ray()):
+            return
+        time.sleep(0.1)
+    raise AssertionError("no agent of Ray's has started")
 
 
 def test_ray_listens_on_the_loopback_address_only() -> None:
+    wait_for_agents()
     processes = [*processes_of_ray(), Path("/proc/self")]
-    addresses = list(listening_addresses(processes))
+    addresses = [address for address, _ in listening_sockets(processes)]
     assert len(addresses) >= 4  # of the cluster's store, the scheduler and this program
     assert set(addresses) <= LOOPBACK
+
+
+def test_no_port_answers_without_the_token() -> None:
+    """As HTTP: Ray's agent makes environments for programs there; other ports speak gRPC."""
+    wait_for_agents()
+    refused = 0
+    for _, port in listening_sockets(processes_of_ray()):
+        url = f"http://127.0.0.1:{port}/get_or_create_runtime_env"
+        try:
+            with urllib.request.urlopen(url, data=b"{}", timeout=20) as answer:
+                raise AssertionError(answer.read())
+        except urllib.error.HTTPError as error:
+            refused += error.code == 401
+        except (OSError, http.client.HTTPException):
+            continue  # not HTTP
+    assert refused == 1
 
 
 def test_it_has_no_processes_that_nobody_asks() -> None:

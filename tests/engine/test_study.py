@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import sqlite3
@@ -162,6 +163,14 @@ def test_a_strangers_file_is_refused_and_left_as_it_is(tmp_path: Path, content: 
         open_study(str(path), IDENTITY, SPACE)
     assert path.read_bytes() == content
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_pipe_is_no_journal(tmp_path: Path) -> None:
+    """Nobody would ever write to it."""
+    pipe = tmp_path / "pipe.journal"
+    os.mkfifo(pipe)
+    with pytest.raises(UserError, match=r"pipe\.journal is not a file"):
+        open_study(str(pipe), IDENTITY, SPACE)
 
 
 def test_a_damaged_journal_is_refused_and_left_as_it_is(tmp_path: Path) -> None:

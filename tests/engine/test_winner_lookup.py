@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -174,7 +175,10 @@ def test_command_prints_the_sentence_or_json(
 ) -> None:
     command = ["vector_add", "--storage", str(storage), "--shape", "N=1000"]
     assert find.main(command) == 1
-    assert "nothing is tuned" in capsys.readouterr().out
+    assert re.search(
+        "nothing is tuned .* --shape N=1000 --dtype fp32 --device emulated$",
+        capsys.readouterr().out.strip(),
+    )
     store(storage, 900, {16: 3e-6})
     assert find.main(command) == 0
     assert "the nearest shape N=900, 0.15 doublings away" in capsys.readouterr().out

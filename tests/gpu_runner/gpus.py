@@ -24,6 +24,7 @@ H200 = BoardInfo(
         registers=65536,
         registers_per_thread=255,
         threads_per_program=1024,
+        memory_bytes=150_754_820_096,
     ),
 )
 
@@ -46,5 +47,6 @@ MI300X = BoardInfo(
         registers=131072,
         registers_per_thread=512,
         threads_per_program=1024,
+        memory_bytes=192 << 30,
     ),
 )

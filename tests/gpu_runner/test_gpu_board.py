@@ -30,6 +30,7 @@ from rvv_runner.board import Board
 pytestmark = [pytest.mark.gpu, pytest.mark.timeout(240)]
 
 FAULTY = Path(__file__).with_name("faulty.py")
+DESCRIBED = Path(__file__).with_name("described.py")
 REMEMBERED = Path(__file__).with_name("remembered.py")
 LIMIT_S = 20.0
 MATMUL = {
@@ -236,3 +237,13 @@ def is_below(pid: int, ancestor: int) -> bool:
     while pid > 1 and pid != ancestor:
         pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     return pid == ancestor
+
+
+@pytest.mark.parametrize(("m", "n"), [(64, 64), (64, 32), (16, 64)])
+@pytest.mark.parametrize("dtype", ["fp16", "bf16", "fp32"])
+def test_descriptors_that_the_host_makes(board, build, m: int, n: int, dtype: str):
+    blocks = {"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": 32, "PROGRAMS": 4}
+    config = {**blocks, "num_warps": 4, "num_stages": 2}
+    for shape in ({}, {"M": 1}, {"M": 33, "N": 8, "K": 8}):
+        measurement = board.measure(build(str(DESCRIBED), config, dtype, **shape), 2, LIMIT_S)
+        assert (measurement.status, measurement.reason) == ("correct", "")

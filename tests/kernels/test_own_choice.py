@@ -166,15 +166,3 @@ def test_arguments_get_the_first_configuration_before_one_is_chosen(tmp_path: Pa
     padded = sized.replace("torch.empty(N)", 'torch.empty(N + 0 * config["BLOCK"])')
     path.write_text(HEAD + SWIGLU + padded)
     assert make_problem(load_kernel(str(path)), {}).default_config == {"BLOCK": 32}
-
-
-def test_a_tensor_descriptor_gets_one_sentence(tmp_path: Path) -> None:
-    path = tmp_path / "swiglu.py"
-    described = SWIGLU_FUNCTIONS.replace(
-        '"b_ptr": torch.randn(N)',
-        '"b_ptr": TensorDescriptor(torch.ones(N, 16), [N, 16], [16, 1], [1, 16])',
-    )
-    imports = "from triton.tools.tensor_descriptor import TensorDescriptor\n"
-    path.write_text(imports + HEAD + SWIGLU + described)
-    with pytest.raises(UserError, match="b_ptr is a TensorDescriptor: give its tensor"):
-        load_kernel(str(path))

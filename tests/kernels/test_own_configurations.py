@@ -83,11 +83,6 @@ def space_of(tmp_path: Path):
             "[triton.Config({'BLOCK': 16})] * 2",
             "there is one configuration in triton.autotune, so there is nothing to tune",
         ),
-        (
-            "[triton.Config({'BLOCK': b}, pre_hook=print) for b in (16, 32)]",
-            "the pre_hook of configurations in triton.autotune is not called: let the function "
-            "arguments do what it does",
-        ),
         ("[triton.Config({'BLOCK': b}) for b in (16, 16, 32)]", None),
     ],
 )

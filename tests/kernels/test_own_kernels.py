@@ -165,6 +165,30 @@ def space(problem, board):
 """
 )
 
+# As real projects pass what may be missing: a pointer that is None, and a heuristic that asks.
+OPTIONAL = (
+    HEAD
+    + """
+@triton.autotune([triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 16})], key=["n"])
+@triton.heuristics({"HAS_BIAS": lambda args: args["bias_ptr"] is not None})
+@triton.jit
+def plus_bias_kernel(x_ptr, bias_ptr, out_ptr, n, HAS_BIAS: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    if HAS_BIAS:
+        x += tl.load(bias_ptr + at, mask=at < n)
+    if bias_ptr is None:
+        x = 2 * x
+    tl.store(out_ptr + at, x, mask=at < n)
+
+def arguments(N=200):
+    return {"x_ptr": torch.randn(N), "bias_ptr": GIVEN, "out_ptr": torch.empty(N), "n": N}
+
+def grid(meta):
+    return (triton.cdiv(meta["n"], meta["BLOCK"]),)
+"""
+)
+
 
 @pytest.fixture
 def problem_of(tmp_path):
@@ -225,6 +249,17 @@ def test_a_file_may_say_it_with_a_spec(problem_of, tmp_path):
     problem = problem_of(WITH_SPEC, "twofold")
     assert len(configs_of(problem)) == 3
     run_kernel(problem, {}, tmp_path)
+
+
+def test_an_optional_pointer_may_be_none(problem_of, tmp_path):
+    for bias, passed in (
+        ("torch.ones(N)", ["x_ptr", "bias_ptr", "out_ptr", "n"]),
+        ("None", ["x_ptr", "out_ptr", "n"]),
+    ):
+        problem = problem_of(OPTIONAL.replace("GIVEN", bias), "plus_bias")
+        arguments = problem.arguments(problem.default_config)
+        assert [argument.name for argument in arguments] == passed
+        run_kernel(problem, problem.default_config, tmp_path)
 
 
 def test_what_makes_earlier_times_worthless(problem_of):
@@ -367,6 +402,7 @@ def test_memory_that_nobody_filled_differs_in_the_two_data_sets(problem_of):
             "has no kernel: put @triton.jit above a function",
         ),
         (("def arguments(N", "def inputs(N"), "has no function arguments, which gives the value"),
+        (("def arguments(N", "twice_arguments = 1\ndef argument(N"), r"did you mean argument\?"),
         (("def grid(", "def programs("), "has no function grid, which gives the number of pro"),
         (
             ("def get_twice", "def get_thrice"),
@@ -375,7 +411,7 @@ def test_memory_that_nobody_filled_differs_in_the_two_data_sets(problem_of):
         (('"n": N}', '"m": N}'), "twice_kernel has no parameter m"),
         ((', "n": N}', "}"), "arguments gives no value for n"),
         (("torch.randn(N)", "torch.randn(N, 2)[:, 0]"), r"x_ptr is not contiguous: use x_ptr\.con"),
-        (("torch.randn(N)", "[1, 2]"), r"x_ptr is neither a tensor nor a number: \[1, 2\]"),
+        (("torch.randn(N)", "[1, 2]"), r"x_ptr is neither a tensor nor a number nor None: \["),
         (("N=200):", "N=2.5):"), r"the default of N is not a size: 2\.5"),
         (("torch.randn(N)", "torch.rand(-N)"), r":15 fails in arguments: RuntimeError: Trying to"),
         (('"BLOCK"]), 1', '"BLOCKS"]), 1'), ":18 fails in grid: KeyError: 'BLOCKS'"),

@@ -57,6 +57,12 @@ def test_an_unknown_device_names_the_nearest(my_board, name, hint):
         load_board(name)
 
 
+def test_a_board_file_without_an_address_is_told_to_name_one(my_board):
+    (user_board_folder() / "desk.toml").write_text('kind = "x60"\n')
+    with pytest.raises(BoardError, match=r"your board file desk has no address: add a part"):
+        load_board("desk")
+
+
 @pytest.mark.parametrize(
     ("name", "refused"),
     [
@@ -80,6 +86,8 @@ def test_who_has_a_board_is_told_how_to_name_it(my_board, name, refused):
 def test_only_boards_over_ssh_are_checked():
     with pytest.raises(BoardError, match="host is not a board over SSH: give ssh://USER@HOST, or"):
         board_file_of("host")
+    with pytest.raises(BoardError, match=r"choose one of .*emulated:x60, or write a board file"):
+        board_file_of("nosuch")
 
 
 def test_a_users_board_may_be_called_like_its_kind(my_board):
@@ -110,8 +118,8 @@ def test_a_users_board_takes_what_its_kind_has(my_board, by_path):
         ),
         ('user = "me"', 'usr = "me"', "unknown entry usr"),
         ('user = "me"', 'wrapper = ["qemu", 1]', "wrapper = .*: make it strings"),
-        ('user = "me"', 'port = "22"', "port = '22': make it int"),
-        ("[ssh]", "[events]\na = 1.5\n[ssh]", "a = 1.5: make it int or str"),
+        ('user = "me"', 'port = "22"', "port = '22': make it an integer"),
+        ("[ssh]", "[events]\na = 1.5\n[ssh]", "a = 1.5: make it an integer or a text"),
     ],
 )
 def test_a_mistake_in_a_users_board_file_is_named(my_board, old, new, message):
@@ -156,7 +164,7 @@ def test_boards_that_estimate_differently_are_of_different_kinds():
     ("old", "new", "message"),
     [
         ("vlen_bits = 256", "", "lacks the entry vlen_bits"),
-        ("cores = 8", 'cores = "eight"', "cores = 'eight': make it int"),
+        ("cores = 8", 'cores = "eight"', "cores = 'eight': make it an integer"),
         ("cores = 8", "cores = 8\ncolour = 1", "unknown entry colour"),
         ("cost_table", "costs", "lacks the entry cost_table"),
         ("cores = 8", "cores =", "cannot be read"),

@@ -145,11 +145,13 @@ def _up(size: int, block: int) -> int:
     return -(-size // block) * block
 
 
-def run_case(run: KernelRunner, dtype: str, vlen_bits: int, number: int) -> None:
-    """Draw a product and run it."""
+def run_case(
+    run: KernelRunner, dtype: str, vlen_bits: int, number: int, chosen: Case | None = None
+) -> None:
+    """Run a product, drawn unless it is chosen."""
     random = np.random.default_rng([sum(map(ord, dtype)), vlen_bits, number])
     element, error = TYPES[dtype]
-    case = Case.drawn(random)
+    case = chosen or Case.drawn(random)
     (m, n, k), (block_m, block_n, block_k) = case.sizes, case.blocks
     exact, stored = (np.int64, np.int32) if dtype == "i8" else (np.float64, np.float32)
 
@@ -190,6 +192,30 @@ def run_case(run: KernelRunner, dtype: str, vlen_bits: int, number: int) -> None
 def test_products(run: KernelRunner, dtype: str, vlen_bits: int) -> None:
     for number in range(CASES):
         run_case(run, dtype, vlen_bits, number)
+
+
+@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_rows_that_are_read_in_place_end_anywhere(
+    run: KernelRunner, dtype: str, vlen_bits: int
+) -> None:
+    """B has few panels, and K is a multiple of 4, so that A is not copied; it ends behind K."""
+    for number, (rows, m, k) in enumerate(
+        [("masked", 19, 84), ("wrapped", 9, 4), ("masked", 1, 36)]
+    ):
+        case = Case(
+            sizes=(m, 13, k),
+            blocks=(16, 16, 64),
+            rows=rows,
+            mask_a=True,
+            mask_b=True,
+            bias=False,
+            totals=False,
+            batch=False,
+            a="rows",
+            b="rows",
+        )
+        run_case(run, dtype, vlen_bits, number, case)
 
 
 @triton.jit(noinline=True)

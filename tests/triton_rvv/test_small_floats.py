@@ -86,6 +86,21 @@ def test_narrowing_rounds_once_to_nearest(run, dtype, source):
     run(convert_kernel, x_ptr=values, out_ptr=expected, N=64, grid=(len(values) // 64,))
 
 
+@pytest.mark.parametrize("vlen_bits", [128, 256, 512, 1024])
+def test_vectors_of_any_length_become_bfloats_and_back(run, vlen_bits):
+    """Among them NaN of which no bit is left in the upper half."""
+    bits = torch.tensor(
+        [0x7F800001, 0x7FFFFFFF, -1, -0x7FFFFF, 0x7F7FFFFF, 1, 0x3F808000, 0x3F818000]
+    )
+    values = torch.cat([bits.to(torch.int32).view(torch.float32), torch.randn(504)])
+    narrow = nearest(values.double(), torch.bfloat16)
+    for width in (2, 4, 8, 32, 512):
+        some, expected = values[:width].clone(), narrow[:width].clone()
+        run(convert_kernel, x_ptr=some, out_ptr=Expected(expected), N=width, vlen_bits=vlen_bits)
+        wide = Expected(expected.float())
+        run(convert_kernel, x_ptr=expected, out_ptr=wide, N=width, vlen_bits=vlen_bits)
+
+
 @triton.jit
 def truncate_kernel(x_ptr, out_ptr, N: tl.constexpr):
     offsets = tl.program_id(0) * N + tl.arange(0, N)

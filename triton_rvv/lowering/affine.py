@@ -31,6 +31,7 @@ from triton_rvv.lowering.views import places_of_lanes
 from triton_rvv.types import PointerType, ScalarType, TensorType
 
 if TYPE_CHECKING:
+    from triton_rvv.lowering.digits import Digits
     from triton_rvv.lowering.steps import Steps
 
 __all__ = [
@@ -176,12 +177,23 @@ class Affine(Tensor):
                 values = builder.resize(values, self.index_type)
                 scaled = builder.mul(values, builder.splat(scale, point.width))
                 offset = builder.add(offset, scaled)
+            for digits, scale in last.digits if point.path.linear else ():
+                values = digits.beyond_start(builder, self._from_origin(builder, places, point))
+                scaled = builder.mul(values, builder.splat(scale, point.width))
+                offset = builder.add(offset, scaled)
         if self.extra is not None:
             extra = builder.resize(self.extra.at(builder, point), self.index_type)
             offset = builder.add(offset, extra)
         if self.is_pointer:
             return builder.element_pointer(memory_type(self.pointee), row, offset)
         return builder.add(builder.splat(row, point.width), offset)
+
+    def _from_origin(self, builder: Builder, places: Val, point: Point) -> Val:
+        """Positions in the part of the block that a path is for."""
+        if point.path.origin is None:
+            return places
+        origin = builder.resize(point.path.origin, self.index_type)
+        return builder.binary("sub", places, builder.splat(origin, point.width))
 
     @property
     def own_spans_rows(self) -> bool:
@@ -224,13 +236,13 @@ class Affine(Tensor):
     def last_stride(self, builder: Builder, linear: bool) -> Val | None:
         """The distance between neighbours, or None where it is not one number."""
         last = self.components[-1]
-        if self.extra is not None or last.listed or (last.tables and not linear):
+        if self.extra is not None or not last.may_be_linear or (last.tables and not linear):
             return None
         return last.linear_stride(builder, self.index_type)
 
     def _last(
         self, builder: Builder, point: Point
-    ) -> tuple[Val, Sequence[tuple[Table | Steps | Listed, Val]]]:
+    ) -> tuple[Val, Sequence[tuple[Table | Steps | Digits | Listed, Val]]]:
         last = self.components[-1]
         if point.path.linear:
             return last.linear_stride(builder, self.index_type), last.listed
@@ -247,6 +259,8 @@ class Affine(Tensor):
             total = builder.mul(narrow, part.stride)
         else:
             total = integer(0, self.index_type)
+        for digits, scale in part.digits if linear else ():
+            total = builder.add(total, builder.mul(digits.beyond_start(builder, narrow), scale))
         for table, scale in part.tables:
             value = table.start if linear else table.at(builder, position, 1)
             scaled = builder.mul(builder.resize(value, self.index_type), scale)

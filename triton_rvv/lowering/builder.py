@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
+from triton_rvv.lowering.abilities import NO_ABILITIES, Abilities
 from triton_rvv.lowering.intervals import Intervals
 from triton_rvv.lowering.values import Val, folded, integer, resized, type_suffix, vector_type
 
@@ -39,11 +40,7 @@ class Builder:
     """Appends instructions to a function; every value gets a fresh name.
 
     Args:
-        converts_bf16: whether the target has instructions between bf16 and fp32.
-        has_one_nan: whether arithmetic gives no other NaN than the one without sign and payload.
-        scales_floats: whether an instruction multiplies registers of floats by powers of two.
-        estimate_bits: bits of a vector register where instructions estimate reciprocals and roots
-            of floats; 0 without such.
+        abilities: what the target has instructions for.
 
     Attributes:
         helpers: the result type and the text of functions that this one calls, by name.
@@ -51,17 +48,8 @@ class Builder:
         mark: what instructions end with from now on, to say where in the source they come from.
     """
 
-    def __init__(
-        self,
-        converts_bf16: bool = False,
-        has_one_nan: bool = False,
-        scales_floats: bool = False,
-        estimate_bits: int = 0,
-    ) -> None:
-        self.converts_bf16 = converts_bf16
-        self.scales_floats = scales_floats
-        self.estimate_bits = estimate_bits
-        self.has_one_nan = has_one_nan
+    def __init__(self, abilities: Abilities = NO_ABILITIES) -> None:
+        self.abilities = abilities
         self.intervals = Intervals()
         self.mark = ""
         self.lines: list[str] = []
@@ -124,7 +112,7 @@ class Builder:
         """A power of two that divides an integer, as far as is known; a sum that wraps keeps it."""
         if (number := value.constant) is not None:
             return number & -number or 1 << 63
-        return self._multiples.get(value.ref, 1)
+        return max(self._multiples.get(value.ref, 1), self.intervals.multiple(value))
 
     def _note_multiple(self, value: Val, factor: int) -> None:
         if factor > 1:

@@ -12,6 +12,7 @@ from triton_rvv.lowering.tensors import Point
 from triton_rvv.lowering.values import Val, integer
 
 if TYPE_CHECKING:
+    from triton_rvv.lowering.digits import Digits
     from triton_rvv.lowering.steps import Steps
 
 __all__ = ["NO_COMPONENT", "Component", "Listed", "Table", "positions"]
@@ -35,6 +36,7 @@ class Table:
     bound: Val
     rises: Val
     step: ClassVar[int] = 1
+    period: ClassVar[int] = 1
 
     def linear_within(self, builder: Builder, count: Val | None) -> Val:
         """Whether the first `count` values are linear; None stands for all."""
@@ -76,11 +78,11 @@ class Component:
     """What one dimension adds to an element.
 
     That is `stride * position + sum(scale * table[position]) + sum(scale * listed[position])`.
-    Tables are linear on some paths.
+    Tables are linear on some paths, digits among them periodic.
     """
 
     stride: Val | None = None
-    tables: tuple[tuple[Table | Steps, Val], ...] = ()
+    tables: tuple[tuple[Table | Steps | Digits, Val], ...] = ()
     listed: tuple[tuple[Listed, Val], ...] = ()
 
     @property
@@ -94,9 +96,19 @@ class Component:
         return not self.tables and not self.listed
 
     @property
-    def looked_up(self) -> tuple[tuple[Table | Steps | Listed, Val], ...]:
+    def looked_up(self) -> tuple[tuple[Table | Steps | Digits | Listed, Val], ...]:
         """All values that are looked up, each with its scale."""
         return (*self.tables, *self.listed)
+
+    @property
+    def digits(self) -> list[tuple[Digits, Val]]:
+        """The tables that are periodic, each with its scale."""
+        return [(table, scale) for table, scale in self.tables if table.period > 1]  # type: ignore[misc]
+
+    @property
+    def may_be_linear(self) -> bool:
+        """Whether the dimension has one stride where every table is linear."""
+        return not self.listed and not self.digits
 
     def map(self, change: Callable[[Val], Val]) -> Component:
         """With its stride and scales changed."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from triton_rvv.errors import CompileError
+from triton_rvv.lowering.abilities import abilities_of
 from triton_rvv.lowering.aliasing import Aliases
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder, Snapshot
@@ -57,6 +58,7 @@ class Context:
 
     Attributes:
         pending_loads: loads that were put off.
+        loads_here: loads of the block of code that is being lowered.
         waiting_store: a store that was put off.
         counter: of the innermost loop around this place that has one; None outside loops.
         stored_already: for stores further down, whether that has been done, as i1.
@@ -88,18 +90,14 @@ class Context:
         self._has_products = has_products
         self.store_groups = store_groups
         self._handlers = handlers
-        self.builder = Builder(
-            target.converts_bf16,
-            has_one_nan=target.backend == "rvv",
-            scales_floats=target.scales_floats,
-            estimate_bits=target.estimate_bits,
-        )
+        self.builder = Builder(abilities_of(target))
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)
         self.aliases = aliases
         self._functions = functions
         self._source_lines = source_lines
         self.pending_loads: list[Tensor] = []
+        self.loads_here: list[Tensor] = []
         self.waiting_store: WaitingStore | None = None
         self.counter: Counter | None = None
         self.stored_already: dict[Operation, Val] = {}
@@ -126,7 +124,8 @@ class Context:
             CompileError: for an operation that is not supported, with the kernel's source line.
         """
         *operations, terminator = block.operations
-        around = self._made_by, self._operations
+        around = self._made_by, self._operations, self.loads_here
+        self.loads_here = []
         self._operations = operations
         self._made_by = {result: each for each in operations for result in each.results}
         for operation in operations:  # a function's block is lowered once for each of its calls
@@ -137,7 +136,7 @@ class Context:
                 if self._early.pop(operation, None) not in self._around:
                     self.lower_operation(operation)
         finally:
-            self._made_by, self._operations = around
+            self._made_by, self._operations, self.loads_here = around
         return terminator.operands
 
     def operations_behind(self, operation: Operation) -> Sequence[Operation]:

@@ -60,8 +60,9 @@ def _by_one_number(x: Lanes, number: Lanes) -> Lanes:
     rest = fma(rough, each(size), -x)
     # Quotients by 0 stay infinite only if what is taken off is finite.
     correction = each(minimum(inverse, 2.0**126))
-    if builder.has_one_nan:  # RISC-V: of NaN and a number, the number is the smaller and the larger
-        # Where the remainder is NaN, something positive is subtracted, which leaves -0 as it is.
+    if builder.abilities.has_one_nan:
+        # RISC-V: of NaN and a number, the number is the smaller and the larger. Where the remainder
+        # is NaN, something positive is subtracted, which leaves -0 as it is.
         rest = maximum(minimum(rest, _LARGE), -_LARGE)
         return fma(-rest, correction, rough)
     exact = fma(-rest, correction, rough)

@@ -31,6 +31,7 @@ from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.matrix_dot import fits_matrix_unit, multiply_int8
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.operands import (
+    TAIL_K,
     Columns,
     ColumnsReadOnce,
     PackedColumns,
@@ -39,6 +40,7 @@ from triton_rvv.lowering.operands import (
     Rows,
     RowsInPlace,
 )
+from triton_rvv.lowering.prefetches import CONFLICT_BYTES
 from triton_rvv.lowering.registry import Handler, block_type
 from triton_rvv.lowering.runs import run_width
 from triton_rvv.lowering.straight_stores import StraightStore
@@ -202,7 +204,6 @@ def _multiply_reading_once(
 def _multiply_by_panels(context: Context, left: Tensor, in_place: bool, product: _Product) -> None:
     """Multiply by B in panels, and by A where it lies or in panels too."""
     b, live = product.b, product.live
-    tile_rows = min(product.rows, context.target.tile_rows)
 
     def packed() -> None:
         steps = packed_steps(context, left, live)
@@ -213,11 +214,14 @@ def _multiply_by_panels(context: Context, left: Tensor, in_place: bool, product:
 
     def where_it_lies() -> None:
         assert isinstance(left, Load)
-        _tiles(context, product, functools.partial(_rows_in_place, context, left))
+        _tiles(context, product, functools.partial(_rows_in_place, context, left, live.rows))
 
     if isinstance(left, Load) and in_place and b.shape[-1] <= PANELS_IN_PLACE * b.panel:
-        guards = left.guards_in_place(context.builder, [live.rows, live.depth])
-        plain = paths.all_of(context, [*live.guards_in_place(context.builder, tile_rows), *guards])
+        # Panels that stay in the cache leave fewer places there to rows that share a set.
+        conflict_bytes = CONFLICT_BYTES if b.size_bytes > RESIDENT_B_BYTES else CONFLICT_BYTES // 2
+        extents = [live.rows, live.depth]
+        guards = left.guards_in_place(context.builder, extents, conflict_bytes)
+        plain = paths.all_of(context, [*live.guards_in_place(context.builder), *guards])
         context.builder.branches(plain, where_it_lies, packed)
     else:
         packed()
@@ -298,12 +302,17 @@ def _read_by_nobody_else(context: Context, start: Tensor, type_: TensorType) -> 
     return next((array for array in found if array is not None), None)
 
 
-def _rows_in_place(context: Context, left: Load, row: Val) -> Rows:
+def _rows_in_place(context: Context, left: Load, live_rows: Val | None, row: Val) -> Rows:
+    """The rows of a tile that starts at `row`; behind the last one that counts, that one again."""
     builder, count = context.builder, min(left.shape[0], context.target.tile_rows)
     start, stride = left.rows_in_place(builder, row)
     starts = [start]
     while len(starts) < count:
-        starts.append(builder.element_pointer(memory_type(left.element), starts[-1], stride))
+        distance = stride
+        if live_rows is not None:
+            is_there = builder.compare("slt", builder.add(row, integer(len(starts))), live_rows)
+            distance = builder.select(is_there, stride, integer(0, stride.type))
+        starts.append(builder.element_pointer(memory_type(left.element), starts[-1], distance))
     run = min(left.shape[1], context.run_lanes(left.element.bits))
     return RowsInPlace(builder, left.element, starts, stride, run)
 
@@ -327,12 +336,13 @@ def _tiles(context: Context, product: _Product, rows_of_a: RowsOfA) -> None:
         for column in walks.steps(context, live_columns, width, single):
             for row in walks.steps(context, live_rows, tile_rows, single):
                 to_next = None if single else (tile_rows, 0)
-                _tile(context, product, rows_of_a, (row, column), to_next)
+                _tile(context, product, rows_of_a(row), (row, column), to_next)
     else:
         for row in walks.steps(context, live_rows, tile_rows, single):
+            rows = rows_of_a(row)
             for column in walks.steps(context, live_columns, width, single):
                 to_next = None if single else (0, width)
-                _tile(context, product, rows_of_a, (row, column), to_next)
+                _tile(context, product, rows, (row, column), to_next)
 
 
 def _extent(count: Val | None, size: int, step: int) -> Val | int:
@@ -343,7 +353,7 @@ def _extent(count: Val | None, size: int, step: int) -> Val | int:
 def _tile(
     context: Context,
     product: _Product,
-    rows_of_a: RowsOfA,
+    rows: Rows,
     corner: tuple[Val, Val],
     to_next: tuple[int, int] | None,
 ) -> None:
@@ -352,10 +362,9 @@ def _tile(
     The next tile is so many rows and columns further on; None if there is none.
     """
     builder, (row, column) = context.builder, corner
-    rows = rows_of_a(row)
     tile = Tile(builder, rows, product.b, column, stays=to_next is None or to_next[1] == 0)
     # Loads take longest where they come first.
-    depth = product.live.padded_depth(builder, tile.unroll) or integer(product.depth)
+    depth, end = _depth_and_turns(builder, product, tile)
     ahead = tile.begin(depth)
     places = [builder.add(row, integer(offset)) for offset in range(rows.count)]
     starts = [builder.add(column, integer(run * product.b.panel)) for run in range(product.b.runs)]
@@ -363,13 +372,16 @@ def _tile(
     totals = product.start.read(builder, points)
     if to_next is not None:
         _prefetch_start(builder, product, points, to_next)
-    for base in walks.steps(context, depth, tile.unroll, unrolled=False):
+    for base in walks.steps(context, end, tile.unroll, unrolled=False):
         if product.store is not None:
             after = builder.add(base, integer(tile.unroll))
-            ends = builder.compare("sge", after, depth)
+            ends = builder.compare("sge", after, end)
             now = builder.conjunction(product.store.is_now, ends)
             builder.branches(now, functools.partial(product.store.prefetch, builder, points))
         tile.multiply_add(base, depth, ahead, totals)
+    if end is not depth:
+        with builder.loop(end, depth, integer(TAIL_K)) as base:
+            replace(tile, longest=TAIL_K).multiply_add(base, depth, ahead, totals)
     sums = [product.rounded(builder, [total.read()]) for total in totals]
 
     def to_array() -> None:
@@ -381,6 +393,20 @@ def _tile(
     else:
         to_memory = functools.partial(store.write, builder, points, sums)
         builder.branches(store.is_now, to_memory, to_array)
+
+
+def _depth_and_turns(builder: Builder, product: _Product, tile: Tile) -> tuple[Val, Val]:
+    """How far a tile goes along K, and how far of that in whole turns: all, if it is one value."""
+    live = product.live
+    if live.depth is None:
+        depth = integer(product.depth)
+        return depth, depth
+    if tile.rows.is_padded:
+        padded = live.padded_depth(builder, tile.unroll)
+        assert padded is not None
+        return padded, padded
+    whole, rest = builder.split(live.depth, tile.unroll)
+    return live.depth, live.depth if rest.constant == 0 else whole
 
 
 def _prefetch_start(

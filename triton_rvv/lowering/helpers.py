@@ -27,12 +27,7 @@ def call_helper(
     """
     if name not in builder.helpers:
         parameters = [Val(value.type, f"%p{place}") for place, value in enumerate(arguments)]
-        inside = Builder(
-            builder.converts_bf16,
-            builder.has_one_nan,
-            builder.scales_floats,
-            builder.estimate_bits,
-        )
+        inside = Builder(builder.abilities)
         result = write(inside, parameters)
         assert not inside.constants
         builder.declarations |= inside.declarations

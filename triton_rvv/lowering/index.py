@@ -10,6 +10,7 @@ from triton_rvv.lowering.affine import Affine, as_affine, sum_of_offsets
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.components import NO_COMPONENT, Component, Table
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.digits import digits
 from triton_rvv.lowering.masks import Mask, Term
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.predicates import CMPI_PREDICATES
@@ -148,17 +149,63 @@ def _quotient(context: Context, operation: Operation, left: Affine, right: Affin
     return steps or _uniform_only(context, operation, left, right)
 
 
+def _digits(
+    context: Context, operation: Operation, left: Affine, operand: Val, period: int
+) -> Affine | None:
+    """A quotient or remainder by a small power of two along one dimension."""
+    varying = [axis for axis, part in enumerate(left.components) if not part.is_zero]
+    if len(varying) != 1 or left.wrapped is not None:
+        return None
+    axis, emitter = varying[0], arith.EMITTERS[operation.name]
+    flat = TensorType((left.shape[axis],), left.element)
+    line = Affine(flat, left.base, [left.components[axis]])
+    values = Elementwise(flat, emitter[0], [line, Splat(flat, operand)], emitter[1])
+    is_quotient = operation.name in ("arith.divsi", "arith.shrsi")
+    found = digits(context.builder, line, period, values, is_quotient)
+    if found is None:
+        return None
+    components = [NO_COMPONENT] * len(left.shape)
+    components[axis] = Component(None, ((found, integer(1, operand.type)),))
+    return Affine(left.type, integer(0, operand.type), components)
+
+
+def _shift(context: Context, operation: Operation, left: Affine, right: Affine) -> Tensor | None:
+    """`at >> 1`, which is a quotient rounded down."""
+    count = context.builder.intervals.number(right.base) if right.is_uniform else None
+    if count is not None and 0 < count < left.element.bits:
+        operand = integer(count, right.base.type)
+        if (found := _digits(context, operation, left, operand, 1 << count)) is not None:
+            return found
+    return _uniform_only(context, operation, left, right)
+
+
+def _low_bits(context: Context, operation: Operation, left: Affine, right: Affine) -> Tensor | None:
+    """`at & 1`, which is a remainder without a sign."""
+    mask = context.builder.intervals.number(right.base) if right.is_uniform else None
+    if mask is not None and mask > 0:
+        operand = integer(mask, right.base.type)
+        if (found := _digits(context, operation, left, operand, mask + 1)) is not None:
+            return found
+    return _uniform_only(context, operation, left, right)
+
+
 def _steps(context: Context, operation: Operation, left: Affine, right: Affine) -> Affine | None:
     """A quotient or remainder of a line by a scalar; only of lines that are not put into blocks.
 
     Those that are, such as the columns of a matrix, are asked for again for every row.
     """
+    known = context.builder.intervals.number(right.base) if right.is_uniform else None
+    # By a constant, LLVM multiplies and shifts.
+    divisor = right.base if known is None else integer(known, right.base.type)
+    found = None if known is None else _digits(context, operation, left, divisor, known)
+    if found is not None:
+        return found
     is_line = len(left.shape) == 1 and not left.components[0].is_zero and right.is_uniform
     if not is_line or operation.result in context.shaped_blocks:
         return None
     emit, cost = arith.EMITTERS[operation.name]
     is_quotient = operation.name == "arith.divsi"
-    return divided(context, left, right.base, emit, cost, is_quotient)
+    return divided(context, left, divisor, emit, cost, is_quotient)
 
 
 def _extend(context: Context, operation: Operation, operand: Affine, _: Affine) -> Affine | None:
@@ -294,7 +341,7 @@ def _and(context: Context, operation: Operation) -> None:
     operands = [context.lowered(value) for value in operation.operands]
     masks = [operand for operand in operands if isinstance(operand, Mask)]
     if not masks:
-        _or_elementwise(_uniform_only)(context, operation)
+        _or_elementwise(_low_bits)(context, operation)
         return
     for value in operation.operands:
         if isinstance(context.lowered(value), Mask):
@@ -320,6 +367,7 @@ HANDLERS: Mapping[str, Handler] = {
     "arith.muli": _or_elementwise(_multiply),
     "arith.remsi": _or_elementwise(_remainder),
     "arith.divsi": _or_elementwise(_quotient),
+    "arith.shrsi": _or_elementwise(_shift),
     "arith.minsi": _or_elementwise(_uniform_only),
     "arith.maxsi": _or_elementwise(_uniform_only),
     "arith.extsi": _or_elementwise(_extend),

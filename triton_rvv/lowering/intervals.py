@@ -26,6 +26,9 @@ Numbers = int | npt.NDArray[np.int64]
 # product of two fits in 64 bits.
 _LIMITS = {"i32": 1 << 31, "i64": 1 << 31}
 
+# A power of two that divides 0, as every one does.
+_NOUGHT = 1 << 31
+
 # In grids of more programs, each place is only known to lie in the grid.
 _MOST_PROGRAMS = 1 << 14
 
@@ -81,6 +84,21 @@ class Intervals:
         if (number := value.constant) is not None:
             return exactly(number) if abs(number) <= max(_LIMITS.values()) else None
         return self._known.get(value.ref)
+
+    def multiple(self, value: Val) -> int:
+        """A power of two that divides a value in each program, as far as is known."""
+        known = self._known.get(value.ref)
+        if known is None or not known.is_exact:
+            return 1
+        low = known.low
+        bits = low if isinstance(low, int) else int(np.bitwise_or.reduce(low))
+        return bits & -bits or _NOUGHT
+
+    def number(self, value: Val) -> int | None:
+        """The value, where it is one known number in all programs."""
+        known = self.of(value)
+        same = known is not None and known.is_exact and known.least == known.most
+        return known.least if known is not None and same else None
 
     def note(self, value: Val, interval: Interval | None) -> None:
         """Say what is known of a value; nothing if it may leave the range of its type."""

@@ -14,7 +14,7 @@ from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
-from triton_rvv.lowering.operands import UNROLL_K
+from triton_rvv.lowering.operands import TAIL_K, UNROLL_K
 from triton_rvv.lowering.parts import materialise_part, wanted_count
 from triton_rvv.lowering.permute import swapped
 from triton_rvv.lowering.tensors import Tensor
@@ -46,14 +46,14 @@ class Live:
         more = builder.add(self.depth, integer(unroll - 1))
         return builder.binary("and", more, integer(-unroll))
 
-    def guards_in_place(self, builder: Builder, tile_rows: int) -> list[Val]:
-        """Truth values under which tiles read nothing of A but rows and steps that count."""
-        extents = [(self.rows, tile_rows), (self.depth, UNROLL_K)]
-        rests = [builder.split(count, size)[1] for count, size in extents if count is not None]
-        guards = [builder.compare("eq", rest, integer(0)) for rest in rests]
-        if self.depth is not None:  # tiles load the first step before they know of a second one
-            guards.append(builder.compare("ne", self.depth, integer(0)))
-        return guards
+    def guards_in_place(self, builder: Builder) -> list[Val]:
+        """Truth values under which tiles can read A where it lies, and no steps behind its end."""
+        if self.depth is None:
+            return []
+        _, rest = builder.split(self.depth, TAIL_K)
+        zero = integer(0)
+        # Tiles load the first step before they know of a second one.
+        return [builder.compare("eq", rest, zero), builder.compare("ne", self.depth, zero)]
 
 
 WHOLE = Live()

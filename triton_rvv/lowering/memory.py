@@ -11,15 +11,18 @@ from triton_rvv.lowering.builder import READ, Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.growth import growth
 from triton_rvv.lowering.masks import Mask
+from triton_rvv.lowering.periodic_loads import periodic_run
 from triton_rvv.lowering.prefetches import (
     prefetch_ahead,
     prefetch_columns_ahead,
     row_in_set,
     run_address,
 )
+from triton_rvv.lowering.prefixes import first_lanes, load_first
 from triton_rvv.lowering.ranges import UNKNOWN, are_apart, keeps_apart
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.stored import loaded, stored
+from triton_rvv.lowering.streams import Streams
 from triton_rvv.lowering.tensors import (
     PLAIN_PATH,
     Extents,
@@ -64,6 +67,26 @@ class Load(Tensor):
         self.pointers = pointers
         self.mask = mask
         self.other = other
+        self.streams: Streams | None = None
+        self.place = 0
+
+    def join_streams(self, builder: Builder, earlier: Sequence[Tensor]) -> None:
+        """Find out with which of the loads before it this one takes streams that lie in turn."""
+        last = self.pointers.components[-1]
+        stride = None if last.stride is None or not last.has_rule else last.stride.constant
+        if stride not in (2, 3, 4) or self.pointers.extra is not None or self.shape[-1] == 1:
+            return
+        for load in earlier:
+            if isinstance(load, Load) and load.streams and load.is_like(self):
+                place = load.streams.place_of(builder, self.pointers)
+                if place is not None:
+                    self.streams, self.place = load.streams, place
+                    return
+        self.streams = Streams(stride, self.pointers)
+
+    def is_like(self, other: Load) -> bool:
+        """Whether both are loads of blocks of one type under one mask."""
+        return self.type == other.type and self.mask is other.mask
 
     @property
     def lies_by_column(self) -> bool:
@@ -104,19 +127,21 @@ class Load(Tensor):
         same = builder.compare("eq", self.pointers.base, addresses.base)
         return same if apart == UNKNOWN else builder.binary("or", apart, same)
 
-    def guards_in_place(self, builder: Builder, extents: Extents) -> list[Val]:
+    def guards_in_place(self, builder: Builder, extents: Extents, conflict_bytes: int) -> list[Val]:
         """Truth values under which rows can be read where they lie: all there, and contiguous.
 
-        Of the block only the leading part is looked at that `extents` says.
+        Of the block only the leading part is looked at that `extents` says. Rows at multiples of
+        `conflict_bytes` drive one another out of the cache.
         """
         contiguous = self.pointers.last_stride(builder, linear=True)
         guards = self.guards_within(builder, extents)
         is_plain = guards is not None and self._is_plain_when_guarded
-        has_stride = not self.pointers.components[-2].listed
+        has_stride = self.pointers.components[-2].may_be_linear
         if contiguous is None or contiguous.constant != 1 or not (is_plain and has_stride):
             return [Val("i1", "false")]
         assert guards is not None
-        return [self._spreads(builder), *guards]
+        in_set = row_in_set(builder, self.pointers, conflict_bytes)
+        return [builder.compare("ne", in_set, integer(0)), *guards]
 
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
         return guards_of_all(builder, self._recipe[0], extents)
@@ -125,10 +150,6 @@ class Load(Tensor):
         other = self.other
         is_zero = other is None or (isinstance(other, Splat) and other.value.ref in _ZEROS)
         return self.mask.false_from(builder, axis) if is_zero and self.mask is not None else None
-
-    def _spreads(self, builder: Builder) -> Val:
-        """Whether neighbouring rows do not all lie in the same few sets of a cache."""
-        return builder.compare("ne", row_in_set(builder, self.pointers), integer(0))
 
     @property
     def _is_plain_when_guarded(self) -> bool:
@@ -180,10 +201,7 @@ class Load(Tensor):
     def evaluate(self, builder: Builder, point: Point) -> Val:
         type_ = vector_type(memory_type(self.element), point.width)
         condition = condition_at(builder, self.mask, point)
-        if point.lanes is not None and point.width > 1:
-            lanes = builder.splat(builder.resize(point.lanes, "i32"), point.width)
-            wanted = builder.compare("ult", builder.iota("i32", point.width), lanes)
-            condition = builder.conjunction(condition, wanted)
+        lanes = point.lanes if point.width > 1 else None
         size_bytes = self.element.size_bytes
         pointers = self.pointers.on(point.path)
         stride = pointers.last_stride(builder, point.path.linear)
@@ -192,20 +210,51 @@ class Load(Tensor):
             value = self._scalar(builder, address, condition, point)
         elif stride is not None and stride.constant == 1:
             row = run_address(builder, pointers, point)
-            if condition.ref == "true":
+            if condition.ref == "true" and lanes is not None:
+                value = load_first(builder, row, lanes, self._fill(builder, point), size_bytes)
+            elif condition.ref == "true":
                 value = builder.load(type_, row, size_bytes)
                 prefetch_ahead(builder, pointers, point, row, READ)
             else:
-                value = self._call(builder, "llvm.masked.load", row, condition, point)
+                wanted = _within(builder, condition, lanes, point.width)
+                value = self._call(builder, "llvm.masked.load", row, wanted, point)
         elif stride is not None and stride.constant == 0 and condition.width == 1:
-            address = pointers.row_base(builder, point)
-            value = builder.splat(self._scalar(builder, address, condition, point), point.width)
+            value = self._repeated(builder, pointers, condition, point)
+        elif condition.ref == "true" and (run := self._run_by_lines(builder, pointers, point)):
+            value = run
         else:
             addresses = self.pointers.at(builder, point)
+            condition = _within(builder, condition, lanes, point.width)
             value = self._call(builder, "llvm.masked.gather", addresses, condition, point)
             if condition.ref == "true":
                 prefetch_columns_ahead(builder, pointers, point)
         return loaded(builder, value, self.element)
+
+    def _repeated(self, builder: Builder, pointers: Affine, condition: Val, point: Point) -> Val:
+        """One element in all lanes that are wanted."""
+        address = pointers.row_base(builder, point)
+        if point.lanes is None:
+            return builder.splat(self._scalar(builder, address, condition, point), point.width)
+        wanted = builder.conjunction(condition, builder.compare("sgt", point.lanes, integer(0)))
+        value = builder.splat(self._scalar(builder, address, wanted, point), point.width)
+        mask = first_lanes(builder, point.lanes, point.width)
+        return builder.select(mask, value, self._fill(builder, point))
+
+    def _run_by_lines(self, builder: Builder, pointers: Affine, point: Point) -> Val | None:
+        """A run that is loaded from pieces of memory, where it can be."""
+        if (run := periodic_run(builder, pointers, point)) is not None:
+            return run
+        if self.streams is not None and pointers.extra is None:
+            return self.streams.run(builder, pointers, self.place, point, point.lanes)
+        stride = pointers.last_stride(builder, point.path.linear)
+        if stride is None or stride.constant != -1 or point.lanes is not None:
+            return None
+        last = builder.binary("sub", integer(1 - point.width), point.start)
+        element, row = memory_type(self.element), pointers.row_base(builder, point)
+        address = builder.element_pointer(element, row, last)
+        type_ = vector_type(element, point.width)
+        run = builder.load(type_, address, self.element.size_bytes)
+        return builder.shuffle(run, range(point.width - 1, -1, -1))
 
     def _scalar(self, builder: Builder, address: Val, condition: Val, point: Point) -> Val:
         one = Point(point.index, point.start, 1, point.path, point.memo)
@@ -227,6 +276,13 @@ class Load(Tensor):
             element = memory_type(self.element)
             return builder.splat(Val(element, _zero(element)), point.width)
         return stored(builder, self.other.at(builder, point))
+
+
+def _within(builder: Builder, condition: Val, lanes: Val | None, width: int) -> Val:
+    """A condition, where only so many lanes are wanted."""
+    if lanes is None:
+        return condition
+    return builder.conjunction(condition, first_lanes(builder, lanes, width))
 
 
 def load_scalar(
@@ -296,6 +352,8 @@ def _load(context: Context, operation: Operation) -> None:
     addresses = _moving(context, as_addresses(pointers))
     source = operation.operands[0]
     load = Load(result.type, addresses, as_mask(mask), other_tensor, source)
+    load.join_streams(context.builder, context.loads_here)
+    context.loads_here.append(load)
     context.bind(result, load)
     context.pending_loads.append(load)
     if operation.attributes.get("isVolatile"):

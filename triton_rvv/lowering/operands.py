@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.prefetches import LINE_BYTES
+from triton_rvv.lowering.prefetches import LINE_BYTES, ends_of_run
 from triton_rvv.lowering.tensors import PLAIN_PATH, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, vector_type
 from triton_rvv.types import PointerType, ScalarType
 
 __all__ = [
+    "TAIL_K",
     "UNROLL_K",
     "Columns",
     "ColumnsReadOnce",
@@ -25,6 +26,8 @@ __all__ = [
 
 # Steps along K that are written out. Loads are hidden behind earlier steps only within these.
 UNROLL_K = 16
+# Steps that are written out behind the last whole turn, where operands end there.
+TAIL_K = 4
 # So many lines of B on their way at once do not drive one another out of the cache.
 LINES_ON_THEIR_WAY = 8
 
@@ -42,6 +45,9 @@ class Rows(ABC):
         run_length: how many elements a run has, a power of two.
         next_step: elements from one step along K to the next in a run.
     """
+
+    # Whether zeros lie behind the last step along K up to a whole turn of UNROLL_K.
+    is_padded = True
 
     def __init__(
         self,
@@ -194,6 +200,8 @@ class PackedSteps(Rows):
 class RowsInPlace(Rows):
     """Rows of a matrix where the kernel's caller has put it.
 
+    Behind the last step along K, nothing may be read.
+
     Args:
         builder: writes the code.
         element: the type of the elements.
@@ -201,6 +209,8 @@ class RowsInPlace(Rows):
         stride: elements from one row to the next.
         run_length: as for every operand of this type.
     """
+
+    is_padded = False
 
     def __init__(
         self,
@@ -224,6 +234,13 @@ class RowsInPlace(Rows):
     @property
     def next_tile(self) -> Val:
         return self._builder.mul(self._stride, integer(self.count))
+
+    def lines_ahead(
+        self, pointers: Sequence[Val], distance: Val, step: int, unroll: int
+    ) -> list[Val]:
+        starts = super().lines_ahead(pointers, distance, step, unroll)
+        run = self._element, self.run_length, self._stride
+        return [end for start in starts for end in ends_of_run(self._builder, start, *run)]
 
 
 class Columns(ABC):

@@ -1,4 +1,4 @@
-"""Walks over a line in parts, each of which may be linear where the line is not."""
+"""Walks over a line in parts, each of which is linear where the line is not."""
 
 from __future__ import annotations
 
@@ -7,26 +7,31 @@ from dataclasses import replace
 
 from triton_rvv.lowering.affine import Affine
 from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.digits import Digits
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.steps import Steps
-from triton_rvv.lowering.tensors import Point, Tensor
+from triton_rvv.lowering.tensors import Path, Point, Tensor
 from triton_rvv.lowering.values import Val, integer
+from triton_rvv.lowering.variable import Variable
 
 __all__ = ["PartsOfLine"]
+
+_Visit = Callable[[Sequence[Point]], None]
 
 
 class PartsOfLine:
     """How the recipes of a walk over a line are linear in parts.
 
     Args:
-        builder: writes the code.
         tensors: the recipes, all of one shape.
+        width: the elements of a run.
+        together: how many runs are visited side by side, where there are as many.
 
     Attributes:
-        found: the steps that decide whether a part is linear; none where others decide as well.
+        found: the steps that decide where a part ends; none where others decide as well.
     """
 
-    def __init__(self, builder: Builder, tensors: Sequence[Tensor]) -> None:
+    def __init__(self, tensors: Sequence[Tensor], width: int, together: int) -> None:
         below = dict.fromkeys(each for root in tensors for each in root.walk())
         is_known = len(tensors[0].shape) == 1 and all(each.own_stays_in_place for each in below)
         lines = [each for each in below if isinstance(each, Affine)]
@@ -34,42 +39,100 @@ class PartsOfLine:
         tables = dict.fromkeys(
             table for line in lines for part in line.components for table, _ in part.tables
         )
-        steps = [table for table in tables if isinstance(table, Steps)]
+        steps = [table for table in tables if isinstance(table, Steps | Digits)]
         self.found = steps if is_known and len(steps) == len(tables) else []
-        self._granule = min((each.granule for each in self.found if each.granule > 1), default=0)
+        self._width = width
+        self._together = together
+        self._size = tensors[0].shape[-1]
+        self._granule = min((each.granule for each in self.found), default=1)
 
-    def visit(
-        self, builder: Builder, points: Sequence[Point], visit: Callable[[Sequence[Point]], None]
-    ) -> None:
-        """Visit runs that follow one another, on a linear path where they are linear."""
-        width = points[0].width
-        together = len(points)
-        if self._granule:
-            together = min(together, max(self._granule // width, 1))
-        for at in range(0, len(points), together):
-            self._visit_part(builder, points[at : at + together], visit)
+    def visit(self, builder: Builder, path: Path, end: Val, visit: _Visit) -> None:
+        """Visit the runs of each part before `end`, on a linear path where it is linear.
 
-    def _visit_part(
-        self, builder: Builder, points: Sequence[Point], visit: Callable[[Sequence[Point]], None]
-    ) -> None:
-        first, count = points[0].start, len(points) * points[0].width
-        starts: dict[object, Val] = {}
-        is_linear = Val("i1", "true")
+        The last run of a part has as many lanes as are left.
+        """
+        if self._width <= self._granule < self._size:
+            self._visit_granules(builder, path, end, visit)
+        else:
+            self._visit_any(builder, path, end, visit)
+
+    def _visit_granules(self, builder: Builder, path: Path, end: Val, visit: _Visit) -> None:
+        """The same for parts of one length, which is known when code is made."""
+        size = self._granule
+        with builder.loop(integer(0), end, integer(size)) as first:
+            is_linear, starts = Val("i1", "true"), dict[object, Val]()
+            for steps in self.found:
+                own, starts[steps] = steps.linear_from(builder, first, size)
+                is_linear = builder.conjunction(is_linear, own)
+            count, is_whole = integer(size), builder.split(end, size)[1].constant == 0
+            if not is_whole:
+                rest = builder.binary("sub", end, first)
+                count = builder.intrinsic("llvm.smin", [count, rest])
+            where = replace(path, linear=True, starts=starts, origin=first)
+
+            def others() -> None:
+                with builder.loop(integer(0), count, integer(self._width)) as place:
+                    lanes = None if is_whole else builder.binary("sub", count, place)
+                    start = builder.add(first, place)
+                    visit([Point((), start, self._width, path, lanes=lanes)])
+
+            builder.branches(
+                is_linear,
+                lambda: self._visit_runs(builder, where, first, count, visit),
+                others,
+                likely=True,
+            )
+
+    def _visit_any(self, builder: Builder, path: Path, end: Val, visit: _Visit) -> None:
+        """The same for parts that end wherever a multiple of a divisor is crossed."""
+        place = Variable(builder, integer(0))
+        head, body, done = (builder.fresh_label(hint) for hint in ("parts", "part", "done"))
+        builder.branch(head)
+        builder.label(head)
+        first = place.read()
+        builder.branch_if(builder.compare("slt", first, end), body, done)
+        builder.label(body)
+        count, starts = integer(self._size), dict[object, Val]()
         for steps in self.found:
-            linear, starts[steps] = steps.linear_from(builder, first, count)
-            is_linear = builder.conjunction(is_linear, linear)
+            own, starts[steps] = steps.run_from(builder, first, self._size)
+            count = builder.intrinsic("llvm.smin", [count, own])
+        rest = builder.binary("sub", end, first)
 
-        def visit_linear() -> None:
-            path = replace(points[0].path, linear=True, starts=starts)
-            visit([replace(point, path=path, memo={}) for point in points])
+        def linear() -> None:
+            length = builder.intrinsic("llvm.smin", [count, rest])
+            where = replace(path, linear=True, starts=starts, origin=first)
+            self._visit_runs(builder, where, first, length, visit)
+            place.write(builder.add(first, length))
 
-        def visit_others() -> None:
-            if len(points) == 1:
-                visit([replace(points[0], memo={})])
-                return
-            width = points[0].width
-            with builder.loop(integer(0), integer(count), integer(width)) as position:
-                run = replace(points[0], start=builder.add(first, position), memo={})
-                self._visit_part(builder, [run], visit)
+        def others() -> None:
+            lanes = builder.select(
+                builder.compare("eq", count, integer(0)),
+                integer(self._width),
+                builder.binary("sub", integer(0), count),
+            )
+            lanes = builder.intrinsic("llvm.smin", [lanes, rest])
+            visit([Point((), first, self._width, path, lanes=lanes)])
+            place.write(builder.add(first, lanes))
 
-        builder.branches(is_linear, visit_linear, visit_others, likely=True)
+        is_linear = builder.compare("sgt", count, integer(0))
+        builder.branches(is_linear, linear, others, likely=True)
+        builder.branch(head)
+        builder.label(done)
+
+    def _visit_runs(
+        self, builder: Builder, path: Path, first: Val, count: Val, visit: _Visit
+    ) -> None:
+        """Visit the runs of `count` elements, those of whole groups side by side."""
+        most = self._size if count.constant is None else count.constant
+        together = min(self._together, most // self._width)
+        group = self._width * together
+        whole, rest = builder.split(count, group)
+        with builder.loop(integer(0), whole, integer(group)) as place:
+            start = builder.add(first, place)
+            starts = [builder.add(start, integer(at)) for at in range(0, group, self._width)]
+            visit([Point((), each, self._width, path) for each in starts])
+        if rest.constant != 0:
+            with builder.loop(whole, count, integer(self._width)) as place:
+                lanes = builder.binary("sub", count, place)
+                start = builder.add(first, place)
+                visit([Point((), start, self._width, path, lanes=lanes)])

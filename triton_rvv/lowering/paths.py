@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Sequence
 
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
-from triton_rvv.lowering.tensors import PLAIN_PATH, Path, Tensor, guards_of_all
+from triton_rvv.lowering.tensors import PLAIN_PATH, Extents, Path, Tensor, guards_of_all
 from triton_rvv.lowering.values import Val, integer
 
-__all__ = ["all_fit", "all_of", "guarded", "plain_columns"]
+__all__ = ["all_fit", "all_of", "guarded", "guarded_within", "plain_columns"]
 
 
 def guarded(
@@ -97,6 +98,45 @@ def guarded(
         else lambda: builder.branches(fits, not_plain, otherwise, likely=True),
         likely=fits.ref != "true",
     )
+
+
+def guarded_within(
+    context: Context,
+    tensors: Sequence[Tensor],
+    extents: Extents,
+    walk: Callable[[Path, Extents], None],
+    otherwise: Callable[[], None],
+    by_part: bool,
+) -> None:
+    """Write `walk` for the leading part of a block where, at run time, all of it is plain.
+
+    With `by_part`, it is walked in parts where only its masks are known to hold.
+    """
+    builder = context.builder
+    guards = guards_of_all(builder, tensors, extents)
+    if guards is None:
+        otherwise()
+        return
+
+    def not_linear() -> None:
+        masks = [guard for tensor in tensors for guard in _masks_within(builder, tensor, extents)]
+        fits = all_fit(context, tensors)
+        path = Path(unmasked=True, fits=True)
+        builder.branches(
+            all_of(context, [fits, *masks]), lambda: walk(path, extents), otherwise, likely=True
+        )
+
+    plain = all_of(context, guards)
+    side = not_linear if by_part else otherwise
+    builder.branches(plain, lambda: walk(PLAIN_PATH, extents), side, likely=True)
+
+
+def _masks_within(builder: Builder, tensor: Tensor, extents: Extents) -> list[Val]:
+    """Truth values under which all masks under a line hold in its leading part."""
+    masks = [each for each in tensor.walk() if isinstance(each, Mask)]
+    terms = [term for mask in masks for term in mask.terms if term.has_guard]
+    guards = [term.guard(builder, extents[term.axis]) for term in terms]
+    return [*(mask.uniform for mask in masks), *guards]
 
 
 def plain_columns(context: Context, tensors: Sequence[Tensor], step: int) -> Val | None:

@@ -8,17 +8,49 @@ from triton_rvv.lowering.affine import Affine
 from triton_rvv.lowering.builder import READ, Builder
 from triton_rvv.lowering.tensors import Point, memory_type
 from triton_rvv.lowering.values import Val, integer
+from triton_rvv.types import PointerType, ScalarType
 
-__all__ = ["LINE_BYTES", "prefetch_ahead", "prefetch_columns_ahead", "row_in_set", "run_address"]
+__all__ = [
+    "CONFLICT_BYTES",
+    "LINE_BYTES",
+    "ends_of_run",
+    "prefetch_ahead",
+    "prefetch_columns_ahead",
+    "row_in_set",
+    "run_address",
+]
 
 # Caches move so many bytes at a time, on every core that is known here.
 LINE_BYTES = 64
+# Half of what one way of a 32 KiB cache of 4 ways holds: of rows at multiples of this distance, 8
+# share two sets, and drive one another out.
+CONFLICT_BYTES = 4096
+# Of such rows, so many are still there when their turn comes, beside those that are being read.
+ROWS_OF_A_SET = 2
 
 
 def run_address(builder: Builder, pointers: Affine, point: Point) -> Val:
     """The address of the first element of a contiguous run."""
     row = pointers.row_base(builder, point)
     return builder.element_pointer(memory_type(pointers.pointee), row, point.start)
+
+
+def ends_of_run(
+    builder: Builder, start: Val, element: ScalarType | PointerType, width: int, stride: Val
+) -> list[Val]:
+    """Addresses in each of the cache lines in which a run lies.
+
+    Args:
+        builder: writes the code.
+        start: where the run starts.
+        element: the type of its elements.
+        width: how many it has; they take no more than a line.
+        stride: elements from one row to the next; the first row starts with a line.
+    """
+    size_bytes = element.size_bytes
+    if builder.multiple(stride) * size_bytes % min(width * size_bytes, LINE_BYTES) == 0:
+        return [start]
+    return [start, builder.element_pointer(memory_type(element), start, integer(width - 1))]
 
 
 def prefetch_ahead(
@@ -32,7 +64,7 @@ def prefetch_ahead(
     if not point.index or not point.path.linear:
         return
     rows, element = pointers.shape[-2], memory_type(pointers.pointee)
-    if pointers.components[-2].listed:
+    if not pointers.components[-2].may_be_linear:
         ahead = max(1, point.rows_ahead // point.row_runs)
         further = builder.add(point.index[-1], integer(min(ahead, rows - 1)))
         last = builder.intrinsic("llvm.umin", [further, integer(rows - 1)])
@@ -47,7 +79,9 @@ def prefetch_ahead(
     beyond = integer(0) if pointers.advance is None else builder.add(pointers.advance, back)
     inside = builder.compare("sle", point.index[-1], last_inside)
     target = builder.select(inside, distance, beyond)
-    builder.prefetch(builder.element_pointer(element, address, target), access)
+    further = builder.element_pointer(element, address, target)
+    for end in ends_of_run(builder, further, pointers.pointee, point.width, stride):
+        builder.prefetch(end, access)
 
 
 def _to_row_ahead(builder: Builder, pointers: Affine, point: Point, stride: Val) -> tuple[Val, Val]:
@@ -65,18 +99,14 @@ def _to_row_ahead(builder: Builder, pointers: Affine, point: Point, stride: Val)
     return builder.select(collide, near[0], far[0]), builder.select(collide, near[1], far[1])
 
 
-# Half of what one way of a 32 KiB cache of 4 ways holds: of rows at multiples of this distance, 8
-# share two sets, and drive one another out.
-CONFLICT_BYTES = 4096
-# Of such rows, so many are still there when their turn comes, beside those that are being read.
-ROWS_OF_A_SET = 2
+def row_in_set(builder: Builder, pointers: Affine, apart_bytes: int = CONFLICT_BYTES) -> Val:
+    """Bytes from a row to the next one, modulo a power of two.
 
-
-def row_in_set(builder: Builder, pointers: Affine) -> Val:
-    """Bytes from a row to the next one, modulo CONFLICT_BYTES: 0 where all share a set or two."""
+    0 where all rows share a few sets: at multiples of CONFLICT_BYTES two.
+    """
     stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
     distance_bytes = builder.mul(stride, integer(pointers.pointee.size_bytes))
-    return builder.binary("and", distance_bytes, integer(CONFLICT_BYTES - 1))
+    return builder.binary("and", distance_bytes, integer(apart_bytes - 1))
 
 
 def prefetch_columns_ahead(builder: Builder, pointers: Affine, point: Point) -> None:
@@ -89,7 +119,10 @@ def prefetch_columns_ahead(builder: Builder, pointers: Affine, point: Point) -> 
     if not point.index or not point.path.linear or pointers.extra is not None:
         return
     *_, above, last = pointers.components
-    if above.listed or last.listed or above.linear_stride(builder, "i64").constant != 1:
+    if (
+        not (above.may_be_linear and last.may_be_linear)
+        or above.linear_stride(builder, "i64").constant != 1
+    ):
         return
     rows, columns, lanes = *pointers.shape[-2:], point.width
     stride, row = last.linear_stride(builder, pointers.index_type), point.index[-1]

@@ -10,6 +10,11 @@ from collections.abc import Sequence
 
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.math.lanes import Emit, Lanes, absolute, call, where
+from triton_rvv.lowering.upper_halves import (
+    fits_registers,
+    floats_of_halves,
+    rounded_halves,
+)
 from triton_rvv.lowering.values import Val
 from triton_rvv.small_float import SMALL_FLOATS, SmallFloat
 from triton_rvv.ttir import Operation
@@ -69,8 +74,10 @@ def widen(builder: Builder, value: Val, source: SmallFloat) -> Val:
         return x.to("float").value
     if source.name == "f8E5M2":  # the upper half of a half
         return (x.to("i16", signed=False) << 8).as_float().to("float").value
-    if source.name == "bf16" and builder.converts_bf16:
+    if source.name == "bf16" and builder.abilities.converts_bf16:
         return builder.cast("fpext", builder.cast("bitcast", value, "bfloat"), "float")
+    if source.name == "bf16" and fits_registers(builder, value.width):
+        return floats_of_halves(builder, value)
     if source.name == "bf16":  # the upper half of a float
         return (x.to("i32", signed=False) << 16).as_float().value
     return _widened_by_a_product(x.to("i32", signed=False), source).value
@@ -98,8 +105,10 @@ def narrow(builder: Builder, value: Val, target: SmallFloat, toward_zero: bool =
     x = Lanes(builder, value)
     if target.name == "f16" and not toward_zero:
         return x.to("half").value
-    if target.name == "bf16" and builder.converts_bf16 and not toward_zero:
+    if target.name == "bf16" and builder.abilities.converts_bf16 and not toward_zero:
         return builder.cast("bitcast", builder.cast("fptrunc", value, "bfloat"), "i16")
+    if target.name == "bf16" and not toward_zero and fits_registers(builder, value.width):
+        return rounded_halves(builder, value)
     bits, dropped = x.bits(), 23 - target.mantissa_bits
     magnitude = bits & _MAGNITUDE_BITS
     rounded = magnitude

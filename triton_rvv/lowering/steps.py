@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from triton_rvv.lowering.affine import Affine
 from triton_rvv.lowering.builder import Builder
@@ -23,7 +23,15 @@ from triton_rvv.types import TensorType
 if TYPE_CHECKING:
     from triton_rvv.lowering.context import Context
 
-__all__ = ["Steps", "divided"]
+__all__ = [
+    "Steps",
+    "divided",
+    "dividend_at",
+    "dividend_from",
+    "is_in_range",
+    "quotient_bound",
+    "steps_of",
+]
 
 # A line that crosses multiples of the divisor more often than this is never taken apart.
 _FEWEST = 8
@@ -54,7 +62,7 @@ class _Division:
     @property
     def inner(self) -> Sequence[Steps]:
         """The steps of which the dividend is made."""
-        return [steps for steps, _ in self.part.tables if isinstance(steps, Steps)]
+        return steps_of(self.part)
 
     @property
     def count(self) -> int:
@@ -67,9 +75,13 @@ class _Division:
 
     def divisor_of(self, builder: Builder) -> int | None:
         """The divisor, where it is known before the kernel runs."""
-        known = builder.intervals.of(self.divisor)
-        same = known is not None and known.is_exact and known.least == known.most
-        return known.least if known is not None and same else None
+        return builder.intervals.number(self.divisor)
+
+    def _of(self, builder: Builder, dividend: Val) -> Val:
+        """The result for a dividend; anything for one below 0, where nothing is linear."""
+        if self.stride(builder) and (self.divisor.constant or 0) > 0:
+            return builder.binary("udiv" if self.is_quotient else "urem", dividend, self.divisor)
+        return self.emit(builder, [dividend, self.divisor])
 
     def granule(self, builder: Builder) -> int:
         """So many neighbours, from a multiple of that number on, cross nothing; 1 if unknown."""
@@ -85,22 +97,12 @@ class _Division:
 
     def first_of(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
         """Whether `count` neighbours from `first` on cross nothing, and the result at `first`."""
-        type_, guards = self.divisor.type, []
-        along = self.part.stride or integer(0, type_)
-        moved = builder.mul(builder.resize(first, type_), along)
-        dividend = builder.add(self.dividend.base, moved)
-        for steps, scale in self.part.tables:
-            assert isinstance(steps, Steps)
-            linear, value = steps.division.first_of(builder, first, count)
-            guards.append(linear)
-            value = builder.resize(value, type_)
-            dividend = builder.add(dividend, builder.mul(value, scale))
-        result = self.emit(builder, [dividend, self.divisor])
+        type_ = self.divisor.type
+        guards, dividend = dividend_at(builder, self.dividend, first, count)
+        result = self._of(builder, dividend)
         reach = (self.stride(builder) or 0) * (count - 1)
         if reach:
-            # One comparison without a sign: it is no less than 0, and the last has not wrapped.
-            largest = (1 << int(type_[1:]) - 1) - 1 - reach
-            guards.append(builder.compare("ule", dividend, integer(largest, type_)))
+            guards.append(is_in_range(builder, dividend, reach))
             if not self._is_aligned(builder, dividend, reach):
                 rest = result
                 if self.is_quotient:
@@ -108,6 +110,29 @@ class _Division:
                 room = builder.intrinsic("llvm.ssub.sat", [self.divisor, integer(reach, type_)])
                 guards.append(builder.compare("slt", rest, room))
         return functools.reduce(builder.conjunction, guards, Val("i1", "true")), result
+
+    def run_from(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
+        """How many neighbours from `first` on cross nothing, as i64, and the result at `first`.
+
+        0 where that is not known, or is a few of a small divisor. No more than `size` follow.
+        """
+        count, dividend = dividend_from(builder, self.dividend, first, size)
+        result, type_ = self._of(builder, dividend), self.divisor.type
+        stride = self.stride(builder)
+        if not stride:
+            return count, result
+        rest = result
+        if self.is_quotient:
+            rest = builder.binary("sub", dividend, builder.mul(result, self.divisor))
+        room = builder.binary("sub", self.divisor, rest)
+        if stride > 1:
+            room = builder.add(room, integer(stride - 1, type_))
+            room = builder.binary("udiv", room, integer(stride, type_))
+        is_large = builder.compare("sge", self.divisor, integer(_FEWEST * stride, type_))
+        is_in_order = is_in_range(builder, dividend, stride * (size - 1))
+        is_known = builder.conjunction(is_large, is_in_order)
+        own = builder.select(is_known, builder.resize(room, "i64"), integer(0))
+        return builder.intrinsic("llvm.smin", [count, own]), result
 
     def _is_aligned(self, builder: Builder, dividend: Val, reach: int) -> bool:
         """Whether dividend and divisor are multiples of a power of two beyond `reach`."""
@@ -129,7 +154,10 @@ class Steps:
         step: from one to the next, where they are linear.
         bound: what no value exceeds, with or without its sign, as i64.
         granule: so many from a multiple of that number on are linear in any case; 1 if unknown.
+        period: neighbours of which each has its own place; see `Digits`.
     """
+
+    period: ClassVar[int] = 1
 
     values: Tensor
     division: _Division
@@ -150,8 +178,64 @@ class Steps:
     def linear_from(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
         """Whether `count` values from `first` on are linear, and `start` that fits them, as i64."""
         linear, result = self.division.first_of(builder, first, count)
+        return linear, self._start_of(builder, first, result)
+
+    def _start_of(self, builder: Builder, first: Val, result: Val) -> Val:
         before = builder.mul(integer(self.step), first)
-        return linear, builder.binary("sub", builder.resize(result, "i64"), before)
+        return builder.binary("sub", builder.resize(result, "i64"), before)
+
+    def run_from(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
+        """How many values from `first` on are linear, and the `start` that fits them, as i64.
+
+        0 where that is not known; no more than `size` follow.
+        """
+        count, result = self.division.run_from(builder, first, size)
+        return count, self._start_of(builder, first, result)
+
+
+def steps_of(part: Component) -> list[Steps]:
+    """The steps of which a line is made."""
+    return [steps for steps, _ in part.tables if isinstance(steps, Steps)]
+
+
+def dividend_at(
+    builder: Builder, dividend: Affine, first: Val, count: int
+) -> tuple[list[Val], Val]:
+    """A line of integers at position `first`, and guards under which `count` of them rise evenly.
+
+    Of all that is looked up, it is made of steps.
+    """
+    guards, (part,), type_ = [], dividend.components, dividend.base.type
+    along = part.stride or integer(0, type_)
+    total = builder.add(dividend.base, builder.mul(builder.resize(first, type_), along))
+    for steps, scale in part.tables:
+        assert isinstance(steps, Steps)
+        linear, value = steps.division.first_of(builder, first, count)
+        guards.append(linear)
+        total = builder.add(total, builder.mul(builder.resize(value, type_), scale))
+    return guards, total
+
+
+def dividend_from(builder: Builder, dividend: Affine, first: Val, size: int) -> tuple[Val, Val]:
+    """How many integers of a line from position `first` on rise evenly, and the one there.
+
+    As `dividend_at` has it; no more than `size` follow.
+    """
+    (part,), type_, count = dividend.components, dividend.base.type, integer(size)
+    along = part.stride or integer(0, type_)
+    total = builder.add(dividend.base, builder.mul(builder.resize(first, type_), along))
+    for steps, scale in part.tables:
+        assert isinstance(steps, Steps)
+        own, value = steps.division.run_from(builder, first, size)
+        count = builder.intrinsic("llvm.smin", [count, own])
+        total = builder.add(total, builder.mul(builder.resize(value, type_), scale))
+    return count, total
+
+
+def is_in_range(builder: Builder, dividend: Val, reach: int) -> Val:
+    """Whether an integer is no less than 0, and the one that is `reach` larger does not wrap."""
+    largest = (1 << int(dividend.type[1:]) - 1) - 1 - reach
+    return builder.compare("ule", dividend, integer(largest, dividend.type))
 
 
 def divided(
@@ -191,6 +275,19 @@ def divided(
     return Affine(type_, integer(0, divisor.type), [Component(None, ((steps, one),))])
 
 
+def quotient_bound(builder: Builder, dividend: Affine, divisor: Val) -> Val:
+    """What no quotient of a line exceeds, with or without its sign, as i64."""
+    (part,), (size,) = dividend.components, dividend.shape
+    ends = [builder.resize(dividend.base, "i64")] * 2
+    for below, above in reaches(builder, part, size):
+        ends = [builder.add(ends[0], below), builder.add(ends[1], above)]
+    opposite = builder.binary("sub", integer(0), ends[0])
+    largest = builder.intrinsic("llvm.smax", [opposite, ends[1]])
+    at_least_1 = builder.intrinsic("llvm.smax", [divisor, integer(1)])
+    wraps = builder.compare("sgt", largest, integer((1 << 31) - 1))
+    return builder.select(wraps, integer(1 << 31), builder.binary("sdiv", largest, at_least_1))
+
+
 def _bound(builder: Builder, division: _Division, type_: TensorType) -> Val:
     """What no quotient or remainder exceeds, with or without its sign, as i64."""
     if type_.element.bits == 64:  # nothing is wider, so that nobody asks
@@ -198,11 +295,4 @@ def _bound(builder: Builder, division: _Division, type_: TensorType) -> Val:
     divisor = builder.resize(division.divisor, "i64")
     if not division.is_quotient:
         return divisor
-    ends = [builder.resize(division.dividend.base, "i64")] * 2
-    for below, above in reaches(builder, division.part, type_.shape[0]):
-        ends = [builder.add(ends[0], below), builder.add(ends[1], above)]
-    opposite = builder.binary("sub", integer(0), ends[0])
-    largest = builder.intrinsic("llvm.smax", [opposite, ends[1]])
-    at_least_1 = builder.intrinsic("llvm.smax", [divisor, integer(1)])
-    wraps = builder.compare("sgt", largest, integer((1 << 31) - 1))
-    return builder.select(wraps, integer(1 << 31), builder.binary("sdiv", largest, at_least_1))
+    return quotient_bound(builder, division.dividend, divisor)

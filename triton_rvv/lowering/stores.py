@@ -14,11 +14,12 @@ from triton_rvv.lowering.context import Context, Pairs, WaitingStore
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.memory import Load, as_mask, condition_at, optional_operands
 from triton_rvv.lowering.prefetches import prefetch_ahead, run_address
+from triton_rvv.lowering.prefixes import first_lanes, masked_store, store_first
 from triton_rvv.lowering.ranges import UNKNOWN
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.stored import stored
-from triton_rvv.lowering.tensors import Point, Tensor, memory_type
-from triton_rvv.lowering.values import Val, integer, type_suffix
+from triton_rvv.lowering.tensors import Extents, Point, Tensor, memory_type
+from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.vectors import in_turn as lanes_in_turn
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import TensorType
@@ -222,6 +223,9 @@ def _write(
     def commit(point: Point, outcome: tuple[list[Val], list[Val], Val | None]) -> None:
         values, kept, early = outcome
         condition = condition_at(builder, where, point) if early is None else early
+        if point.lanes is not None and (in_turn or condition.width > 1):
+            wanted = first_lanes(builder, point.lanes, point.width)
+            condition = builder.conjunction(condition, wanted)
         if in_turn and point.path.fits and point.width > 1:
             _store_in_turn(context, parts[0].addresses, values, condition, point)
             return
@@ -236,7 +240,15 @@ def _write(
         for (_, array), elements in zip(others, kept, strict=True):
             sinks.copy(context, elements, array)
 
-    walks.for_each_run(context, sources, evaluate, commit, wrapped)
+    is_kept = others or any(tensor.filling for source in sources for tensor in source.walk())
+    within = None if is_kept or where is None else _extents(builder, where)
+    walks.for_each_run(context, sources, evaluate, commit, wrapped, within=within)
+
+
+def _extents(builder: Builder, where: Mask) -> Extents | None:
+    """How far along each dimension anything is stored; None where that is not known."""
+    extents = [where.false_from(builder, axis) for axis in range(len(where.shape))]
+    return extents if any(end is not None for end in extents) else None
 
 
 def _store_in_turn(
@@ -254,7 +266,7 @@ def _store_in_turn(
             builder.branches(condition, store)
             continue
         wanted = lanes_in_turn(builder, [builder.lanes(condition, at, piece)] * count)
-        _masked(builder, "llvm.masked.store", together, address, wanted, size_bytes)
+        masked_store(builder, together, address, wanted, size_bytes)
 
 
 def _segment_lanes(context: Context, count: int, bits: int) -> int:
@@ -345,21 +357,21 @@ def _store_run(
             if point.width == 1
             else run_address(builder, pointers, point)
         )
+        if point.lanes is not None and point.width > 1:
+            lanes = point.lanes
+            builder.branches(
+                condition, lambda: store_first(builder, value, address, lanes, size_bytes)
+            )
+            return
         builder.branches(condition, lambda: builder.store(value, address, size_bytes))
         if point.path.unmasked and point.width > 1:
             prefetch_ahead(builder, pointers, point, address, WRITE)
         return
     address = run_address(builder, pointers, point) if contiguous else pointers.at(builder, point)
-    name = "llvm.masked.store" if contiguous else "llvm.masked.scatter"
-    _masked(builder, name, value, address, builder.splat(condition, point.width), size_bytes)
-
-
-def _masked(
-    builder: Builder, name: str, value: Val, address: Val, mask: Val, size_bytes: int
-) -> None:
-    suffix = f"{type_suffix(value)}.{type_suffix(address)}"
-    aligned = Val(f"{address.type} align {size_bytes}", address.ref)
-    builder.call_void(f"{name}.{suffix}", [value, aligned, mask])
+    if point.lanes is not None and condition.width == 1:
+        wanted = first_lanes(builder, point.lanes, point.width)
+        condition = builder.conjunction(condition, wanted)
+    masked_store(builder, value, address, builder.splat(condition, point.width), size_bytes)
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.store": _store}

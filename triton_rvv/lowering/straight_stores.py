@@ -20,7 +20,7 @@ from triton_rvv.lowering.builder import WRITE, Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.memory import as_mask, optional_operands
-from triton_rvv.lowering.prefetches import run_address
+from triton_rvv.lowering.prefetches import ends_of_run, run_address
 from triton_rvv.lowering.store_groups import WITHOUT_MEMORY
 from triton_rvv.lowering.tensors import EXPENSIVE, PLAIN_PATH, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer
@@ -77,8 +77,12 @@ class StraightStore:
 
     def prefetch(self, builder: Builder, points: Sequence[Point]) -> None:
         """Ask for the cache lines where runs go."""
-        for address in self.addresses(builder, points):
-            builder.prefetch(address, WRITE)
+        addresses = self.block.addresses
+        *_, rows, _ = addresses.components
+        stride = rows.linear_stride(builder, addresses.index_type)
+        for point, start in zip(points, self.addresses(builder, points), strict=True):
+            for end in ends_of_run(builder, start, addresses.pointee, point.width, stride):
+                builder.prefetch(end, WRITE)
 
     def write(self, builder: Builder, points: Sequence[Point], values: Sequence[Val]) -> None:
         """Store complete runs of the total, of one row after another."""

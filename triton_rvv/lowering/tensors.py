@@ -49,6 +49,7 @@ class Path:
         plain_columns: how many leading columns of every row are on the plain path, as i64; None
             where that is not known.
         starts: where tables begin that are linear for this part of the block only.
+        origin: where the part begins, as i64; None for the whole block.
     """
 
     linear: bool = False
@@ -56,6 +57,7 @@ class Path:
     fits: bool = False
     plain_columns: Val | None = None
     starts: Mapping[object, Val] = field(default_factory=dict)
+    origin: Val | None = None
 
 
 # How many leading positions of each dimension are meant, as i64; None for all of them.

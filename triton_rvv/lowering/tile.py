@@ -59,6 +59,7 @@ class Tile:
         panels: the right operand.
         column: the tile's first.
         stays: whether the next tile takes the same columns, and not those beside them.
+        longest: how many steps along K may be written out.
     """
 
     builder: Builder
@@ -66,11 +67,12 @@ class Tile:
     panels: Columns
     column: Val
     stays: bool
+    longest: int = UNROLL_K
 
     @property
     def unroll(self) -> int:
         """Steps that are written out at a time."""
-        return min(self.rows.run_length, UNROLL_K // self.panels.runs)
+        return min(self.rows.run_length, self.longest // self.panels.runs)
 
     def begin(self, depth: Val) -> Ahead:
         """Load early what the first multiply-adds need, before a loop if there is one."""

@@ -77,6 +77,7 @@ _FOLDS: dict[str, Callable[[int, int], int]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
+    "and": lambda a, b: a & b,
 }
 
 # The truth value that changes nothing; the other one decides.

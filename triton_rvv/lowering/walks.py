@@ -10,9 +10,9 @@ from typing import TypeVar
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.parts_of_lines import PartsOfLine
-from triton_rvv.lowering.paths import guarded
+from triton_rvv.lowering.paths import guarded, guarded_within
 from triton_rvv.lowering.runs import group_of_runs, run_width, runs_together, spanning_width
-from triton_rvv.lowering.tensors import ANY_PATH, PLAIN_PATH, Path, Point, Tensor
+from triton_rvv.lowering.tensors import ANY_PATH, PLAIN_PATH, Extents, Path, Point, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.views import coordinates_of
 
@@ -45,6 +45,7 @@ def for_each_run(
     commit: Callable[[Point, T], None],
     exactly: Callable[[], None] | None = None,
     is_plain: bool = True,
+    within: Extents | None = None,
 ) -> None:
     """Walk over a block in row-major order, in runs that suit the vector registers.
 
@@ -60,6 +61,7 @@ def for_each_run(
         exactly: writes the code for where sums in addresses or masks wrap, in a block of many
             runs; by default, elements are evaluated and committed one after another.
         is_plain: as in `paths.guarded`.
+        within: the leading part of the block behind which nothing needs to be visited.
     """
     width, points_of = _way_to_walk(context, tensors)
     unrolled = tensors[0].type.elements <= UNROLLED_RUNS * width
@@ -70,17 +72,26 @@ def for_each_run(
     if by_column:
         step = 0
 
-    parts = PartsOfLine(context.builder, tensors)
+    parts = PartsOfLine(tensors, width, runs_together(tensors))
+
+    def walk_within(path: Path, extents: Extents) -> None:
+        if parts.found and not path.linear:
+            end = extents[-1]
+            assert end is not None
+            parts.visit(context.builder, path, end, visit)
+            return
+        for points in points_within(context, tensors, width, path, extents):
+            visit(points)
 
     def walk(path: Path) -> None:
         if path == PLAIN_PATH and by_column:
             _walk_squares(context, tensors[0].shape, side, by_column, evaluate, commit)
             return
+        if parts.found and not path.linear:
+            parts.visit(context.builder, path, integer(tensors[0].shape[-1]), visit)
+            return
         for points in points_of(context, tensors, width, path, unrolled):
-            if parts.found and not path.linear:
-                parts.visit(context.builder, points, visit)
-            else:
-                visit(points)
+            visit(points)
 
     def visit(points: Sequence[Point]) -> None:
         outcomes = context.builder.interleave(
@@ -95,7 +106,19 @@ def for_each_run(
         else:
             walk_exactly(context, tensors, evaluate, commit)
 
-    guarded(context, tensors, walk, otherwise, is_plain, step, by_part=bool(parts.found))
+    def anywhere() -> None:
+        guarded(context, tensors, walk, otherwise, is_plain, step, by_part=bool(parts.found))
+
+    reads_arrays = any(tensor.buffers() for tensor in tensors)
+    if (
+        within is None
+        or by_column
+        or points_of is not _points_by_row
+        or (unrolled and reads_arrays)
+    ):
+        anywhere()
+    else:
+        guarded_within(context, tensors, within, walk_within, anywhere, by_part=bool(parts.found))
 
 
 def _loads_by_column(context: Context, tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], int]:
@@ -214,6 +237,60 @@ def spanning_points(
             where = coordinates_of(context.builder, shape, number)
             points.append(Point(where[:-1], where[-1], width, path, number=number))
         yield points
+
+
+def points_within(
+    context: Context, tensors: Sequence[Tensor], width: int, path: Path, extents: Extents
+) -> Iterator[list[Point]]:
+    """Runs over the leading part of a block, the last one of each row with as many lanes as count.
+
+    The body of the caller's `for` is the body of the loops.
+    """
+    builder, shape = context.builder, tensors[0].shape
+    rows, runs = group_of_runs(tensors, shape, width)
+    *outer, end = [
+        integer(size) if count is None else count
+        for size, count in zip(shape, extents, strict=True)
+    ]
+    whole, rest = builder.split(end, runs * width)
+    for index, together in _rows_within(context, outer, rows):
+        indices = neighbours(context, index, together)
+        for start in steps(context, whole, runs * width, unrolled=False):
+            yield [
+                Point(
+                    row,
+                    builder.add(start, integer(run * width)),
+                    width,
+                    path,
+                    rows_together=together,
+                    row_runs=shape[-1] // width,
+                )
+                for row in indices
+                for run in range(runs)
+            ]
+        if rest.constant != 0:
+            with builder.loop(whole, end, integer(width)) as start:
+                lanes = builder.binary("sub", end, start)
+                yield [Point(row, start, width, path, lanes=lanes) for row in indices]
+
+
+def _rows_within(
+    context: Context, sizes: Sequence[Val], together: int
+) -> Iterator[tuple[tuple[Val, ...], int]]:
+    """Every index of the given dimensions in row-major order, and how many rows from there on.
+
+    As many as `together`, and single ones at the end.
+    """
+    if not sizes:
+        yield (), 1
+        return
+    for outer in positions(context, sizes[:-1], unrolled=False):
+        whole, rest = context.builder.split(sizes[-1], together)
+        for row in steps(context, whole, together, unrolled=False):
+            yield (*outer, row), together
+        if rest.constant != 0:
+            with context.builder.loop(whole, sizes[-1], integer(1)) as row:
+                yield (*outer, row), 1
 
 
 def steps_along(

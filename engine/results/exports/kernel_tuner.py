@@ -7,7 +7,7 @@ are in ms.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from engine.results.atomic_file import write_text_file
@@ -85,7 +85,6 @@ def _entry(trial: StoredTrial, names: Sequence[str]) -> dict[str, object]:
     entry["time"] = trial.time_s * _MS
     if trial.times_s:
         entry["times"] = [time_s * _MS for time_s in trial.times_s]
-    stages_s = trial.attributes.get("build_stages_s")
-    if isinstance(stages_s, Mapping):
-        entry["compile_time"] = sum(map(float, stages_s.values())) * _MS
+    if trial.build_s is not None:
+        entry["compile_time"] = trial.build_s * _MS
     return entry

@@ -5,7 +5,6 @@ The schema is github.com/odgaard/TuningSchema; Kernel Tuner ships a copy. Times 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from engine.results.atomic_file import write_json_file
@@ -45,9 +44,8 @@ def write(study: StoredTrials, folder: Path) -> str:
 
 def _result(trial: StoredTrial) -> dict[str, object]:
     times: dict[str, object] = {"runtimes": [time_s * _MS for time_s in trial.times_s]}
-    stages_s = trial.attributes.get("build_stages_s")
-    if isinstance(stages_s, Mapping):
-        times["compilation_time"] = sum(map(float, stages_s.values())) * _MS
+    if trial.build_s is not None:
+        times["compilation_time"] = trial.build_s * _MS
     measurements = [
         {"name": name, "value": value, "unit": ""} for name, value in counters_of(trial).items()
     ]

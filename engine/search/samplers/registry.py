@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 
 from engine.search.samplers.auto import auto
 from engine.search.samplers.bayesian import BayesianSearch
-from engine.search.samplers.evolution_strategy import evolution_strategy
 from engine.search.samplers.genetic import genetic
 from engine.search.samplers.grid import grid
 from engine.search.samplers.optuna_classes import imported_sampler, uses_ranks
@@ -25,6 +24,14 @@ from foundation.errors import UserError, nearest
 
 __all__ = ["SAMPLERS", "sampler_named"]
 
+
+def _evolution_strategy() -> SamplerFactory:
+    # To import it takes half a second of processor time, which all other samplers would pay.
+    from engine.search.samplers.evolution_strategy import evolution_strategy
+
+    return choosing(evolution_strategy)
+
+
 # Samplers that learn from a transfer model; the others only try the fastest of a history.
 _WITH_TRANSFER = ("auto", "gp")
 
@@ -34,7 +41,7 @@ SAMPLERS: Mapping[str, Callable[[], SamplerFactory]] = {
     "auto": auto,
     "gp": lambda: choosing(BayesianSearch()),
     "tpe": lambda: after_spread(TPE),
-    "cmaes": lambda: choosing(evolution_strategy),
+    "cmaes": _evolution_strategy,
     "ga": lambda: after_spread(combining(genetic)),
     "spread": lambda: choosing(spread_evenly),
     "grid": lambda: choosing(grid),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import re
+import subprocess
 import sys
 import threading
 import time
@@ -50,6 +51,19 @@ def test_a_wrong_user_or_key_is_told_about_ssh_copy_id(open_board, server):
         open_board(user="nobody-of-this-name")
     (server.folder / "authorized_keys").write_text("")
     with pytest.raises(BoardError, match="does not let this user in"):
+        open_board()
+
+
+def test_a_user_without_a_key_is_told_to_make_one(open_board, server, home):
+    (home / ".ssh" / "id_ed25519").unlink()
+    with pytest.raises(BoardError, match=r"you have no SSH key .* `ssh-keygen`, .*`ssh-copy-id -p"):
+        open_board()
+
+
+def test_a_key_with_a_passphrase_asks_for_an_agent(open_board, server, home):
+    key = str(home / ".ssh" / "id_ed25519")
+    subprocess.run(["ssh-keygen", "-q", "-p", "-N", "secret", "-f", key], check=True, timeout=20)
+    with pytest.raises(BoardError, match="asks for a passphrase: give it to an agent with `ssh-a"):
         open_board()
 
 

@@ -29,7 +29,7 @@ _SUM_OF_EXPONENTS, _SMALLEST_SCALE = 0x7E800000, 0x00200000
 def are_estimated(builder: Builder, value: Val) -> bool:
     """Whether there is an instruction that estimates for values of this type."""
     bits = 32 * value.width
-    is_group = bits <= _LARGEST_GROUP * builder.estimate_bits
+    is_group = bits <= _LARGEST_GROUP * builder.abilities.rvv_bits
     return value.element == "float" and value.width > 1 and is_group
 
 
@@ -101,7 +101,7 @@ def _root_and_half(x: Lanes, estimate: Lanes) -> tuple[Lanes, Lanes]:
 def _estimate(name: str, x: Lanes) -> Lanes:
     """RVV's instruction on a group of registers."""
     builder, value = x.builder, x.value
-    count = max(1, value.width * _UNIT_BITS // builder.estimate_bits)
+    count = max(1, value.width * _UNIT_BITS // builder.abilities.rvv_bits)
     group, suffix = f"<vscale x {count} x float>", f"nxv{count}f32"
     fixed, start = type_suffix(value), integer(0)
     anything = Val(group, "poison")

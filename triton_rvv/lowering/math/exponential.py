@@ -53,6 +53,7 @@ _SCALE_ROUNDER = _ROUNDER + 126
 _LARGEST_SHIFTED = _SCALE_ROUNDER + 128
 _SMALLEST_SHIFTED = _SCALE_ROUNDER - 151
 DOUBLE_ROUNDER = 1.5 * 2**52
+_ARITHMETIC = ("fadd", "fsub", "fmul")
 
 
 def exp(x: Lanes) -> Lanes:
@@ -66,7 +67,7 @@ def exp(x: Lanes) -> Lanes:
         shifted = minimum(x * _LOG2_E + _SCALE_ROUNDER, _LARGEST_SHIFTED)
         n = shifted - _SCALE_ROUNDER
         return _defined(_scaled(_exp_near_zero(_rest(x, n)), shifted, n), x)
-    if x.builder.has_one_nan:
+    if x.builder.abilities.has_one_nan:
         shifted = _limited(x * _LOG2_E + _SCALE_ROUNDER)
     else:
         # Below this the result is 0. The comparison is false for NaN, which stays.
@@ -85,7 +86,7 @@ def _limited(shifted: Lanes) -> Lanes:
 
 def _no_less_than_minus_one(x: Lanes) -> Lanes:
     """The larger of a number and -1, where that is cheap; NaN stays."""
-    return _unsigned_minimum(x, -1.0) if x.builder.has_one_nan else x
+    return _unsigned_minimum(x, -1.0) if x.builder.abilities.has_one_nan else x
 
 
 def _unsigned_minimum(x: Lanes, limit: float) -> Lanes:
@@ -104,7 +105,7 @@ def _with_plain_nan(x: Lanes) -> Lanes | None:
     """
     builder, value = x.builder, x.value
     name, operands = builder.definition(value)
-    if not builder.has_one_nan or value.width == 1 or name not in ("fadd", "fsub", "fmul"):
+    if not builder.abilities.has_one_nan or value.width == 1 or name not in _ARITHMETIC:
         return None
     everywhere, count = builder.splat(Val("i1", "true"), value.width), integer(value.width, "i32")
     function = f"llvm.vp.{name}.{type_suffix(value)}"
@@ -134,7 +135,7 @@ def _polynomial(r: Lanes, coefficients: Sequence[float]) -> Lanes:
     RVV's multiply-add by a number overwrites the vector. To keep it takes two instructions' time,
     where a product and a sum take one more than a multiply-add.
     """
-    if not r.builder.has_one_nan:
+    if not r.builder.abilities.has_one_nan:
         return polynomial(r, coefficients)
     highest, second, *others = coefficients
     total = r * highest + second
@@ -145,7 +146,7 @@ def _polynomial(r: Lanes, coefficients: Sequence[float]) -> Lanes:
 
 def exp2(x: Lanes) -> Lanes:
     """2^x for float32. Largest error: 0.879 ulp."""
-    if x.builder.has_one_nan:
+    if x.builder.abilities.has_one_nan:
         shifted = _limited(x + _SCALE_ROUNDER)
     else:
         x = where(x < -151.0, -151.0, x)
@@ -167,7 +168,7 @@ def _scaled(x: Lanes, shifted: Lanes, n: Lanes) -> Lanes:
     Without an instruction it takes two factors, of which the first neither overflows nor rounds
     where x is near 1: half of 2^n, but a normal number, and 2 or less.
     """
-    if x.builder.scales_floats and x.value.width % SCALED_LANES == 0:
+    if x.builder.abilities.scales_floats and x.value.width % SCALED_LANES == 0:
         return scaled_by_powers(x, n)
     exponent = shifted.bits() << 23
     first = call("llvm.smax", exponent, exponent.constant(2 << 23))

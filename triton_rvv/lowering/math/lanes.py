@@ -238,7 +238,7 @@ def round_half_even(x: Lanes) -> Lanes:
 
     That is the mode in which all code runs; on RISC-V, to ask for it would cost a change of it.
     """
-    return call("llvm.rint" if x.builder.has_one_nan else "llvm.roundeven", x)
+    return call("llvm.rint" if x.builder.abilities.has_one_nan else "llvm.roundeven", x)
 
 
 def polynomial(x: Lanes, coefficients: Sequence[float]) -> Lanes:

@@ -51,7 +51,7 @@ def _changes_rounding(x: Lanes) -> bool:
 
     So it is for vectors on RISC-V, whose scalar instructions hold a mode.
     """
-    return x.builder.has_one_nan and x.value.width > 1
+    return x.builder.abilities.has_one_nan and x.value.width > 1
 
 
 def trunc(x: Lanes) -> Lanes:

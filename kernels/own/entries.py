@@ -1,0 +1,58 @@
+"""The `triton.Config` entries of a user's file, before any is dropped."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from foundation.config import Config
+from kernels.own.kernel_file import KernelFile
+from kernels.own.module import call_by_name
+
+__all__ = ["entry_of", "first_entry"]
+
+
+def first_entry(file: KernelFile, known: Mapping[str, Any]) -> Any:
+    """The first of the file's list; None if the list cannot be made of what is known.
+
+    Args:
+        file: the file that lists them.
+        known: sizes and other values by name.
+
+    Raises:
+        UserError: if the function that lists the configurations fails.
+    """
+    entries = _entries(file, known)
+    return entries[0] if entries else None
+
+
+def entry_of(file: KernelFile, known: Mapping[str, Any], config: Config) -> Any:
+    """The first entry whose values a configuration has; the list's first if there is none.
+
+    Args:
+        file, known: as in `first_entry`.
+        config: the tuned parameters.
+
+    Raises:
+        UserError: like `first_entry`.
+    """
+    entries = _entries(file, known)
+    alike = (e for e in entries if all(config.get(n) == v for n, v in _values(e).items()))
+    return next(alike, entries[0] if entries else None)
+
+
+def _entries(file: KernelFile, known: Mapping[str, Any]) -> Sequence[Any]:
+    if file.tuner is not None:
+        return list(file.tuner.configs)
+    make = file.optional(f"get_{file.name}_kernel_autotune_config")
+    if make is None:
+        return ()
+    parameters = inspect.signature(make).parameters.values()
+    if any(p.default is p.empty and p.name not in known for p in parameters):
+        return ()
+    return list(call_by_name(file.path, make, known))
+
+
+def _values(entry: Any) -> Mapping[str, Any]:
+    return dict(entry.kwargs)

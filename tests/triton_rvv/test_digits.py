@@ -1,0 +1,108 @@
+"""Quotients and remainders by small powers of two, and the loads that they lead to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from qemu_kernels import Expected, KernelRunner
+
+
+@triton.jit
+def digits_kernel(q_ptr, r_ptr, s_ptr, base, K: tl.constexpr, LOG: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    at = base + i
+    tl.store(q_ptr + i, at // K)
+    tl.store(r_ptr + i, at % K * 100 + (at & (K - 1)))
+    tl.store(s_ptr + i, (at >> LOG).to(tl.int64))
+
+
+@pytest.mark.parametrize("base", [0, 8, 3, -37, 2**31 - 100])
+@pytest.mark.parametrize("log", [1, 3])
+def test_values(run: KernelRunner, base: int, log: int) -> None:
+    at, k = (base + np.arange(256)).astype(np.int32), 1 << log
+    q = np.sign(at) * (np.abs(at.astype(np.int64)) // k)
+    r = at - q * k
+    run(
+        digits_kernel,
+        q_ptr=Expected(q.astype(np.int32)),
+        r_ptr=Expected((r * 100 + (at & (k - 1))).astype(np.int32)),
+        s_ptr=Expected((at >> log).astype(np.int64)),
+        base=base, K=k, LOG=log, N=256,
+    )  # fmt: skip
+
+
+@triton.jit
+def line_kernel(x_ptr, y_ptr, width, first, total, K: tl.constexpr, N: tl.constexpr):
+    """Rows of any width, in which neighbours come from K planes by turns."""
+    i = tl.program_id(0) * N + tl.arange(0, N)
+    at = first + i
+    row = at // width
+    column = at % width
+    plane = width * K
+    source = row * (plane * K) + column % K * plane + column // K
+    tl.store(y_ptr + i, tl.load(x_ptr + source, mask=i < total, other=7), mask=i < total)
+
+
+@pytest.mark.parametrize("width", [100, 64, 33, 7, 1, 400])
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.int64])
+def test_lines_by_turns(run: KernelRunner, width: int, k: int, dtype: type) -> None:
+    total, first = 611, 6
+    at = first + np.arange(total)
+    row, column = np.divmod(at, width)
+    source = row * width * k * k + column % k * width * k + column // k
+    x = np.random.default_rng(1).integers(0, 255, source.max() + 1).astype(dtype)
+    run(
+        line_kernel, grid=(3,),
+        x_ptr=x, y_ptr=Expected(x[source]), width=width, first=first, total=total, K=k, N=256,
+    )  # fmt: skip
+
+
+@triton.jit
+def plane_kernel(
+    x_ptr, y_ptr, rows, columns, pitch, K: tl.constexpr, R: tl.constexpr, C: tl.constexpr
+):
+    """Each element K times in both directions; the left neighbour of each besides."""
+    r = tl.program_id(0) * R + tl.arange(0, R)
+    c = tl.program_id(1) * C + tl.arange(0, C)
+    inside = (r[:, None] < rows) & (c[None, :] < columns)
+    at = x_ptr + (r // K)[:, None] * pitch + (c // K)[None, :]
+    x = tl.load(at, mask=inside, other=0)
+    left = tl.load(at - 1, mask=inside & (c[None, :] >= K), other=0)
+    tl.store(y_ptr + r[:, None] * columns + c[None, :], 2 * x - left, mask=inside)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(5, 70), (16, 128), (1, 1), (9, 33), (17, 131)])
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("block", [(8, 64), (1, 256), (4, 8)])
+def test_planes(run: KernelRunner, rows: int, columns: int, k: int, block: tuple[int, int]) -> None:
+    height, width = -(-rows // k), -(-columns // k)
+    x = np.random.default_rng(2).integers(0, 1000, (height, width)).astype(np.int32)
+    left = np.pad(x, ((0, 0), (1, 0)))[:, :-1]
+    y = (2 * x - left).repeat(k, 0).repeat(k, 1)[:rows, :columns]
+    grid = (-(-rows // block[0]), -(-columns // block[1]))
+    run(
+        plane_kernel, grid=grid,
+        x_ptr=x, y_ptr=Expected(np.ascontiguousarray(y)),
+        rows=rows, columns=columns, pitch=width, K=k, R=block[0], C=block[1],
+    )  # fmt: skip
+
+
+@triton.jit
+def unrolled_kernel(x_ptr, y_ptr, n, N: tl.constexpr):
+    """A block of few runs, of which sums are taken before the rest is stored."""
+    i = tl.arange(0, N)
+    mask = i < n
+    x = tl.load(x_ptr + i // 2, mask=mask, other=0)
+    tl.store(y_ptr + i, x + tl.sum(x, 0) * (i & 1), mask=mask)
+
+
+@pytest.mark.parametrize("n", [0, 1, 31, 32])
+def test_ends_of_short_blocks(run: KernelRunner, n: int) -> None:
+    x = np.arange(1, n // 2 + 2, dtype=np.int32)
+    i = np.arange(n)
+    y = np.zeros(max(n, 1), np.int32)
+    y[:n] = x[i // 2] + x[i // 2].sum() * (i & 1)
+    run(unrolled_kernel, x_ptr=x, y_ptr=Expected(y, start=np.zeros_like(y)), n=n, N=32)

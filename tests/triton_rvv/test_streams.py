@@ -1,0 +1,80 @@
+"""Loads of every second, third or fourth element, and of rows from behind."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from qemu_kernels import Expected, KernelRunner
+
+
+@triton.jit
+def streams_kernel(
+    x_ptr, y_ptr, n, STRIDE: tl.constexpr, A: tl.constexpr, B: tl.constexpr, N: tl.constexpr
+):
+    """The array ends with the last element that is asked for."""
+    at = tl.program_id(0) * N + tl.arange(0, N)
+    a = tl.load(x_ptr + STRIDE * at + A, mask=at < n)
+    b = tl.load(x_ptr + (STRIDE * at + B), mask=at < n)
+    tl.store(y_ptr + at, 2 * a - b, mask=at < n)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.int64])
+@pytest.mark.parametrize("n", [1, 100, 256, 300])
+@pytest.mark.parametrize(
+    ("stride", "a", "b"), [(2, 0, 1), (2, 1, 0), (2, 0, 0), (3, 0, 2), (3, 2, 1), (4, 3, 0)]
+)
+def test_two_streams(run: KernelRunner, stride: int, a: int, b: int, n: int, dtype: type) -> None:
+    x = np.random.default_rng(3).integers(0, 60, stride * (n - 1) + max(a, b) + 1).astype(dtype)
+    y = (2 * x[a::stride][:n] - x[b::stride][:n]).astype(dtype)
+    run(
+        streams_kernel, grid=(-(-n // 128),),
+        x_ptr=x, y_ptr=Expected(y), n=n, STRIDE=stride, A=a, B=b, N=128,
+    )  # fmt: skip
+
+
+@triton.jit
+def all_kernel(x_ptr, y_ptr, row, n, STRIDE: tl.constexpr, N: tl.constexpr):
+    at = row * n + tl.arange(0, N)
+    mask = tl.arange(0, N) < n
+    total = tl.zeros((N,), x_ptr.dtype.element_ty)
+    for place in tl.static_range(STRIDE):
+        total = total * 2 + tl.load(x_ptr + at * STRIDE + place, mask=mask)
+    tl.store(x_ptr + at * STRIDE, total, mask=mask)  # none is loaded behind this
+    tl.store(y_ptr + tl.arange(0, N), tl.load(x_ptr + at * STRIDE, mask=mask) + 1, mask=mask)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+@pytest.mark.parametrize("n", [64, 61])
+@pytest.mark.parametrize("stride", [2, 3, 4])
+def test_all_streams_of_a_row(run: KernelRunner, stride: int, n: int, dtype: type) -> None:
+    x = np.random.default_rng(4).integers(0, 10, (2, n, stride)).astype(dtype)
+    total = np.zeros(n, dtype)
+    for place in range(stride):
+        total = (total * 2 + x[1, :, place]).astype(dtype)
+    after = x.copy()
+    after[1, :, 0] = total
+    run(
+        all_kernel,
+        x_ptr=Expected(after, start=x), y_ptr=Expected(total + 1),
+        row=1, n=n, STRIDE=stride, N=64,
+    )  # fmt: skip
+
+
+@triton.jit
+def reversed_kernel(x_ptr, y_ptr, n, N: tl.constexpr):
+    at = tl.program_id(0) * N + tl.arange(0, N)
+    tl.store(y_ptr + at, tl.load(x_ptr + n - 1 - at, mask=at < n), mask=at < n)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float32, np.int64])
+@pytest.mark.parametrize("n", [1, 256, 777])
+@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
+def test_reversed(run: KernelRunner, n: int, dtype: type, vlen_bits: int) -> None:
+    x = np.random.default_rng(5).integers(0, 200, n).astype(dtype)
+    y = x[::-1].copy()
+    run(
+        reversed_kernel, grid=(-(-n // 256),), vlen_bits=vlen_bits,
+        x_ptr=x, y_ptr=Expected(y), n=n, N=256,
+    )  # fmt: skip
