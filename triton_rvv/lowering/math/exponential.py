@@ -53,6 +53,7 @@ _SCALE_ROUNDER = _ROUNDER + 126
 _LARGEST_SHIFTED = _SCALE_ROUNDER + 128
 _SMALLEST_SHIFTED = _SCALE_ROUNDER - 151
 DOUBLE_ROUNDER = 1.5 * 2**52
+_ARITHMETIC = ("fadd", "fsub", "fmul")
 
 
 def exp(x: Lanes) -> Lanes:
@@ -104,11 +105,7 @@ def _with_plain_nan(x: Lanes) -> Lanes | None:
     """
     builder, value = x.builder, x.value
     name, operands = builder.definition(value)
-    if (
-        not builder.abilities.has_one_nan
-        or value.width == 1
-        or name not in ("fadd", "fsub", "fmul")
-    ):
+    if not builder.abilities.has_one_nan or value.width == 1 or name not in _ARITHMETIC:
         return None
     everywhere, count = builder.splat(Val("i1", "true"), value.width), integer(value.width, "i32")
     function = f"llvm.vp.{name}.{type_suffix(value)}"
