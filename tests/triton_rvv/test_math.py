@@ -110,7 +110,8 @@ def folded_kernel(x_ptr, out_ptr, N: tl.constexpr):
 def test_exponents_that_are_no_instruction_of_their_own(run, vlen_bits):
     """LLVM makes `x` and `-x` of them, in which the sign of NaN stays or turns."""
     nans = np.array([0x7FC00000, 0xFFC00000, 0xFF812345], np.uint32).view(np.float32)
-    x = np.resize(np.concatenate([nans, np.float32([1, -1, 0.0, -0.0, -200, 3])]), 32)
+    special = [np.float32(value) for value in (1, -1, 0.0, -0.0, -200, 3)]
+    x = np.resize(np.concatenate([nans, np.array(special)]), 32)
     with np.errstate(all="ignore"):
         sizes = np.exp(-np.abs(x))
     run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import triton
 import triton.language as tl
@@ -25,7 +26,8 @@ def streams_kernel(
 @pytest.mark.parametrize(
     ("stride", "a", "b"), [(2, 0, 1), (2, 1, 0), (2, 0, 0), (3, 0, 2), (3, 2, 1), (4, 3, 0)]
 )
-def test_two_streams(run: KernelRunner, stride: int, a: int, b: int, n: int, dtype: type) -> None:
+    length = stride * (n - 1) + max(a, b) + 1
+    x = np.random.default_rng(3).integers(0, 60, length).astype(dtype)
     x = np.random.default_rng(3).integers(0, 60, stride * (n - 1) + max(a, b) + 1).astype(dtype)
     y = (2 * x[a::stride][:n] - x[b::stride][:n]).astype(dtype)
     run(
@@ -48,7 +50,7 @@ def all_kernel(x_ptr, y_ptr, row, n, STRIDE: tl.constexpr, N: tl.constexpr):
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
 @pytest.mark.parametrize("n", [64, 61])
 @pytest.mark.parametrize("stride", [2, 3, 4])
-def test_all_streams_of_a_row(run: KernelRunner, stride: int, n: int, dtype: type) -> None:
+def test_all_streams_of_a_row(run: KernelRunner, stride: int, n: int, dtype: npt.DTypeLike) -> None:
     x = np.random.default_rng(4).integers(0, 10, (2, n, stride)).astype(dtype)
     total = np.zeros(n, dtype)
     for place in range(stride):
@@ -71,7 +73,7 @@ def reversed_kernel(x_ptr, y_ptr, n, N: tl.constexpr):
 @pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float32, np.int64])
 @pytest.mark.parametrize("n", [1, 256, 777])
 @pytest.mark.parametrize("vlen_bits", [128, 256, 512])
-def test_reversed(run: KernelRunner, n: int, dtype: type, vlen_bits: int) -> None:
+def test_reversed(run: KernelRunner, n: int, dtype: npt.DTypeLike, vlen_bits: int) -> None:
     x = np.random.default_rng(5).integers(0, 200, n).astype(dtype)
     y = x[::-1].copy()
     run(
