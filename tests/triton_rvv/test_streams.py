@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 import triton
 import triton.language as tl
@@ -26,7 +29,9 @@ def streams_kernel(
     ("stride", "a", "b"), [(2, 0, 1), (2, 1, 0), (2, 0, 0), (3, 0, 2), (3, 2, 1), (4, 3, 0)]
 )
 def test_two_streams(run: KernelRunner, stride: int, a: int, b: int, n: int, dtype: type) -> None:
-    x = np.random.default_rng(3).integers(0, 60, stride * (n - 1) + max(a, b) + 1).astype(dtype)
+    x: npt.NDArray[Any] = (
+        np.random.default_rng(3).integers(0, 60, stride * (n - 1) + max(a, b) + 1).astype(dtype)
+    )
     y = (2 * x[a::stride][:n] - x[b::stride][:n]).astype(dtype)
     run(
         streams_kernel, grid=(-(-n // 128),),
@@ -49,8 +54,8 @@ def all_kernel(x_ptr, y_ptr, row, n, STRIDE: tl.constexpr, N: tl.constexpr):
 @pytest.mark.parametrize("n", [64, 61])
 @pytest.mark.parametrize("stride", [2, 3, 4])
 def test_all_streams_of_a_row(run: KernelRunner, stride: int, n: int, dtype: type) -> None:
-    x = np.random.default_rng(4).integers(0, 10, (2, n, stride)).astype(dtype)
-    total = np.zeros(n, dtype)
+    x: npt.NDArray[Any] = np.random.default_rng(4).integers(0, 10, (2, n, stride)).astype(dtype)
+    total: npt.NDArray[Any] = np.zeros(n, dtype)
     for place in range(stride):
         total = (total * 2 + x[1, :, place]).astype(dtype)
     after = x.copy()
@@ -72,7 +77,7 @@ def reversed_kernel(x_ptr, y_ptr, n, N: tl.constexpr):
 @pytest.mark.parametrize("n", [1, 256, 777])
 @pytest.mark.parametrize("vlen_bits", [128, 256, 512])
 def test_reversed(run: KernelRunner, n: int, dtype: type, vlen_bits: int) -> None:
-    x = np.random.default_rng(5).integers(0, 200, n).astype(dtype)
+    x: npt.NDArray[Any] = np.random.default_rng(5).integers(0, 200, n).astype(dtype)
     y = x[::-1].copy()
     run(
         reversed_kernel, grid=(-(-n // 256),), vlen_bits=vlen_bits,
