@@ -48,13 +48,7 @@ _TOP_LEVEL: dict[str, tuple[type, ...]] = {
 # Of a board with several kinds of core: a table for each, with the entries above but [ssh].
 _CORE_KINDS = "core_kinds"
 _OF_CORE = tuple(key for key in _TOP_LEVEL if key not in ("kind", "ssh"))
-_IN_WORDS = {
-    str: "a text in quotes",
-    int: "an integer",
-    float: "a number",
-    dict: "a table",
-    list: "a list",
-}
+_IN_WORDS = {str: "a text", int: "an integer", float: "a number", dict: "a table", list: "a list"}
 _OF_BOARD: dict[str, tuple[type, ...]] = {**_TOP_LEVEL, _CORE_KINDS: (dict,)}
 _REQUIRED = ("cpu", "vlen_bits", "cores", "frequency_hz")
 _EMULATION: dict[str, tuple[type, ...]] = {
