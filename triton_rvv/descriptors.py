@@ -11,10 +11,13 @@ from collections.abc import Iterator, Sequence
 
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-__all__ = ["descriptor_parts", "is_descriptor", "part_names"]
+__all__ = ["FLAGS", "descriptor_parts", "is_descriptor", "part_names"]
 
 _BLOCK = re.compile(r"^tensordesc<[^\[]*\[([^\]]*)\]")
 _HAS_ROUNDING = hasattr(TensorDescriptor, "round_f32_to_tf32")  # since Triton 3.7
+
+# How many flags follow a descriptor's strides.
+FLAGS = 2 if _HAS_ROUNDING else 1
 
 
 def is_descriptor(type_: object) -> bool:

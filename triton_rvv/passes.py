@@ -8,7 +8,7 @@ from typing import Any
 
 from triton._C.libtriton import ir, passes
 
-from triton_rvv.descriptors import descriptor_parts
+from triton_rvv.descriptors import FLAGS
 
 __all__ = ["generic_text", "optimise"]
 
@@ -53,14 +53,13 @@ def _last_strides(module: Any) -> list[int]:
     found, place = [], 0
     for number in range(function.get_num_args()):
         type_ = str(function.args(number).get_type())
-        place += 1
+        made = 1
         if type_.startswith("!tt.tensordesc"):
-            rank = len(_SIZE.findall(type_))
-            parts = len(list(descriptor_parts((0,) * rank, (0,) * rank, "zero"))) + 1
-            around = 2 * rank
-            # One set of shape and strides follows the address; the other the flags.
-            found += [place - 1 + around, place - 1 + parts - 1]
-            place += parts - around - 1
+            around = 2 * len(_SIZE.findall(type_))  # shape and strides
+            made = 1 + around + FLAGS
+            # The front end's shape and strides follow, as arguments of their own.
+            found += [place + around, place + made + around - 1]
+        place += made
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.math.estimates import are_estimated, quotient
+from triton_rvv.lowering.math.estimates import LARGEST_REMAINDER, are_estimated, quotient
 from triton_rvv.lowering.math.lanes import (
     Lanes,
     absolute,
@@ -23,8 +23,6 @@ __all__ = ["divide"]
 # The exponents, with their bias, of divisors whose reciprocals are normal and lose no digits.
 _SMALLEST_EXPONENT, _LARGEST_EXPONENT = 24, 252
 _EXPONENT_BITS, _ONE_BITS = 0x7F800000, 0x3F800000
-# Remainders of quotients that are finite are less.
-_LARGE = 2.0**110
 
 
 def divide(builder: Builder, values: Sequence[Val]) -> Val:
@@ -52,7 +50,7 @@ def _by_one_number(x: Lanes, number: Lanes) -> Lanes:
     def each(scalar: Lanes) -> Lanes:
         return x.of(builder.splat(scalar.value, width))
 
-    scale = _scale_of(number)
+    scale = _scale_into_range(number)
     size = absolute(number) * scale
     inverse = 1.0 / size
     x = x * each(copysign(scale, number))
@@ -63,13 +61,13 @@ def _by_one_number(x: Lanes, number: Lanes) -> Lanes:
     if builder.abilities.has_one_nan:
         # RISC-V: of NaN and a number, the number is the smaller and the larger. Where the remainder
         # is NaN, something positive is subtracted, which leaves -0 as it is.
-        rest = maximum(minimum(rest, _LARGE), -_LARGE)
+        rest = maximum(minimum(rest, LARGEST_REMAINDER), -LARGEST_REMAINDER)
         return fma(-rest, correction, rough)
     exact = fma(-rest, correction, rough)
     return where(exact.equals(exact), exact, rough)
 
 
-def _scale_of(number: Lanes) -> Lanes:
+def _scale_into_range(number: Lanes) -> Lanes:
     """The power of two that brings a divisor between these exponents; without a branch.
 
     Where a dividend times this is not exact, the quotient is 0 or infinite.

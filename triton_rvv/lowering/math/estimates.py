@@ -14,13 +14,14 @@ from triton_rvv.lowering.floors import floor_of
 from triton_rvv.lowering.math.lanes import Lanes, call, copysign, fma, minimum, where
 from triton_rvv.lowering.values import Val, integer, type_suffix
 
-__all__ = ["are_estimated", "quotient", "reciprocal_root", "root"]
+__all__ = ["LARGEST_REMAINDER", "are_estimated", "quotient", "reciprocal_root", "root"]
+
+# Remainders of quotients that are finite are less.
+LARGEST_REMAINDER = 2.0**110
 
 # A group of registers has 8 of them at most, and an element of LLVM's types for groups 64 bits.
 _LARGEST_GROUP, _UNIT_BITS = 8, 64
 _DYNAMIC_ROUNDING = integer(7)
-# More than the remainder of a quotient that is finite.
-_LARGE = 2.0**110
 _EXPONENT_BITS = 0x7F800000
 # The exponents of a number and its scale add up to that of a number in [1/2, 1).
 _SUM_OF_EXPONENTS, _SMALLEST_SCALE = 0x7E800000, 0x00200000
@@ -43,7 +44,7 @@ def quotient(x: Lanes, d: Lanes) -> Lanes:
     """
     floor = floor_of(d.builder, d.value)
     if floor < 2.0**-125:
-        scale = _scale_of(d)
+        scale = _scale_below_one(d)
         x, d = x * scale, d * scale
     # Infinite divisors leave NaN here, of which the smaller number is the other one.
     inverse = _estimate("vfrec7", d)
@@ -53,13 +54,13 @@ def quotient(x: Lanes, d: Lanes) -> Lanes:
     rest = fma(rough, d, -x)
     if floor >= 1.0:
         # Nothing overflows. A zero keeps its sign, since the difference of two zeros has none.
-        return fma(-minimum(rest, _LARGE), inverse, rough)
+        return fma(-minimum(rest, LARGEST_REMAINDER), inverse, rough)
     exact = fma(-rest, inverse, rough)
     signed = exact if floor >= 0.0 else copysign(exact, rough)
     return where(exact.equals(exact), signed, rough)
 
 
-def _scale_of(d: Lanes) -> Lanes:
+def _scale_below_one(d: Lanes) -> Lanes:
     """A power of two that brings a divisor below 1, and all but subnormal ones to 1/2 at least.
 
     Where a dividend times this overflows, so does the quotient.
