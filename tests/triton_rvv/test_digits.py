@@ -106,3 +106,24 @@ def test_ends_of_short_blocks(run: KernelRunner, n: int) -> None:
     y = np.zeros(max(n, 1), np.int32)
     y[:n] = x[i // 2] + x[i // 2].sum() * (i & 1)
     run(unrolled_kernel, x_ptr=x, y_ptr=Expected(y, start=np.zeros_like(y)), n=n, N=32)
+
+
+@triton.jit
+def planes_in_turn_kernel(x_ptr, y_ptr, n, first, K: tl.constexpr, N: tl.constexpr):
+    i = tl.program_id(0) * N + tl.arange(0, N)
+    at = first + i
+    x = tl.load(x_ptr + at // K + at % K * n, mask=at < n * K, other=0)
+    tl.store(y_ptr + i, x)
+
+
+@pytest.mark.parametrize("first", [0, 1, 3, 5])
+def test_periods_longer_than_runs(run: KernelRunner, first: int) -> None:
+    """Of 64 bits, the shortest registers take fewer elements in a run than there are planes."""
+    n, k, size = 40, 8, 64
+    x = np.arange(1, n * k + 1)
+    at = first + np.arange(n * k)
+    y = np.where(at < n * k, x[np.minimum(at // k + at % k * n, n * k - 1)], 0)
+    run(
+        planes_in_turn_kernel, grid=(n * k // size,), vlen_bits=128,
+        x_ptr=x, y_ptr=Expected(y), n=n, first=first, K=k, N=size,
+    )  # fmt: skip

@@ -83,3 +83,18 @@ def test_reversed(run: KernelRunner, n: int, dtype: type, vlen_bits: int) -> Non
         reversed_kernel, grid=(-(-n // 256),), vlen_bits=vlen_bits,
         x_ptr=x, y_ptr=Expected(y), n=n, N=256,
     )  # fmt: skip
+
+
+@triton.jit
+def cast_kernel(x_ptr, y_ptr, N: tl.constexpr):
+    at = 2 * tl.arange(0, N)
+    a = tl.load(x_ptr.to(tl.pointer_type(tl.int8)) + at)
+    b = tl.load((x_ptr + 1).to(tl.pointer_type(tl.int8)) + at)
+    tl.store(y_ptr + tl.arange(0, N), a - 2 * b)
+
+
+def test_pointers_moved_before_a_cast(run: KernelRunner) -> None:
+    """One element of four bytes is four of the elements that are loaded."""
+    x = np.random.default_rng(6).integers(-(2**31), 2**31, 33).astype(np.int32)
+    y = x.view(np.int8)[0:128:2] - 2 * x.view(np.int8)[4:132:2]
+    run(cast_kernel, x_ptr=x, y_ptr=Expected(y.astype(np.int8)), N=64)

@@ -64,6 +64,7 @@ class Builder:
         self._multiples: dict[str, int] = {}
         self._repeated: dict[str, Val] = {}
         self._definitions: dict[str, tuple[str, Sequence[Val]]] = {}
+        self._counted_in: dict[str, str] = {}
 
     # -- instructions --------------------------------------------------------------------------
 
@@ -103,6 +104,10 @@ class Builder:
         For several instructions it may be the name of what they compute, such as "exp".
         """
         return self._definitions.get(value.ref, ("", ()))
+
+    def counted_in(self, address: Val) -> str:
+        """The type of the elements that an address was moved by; empty where it is no such one."""
+        return self._counted_in.get(address.ref, "")
 
     def is_older(self, value: Val, other: Val) -> bool:
         """Whether a value was there before another one, the result of an instruction."""
@@ -298,6 +303,7 @@ class Builder:
         type_ = vector_type("ptr", max(pointer.width, index.width))
         result = self.emit(type_, f"{ADDRESS} {element}, {pointer}, {index}")
         self._definitions[result.ref] = ADDRESS, (pointer, index)
+        self._counted_in[result.ref] = element
         return result
 
     def load(self, type_: str, pointer: Val, align: int) -> Val:

@@ -112,7 +112,9 @@ class PartsOfLine:
                 integer(self._width),
                 builder.binary("sub", integer(0), count),
             )
-            lanes = builder.intrinsic("llvm.smin", [lanes, rest])
+            # The period of digits may be longer than a run.
+            for most in (integer(self._width), rest):
+                lanes = builder.intrinsic("llvm.smin", [lanes, most])
             visit([Point((), first, self._width, path, lanes=lanes)])
             place.write(builder.add(first, lanes))
 

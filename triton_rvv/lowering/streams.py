@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from triton_rvv.lowering.affine import Affine
-from triton_rvv.lowering.builder import ADDRESS, Builder
+from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.prefixes import load_first
 from triton_rvv.lowering.tensors import Point, memory_type
 from triton_rvv.lowering.values import Val, integer, vector_type
@@ -41,7 +41,8 @@ class Streams:
         """Where another block begins that may be one of the streams; it is one from now on."""
         if addresses.components != self.first.components or addresses.extra is not None:
             return None
-        place = elements_between(builder, self.first.base, addresses.base)
+        element = memory_type(addresses.pointee)
+        place = elements_between(builder, element, self.first.base, addresses.base)
         together = {*self.places, place} if place is not None else set()
         if place is None or max(together) - min(together) >= self.stride:
             return None
@@ -106,19 +107,22 @@ class Streams:
         return half if type_ == half.type else builder.emit(type_, f"bitcast {half} to {type_}")
 
 
-def elements_between(builder: Builder, one: Val, other: Val) -> int | None:
+def elements_between(builder: Builder, element: str, one: Val, other: Val) -> int | None:
     """How many elements an address lies behind another one, where that is one known number."""
     (root, terms, place), (other_root, other_terms, other_place) = (
-        _address(builder, value) for value in (one, other)
+        _address(builder, element, value) for value in (one, other)
     )
     return other_place - place if (root, terms) == (other_root, other_terms) else None
 
 
-def _address(builder: Builder, value: Val) -> tuple[str, list[tuple[str, str]], int]:
-    """What an address is made of: a pointer, numbers by type and name, and a constant."""
+def _address(builder: Builder, element: str, value: Val) -> tuple[str, list[tuple[str, str]], int]:
+    """What an address is made of: a pointer, numbers by type and name, and a constant.
+
+    The numbers count elements; what was added as others, such as before a cast, is left in.
+    """
     terms: list[tuple[str, str]] = []
     total = 0
-    while builder.definition(value)[0] == ADDRESS:
+    while builder.counted_in(value) == element:
         _, (value, index) = builder.definition(value)
         constant, found = _number(builder, index)
         total += constant
