@@ -48,7 +48,7 @@ def test_tuning_the_skeleton_pays(skeleton):
     assert done.returncode == 0, done.stderr
     assert "status=correct\tcount=12" in done.stdout
     speedup = re.search(r"^best=1\t.*\tspeedup=([\d.]+)", done.stdout, re.MULTILINE)
-    assert float(speedup[1]) > 1.5
+    assert float(speedup[1]) > 1.1
 
 
 def test_a_file_is_never_overwritten(skeleton):

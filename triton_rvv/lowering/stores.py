@@ -240,9 +240,19 @@ def _write(
         for (_, array), elements in zip(others, kept, strict=True):
             sinks.copy(context, elements, array)
 
-    is_kept = others or any(tensor.filling for source in sources for tensor in source.walk())
-    within = None if is_kept or where is None else _extents(builder, where)
+    within = None if others or where is None else _extents(builder, where)
+    if any(_is_for_all(tensor) for source in sources for tensor in source.walk()):
+        within = None
     walks.for_each_run(context, sources, evaluate, commit, wrapped, within=within)
+
+
+def _is_for_all(tensor: Tensor) -> bool:
+    """Whether more than what is stored is wanted of a block.
+
+    A load without a mask reads a whole block, so that one beyond an array is found as it is on
+    other targets.
+    """
+    return tensor.filling is not None or (isinstance(tensor, Load) and tensor.mask is None)
 
 
 def _extents(builder: Builder, where: Mask) -> Extents | None:
