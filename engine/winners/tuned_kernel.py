@@ -184,7 +184,7 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
         # Importing the file again, as engine.tune does, would run a script twice.
         path, kernel = split_path(self._kernel)
         module = sys.modules[function.__module__]
-        file = KernelFile(path, kernel, module, function, self, heuristics)
+        file = KernelFile(path, kernel, module, self, function, self, heuristics)
         return source_digest([function, *file.launch_functions()])
 
     def _choose(

@@ -87,8 +87,9 @@ def _from_interpreter(
         untouched = _same(values[name], after[name]) & _same(refilled[name], after_refilled[name])
         if not bool((untouched | _same(after[name], after_refilled[name])).all()):
             raise UserError(
-                f"{path}: {name} depends on memory that arguments leaves uninitialised: use "
-                "torch.zeros, or what the kernel expects there, in place of torch.empty"
+                f"{path}: {name} depends on memory that {launch.file.maker().__name__} leaves "
+                "uninitialised: use torch.zeros, or what the kernel expects there, in place of "
+                "torch.empty"
             )
     return [{name: run[name] for name in changed} for run in (after, *others)]
 

@@ -19,21 +19,23 @@ from kernels.own.module import import_file
 
 __all__ = ["KernelFile", "read_kernel_file"]
 
-_OF_A_KERNEL = ("arguments", "grid", "reference", "flops")
+_MAKERS = ("arguments", "call")
+_OF_A_KERNEL = (*_MAKERS, "grid", "reference", "flops")
 
 
 @dataclass(frozen=True)
 class KernelFile:
     """A kernel in a file, and the functions that belong to it.
 
-    The functions are `arguments`, `grid`, `reference` and `flops`. If the file has a function
-    `NAME_arguments`, where NAME is the kernel's name, they are `NAME_arguments`, `NAME_grid` and so
-    on.
+    The functions are `arguments` or `call`, `grid`, `reference` and `flops`. If the file has a
+    function `NAME_arguments` or `NAME_call`, where NAME is the kernel's name, they are
+    `NAME_arguments`, `NAME_grid` and so on.
 
     Args:
         path: absolute.
         kernel: the function's name as the user gave it in path/file.py:kernel, or None.
         module: the imported file.
+        launched: what the file's own functions launch: the kernel under all of its decorators.
         function: the kernel, as made by `@triton.jit`.
         tuner: the `triton.autotune` decorator around it, or None.
         heuristics: by constexpr, a function of the arguments that gives its value.
@@ -42,6 +44,7 @@ class KernelFile:
     path: Path
     kernel: str | None
     module: ModuleType
+    launched: Any
     function: Any
     tuner: Any
     heuristics: Mapping[str, Callable[[Mapping[str, Any]], ParameterValue]]
@@ -75,13 +78,22 @@ class KernelFile:
             )
         return function
 
+    def maker(self) -> Callable[..., Any]:
+        """The function that gives the values of the parameters: `call` or `arguments`.
+
+        Raises:
+            UserError: if there is neither.
+        """
+        why = "which gives the value of each parameter, nor call, which launches the kernel"
+        return self.optional("call") or self.required("arguments", why)
+
     def optional(self, name: str) -> Callable[..., Any] | None:
         """The function `name` of the kernel, or None."""
         function = getattr(self.module, self._spelt(name), None)
         return function if callable(function) else None
 
     def _spelt(self, name: str) -> str:
-        has_its_own = hasattr(self.module, f"{self.name}_arguments")
+        has_its_own = any(hasattr(self.module, f"{self.name}_{n}") for n in _MAKERS)
         return f"{self.name}_{name}" if has_its_own and name in _OF_A_KERNEL else name
 
     def launch_functions(self) -> tuple[Callable[..., Any], ...]:
@@ -89,7 +101,7 @@ class KernelFile:
 
         The list of configurations is not included, since it may grow.
         """
-        functions = map(self.optional, ("arguments", "grid", "reference"))
+        functions = map(self.optional, (*_MAKERS, "grid", "reference"))
         return (*(function for function in functions if function), *self.heuristics.values())
 
 
@@ -101,7 +113,7 @@ def read_kernel_file(path: Path, kernel: str | None = None) -> KernelFile:
     """
     path = path.resolve()
     module = import_file(path)
-    decorated = chosen_kernel(path, module, kernel)
+    launched = decorated = chosen_kernel(path, module, kernel)
     tuner, heuristics = None, {}
     while isinstance(decorated, Autotuner | Heuristics):
         if isinstance(decorated, Autotuner):
@@ -111,4 +123,4 @@ def read_kernel_file(path: Path, kernel: str | None = None) -> KernelFile:
         decorated = decorated.fn
     if inspect.isfunction(decorated):
         decorated = triton.jit(decorated)
-    return KernelFile(path, kernel, module, decorated, tuner, heuristics)
+    return KernelFile(path, kernel, module, launched, decorated, tuner, heuristics)

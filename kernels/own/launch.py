@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
+from kernels.own.caught_launch import caught_launch
 from kernels.own.entries import entry_of, first_entry
 from kernels.own.kernel_file import KernelFile
 from kernels.own.module import call_by_name, mistakes_of
@@ -77,15 +79,20 @@ class Launch:
         return given
 
     def _given(self, fill: int | None = None) -> dict[str, Any]:
-        """What the file's `arguments` returns, in the kernel's order."""
-        make = self.file.required("arguments", "which gives the value of each parameter")
+        """What the file's `arguments` returns or its `call` launches, in the kernel's order."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(current_data_set())
             with filled_uninitialised(current_data_set() if fill is None else fill):
-                given = call_by_name(self.file.path, make, self._known())
+                given = self._made()
         self._check(given)
         names = self.file.function.arg_names
         return {name: given[name] for name in names if name in given}
+
+    def _made(self) -> Any:
+        make = self.file.maker()
+        if make is self.file.optional("call"):
+            return caught_launch(self.file, make, self._known()).given
+        return call_by_name(self.file.path, make, self._known())
 
     def constants(self, values: Mapping[str, Any]) -> dict[str, ParameterValue | None]:
         """Values of the constexpr parameters that are not in the configuration, and None of every
@@ -107,7 +114,8 @@ class Launch:
             if parameter.name not in every and not parameter.has_default:
                 raise UserError(
                     f"{self.file.path}: {parameter.name} of {self.file.function.__name__} has no "
-                    "value: add it to the configurations or to what arguments returns"
+                    f"value: add it to the configurations, or let {self.file.maker().__name__} "
+                    "give it"
                 )
             constants[parameter.name] = every.get(parameter.name, parameter.default)
         return constants
@@ -118,10 +126,10 @@ class Launch:
         Raises:
             UserError: if `grid` does not return one to three positive integers.
         """
-        function = self.file.required("grid", "which gives the number of programs")
+        made = self._grid()
         meta = {**self.shape, **values, **self.constants(values), **self.config}
         with mistakes_of(self.file.path, "fails in grid"):
-            sizes = function(meta)
+            sizes = made(meta) if callable(made) else made
         found = tuple(sizes) if isinstance(sizes, tuple | list) else (sizes,)
         whole = all(isinstance(size, int) and size > 0 for size in found)
         if not whole or not 1 <= len(found) <= 3:
@@ -130,6 +138,20 @@ class Launch:
             )
         x, y, z = (*found, 1, 1)[:3]
         return (x, y, z)
+
+    def _grid(self) -> Any:
+        """The file's function `grid`, or what its `call` launches."""
+        call, function = self.file.optional("call"), self.file.optional("grid")
+        if function is None and call is not None:
+            return caught_launch(self.file, call, self._known()).grid
+        return self.file.required("grid", "which gives the number of programs")
+
+    @property
+    def has_fixed_grid(self) -> bool:
+        """Whether `call` launches numbers of programs that no configuration can change."""
+        call = self.file.optional("call")
+        takes_one = call is not None and "config" in inspect.signature(call).parameters
+        return not takes_one and not callable(self._grid())
 
     def reference(self, values: Mapping[str, Any]) -> dict[str, torch.Tensor] | None:
         """Expected contents of the outputs as the file's reference gives them, in any type; None
@@ -155,7 +177,7 @@ class Launch:
             if tensor.shape != output.shape:
                 raise UserError(
                     f"{self.file.path}: reference gives {name} the shape {tuple(tensor.shape)}, "
-                    f"but arguments {tuple(output.shape)}"
+                    f"but {self.file.maker().__name__} {tuple(output.shape)}"
                 )
         return dict(expected)
 
@@ -175,7 +197,7 @@ class Launch:
             if parameter.is_constexpr:
                 continue
             if name not in given:
-                raise UserError(f"{path}: arguments gives no value for {name}")
+                raise UserError(f"{path}: {self.file.maker().__name__} gives no value for {name}")
             value = tensor_of(given[name])
             if getattr(given[name], "round_f32_to_tf32", False):
                 raise UserError(f"{path}: {name} has round_f32_to_tf32, which is not supported")

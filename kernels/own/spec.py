@@ -80,14 +80,10 @@ class _OwnKernel:
 
     def __init__(self, file: KernelFile) -> None:
         self._file = file
-        make = file.required("arguments", "which gives the value of each parameter")
-        self._parameters = {
-            name: parameter
-            for name, parameter in inspect.signature(make).parameters.items()
-            if name != "config"
-        }
+        parameters = inspect.signature(file.maker()).parameters
+        self._parameters = {n: p for n, p in parameters.items() if n != "config"}
         # What `arguments` gets as its `config` where no configuration is chosen yet.
-        takes_one = "config" in inspect.signature(make).parameters
+        takes_one = "config" in parameters
         self._first = first_values(file) if takes_one else Config({})
         # What is expected is the same for all configurations, and takes long to compute.
         self._expected: dict[object, dict[str, ExpectedOutput]] = {}
@@ -124,7 +120,16 @@ class _OwnKernel:
         """The space that consists of the file's configurations."""
         listed = self._listed(problem, for_gpu=board.gpu is not None)
         space = SearchSpace.from_configs(listed.configs)
-        return replace(space, default=listed.configs[0], notes=listed.notes)
+        notes = (*listed.notes, *self._note_on_grid(problem, len(listed.configs)))
+        return replace(space, default=listed.configs[0], notes=notes)
+
+    def _note_on_grid(self, problem: Problem, configs: int) -> tuple[str, ...]:
+        if configs == 1 or not self._launch(problem, self._first).has_fixed_grid:
+            return ()
+        return (
+            "every configuration runs as many programs as the file launches: if that depends on "
+            "the configuration, launch with a function of it, as in [lambda meta: ...]",
+        )
 
     def _listed(self, problem: Problem, *, for_gpu: bool = False) -> Listed:
         launch = self._launch(problem, self._first)
@@ -173,7 +178,7 @@ class _OwnKernel:
     @property
     def _follows(self) -> bool:
         """Whether `arguments` or `reference` takes the configuration."""
-        functions = map(self._file.optional, ("arguments", "reference"))
+        functions = (self._file.maker(), self._file.optional("reference"))
         return any("config" in inspect.signature(f).parameters for f in functions if f)
 
     def _argument(self, name: str, value: Any, expected: ExpectedOutput | None) -> Argument:

@@ -1,0 +1,79 @@
+"""Catches how a user's own function launches the kernel, in place of launching it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from foundation.errors import UserError
+from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS
+from kernels.own.kernel_file import KernelFile
+from kernels.own.module import call_by_name
+
+__all__ = ["CaughtLaunch", "caught_launch"]
+
+# What a launch may name beside parameters, for the compiler.
+_OPTIONS = frozenset({*CONFIG_OPTIONS, *GPU_OPTIONS})
+
+
+@dataclass(frozen=True)
+class CaughtLaunch:
+    """`kernel[grid](*values)`, as a function of the file wrote it.
+
+    Args:
+        grid: numbers of programs, or a function of the values and the configuration that gives
+            them.
+        given: by parameter, the kernel's defaults among them; no options of the compiler.
+    """
+
+    grid: Any
+    given: dict[str, Any]
+
+
+class _CaughtError(BaseException):
+    """Ends the user's function at its launch. No `Exception`, which the function may catch."""
+
+
+def caught_launch(
+    file: KernelFile, call: Callable[..., Any], known: Mapping[str, Any]
+) -> CaughtLaunch:
+    """The first launch of the file's kernel in a function of the file.
+
+    Args:
+        file: whose kernel it is.
+        call: the function; it ends where it launches the kernel.
+        known: what it may take, by name.
+
+    Raises:
+        UserError: if the function fails before, or launches nothing, or if the launch has more
+            values than the kernel has parameters.
+    """
+    caught: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = []
+
+    def catch(*arguments: Any, grid: Any, warmup: bool = False, **named: Any) -> None:
+        caught.append((grid, arguments, named))
+        raise _CaughtError
+
+    # `kernel[grid]` calls the method `run` of the outermost decorator.
+    file.launched.run = catch
+    try:
+        call_by_name(file.path, call, known)
+    except _CaughtError:
+        grid, arguments, named = caught[0]
+        return CaughtLaunch(grid, _bound(file, arguments, named))
+    finally:
+        del file.launched.run
+    raise UserError(f"{file.path}: {call.__name__} does not launch {file.function.__name__}")
+
+
+def _bound(file: KernelFile, arguments: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    names = file.function.arg_names
+    if len(arguments) > len(names):
+        raise UserError(
+            f"{file.path}: the launch has {len(arguments)} values, but {file.function.__name__} "
+            f"has {len(names)} parameters"
+        )
+    defaults = {p.name: p.default for p in file.function.params if p.has_default}
+    of_kernel = {n: v for n, v in named.items() if n in names or n not in _OPTIONS}
+    return {**defaults, **dict(zip(names, arguments, strict=False)), **of_kernel}
