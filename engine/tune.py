@@ -36,7 +36,7 @@ from foundation.command_line import (
 )
 from foundation.errors import UserError
 from foundation.printing import say
-from foundation.shapes import Shape
+from foundation.shapes import Shape, shape_text
 from rvv_runner.board import BoardError
 
 if TYPE_CHECKING:
@@ -188,9 +188,12 @@ def _shapes_of_studies(arguments: argparse.Namespace) -> list[tuple[Shape, ...]]
     """The shapes of each study.
 
     Raises:
-        UserError: for --together with one shape.
+        UserError: for a shape that is given twice, or --together with one.
     """
     shapes = arguments.shape or [{}]
+    for shape in shapes:
+        if shapes.count(shape) > 1:
+            raise UserError(f"the shape {shape_text(shape)} is given twice: give it once")
     if not arguments.together:
         return [(shape,) for shape in shapes]
     if len(shapes) == 1:

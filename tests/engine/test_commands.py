@@ -65,6 +65,7 @@ MISTAKES = [
         "matmul --shape M=1 --together",
         "--together is for several shapes: give --shape at least twice",
     ),
+    ("tune", "matmul --shape M=4 --shape M=4", "the shape M=4 is given twice: give it once"),
     (
         "tune",
         "matmul --shape M=64 --shape M=64,N=512 --together",
