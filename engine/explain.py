@@ -16,7 +16,8 @@ from foundation.printing import say
 if TYPE_CHECKING:
     from engine.explained.explained import Explained
     from engine.run.summary import Summary
-    from engine.study.trials import StoredTrial, StoredTrials
+    from engine.study.stored_trial import StoredTrial
+    from engine.study.trials import StoredTrials
     from kernels.spec import Problem
     from rvv_runner.emulated.board import EmulatedBoard
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from engine.results.units import count_text, spaced_config
 from engine.run.counters import CYCLES, counters_of
-from engine.study.trials import StoredTrial
+from engine.study.stored_trial import StoredTrial
 from foundation.console import EscapingConsole
 
 __all__ = ["print_counted"]

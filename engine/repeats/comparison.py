@@ -11,7 +11,7 @@ from types import MappingProxyType
 from engine.repeats.preference import preference
 from engine.repeats.racing import noise_of
 from engine.repeats.signed_rank import Interval, centre, fewest_values
-from engine.study.trials import StoredTrial
+from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
 
 __all__ = [

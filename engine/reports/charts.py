@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.reports.content import StudyContent
 from engine.reports.random_order import median_best
-from engine.study.trials import StoredTrial
+from engine.study.stored_trial import StoredTrial
 
 __all__ = ["charts", "compared_convergence"]
 

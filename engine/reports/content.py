@@ -12,7 +12,8 @@ from engine.reports.inner_loop import innermost_loop
 from engine.run.counters import CYCLES, counters_of
 from engine.run.stored_summary import stored_summary
 from engine.run.summary import Summary
-from engine.study.trials import StoredTrial, StoredTrials
+from engine.study.stored_trial import StoredTrial
+from engine.study.trials import StoredTrials
 from foundation.config import Config
 from foundation.shapes import shape_text
 from rvv_runner.assembly import assembly_file

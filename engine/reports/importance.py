@@ -9,7 +9,7 @@ from optuna.distributions import CategoricalDistribution, IntDistribution
 from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
 from optuna.trial import TrialState, create_trial
 
-from engine.study.trials import StoredTrial
+from engine.study.stored_trial import StoredTrial
 
 __all__ = ["FEWEST_TRIALS", "importances"]
 

@@ -16,7 +16,7 @@ from engine.reports.content import StudyContent, exchanges
 from engine.results.json import json_value
 from engine.results.paste import triton_config
 from engine.results.units import count_text, speedup_text, time_text
-from engine.study.trials import StoredTrial
+from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
 
 __all__ = ["report_html"]

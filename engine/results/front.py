@@ -9,7 +9,7 @@ from rich.table import Table
 
 from engine.results.units import time_text
 from engine.run.summary import Summary
-from engine.study.trials import StoredTrial
+from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
 
 __all__ = ["front_lines", "front_table", "over_default"]

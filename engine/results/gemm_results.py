@@ -11,7 +11,7 @@ from engine.results.atomic_file import write_text_file
 from engine.results.rates import gigabytes_per_s, teraflops
 from engine.results.tune_gemm_keys import tune_gemm_keys
 from engine.run.summary import Summary
-from engine.study.trials import StoredTrial
+from engine.study.stored_trial import StoredTrial
 from kernels.spec import Problem
 
 __all__ = ["FIGURES", "LAYOUTS", "result_record", "write_results"]

@@ -14,7 +14,7 @@ from engine.run.estimates import trial_band
 from engine.run.shape_times import ShapeTimes
 from engine.run.summary import Summary
 from engine.study.location import shown_storage
-from engine.study.trials import StoredTrial
+from engine.study.stored_trial import StoredTrial
 from foundation.shapes import shape_text
 
 if TYPE_CHECKING:  # it takes seconds to import, for which the report of a study does not wait

@@ -27,7 +27,7 @@ from engine.run.counters import CYCLES, CounterChange, counters_of
 from engine.run.summary import Summary
 from engine.run.tuning import TuningResult
 from engine.study.location import artifacts_dir, shown_storage
-from engine.study.trials import StoredTrial
+from engine.study.stored_trial import StoredTrial
 from engine.workers.board_events import BoardRecord
 from foundation.config import Config
 from foundation.console import EscapingConsole

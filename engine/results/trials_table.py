@@ -8,7 +8,7 @@ import pandas
 
 from engine.run.counters import counters_of
 from engine.run.shape_times import times_at
-from engine.study.trials import StoredTrial
+from engine.study.stored_trial import StoredTrial
 
 __all__ = ["correlations", "trials_table"]
 

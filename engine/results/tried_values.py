@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.study.trials import StoredTrial
+from engine.study.stored_trial import StoredTrial
 from foundation.config import ParameterValue
 
 __all__ = ["tried_values"]

@@ -10,7 +10,8 @@ from engine.repeats.preference import preference
 from engine.run.measured_on import measured_on
 from engine.run.stored_summary import stored_summary
 from engine.run.summary import Summary
-from engine.study.trials import StoredTrial, StoredTrials
+from engine.study.stored_trial import StoredTrial
+from engine.study.trials import StoredTrials
 from foundation.config import Config
 from foundation.errors import UserError
 from foundation.gpu_limits import GpuLimits

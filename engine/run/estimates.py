@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.run.counters import counters_of
-from engine.study.trials import StoredTrial
+from engine.study.stored_trial import StoredTrial
 from rvv_runner.emulated.error_band import ErrorBand, error_band
 
 __all__ = ["estimate_text", "measurement_text", "tied", "trial_band"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.study.trials import StoredTrial
+from engine.study.stored_trial import StoredTrial
 
 __all__ = ["ShapeTimes", "times_at", "times_at_shapes"]
 

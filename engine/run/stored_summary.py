@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from engine.repeats.comparison import COMPARISON, kept_comparison
 from engine.run.summary import Summary, summarise
-from engine.study.trials import StoredTrial, StoredTrials
+from engine.study.stored_trial import StoredTrial
+from engine.study.trials import StoredTrials
 from rvv_runner.event_costs import event_costs
 
 __all__ = ["stored_summary"]

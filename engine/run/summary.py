@@ -13,7 +13,7 @@ from engine.run.counters import CounterChange, counter_changes
 from engine.run.estimates import estimate_text, tied, trial_band
 from engine.run.shape_times import ShapeTimes, times_at_shapes
 from engine.study.objectives import front
-from engine.study.trials import StoredTrial
+from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
 
 __all__ = ["Summary", "summarise"]

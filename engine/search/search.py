@@ -15,7 +15,8 @@ from engine.search.model.warm_start import History, WarmStart
 from engine.search.proposals import Proposals
 from engine.search.samplers.bayesian import BayesianSearch
 from engine.search.samplers.registry import sampler_named
-from engine.study.trials import StoredTrial, StoredTrials
+from engine.study.stored_trial import StoredTrial
+from engine.study.trials import StoredTrials
 from foundation.config import Config
 from foundation.garbage import collecting_later
 from rvv_runner.measurement import Status

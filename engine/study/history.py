@@ -9,7 +9,8 @@ from engine.study.imported import KEPT_TRIALS, device_of, suggestions
 from engine.study.passed_over import is_odd, note_passed_over
 from engine.study.selection import fastest_and_latest
 from engine.study.storage import FORMAT_VERSION, StudyIdentity
-from engine.study.trials import StoredTrial, StoredTrials
+from engine.study.stored_trial import StoredTrial
+from engine.study.trials import StoredTrials
 from foundation.config import Config
 from foundation.shapes import as_shape, distance
 

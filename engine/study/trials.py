@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast, get_args
 
@@ -19,97 +17,23 @@ from optuna.storages import BaseStorage, InMemoryStorage
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from engine.study.attributes import all_attributes, set_attributes, split_attributes
+from engine.study.attributes import set_attributes, split_attributes
 from engine.study.distributions import distributions_for
 from engine.study.heartbeat import Heartbeat
 from engine.study.journal import CrashSafeStorage, as_one_write
 from engine.study.notes import save_note
-from engine.study.objectives import CODE_BYTES, TIME_S, Values
+from engine.study.objectives import TIME_S
 from engine.study.owner import Owner
-from engine.study.sampler_notes import notes_attributes, notes_from
+from engine.study.sampler_notes import notes_attributes
+from engine.study.stored_trial import StoredTrial, stored_trial
 from foundation.config import Config
-from rvv_runner.measurement import OUTCOMES, Status
+from rvv_runner.measurement import Status
 from search_spaces.space import Rule, SearchSpace
 
-__all__ = ["StoredTrial", "StoredTrials", "make_study"]
+__all__ = ["StoredTrials", "make_study"]
 
 # Optuna logs every study and trial that it creates; users see the progress of the run instead.
 optuna.logging.set_verbosity(optuna.logging.WARNING)
-
-
-@dataclass(frozen=True)
-class StoredTrial:
-    """A trial in the storage.
-
-    Args:
-        number: its place in the study, from 0.
-        config: what was tried; parameters may be missing if another program made the trial.
-        status: None while it is being measured. "constraint" marks a combination that the sampler
-            proposed and a rule forbids; "board" a trial that was given back without an outcome.
-        time_s: its time if the status is "correct".
-        attributes: what was stored with it; JSON values only.
-        values: all objectives of the study, the time first; empty unless the status is "correct".
-    """
-
-    number: int
-    config: Config
-    status: Status | None
-    time_s: float | None = None
-    attributes: Mapping[str, object] = field(default_factory=dict)
-    values: Values = ()
-
-    @property
-    def code_bytes(self) -> int | None:
-        """Size of the kernel's machine code; None if unknown."""
-        stored = self.attributes.get(CODE_BYTES)
-        return stored if isinstance(stored, int) else None
-
-    @property
-    def times_s(self) -> tuple[float, ...]:
-        """Its timed runs in seconds, in order; empty if none are stored."""
-        stored = self.attributes.get("times_s")
-        if not isinstance(stored, list | tuple):
-            return ()
-        return tuple(map(float, stored)) if all(map(_is_time, stored)) else ()
-
-    @property
-    def build_s(self) -> float | None:
-        """How long its build took, in seconds; None if that is not stored."""
-        stored = self.attributes.get("build_stages_s")
-        stages_s = list(stored.values()) if isinstance(stored, Mapping) else []
-        are_times = all(stage_s == 0 or _is_time(stage_s) for stage_s in stages_s)
-        return sum(map(float, stages_s)) if stages_s and are_times else None
-
-    @property
-    def spans(self) -> tuple[tuple[str, str, float, float], ...]:
-        """When it was built and measured: "build" or "measure", where, start, end.
-
-        Start and end are seconds since the epoch; empty if none are stored.
-        """
-        stored = self.attributes.get("spans")
-        rows = stored if isinstance(stored, list | tuple) else ()
-        return tuple(
-            (str(row[0]), str(row[1]), float(row[2]), float(row[3]))
-            for row in rows
-            if isinstance(row, list | tuple)
-            and len(row) == 4
-            and all(isinstance(at, int | float) for at in row[2:])
-        )
-
-    @property
-    def sampler_notes(self) -> Mapping[str, object]:
-        """The notes of the sampler that proposed it."""
-        return notes_from(self.attributes)
-
-    @property
-    def has_outcome(self) -> bool:
-        """Whether the configuration itself was judged: built and run, or found not to build."""
-        return self.status in OUTCOMES
-
-    @property
-    def was_started(self) -> bool:
-        """Whether a process started to measure it."""
-        return "owner" in self.attributes
 
 
 class StoredTrials:
@@ -181,7 +105,7 @@ class StoredTrials:
     def trials_of(self, study_name: str) -> list[StoredTrial]:
         """All trials of a study in the same storage."""
         study_id = self._storage.get_study_id_from_name(study_name)
-        return [_stored_trial(t) for t in self._storage.get_all_trials(study_id, deepcopy=False)]
+        return [stored_trial(t) for t in self._storage.get_all_trials(study_id, deepcopy=False)]
 
     def changes(self) -> Iterator[StoredTrial]:
         """Trials that are new or have ended since the last call, in order of number."""
@@ -190,7 +114,7 @@ class StoredTrials:
         told = [n for n, now in asked.items() if n >= self._seen or now.state.is_finished()]
         self._unfinished = {n for n, now in asked.items() if not now.state.is_finished()}
         self._seen = count
-        return (_stored_trial(asked[number]) for number in sorted(told))
+        return (stored_trial(asked[number]) for number in sorted(told))
 
     def _trials_now(self) -> tuple[int, Callable[[int], FrozenTrial]]:
         """How many trials there are, and what gives each by its number."""
@@ -372,35 +296,3 @@ _STATES: Mapping[Status, TrialState] = dict.fromkeys(get_args(Status), TrialStat
 def _note(status: str, reason: str) -> str:
     """Markdown for a trial without a time."""
     return f"**{status}** {reason}".strip()
-
-
-def _stored_trial(trial: FrozenTrial) -> StoredTrial:
-    status = _status(trial)
-    return StoredTrial(
-        number=trial.number,
-        config=Config(trial.params),
-        status=status,
-        time_s=trial.values[0] if status == "correct" else None,
-        attributes=all_attributes(trial),
-        values=tuple(trial.values) if status == "correct" else (),
-    )
-
-
-def _is_time(value: object) -> bool:
-    """Whether a stored value is one; another program may have stored anything."""
-    return isinstance(value, int | float) and 0 < value < math.inf
-
-
-def _status(trial: FrozenTrial) -> Status | None:
-    match trial.state:
-        case TrialState.COMPLETE:
-            values: object = trial.values
-            are_times = isinstance(values, list) and values and all(map(_is_time, values))
-            return "correct" if are_times else "board"
-        case TrialState.PRUNED:
-            return "constraint"
-        case TrialState.FAIL:
-            # A trial that another program failed says nothing about its configuration.
-            stored = trial.user_attrs.get("status")
-            return cast(Status, stored) if stored in get_args(Status) else "board"
-    return None

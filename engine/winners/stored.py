@@ -12,7 +12,8 @@ from engine.run.summary import summarise
 from engine.study.location import DEFAULT_STORAGE
 from engine.study.passed_over import is_odd, note_passed_over
 from engine.study.storage import SPACE_NAME, read_studies
-from engine.study.trials import StoredTrial, StoredTrials
+from engine.study.stored_trial import StoredTrial
+from engine.study.trials import StoredTrials
 from foundation.config import Config
 from foundation.shapes import Shape, as_shape, shape_text
 from search_spaces.rules import next_power_of_two

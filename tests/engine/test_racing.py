@@ -11,7 +11,7 @@ import pytest
 from engine.repeats.comparison import CONFIDENCE, Comparison, compare, leaders
 from engine.repeats.racing import Race, noise_of
 from engine.repeats.signed_rank import centre, fewest_values
-from engine.study.trials import StoredTrial
+from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
 from rvv_runner.measurement import Measurement, Status
 

@@ -26,7 +26,8 @@ from engine.results.exports import format_names
 from engine.results.tuned_shape import UnfitStudyError
 from engine.run.stored_summary import stored_summary
 from engine.study.storage import read_studies, study_named
-from engine.study.trials import StoredTrial, StoredTrials
+from engine.study.stored_trial import StoredTrial
+from engine.study.trials import StoredTrials
 from kernels.registry import load_kernel
 from triton_rvv.zig import run_zig_cc
 

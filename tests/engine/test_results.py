@@ -31,7 +31,7 @@ from engine.run.events import (
     TrialFinished,
 )
 from engine.run.summary import summarise
-from engine.study.trials import StoredTrial
+from engine.study.stored_trial import StoredTrial
 from engine.workers.artifacts import ArtifactStore, write_provenance
 from foundation.config import Config
 from rvv_runner.emulated.error_band import BANDS_FILE

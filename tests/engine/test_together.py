@@ -20,7 +20,7 @@ from engine.run.summary import summarise
 from engine.search import Search
 from engine.study.history import history_of
 from engine.study.storage import StudyIdentity, open_study
-from engine.study.trials import StoredTrial
+from engine.study.stored_trial import StoredTrial
 from engine.winners.stored import stored_studies
 from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool

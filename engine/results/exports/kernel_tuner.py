@@ -14,7 +14,8 @@ from engine.results.atomic_file import write_text_file
 from engine.results.tried_values import tried_values
 from engine.results.tuned_shape import UnfitStudyError
 from engine.results.units import counted
-from engine.study.trials import StoredTrial, StoredTrials
+from engine.study.stored_trial import StoredTrial
+from engine.study.trials import StoredTrials
 from foundation.shapes import as_shape
 
 __all__ = ["FILE", "problem_size", "write", "write_trials"]

@@ -14,7 +14,8 @@ from engine.results.atomic_file import write_json_file
 from engine.results.exports import kernel_tuner
 from engine.results.tried_values import tried_values
 from engine.results.units import counted
-from engine.study.trials import StoredTrial, StoredTrials
+from engine.study.stored_trial import StoredTrial
+from engine.study.trials import StoredTrials
 from foundation.config import ParameterValue
 
 __all__ = ["write"]

@@ -10,7 +10,8 @@ from pathlib import Path
 from engine.results.atomic_file import write_json_file
 from engine.results.units import counted
 from engine.run.counters import counters_of
-from engine.study.trials import StoredTrial, StoredTrials
+from engine.study.stored_trial import StoredTrial
+from engine.study.trials import StoredTrials
 
 __all__ = ["write"]
 
