@@ -24,7 +24,9 @@ def number_of(value: Val) -> float | None:
     """A constant as a number; None for any other value."""
     if not value.ref.startswith("0x"):
         return None
-    (number,) = struct.unpack("<d", int(value.ref, 16).to_bytes(8, "little"))
+    is_half = value.ref.startswith("0xH")
+    digits, format_, size = (value.ref[3:], "<e", 2) if is_half else (value.ref[2:], "<d", 8)
+    (number,) = struct.unpack(format_, int(digits, 16).to_bytes(size, "little"))
     assert isinstance(number, float)
     return number
 
