@@ -10,6 +10,8 @@ from qemu_kernels import Expected
 
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 3.4e38, -3.4e38, 9.0, 49.0, 127.0]
 N = 1024
+# Quotients below 2^-102 may be off by this.
+LAST_PLACE = 2.0**-149
 
 
 @triton.jit
@@ -42,8 +44,8 @@ def test_quotients_are_rounded_correctly(run, by):
     run(
         divide_kernel,
         x_ptr=x,
-        out_ptr=Expected(quotients),
-        row_ptr=Expected(rows.ravel()),
+        out_ptr=Expected(quotients, atol=LAST_PLACE),
+        row_ptr=Expected(rows.ravel(), atol=LAST_PLACE),
         by=float(by),
         N=N,
     )
@@ -57,3 +59,59 @@ def test_quotients_of_zero_keep_their_sign(run, by):
     with np.errstate(all="ignore"):
         signs = -np.signbit(x / np.float32(by)).astype(np.int32)
     run(sign_kernel, x_ptr=x, out_ptr=Expected(signs), by=float(by), N=x.size)
+
+
+@triton.jit
+def known_divisors_kernel(
+    x_ptr, least_ptr, scaled_ptr, third_ptr, quarter_ptr, by, N: tl.constexpr
+):
+    offsets = tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    least = tl.maximum(by, 1e-10)
+    tl.store(least_ptr + offsets, x / least)
+    tl.store(scaled_ptr + offsets, x / (least / 127))
+    tl.store(third_ptr + offsets, x / -3.0)
+    tl.store(quarter_ptr + offsets, x / -0.25)
+
+
+@pytest.mark.parametrize("by", [1e-20, 0.7, 12345.0, 1e30, np.inf, np.nan, -1.0])
+def test_divisors_of_which_something_is_known(run, by):
+    random = np.random.default_rng(1)
+    x = random.standard_normal(N) * 10.0 ** random.integers(-20, 20, N)
+    x[: len(SPECIAL)] = SPECIAL
+    x = x.astype(np.float32)
+    least = np.fmax(np.float32(by), np.float32(1e-10))
+    with np.errstate(all="ignore"):
+        expected = [x / d.astype(np.float32) for d in (least, least / np.float32(127))]
+        expected += [x / np.float32(d) for d in (-3, -0.25)]
+    names = ("least_ptr", "scaled_ptr", "third_ptr", "quarter_ptr")
+    outputs = {
+        name: Expected(quotients, atol=LAST_PLACE)
+        for name, quotients in zip(names, expected, strict=True)
+    }
+    run(known_divisors_kernel, x_ptr=x, **outputs, by=float(by), N=N)
+
+
+@pytest.mark.parametrize("by", [1e35, 1.5e38, 3.4e38])
+def test_large_divisors_of_which_something_is_known(run, by):
+    """Where the reciprocal has few digits: see `lowering/division.py`."""
+    x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e30, 3e38, -2e38] * 128, np.float32)
+    least, zero = np.float32(by), np.full(N, np.nan, np.float32)
+    with np.errstate(all="ignore"):
+        run(
+            large_divisors_kernel,
+            x_ptr=x,
+            out_ptr=Expected(x / least, rtol=2.0**-20, atol=LAST_PLACE),
+            nan_ptr=Expected(zero),
+            by=float(by),
+            N=N,
+        )
+
+
+@triton.jit
+def large_divisors_kernel(x_ptr, out_ptr, nan_ptr, by, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x, least = tl.load(x_ptr + offsets), tl.maximum(by, 1e-10)
+    tl.store(out_ptr + offsets, x / least)
+    infinite = tl.where(offsets >= 0, float("inf"), x)
+    tl.store(nan_ptr + offsets, infinite / (least * float("inf")))

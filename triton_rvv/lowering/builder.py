@@ -10,7 +10,15 @@ from typing import TypeVar
 
 from triton_rvv.lowering.abilities import NO_ABILITIES, Abilities
 from triton_rvv.lowering.intervals import Intervals
-from triton_rvv.lowering.values import Val, folded, integer, resized, type_suffix, vector_type
+from triton_rvv.lowering.values import (
+    Val,
+    float_constant,
+    folded,
+    integer,
+    resized,
+    type_suffix,
+    vector_type,
+)
 
 __all__ = ["ADDRESS", "READ", "SCRATCH", "WRITE", "Builder", "Snapshot"]
 
@@ -180,6 +188,8 @@ class Builder:
         type_ = vector_type(element, value.width)
         if name in ("sext", "zext", "trunc") and (number := value.constant) is not None:
             return integer(resized(name, number, value.element, element), type_)
+        if name == "uitofp" and value.ref in ("true", "false"):
+            return float_constant(element, float(value.ref == "true"))
         result = self.emit(type_, f"{name} {value} to {type_}")
         if name in ("sext", "zext", "trunc"):
             self._note_multiple(result, self.multiple(value))
@@ -256,6 +266,8 @@ class Builder:
 
     def lanes(self, value: Val, first: int, width: int) -> Val:
         """`width` lanes of a vector from lane `first` on."""
+        if (number := self.repeated(value)) is not None:
+            return self.splat(number, width)
         if width == 1:
             return self.emit(value.element, f"extractelement {value}, i64 {first}")
         type_ = vector_type(value.element, width)

@@ -12,6 +12,7 @@ from triton_rvv.lowering.combined import operation_of_each
 from triton_rvv.lowering.commutative import is_known_to_commute
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.debug import leave_unless
+from triton_rvv.lowering.floors import number_of
 from triton_rvv.lowering.tensors import Point, Splat, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Block, Operation, Value
@@ -59,7 +60,12 @@ class Combination:
     @functools.cached_property
     def is_commutative(self) -> bool:
         """Whether the region is known to give the same for its two operands in either order."""
-        return is_known_to_commute(self._blocks)
+        return is_known_to_commute(self._blocks, self._constant_of)
+
+    def _constant_of(self, value: Value) -> float | None:
+        """The number that a scalar from outside the region is, where it is a constant."""
+        lowered = self._context.scalar(value)
+        return number_of(lowered) if lowered.constant is None else lowered.constant
 
     @functools.cached_property
     def asserts(self) -> bool:

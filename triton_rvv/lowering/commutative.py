@@ -2,15 +2,18 @@
 
 A region is followed with names for its arguments, and again with the two sides in exchange. Where
 both give the same terms, up to the order of operands that the operations themselves leave free, it
-commutes. So does a choice of the first of two in a strict order, as in `tl.argmax`. Zeros of either
-sign and NaN do not count: what they come to in a reduction is free as well.
+commutes. So it does where both are the same by algebra, as where means and variances of two parts
+are joined, and where it chooses the first of two in a strict order, as in `tl.argmax`. Zeros of
+either sign and NaN do not count: what they come to in a reduction is free as well. Neither does
+what stands in for a quotient by zero, such as the mean of no elements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from triton_rvv.lowering.algebra import are_equal
 from triton_rvv.lowering.predicates import CMPF_PREDICATES, CMPI_PREDICATES
 from triton_rvv.ttir import Block, Operation, Value
 
@@ -34,28 +37,33 @@ _MIRRORED = {
 }
 
 
-def is_known_to_commute(blocks: Sequence[Block]) -> bool:
+def is_known_to_commute(
+    blocks: Sequence[Block], constant_of: Callable[[Value], float | None]
+) -> bool:
     """Whether a region of one block gives the same results with its two operands in exchange.
 
     Args:
         blocks: of the region; its arguments are the elements of one side, then those of the other.
+        constant_of: the number that a value from outside the region is, where it is a constant.
     """
     if len(blocks) != 1:
         return False
     (block,) = blocks
     count = len(block.arguments) // 2
     numbers = list(range(2 * count))
-    terms = _results(block, numbers)
-    exchanged = _results(block, [*numbers[count:], *numbers[:count]])
+    terms = _results(block, numbers, constant_of)
+    exchanged = _results(block, [*numbers[count:], *numbers[:count]], constant_of)
     if terms is None or exchanged is None:
         return False
     return all(
-        one == other or _is_first_in_order(one, count)
+        one == other or are_equal(one, other) or _is_first_in_order(one, count)
         for one, other in zip(terms, exchanged, strict=True)
     )
 
 
-def _results(block: Block, numbers: Sequence[int]) -> list[_Term] | None:
+def _results(
+    block: Block, numbers: Sequence[int], constant_of: Callable[[Value], float | None]
+) -> list[_Term] | None:
     """The terms of a block's results; None where there is more in it than terms."""
     terms: dict[Value, _Term] = {
         argument: ("argument", number)
@@ -63,8 +71,13 @@ def _results(block: Block, numbers: Sequence[int]) -> list[_Term] | None:
     }
 
     def term(value: Value) -> _Term:
+        if value in terms:
+            return terms[value]
         # What comes from outside is the same on both sides.
-        return terms.get(value, ("outside", value.name))
+        number = constant_of(value)
+        if number is None:
+            return ("outside", value.name)
+        return ("arith.constant", (("value", repr(number)),))
 
     for operation in block.operations[:-1]:
         if operation.regions or len(operation.results) != 1 or operation.name == "tt.call":

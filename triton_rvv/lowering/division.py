@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.math.estimates import LARGEST_REMAINDER, are_estimated, quotient
+from triton_rvv.lowering.floors import floor_of, number_of
+from triton_rvv.lowering.math.estimates import are_estimated, quotient
 from triton_rvv.lowering.math.lanes import (
     Lanes,
     absolute,
@@ -14,57 +16,67 @@ from triton_rvv.lowering.math.lanes import (
     fma,
     maximum,
     minimum,
-    where,
 )
-from triton_rvv.lowering.values import Val
+from triton_rvv.lowering.values import Val, float_constant
 
 __all__ = ["divide"]
 
-# The exponents, with their bias, of divisors whose reciprocals are normal and lose no digits.
-_SMALLEST_EXPONENT, _LARGEST_EXPONENT = 24, 252
+# Of divisors in this range, both parts of the reciprocal are normal.
+_SMALLEST_EXPONENT, _LARGEST_EXPONENT = -103, 101
+_BIAS, _DIGITS = 127, 23
 _EXPONENT_BITS, _ONE_BITS = 0x7F800000, 0x3F800000
 
 
 def divide(builder: Builder, values: Sequence[Val]) -> Val:
     """The quotient of two values; a vector by one number is multiplied by its reciprocal.
 
-    A step of Newton's method makes such a quotient the correctly rounded one (Markstein,
-    "Computation of elementary functions on the IBM RISC System/6000 processor", 1990), but where
-    the dividend is below 2^-102, or the quotient subnormal or within two units of the largest
-    float: then it may be off in the last place. On its other targets, Triton's `/` promises two
-    units in the last place for divisors between 2^-126 and 2^126; `tl.div_rn` always divides.
+    The reciprocal has two parts, of 48 bits together (Brisebarre, Muller and Raina, "Accelerating
+    correctly rounded floating-point division when the divisor is known in advance", 2004). So such
+    a quotient is correctly rounded but where it is below 2^-102, or within a millionth of the way
+    between two floats from the middle: then it may be the other of the two. Where the divisor is
+    known to be 2^-103 or more and turns out to be above 2^102, it is off by one, and above 2^126 by
+    up to eight units in the last place. On its other targets, Triton's `/` promises two units
+    for divisors between 2^-126 and 2^126; `tl.div_rn` always divides.
     """
     dividend, divisor = values
     number = builder.repeated(divisor)
     if number is not None and divisor.element == "float":
+        if (inverse := _exact_inverse(number)) is not None:
+            return builder.binary("fmul", dividend, builder.splat(inverse, dividend.width))
         return _by_one_number(Lanes(builder, dividend), Lanes(builder, number)).value
     if are_estimated(builder, dividend):
         return quotient(Lanes(builder, dividend), Lanes(builder, divisor)).value
     return builder.binary("fdiv", dividend, divisor)
 
 
+def _exact_inverse(number: Val) -> Val | None:
+    """The reciprocal of a constant, where that is a power of two."""
+    constant = number_of(number)
+    if constant is None or abs(math.frexp(constant)[0]) != 0.5:
+        return None
+    inverse = 1 / constant
+    return float_constant("float", inverse) if 2.0**-126 <= abs(inverse) < 2.0**128 else None
+
+
 def _by_one_number(x: Lanes, number: Lanes) -> Lanes:
-    """A vector by a number, whose sign goes to the vector, so that quotients of 0 keep theirs."""
+    """A vector by a number, whose sign goes to the vector where it may have one."""
     builder, width = x.builder, x.value.width
 
     def each(scalar: Lanes) -> Lanes:
         return x.of(builder.splat(scalar.value, width))
 
-    scale = _scale_into_range(number)
-    size = absolute(number) * scale
-    inverse = 1.0 / size
-    x = x * each(copysign(scale, number))
-    rough = x * each(inverse)
-    rest = fma(rough, each(size), -x)
-    # Quotients by 0 stay infinite only if what is taken off is finite.
-    correction = each(minimum(inverse, 2.0**126))
-    if builder.abilities.has_one_nan:
-        # RISC-V: of NaN and a number, the number is the smaller and the larger. Where the remainder
-        # is NaN, something positive is subtracted, which leaves -0 as it is.
-        rest = maximum(minimum(rest, LARGEST_REMAINDER), -LARGEST_REMAINDER)
-        return fma(-rest, correction, rough)
-    exact = fma(-rest, correction, rough)
-    return where(exact.equals(exact), exact, rough)
+    size = number
+    if floor_of(builder, number.value) < 2.0**_SMALLEST_EXPONENT:
+        scale = _scale_into_range(number)
+        size = absolute(number) * scale
+        x = x * each(copysign(scale, number))
+    nearest = 1.0 / size
+    # Below 1 / size, so that both parts have one sign: an infinite dividend stays infinite.
+    most = nearest * (1 - 2.0**-24)
+    rest = fma(-most, size, 1.0) * nearest
+    # By 0, NaN becomes a number; by infinity, 0.
+    rest = minimum(maximum(rest, 2.0**-149), most)
+    return fma(x, each(most), x * each(rest))
 
 
 def _scale_into_range(number: Lanes) -> Lanes:
@@ -73,6 +85,6 @@ def _scale_into_range(number: Lanes) -> Lanes:
     Where a dividend times this is not exact, the quotient is 0 or infinite.
     """
     exponent = number.bits() & _EXPONENT_BITS
-    limited = call("llvm.smax", exponent, exponent.constant(_SMALLEST_EXPONENT << 23))
-    limited = call("llvm.smin", limited, exponent.constant(_LARGEST_EXPONENT << 23))
+    limited = call("llvm.smax", exponent, exponent.constant(_SMALLEST_EXPONENT + _BIAS << _DIGITS))
+    limited = call("llvm.smin", limited, exponent.constant(_LARGEST_EXPONENT + _BIAS << _DIGITS))
     return (limited - exponent + _ONE_BITS).as_float()

@@ -17,31 +17,14 @@ from triton_rvv.lowering.ordered import reduce_rows_in_order
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.runs import group_of_runs, run_width, spanning_width
 from triton_rvv.lowering.tensors import PLAIN_PATH, Path, Point, Tensor
-from triton_rvv.lowering.values import Val, integer, type_suffix
+from triton_rvv.lowering.totals import Totals
+from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.variable import Variable
 from triton_rvv.lowering.views import Reshaped, Squeezed, coordinates_of
 from triton_rvv.ttir import Operation
 from triton_rvv.types import TensorType
 
 __all__ = ["HANDLERS"]
-
-# Combinations that RVV reduces over a register group in one instruction.
-_VECTOR_REDUCTIONS = {
-    "arith.addi": "llvm.vector.reduce.add",
-    "arith.andi": "llvm.vector.reduce.and",
-    "arith.ori": "llvm.vector.reduce.or",
-    "arith.xori": "llvm.vector.reduce.xor",
-    "arith.minsi": "llvm.vector.reduce.smin",
-    "arith.maxsi": "llvm.vector.reduce.smax",
-    "arith.minui": "llvm.vector.reduce.umin",
-    "arith.maxui": "llvm.vector.reduce.umax",
-    "arith.minnumf": "llvm.vector.reduce.fmin",
-    "arith.maxnumf": "llvm.vector.reduce.fmax",
-}
-_REDUCED_AT_ONCE = frozenset(["arith.addf", *_VECTOR_REDUCTIONS])
-# Without such an instruction, LLVM goes from lane to lane for these.
-_FLOAT_EXTREMES = frozenset(["arith.minnumf", "arith.maxnumf"])
-
 
 # Takes the blocks that are reduced together, and writes the code that reduces them.
 _Reduction = Callable[[Sequence[Tensor]], None]
@@ -178,12 +161,44 @@ def _along_rows(
             for run in range(runs)
         ]
         points = functools.partial(_points_of_group, builder, group, width)
+        masked = replace(path, plain_columns=None)
         first = path if path.plain_columns is None else PLAIN_PATH
-        totals = _Totals(context, combination, sources, points(first, integer(0)))
-        for start, where in walks.steps_along(context, step, shape[-1], step, path):
-            totals.add(points(where, start))
-        for row, values in zip(group[::runs], totals.by_row(runs), strict=True):
-            place = row[0] or (integer(0),)
+        totals = Totals(context, combination, sources, points(first, integer(0)))
+        if not totals.keep_numbers(functools.partial(points, first)):
+            for start, where in walks.steps_along(context, step, shape[-1], step, path):
+                totals.add(points(where, start))
+            write(group, totals.by_row(runs))
+            return
+        end = path.plain_columns or integer(shape[-1])
+        with builder.loop(integer(step), end, integer(step)) as start:
+            totals.add(points(first, start))
+        so_far: Sequence[Sequence[Val]] = totals.by_row(runs)
+        if path.plain_columns is not None:
+            so_far = with_rest(so_far, functools.partial(points, masked), end)
+        write(group, so_far)
+
+    def with_rest(
+        rows: Sequence[Sequence[Val]], points: Callable[[Val], list[Point]], first: Val
+    ) -> Sequence[Sequence[Val]]:
+        """The totals of rows, combined with what is from a position on, where that is inside."""
+        variables = [[Variable(builder, value) for value in row] for row in rows]
+
+        def add() -> None:
+            rest = Totals(context, combination, sources, points(first))
+            begin = builder.add(first, integer(step))
+            with builder.loop(begin, integer(shape[-1]), integer(step)) as start:
+                rest.add(points(start))
+            for own, values in zip(variables, rest.by_row(runs), strict=True):
+                both = combination.emit([variable.read() for variable in own], values)
+                for variable, value in zip(own, both, strict=True):
+                    variable.write(value)
+
+        builder.branches(builder.compare("slt", first, integer(shape[-1])), add)
+        return [[variable.read() for variable in row] for row in variables]
+
+    def write(group: Sequence[tuple[tuple[Val, ...], int]], rows: Sequence[Sequence[Val]]) -> None:
+        for (row, _), values in zip(group[::runs], rows, strict=True):
+            place = row or (integer(0),)
             for result, value in zip(results, values, strict=True):
                 result.write(builder, Point(place[:-1], place[-1], 1), value)
 
@@ -231,7 +246,7 @@ def _across_rows(
         index: tuple[Val, ...], starts: Sequence[Val], parts: Sequence[tuple[Path, Val]]
     ) -> None:
         points = functools.partial(walks.points_across, index, axis, starts, width)
-        totals = _Totals(context, combination, sources, points(parts[0][0], integer(0)))
+        totals = Totals(context, combination, sources, points(parts[0][0], integer(0)))
         begin = integer(1)
         for path, end in parts:
             with builder.loop(begin, end, integer(1)) as along:
@@ -269,101 +284,6 @@ def _plain_rows(context: Context, sources: Sequence[Tensor], path: Path) -> Val:
     if elements is None:
         return integer(0)
     return context.builder.shift_right(elements, columns.bit_length() - 1)
-
-
-class _Totals:
-    """Elements combined so far, for several runs side by side.
-
-    Args:
-        context: where the code goes.
-        combination: how two elements become one.
-        sources: the blocks that are reduced together.
-        points: the first run of each total.
-    """
-
-    def __init__(
-        self,
-        context: Context,
-        combination: Combination,
-        sources: Sequence[Tensor],
-        points: Sequence[Point],
-    ) -> None:
-        self._context = context
-        self._builder = builder = context.builder
-        self._combination = combination
-        self._sources = sources
-        self._variables = [
-            [Variable(builder, value) for value in values] for values in self._elements(points)
-        ]
-
-    def add(self, points: Sequence[Point]) -> None:
-        """Combine each total with the run at its point."""
-        elements = self._elements(points)
-        combined = self._builder.interleave(
-            [
-                functools.partial(self._combine, variables, values)
-                for variables, values in zip(self._variables, elements, strict=True)
-            ]
-        )
-        for variables, values in zip(self._variables, combined, strict=True):
-            for variable, value in zip(variables, values, strict=True):
-                variable.write(value)
-
-    def by_row(self, runs: int, across_lanes: bool = True) -> list[Sequence[Val]]:
-        """The totals, `runs` neighbours of which belong to one row."""
-        values = [[variable.read() for variable in variables] for variables in self._variables]
-        rows = []
-        for first in range(0, len(values), runs):
-            total: Sequence[Val] = values[first]
-            for other in values[first + 1 : first + runs]:
-                total = self._combination.emit(total, other)
-            if across_lanes:
-                total = _across_lanes(self._context, self._combination, total)
-            rows.append(total)
-        return rows
-
-    def _elements(self, points: Sequence[Point]) -> list[list[Val]]:
-        return self._builder.interleave(
-            [functools.partial(self._elements_at, point) for point in points]
-        )
-
-    def _elements_at(self, point: Point) -> list[Val]:
-        return [source.at(self._builder, point) for source in self._sources]
-
-    def _combine(self, variables: Sequence[Variable], values: Sequence[Val]) -> list[Val]:
-        so_far = [variable.read() for variable in variables]
-        return self._combination.emit(so_far, values)
-
-
-def _across_lanes(
-    context: Context, combination: Combination, values: Sequence[Val]
-) -> Sequence[Val]:
-    """One element from all the lanes, in any order: only for combinations that commute."""
-    builder, at_once = context.builder, _REDUCED_AT_ONCE
-    if not context.target.has_float_extremes:
-        at_once = at_once - _FLOAT_EXTREMES
-    width, names = values[0].width, combination.operation_of_each
-    if width > 1 and names and all(name in at_once for name in names):
-        return [
-            _reduce_lanes(builder, name, value) for name, value in zip(names, values, strict=True)
-        ]
-    while width > 1:
-        width //= 2
-        low = [builder.lanes(value, 0, width) for value in values]
-        high = [builder.lanes(value, width, width) for value in values]
-        values = combination.emit(low, high)
-    return values
-
-
-def _reduce_lanes(builder: Builder, name: str, value: Val) -> Val:
-    if name != "arith.addf":
-        return builder.call(
-            value.element, f"{_VECTOR_REDUCTIONS[name]}.{type_suffix(value)}", [value]
-        )
-    function = f"llvm.vector.reduce.fadd.{type_suffix(value)}"
-    zero = Val(value.element, "-0.0")
-    builder.declarations.add(f"declare {value.element} @{function}({value.element}, {value.type})")
-    return builder.emit(value.element, f"call reassoc {value.element} @{function}({zero}, {value})")
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.reduce": _reduce}

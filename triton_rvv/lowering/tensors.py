@@ -375,7 +375,12 @@ class Elementwise(Tensor):
         return Elementwise(type_, self._emit, operands, self._own_cost, self._keeps_zero)
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
-        return self._emit(builder, [operand.at(builder, point) for operand in self.operands])
+        values = [operand.at(builder, point) for operand in self.operands]
+        numbers = [builder.repeated(value) for value in values]
+        if numbers and all(numbers):
+            # One number for all lanes is computed once.
+            return builder.splat(self._emit(builder, [n for n in numbers if n]), point.width)
+        return self._emit(builder, values)
 
     @property
     def own_stays_in_place(self) -> bool:

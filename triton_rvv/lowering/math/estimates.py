@@ -14,10 +14,10 @@ from triton_rvv.lowering.floors import floor_of
 from triton_rvv.lowering.math.lanes import Lanes, call, copysign, fma, minimum, where
 from triton_rvv.lowering.values import Val, integer, type_suffix
 
-__all__ = ["LARGEST_REMAINDER", "are_estimated", "quotient", "reciprocal_root", "root"]
+__all__ = ["are_estimated", "quotient", "reciprocal_root", "root"]
 
 # Remainders of quotients that are finite are less.
-LARGEST_REMAINDER = 2.0**110
+_LARGEST_REMAINDER = 2.0**110
 
 # A group of registers has 8 of them at most, and an element of LLVM's types for groups 64 bits.
 _LARGEST_GROUP, _UNIT_BITS = 8, 64
@@ -54,7 +54,7 @@ def quotient(x: Lanes, d: Lanes) -> Lanes:
     rest = fma(rough, d, -x)
     if floor >= 1.0:
         # Nothing overflows. A zero keeps its sign, since the difference of two zeros has none.
-        return fma(-minimum(rest, LARGEST_REMAINDER), inverse, rough)
+        return fma(-minimum(rest, _LARGEST_REMAINDER), inverse, rough)
     exact = fma(-rest, inverse, rough)
     signed = exact if floor >= 0.0 else copysign(exact, rough)
     return where(exact.equals(exact), signed, rough)
