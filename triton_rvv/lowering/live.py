@@ -14,9 +14,9 @@ from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
-from triton_rvv.lowering.operands import TAIL_K, UNROLL_K
 from triton_rvv.lowering.parts import materialise_part, wanted_count
 from triton_rvv.lowering.permute import swapped
+from triton_rvv.lowering.rows import TAIL_K, UNROLL_K
 from triton_rvv.lowering.tensors import Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.ttir import Operation
@@ -62,16 +62,25 @@ WHOLE = Live()
 def live_part(
     context: Context, operation: Operation, left: Tensor, right: Tensor, sum_type: ScalarType
 ) -> Live:
-    """What of the operation's product counts, where blocks are larger than one tile."""
+    """What of the operation's product counts, as far as it pays to leave the rest out."""
     rank, result = len(left.shape), operation.result
-    rows, depth, columns = *left.shape[-2:], right.shape[-1]
-    several_rows = rows > context.target.tile_rows and _may_be_cut(left)
+    depth, columns = left.shape[-1], right.shape[-1]
     several_runs = columns > context.run_lanes(sum_type.bits) and _may_be_cut(right)
     return Live(
-        wanted_count(context, result, rank - 2) if several_rows else None,
+        _rows(context, operation, left) if _may_be_cut(left) else None,
         wanted_count(context, result, rank - 1) if several_runs else None,
         _depth(context.builder, left, right) if depth > 2 * UNROLL_K else None,
     )
+
+
+def _rows(context: Context, operation: Operation, left: Tensor) -> Val | None:
+    """The rows that count; of a block with few of them, only where their number is known.
+
+    Otherwise it would not stay in registers from one product to the next.
+    """
+    count = wanted_count(context, operation.result, len(left.shape) - 2)
+    is_one_tile = left.shape[-2] <= context.target.tile_rows
+    return None if count is None or (is_one_tile and count.constant is None) else count
 
 
 def _may_be_cut(operand: Tensor) -> bool:

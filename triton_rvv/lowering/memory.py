@@ -127,11 +127,10 @@ class Load(Tensor):
         same = builder.compare("eq", self.pointers.base, addresses.base)
         return same if apart == UNKNOWN else builder.binary("or", apart, same)
 
-    def guards_in_place(self, builder: Builder, extents: Extents, conflict_bytes: int) -> list[Val]:
+    def guards_in_place(self, builder: Builder, extents: Extents) -> list[Val]:
         """Truth values under which rows can be read where they lie: all there, and contiguous.
 
-        Of the block only the leading part is looked at that `extents` says. Rows at multiples of
-        `conflict_bytes` drive one another out of the cache.
+        Of the block only the leading part is looked at that `extents` says.
         """
         contiguous = self.pointers.last_stride(builder, linear=True)
         guards = self.guards_within(builder, extents)
@@ -140,8 +139,15 @@ class Load(Tensor):
         if contiguous is None or contiguous.constant != 1 or not (is_plain and has_stride):
             return [Val("i1", "false")]
         assert guards is not None
+        return guards
+
+    def rows_are_apart(self, builder: Builder, conflict_bytes: int) -> Val:
+        """Whether rows do not lie at multiples of `conflict_bytes`.
+
+        There they would drive one another out of the cache.
+        """
         in_set = row_in_set(builder, self.pointers, conflict_bytes)
-        return [builder.compare("ne", in_set, integer(0)), *guards]
+        return builder.compare("ne", in_set, integer(0))
 
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
         return guards_of_all(builder, self._recipe[0], extents)

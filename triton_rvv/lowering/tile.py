@@ -10,22 +10,26 @@ which is one vector load, and one scalar load and one `vfmacc.vf` a row.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.operands import UNROLL_K, Columns, Rows
+from triton_rvv.lowering.columns import Columns, Turn, TurnOfColumns
+from triton_rvv.lowering.rows import UNROLL_K, Rows
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.variable import Variable
 
 __all__ = ["Tile"]
 
-# A row of B is loaded this many steps before it is used: a load of LMUL 2 takes about 18 cycles
-# on the X60, and a step with 8 rows 16.
-LOOK_AHEAD = 2
+# A run of B is loaded this many runs before it is used, by the rows of a tile: a load of LMUL 2
+# takes about 18 cycles on the X60, and to multiply a run by 8 rows 16.
+LOOK_AHEAD = {8: 2, 4: 3, 2: 5, 1: 5}
 # While a row of B is loaded, which takes 4.4 cycles with LMUL 2, so many multiply-adds go by before
 # another load is asked for: an in-order core would wait with everything behind it.
 QUIET_ROWS = 2
+
+NOWHERE = integer(0)
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class Tile:
         panels: the right operand.
         column: the tile's first.
         stays: whether the next tile takes the same columns, and not those beside them.
+        to_next: elements of B from behind the last step to the next tile.
         longest: how many steps along K may be written out.
     """
 
@@ -67,19 +72,32 @@ class Tile:
     panels: Columns
     column: Val
     stays: bool
+    to_next: Val = NOWHERE
     longest: int = UNROLL_K
 
     @property
     def unroll(self) -> int:
         """Steps that are written out at a time."""
-        return min(self.rows.run_length, self.longest // self.panels.runs)
+        return min(self.rows.run_length, max(1, self.longest // self.panels.runs))
+
+    @property
+    def _look_ahead(self) -> int:
+        """How many runs of B are on their way, of those that are written out."""
+        return min(LOOK_AHEAD.get(self.rows.count, 2), self.unroll * self.panels.runs)
+
+    def _turn_of_b(self, base: Val, after: Val, inside: Val) -> TurnOfColumns:
+        loaded = -(-self._look_ahead // self.panels.runs)
+        place = (self.column, base, after, inside)
+        turn = Turn(*place, self.unroll, loaded, self.stays, self.to_next)
+        return self.panels.turn(self.builder, turn)
 
     def begin(self, depth: Val) -> Ahead:
         """Load early what the first multiply-adds need, before a loop if there is one."""
         builder, starts = self.builder, self.rows.starts
         loops = depth.constant != self.unroll
         with builder.fixed_loads() if loops else contextlib.nullcontext():
-            runs = [self._b(*place) for place in self._places(integer(0), self.unroll)[:LOOK_AHEAD]]
+            first = self._turn_of_b(integer(0), integer(0), Val("i1", "false"))
+            runs = [load() for load in self._loads(first, 1)[: self._look_ahead]]
             elements = [self.rows.load(starts, row, 0) for row in range(self.rows.count)]
         return Ahead(*([Variable(builder, v) for v in some] for some in (starts, elements, runs)))
 
@@ -96,21 +114,21 @@ class Tile:
         pointers = following = [pointer.read() for pointer in ahead.pointers]
         elements = [element.read() for element in ahead.elements]
         b_runs, runs = [run.read() for run in ahead.runs], self.panels.runs
-        places, advance, after = self._places(base, unroll), None, integer(0)
-        if depth.constant != unroll:
+        loops, inside, advance = depth.constant != unroll, Val("i1", "false"), None
+        if loops:
             inside = builder.compare("slt", base, builder.binary("sub", depth, integer(unroll)))
-            # Behind the last step nothing is needed: any place will do.
-            after = builder.select(inside, builder.add(base, integer(unroll)), integer(0))
-            places += self._places(after, unroll)[:LOOK_AHEAD]
+        # Behind the last step nothing is needed: any place will do.
+        after = builder.select(inside, builder.add(base, integer(unroll)), integer(0))
+        turn_of_b = self._turn_of_b(base, after, inside)
+        loads = self._loads(turn_of_b, 2 if loops else 1)[self._look_ahead :]
+        if loops:
             advance = rows.advance(base, after, inside, unroll)
-        # What the next turn reads, or the next tile: its panel is the same one, or lies behind it.
-        row_ahead, steps_ahead = (after, 0) if self.stays else (base, unroll)
         distance = rows.prefetch_distance(base, depth)
         for turn in range(unroll * runs):
             step, run = divmod(turn, runs)
-            b_runs += [self._b(*place) for place in places[turn + LOOK_AHEAD :][:1]]
-            if run == 0 and advance is not None:
-                self.panels.prefetch(builder, row_ahead, steps_ahead + step, self.column)
+            b_runs += [load() for load in loads[turn : turn + 1]]
+            if run == 0:
+                turn_of_b.prefetch(step)
             # Addresses are computed late, since registers are scarce, but before they are needed.
             lines = rows.lines_ahead(pointers, distance, step, unroll) if run == 0 else ()
             source = (pointers, step + 1) if run + 1 == runs and step + 1 < unroll else None
@@ -149,15 +167,10 @@ class Tile:
                 for each in loaded:
                     elements[each] = self.rows.load(source[0], each, source[1])
 
-    def _places(self, base: Val, steps: int) -> list[tuple[Val, int, int]]:
-        """The runs of B that some steps multiply, in their order."""
-        return [(base, step, run) for step in range(steps) for run in range(self.panels.runs)]
-
-    def _b(self, base: Val, offset: int, run: int) -> Val:
-        """A run of the tile's columns of a row of B."""
-        row = self.builder.add(base, integer(offset))
-        column = self.builder.add(self.column, integer(run * self.panels.panel))
-        return self.panels.at(self.builder, row, column)
+    def _loads(self, turn: TurnOfColumns, turns: int) -> list[Callable[[], Val]]:
+        """What loads the runs of B that so many turns multiply, in their order."""
+        steps, runs = range(turns * self.unroll), range(self.panels.runs)
+        return [functools.partial(turn.load, step, run) for step in steps for run in runs]
 
 
 def _multiplied_and_added(builder: Builder, left: Val, right: Val, total: Val) -> Val:

@@ -1,4 +1,4 @@
-"""Where the operands of a product lie, and how a tile of it reads them: rows of A, columns of B."""
+"""Where the left operand of a product lies, and how a tile reads its rows."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from collections.abc import Sequence
 
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.prefetches import LINE_BYTES, ends_of_run
-from triton_rvv.lowering.tensors import PLAIN_PATH, Point, Tensor, memory_type
-from triton_rvv.lowering.values import Val, integer, vector_type
+from triton_rvv.lowering.prefetches import ends_of_run
+from triton_rvv.lowering.tensors import memory_type
+from triton_rvv.lowering.values import Val, integer
 from triton_rvv.types import PointerType, ScalarType
 
 __all__ = [
     "TAIL_K",
     "UNROLL_K",
-    "Columns",
-    "ColumnsReadOnce",
-    "PackedColumns",
     "PackedRows",
     "PackedSteps",
     "Rows",
@@ -28,8 +25,6 @@ __all__ = [
 UNROLL_K = 16
 # Steps that are written out behind the last whole turn, where operands end there.
 TAIL_K = 4
-# So many lines of B on their way at once do not drive one another out of the cache.
-LINES_ON_THEIR_WAY = 8
 
 
 class Rows(ABC):
@@ -241,73 +236,3 @@ class RowsInPlace(Rows):
         starts = super().lines_ahead(pointers, distance, step, unroll)
         run = self._element, self.run_length, self._stride
         return [end for start in starts for end in ends_of_run(self._builder, start, *run)]
-
-
-class Columns(ABC):
-    """The right operand, of which a tile takes some columns.
-
-    Args:
-        block: shape and element type.
-        panel: how many columns a run of a row has.
-        runs: how many neighbouring runs a tile takes of each row.
-    """
-
-    def __init__(self, block: Tensor, panel: int, runs: int = 1) -> None:
-        self.runs = runs
-        self.shape = block.shape
-        self.element = block.element
-        self.size_bytes = block.type.elements * block.element.size_bytes
-        self.panel = panel
-
-    @abstractmethod
-    def at(self, builder: Builder, row: Val, column: Val) -> Val:
-        """A run of a row, from `column` on."""
-
-    @abstractmethod
-    def prefetch(self, builder: Builder, row: Val, step: int, column: Val) -> None:
-        """Ask for a run of the row that lies `step` below `row`."""
-
-
-class PackedColumns(Columns):
-    """A block in panels, for tiles that read it several times.
-
-    Args:
-        block: the array.
-        is_prefetched: whether its lines are asked for: rows of A and C that go by drive some of a
-            panel out of the L1 cache, and a simple core does not foresee that.
-    """
-
-    def __init__(self, block: Buffer, is_prefetched: bool) -> None:
-        super().__init__(block, block.panel)
-        self.block = block
-        self.is_prefetched = is_prefetched
-
-    def at(self, builder: Builder, row: Val, column: Val) -> Val:
-        address = self.block.address_in_panel(builder, column, row, integer(0))
-        type_ = vector_type(memory_type(self.element), self.panel)
-        return builder.load(type_, address, self.element.size_bytes)
-
-    def prefetch(self, builder: Builder, row: Val, step: int, column: Val) -> None:
-        run_bytes = self.panel * self.element.size_bytes
-        if self.is_prefetched and step * run_bytes % LINE_BYTES == 0:
-            first = self.block.address_in_panel(builder, column, row, integer(0))
-            for place_bytes in range(0, run_bytes, LINE_BYTES):
-                offset = integer(step * run_bytes + place_bytes)
-                builder.prefetch(builder.element_pointer("i8", first, offset))
-
-
-class ColumnsReadOnce(Columns):
-    """A block of which each element is computed where it is multiplied, on a plain path."""
-
-    def __init__(self, block: Tensor, panel: int, runs: int) -> None:
-        super().__init__(block, panel, runs)
-        self._block = block
-        self._rows_ahead = max(1, LINES_ON_THEIR_WAY // runs)
-
-    def at(self, builder: Builder, row: Val, column: Val) -> Val:
-        ahead = self._rows_ahead
-        point = Point((row,), column, self.panel, PLAIN_PATH, rows_ahead=ahead)
-        return self._block.at(builder, point)
-
-    def prefetch(self, builder: Builder, row: Val, step: int, column: Val) -> None:
-        """Nothing: `at` asks for what follows."""
