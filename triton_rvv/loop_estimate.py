@@ -1,4 +1,4 @@
-"""Estimates, from RISC-V assembly, how long a turn of each loop takes on an in-order core.
+"""Estimates, from RISC-V machine code, how long a turn of each loop takes on an in-order core.
 
 It compares two orders of the same instructions and foresees no time: it counts how long results
 are waited for, how long the vector units are taken, and how loads and stores queue for memory.
@@ -6,26 +6,33 @@ are waited for, how long the vector units are taken, and how loads and stores qu
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["estimated_cycles"]
+from triton_rvv.vector_code import FLOAT, INTEGER, MULTIPLY, Vector, innermost_loops
+
+__all__ = ["LoopEstimate", "estimated_cycles"]
+
+_FLOAT, _INTEGER, _MEMORY = "float unit", "integer unit", "memory"
 
 # Rounded cycles for a register of 256 bits, from LLVM's model of the SpacemiT X60
-# (RISCVSchedSpacemitX60.td) and rvv-bench's measurements of it: the start of a mnemonic, the unit,
-# how long a register takes it, and when the result can be used. The first that fits counts.
-_TIMES: tuple[tuple[str, str, float, float], ...] = (
-    (r"vfr?div|vfsqrt", "float", 40, 40),
-    (r"vfred", "float", 6, 15),
-    (r"vmf", "float", 2, 4),
-    (r"vf", "float", 1, 4),
-    (r"vred", "integer", 2, 7),
-    (r"vrgather|vcompress", "integer", 4, 4),
-    (r"vms|vmv\dr|vand|vor|vxor|vmerge|vfmerge|vmin|vmax|vs[lr]", "integer", 2, 4),
-    (r"v", "integer", 1, 4),
-)
+# (RISCVSchedSpacemitX60.td) and rvv-bench's measurements of it: the unit, how long a register takes
+# it, and when the result can be used. By kind and funct6 of the instruction; others take 1 and 4.
+_QUOTIENT, _FLOAT_SUM, _FLOAT_MASK = (_FLOAT, 40, 40), (_FLOAT, 6, 15), (_FLOAT, 2, 4)
+_SUM, _GATHER, _LOGIC = (_INTEGER, 2, 7), (_INTEGER, 4, 4), (_INTEGER, 2, 4)
+_LOGIC_FUNCTS = (4, 5, 6, 7, 9, 10, 11, 14, 15, 19, *range(24, 32), 0b100101, 0b101000, 0b101001)
+_TIMES = {
+    **{(FLOAT, funct): _QUOTIENT for funct in (0b100000, 0b100001)},
+    **{(FLOAT, funct): _FLOAT_SUM for funct in (1, 3, 5, 7, 0b110001, 0b110011)},
+    **{(FLOAT, funct): _FLOAT_MASK for funct in range(24, 32)},
+    **{(MULTIPLY, funct): _SUM for funct in range(8)},
+    **{(MULTIPLY, funct): _LOGIC for funct in (14, 15)},
+    (MULTIPLY, 0b010111): _GATHER,  # vcompress
+    **{(INTEGER, funct): _LOGIC for funct in _LOGIC_FUNCTS},
+    (INTEGER, 12): _GATHER,
+}
+_OTHERS = {FLOAT: (_FLOAT, 1, 4), INTEGER: (_INTEGER, 1, 4), MULTIPLY: (_INTEGER, 1, 4)}
 _ISSUE = 0.5  # two instructions a cycle
 _LOAD_LATENCY, _MEMORY_OCCUPANCY = 3, 2.2
 # A register of 32 bytes on the way to DRAM, and how far memory runs ahead of the core.
@@ -34,50 +41,38 @@ _DRAM_PER_REGISTER, _DRAM_AHEAD = 7, 60
 _DRAIN_PER_REGISTER = 1.7
 _TURNS = 4  # after which waits of one turn for the last have settled
 
-_LABEL = re.compile(r"(\.L\w+):")
-_BRANCH = re.compile(r"\s(?:b\w+|j)\s.*?(\.L\w+)$")
-_REGISTERS = re.compile(r"\bv(\d+)\b")
-_LMUL = re.compile(r"\bm(f?[1248])\b")
-_WHOLE = re.compile(r"v[ls](\d)r|vmv(\d)r")
-_SPILL = re.compile(r"Folded (?:Spill|Reload)")
-_IN_PLACE = re.compile(r"vf?w?n?m(?:acc|add|sac|sub)")
 
-
-def estimated_cycles(assembly: str) -> float:
+@dataclass(frozen=True)
+class LoopEstimate:
     """Cycles of one turn of every innermost loop, added up; 0 for code without loops.
 
     Args:
-        assembly: a module's assembly, with LLVM's comments, which say what saves registers.
+        cycles: in the order of the instructions.
+        least: what no order can go below, since memory or a unit is taken for so long.
     """
-    return sum(_turn_cycles(loop) for loop in _innermost_loops(assembly.splitlines()))
+
+    cycles: float
+    least: float
 
 
-def _innermost_loops(lines: Sequence[str]) -> Iterator[Sequence[str]]:
-    """From each branch back, the lines since its target where nothing else branches back."""
-    places: dict[str, int] = {}
-    last_loop = -1
-    for place, line in enumerate(lines):
-        code = line.partition("#")[0].rstrip()
-        if label := _LABEL.match(code):
-            places[label[1]] = place
-        elif (branch := _BRANCH.search(code)) and branch[1] in places:
-            start = places[branch[1]]
-            if start > last_loop:
-                yield lines[start : place + 1]
-            last_loop = max(last_loop, start)
+def estimated_cycles(code: bytes) -> LoopEstimate:
+    """The estimate for machine code."""
+    loops = [[_demand(each) for each in loop] for loop in innermost_loops(code)]
+    return LoopEstimate(sum(map(_turn_cycles, loops)), sum(map(_least_cycles, loops)))
 
 
-@dataclass(frozen=True)
-class _Instruction:
-    """What a line asks of the core.
+@dataclass(frozen=True, slots=True)
+class _Demand:
+    """What an instruction asks of the core.
 
     Args:
-        unit: "memory", "float" or "integer"; "" for what is no vector instruction.
+        unit: that it takes; "" for what is no vector instruction.
         occupancy: cycles for which the unit is taken.
         latency: cycles until `written` can be used.
         read, written: numbers of vector registers.
         dram: cycles for which memory is taken.
         drain: cycles for which loads wait afterwards.
+        is_extra: whether another order may do without.
     """
 
     unit: str = ""
@@ -87,62 +82,72 @@ class _Instruction:
     written: tuple[int, ...] = ()
     dram: float = 0
     drain: float = 0
+    is_extra: bool = False
 
 
-def _instructions(loop: Sequence[str]) -> Iterator[_Instruction]:
-    group = 1.0  # registers that an operand takes
-    for line in loop:
-        mnemonic, _, operands = line.partition("#")[0].strip().partition("\t")
-        if mnemonic.startswith("vset") and (lmul := _LMUL.search(operands)):
-            size = lmul[1]
-            group = 1 / int(size[1]) if size[0] == "f" else int(size)
-        if mnemonic.startswith("v") and not mnemonic.startswith("vset"):
-            whole = _WHOLE.match(mnemonic)
-            count = int(whole[1] or whole[2]) if whole else group
-            registers = tuple(int(number) for number in _REGISTERS.findall(operands))
-            if "(" in operands:
-                yield _access(mnemonic, registers, count, bool(_SPILL.search(line)))
-            else:
-                yield _computation(mnemonic, registers, count, "v0.t" in operands)
-        elif operands:
-            yield _Instruction()
+_SCALAR = _Demand()
 
 
-def _access(
-    mnemonic: str, registers: tuple[int, ...], count: float, is_spill: bool
-) -> _Instruction:
-    written = 0 if mnemonic.startswith("vs") else 1
-    return _Instruction(
-        "memory",
+def _demand(instruction: Vector | None) -> _Demand:
+    if instruction is None:
+        return _SCALAR
+    if not instruction.kind:
+        return _access(instruction)
+    unit, occupancy, latency = _times(instruction)
+    taken = occupancy * max(instruction.group, 1)
+    return _Demand(
+        unit,
+        2 * taken if instruction.is_masked else taken,
+        max(latency, taken),
+        instruction.read,
+        instruction.written,
+        is_extra=instruction.is_move,
+    )
+
+
+def _times(instruction: Vector) -> tuple[str, float, float]:
+    kind, funct, of = instruction.kind, instruction.funct, instruction.of
+    is_root = kind == FLOAT and of == 1 and funct == 0b010011 and instruction.first == 0
+    if is_root:
+        return _QUOTIENT
+    if kind == INTEGER and of == 0 and funct == 14:  # vrgatherei16
+        return _GATHER
+    if instruction.is_move or (kind == INTEGER and funct == 0b010111 and len(instruction.read) > 1):
+        return _LOGIC
+    return _TIMES.get((kind, funct), _OTHERS[kind])
+
+
+def _access(instruction: Vector) -> _Demand:
+    count, is_save = instruction.group, instruction.is_save
+    return _Demand(
+        _MEMORY,
         _MEMORY_OCCUPANCY * count,
         _LOAD_LATENCY,
-        registers[written:],
-        registers[:written],
-        dram=0 if is_spill else _DRAM_PER_REGISTER * count,
-        drain=_DRAIN_PER_REGISTER * count if is_spill else 0,
+        instruction.read,
+        instruction.written,
+        dram=0 if is_save else _DRAM_PER_REGISTER * count,
+        drain=_DRAIN_PER_REGISTER * count if is_save else 0,
+        is_extra=is_save,
     )
 
 
-def _computation(
-    mnemonic: str, registers: tuple[int, ...], count: float, is_masked: bool
-) -> _Instruction:
-    _, unit, occupancy, latency = next(each for each in _TIMES if re.match(each[0], mnemonic))
-    taken = occupancy * max(count, 1)
-    read = registers if _IN_PLACE.match(mnemonic) else registers[1:]
-    return _Instruction(
-        unit, 2 * taken if is_masked else taken, max(latency, taken), read, registers[:1]
-    )
+def _least_cycles(loop: Sequence[_Demand]) -> float:
+    """What the most wanted of units, memory and the front end is taken for."""
+    kept = [each for each in loop if not each.is_extra]
+    taken: dict[str, float] = defaultdict(float)
+    for each in kept:
+        taken[each.unit] += each.occupancy
+    return max([*taken.values(), sum(each.dram for each in kept), _ISSUE * len(kept)])
 
 
-def _turn_cycles(loop: Sequence[str]) -> float:
-    instructions = list(_instructions(loop))
+def _turn_cycles(loop: Sequence[_Demand]) -> float:
     time = memory_free = before = 0.0
     unit_free: dict[str, float] = defaultdict(float)
-    ready: dict[int, float] = defaultdict(float)
+    ready = [0.0] * 32
     for _ in range(_TURNS):
         before = time
-        for each in instructions:
-            start = max([time, unit_free[each.unit], *(ready[number] for number in each.read)])
+        for each in loop:
+            start = max([time, unit_free[each.unit], *[ready[number] for number in each.read]])
             if each.dram:
                 memory_free = max(memory_free, start - _DRAM_AHEAD) + each.dram
                 start = max(start, memory_free)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import llvmlite.binding as llvm
 import triton
 import triton.language as tl
 
@@ -10,6 +11,8 @@ from triton_rvv.codegen import assemble
 from triton_rvv.host_target import host_target
 from triton_rvv.loop_estimate import estimated_cycles
 from triton_rvv.lowering import SCHEDULED_BY_LLVM
+from triton_rvv.matrix_instruction import assemble_object
+from triton_rvv.vector_code import innermost_loops
 
 
 @triton.jit
@@ -43,6 +46,18 @@ def quotients_kernel(x_ptr, N: tl.constexpr):
     tl.store(x_ptr + at, w - z / (tl.sqrt(x * x + y) + 1))
 
 
+@triton.jit
+def many_values_kernel(x_ptr, N: tl.constexpr, COUNT: tl.constexpr = 24):
+    at = tl.arange(0, N)
+    first = tl.load(x_ptr + at)
+    product = first
+    for number in tl.static_range(1, COUNT):
+        product = product * tl.load(x_ptr + number * N + at) + first
+    for number in tl.static_range(1, COUNT):
+        product = product * tl.load(x_ptr + number * N + at) + first
+    tl.store(x_ptr + at, product)
+
+
 def compiled(kernel, n, target):
     return compile_kernel(kernel, {"x_ptr": "*fp32"}, {"N": n}, target)
 
@@ -71,18 +86,67 @@ def test_the_direction_is_the_faster_one_by_estimate():
 
 
 LOOP = """\
-.LBB0_1:
+.option arch, rv64gcv_zvl256b
+first:
 \tvsetivli\tzero, 8, e32, m1, ta, ma
 {}
-\tbnez\ta0, .LBB0_1
+\tbnez\ta0, first
 """
 TWO_CHAINS = [f"\tvfadd.vv\tv{r}, v{r}, v1" for r in (8, 9)]
+# As code saves a register: the address is computed right before.
+SAVE = "\tli\ta2, 800\n\tsh3add\ta2, a2, sp\n\tvs1r.v\tv1, (a2)\n\tvfadd.vv"
+
+
+def estimated(assembly):
+    compiled = assemble_object(assembly)
+    sections = llvm.ObjectFileRef.from_data(compiled).sections()
+    return estimated_cycles(b"".join(bytes(each.data()) for each in sections if each.is_text()))
 
 
 def test_estimates_count_waits_and_saved_registers():
     apart = LOOP.format("\n".join([TWO_CHAINS[0]] * 4 + [TWO_CHAINS[1]] * 4))
     in_turn = LOOP.format("\n".join(TWO_CHAINS * 4))
-    save = "\tvs1r.v\tv1, (a1)    # vscale x 8-byte Folded Spill\n\tvfadd.vv"
-    assert estimated_cycles(in_turn) < 0.7 * estimated_cycles(apart)
-    assert estimated_cycles(in_turn.replace("\tvfadd.vv", save)) > estimated_cycles(in_turn)
-    assert estimated_cycles(in_turn.replace("\tbnez", "\tj\t.LBB0_2 #")) == 0
+    assert estimated(in_turn).cycles < 0.7 * estimated(apart).cycles
+    assert estimated(in_turn).least == estimated(apart).least == 8
+    saved = estimated(in_turn.replace("\tvfadd.vv", SAVE).replace("gcv", "gcv_zba"))
+    assert saved.cycles > estimated(in_turn).cycles
+    assert saved.least < 16  # loads of an array would take memory for 56
+    assert estimated(in_turn.replace("\tbnez\ta0", "\tj\tafter #") + "after:").cycles == 0
+
+
+# An instruction, and what is to be read of it: group, registers read and written, a mask.
+READ = {
+    "vfmacc.vv v8, v16, v24": (4, {8, 16, 24}, {8}, False),
+    "vfmul.vf v8, v16, fa0, v0.t": (4, {16, 0}, {8}, True),
+    "vmerge.vvm v8, v16, v24, v0": (4, {16, 24, 0}, {8}, False),
+    "vmv.v.i v8, 1": (4, set(), {8}, False),
+    "vmv2r.v v8, v16": (2, {16}, {8}, False),
+    "vfmv.f.s fa0, v8": (4, {8}, set(), False),
+    "vfcvt.x.f.v v8, v16": (4, {16}, {8}, False),
+    "vsext.vf2 v8, v16": (4, {16}, {8}, False),
+    "vle32.v v8, (a0), v0.t": (4, {0}, {8}, True),
+    "vl2re32.v v8, (a0)": (2, set(), {8}, False),
+    "vluxei32.v v8, (a0), v16": (4, {16}, {8}, False),
+    "vsse32.v v8, (a0), a1": (4, {8}, set(), False),
+}
+
+
+def test_vector_instructions_are_read():
+    lines = ["vsetvli zero, zero, e32, m4, ta, ma", *READ, "flw fa0, 0(a0)", "fsd fa0, 8(sp)"]
+    compiled = assemble_object(LOOP.format("\n".join(lines)))
+    sections = llvm.ObjectFileRef.from_data(compiled).sections()
+    (code,) = (bytes(each.data()) for each in sections if each.is_text() and each.size())
+    (loop,) = innermost_loops(code)
+    assert [each is None for each in loop] == [True] * 2 + [False] * len(READ) + [True] * 3
+    found = [(v.group, set(v.read), set(v.written), v.is_masked) for v in loop if v]
+    assert dict(zip(READ, found, strict=True)) == READ
+
+
+def test_saved_registers_are_found_in_code():
+    target = RVVTarget.named("x60")
+    kernel = compiled(many_values_kernel, 256, target)
+    saves = kernel.commented_assembly.count("vscale x")  # each with a comment of its own
+    sections = llvm.ObjectFileRef.from_data(kernel.object).sections()
+    (code,) = (bytes(each.data()) for each in sections if each.is_text() and each.size())
+    found = [v for loop in innermost_loops(code) for v in loop if v and v.is_save]
+    assert 0 < len(found) <= saves
