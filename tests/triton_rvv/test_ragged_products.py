@@ -201,7 +201,13 @@ def test_rows_that_are_read_in_place_end_anywhere(
 ) -> None:
     """B has few panels, and K is a multiple of 4, so that A is not copied; it ends behind K."""
     for number, (rows, m, k) in enumerate(
-        [("masked", 19, 84), ("wrapped", 9, 4), ("masked", 1, 36)]
+        [
+            ("masked", 19, 84),
+            ("wrapped", 9, 4),
+            ("masked", 1, 36),
+            ("masked", 1, 4),
+            ("masked", 2, 44),
+        ]
     ):
         case = Case(
             sizes=(m, 13, k),
@@ -216,6 +222,25 @@ def test_rows_that_are_read_in_place_end_anywhere(
             b="rows",
         )
         run_case(run, dtype, vlen_bits, number, case)
+
+
+@pytest.mark.parametrize("rows", [1, 4, 8])
+def test_programs_behind_the_last_column_read_nothing(run: KernelRunner, rows: int) -> None:
+    """B ends where its memory does, and is read in place."""
+    a, b = np.random.default_rng(0).integers(-9, 10, (2, 64, 64)).astype(np.float32)
+    a = a[:rows].copy()
+    values: dict[str, Any] = {"M": rows, "N": 64, "K": 64, "BLOCK_M": rows, "BLOCK_N": 64}
+    values |= {"stride_a": 64, "stride_b": 64, "stride_c": 64, "BLOCK_K": 64, "A": "rows"}
+    values |= {"B": "rows", "ROWS": "masked", "MASK_A": True, "MASK_B": True, "BIAS": False}
+    values |= {
+        "TOTALS": False,
+        "BATCH": False,
+        "a_ptr": a,
+        "b_ptr": b,
+        "bias_ptr": a,
+        "total_ptr": a,
+    }
+    run(product_kernel, grid=(1, 3), c_ptr=Expected(a @ b), **values)
 
 
 @triton.jit(noinline=True)

@@ -75,7 +75,9 @@ def columns_read_once(
             *right.guards_in_place(builder, [live.depth, live.columns]),
         ]
         if live.columns is not None:
+            # A single tile takes its columns even where none count.
             widest = columns.of_tiles(tile_rows // min(rows, FEWEST_ROWS)).width
+            guards.append(builder.compare("ne", live.columns, integer(0)))
             guards.append(builder.compare("eq", builder.split(live.columns, widest)[1], integer(0)))
         return ReadOnce(columns, guards, live)
     panel = run_width(context, [right])

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.columns import Columns, Turn, TurnOfColumns
-from triton_rvv.lowering.rows import UNROLL_K, Rows
+from triton_rvv.lowering.rows import TAIL_K, UNROLL_K, Rows
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.variable import Variable
 
@@ -82,8 +82,12 @@ class Tile:
 
     @property
     def _look_ahead(self) -> int:
-        """How many runs of B are on their way, of those that are written out."""
-        return min(LOOK_AHEAD.get(self.rows.count, 2), self.unroll * self.panels.runs)
+        """How many runs of B are on their way, as many behind the last whole turn.
+
+        There operands may end after TAIL_K steps.
+        """
+        most = min(self.unroll, TAIL_K) * self.panels.runs
+        return min(LOOK_AHEAD.get(self.rows.count, 2), most)
 
     def _turn_of_b(self, base: Val, after: Val, inside: Val) -> TurnOfColumns:
         loaded = -(-self._look_ahead // self.panels.runs)
