@@ -10,13 +10,14 @@ from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.casts import CASTS, cast
 from triton_rvv.lowering.context import Context
-from triton_rvv.lowering.division import divide
+from triton_rvv.lowering.division import COST_BY_ONE_NUMBER, divide
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.predicates import CMPF_PREDICATES, CMPI_PREDICATES
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.small_floats import computed_wide
 from triton_rvv.lowering.tensors import Elementwise, Splat, Tensor
 from triton_rvv.lowering.values import Val, float_constant, integer
+from triton_rvv.lowering.views import Broadcast
 from triton_rvv.small_float import SMALL_FLOATS
 from triton_rvv.ttir import Operation
 from triton_rvv.types import ScalarType, TensorType
@@ -180,7 +181,16 @@ def _from_elements(context: Context, operation: Operation) -> None:
     found = emitter(operation)
     assert found is not None
     emit, cost = found
+    if operation.name == "arith.divf" and _is_one_by_row(context.lowered(operation.operands[1])):
+        cost = COST_BY_ONE_NUMBER
     combine(context, operation, emit, cost)
+
+
+def _is_one_by_row(operand: Tensor | Val) -> bool:
+    """Whether all elements of a row are one number."""
+    if isinstance(operand, Broadcast):
+        return operand.operands[0].shape[-1] == 1
+    return isinstance(operand, Splat)
 
 
 HANDLERS: Mapping[str, Handler] = {

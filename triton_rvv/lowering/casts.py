@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.math.lanes import (
-    Emit,
-    Lanes,
-    absolute,
-    call,
-    maximum,
-    minimum,
-    where,
-)
+from triton_rvv.lowering.few_bits import few_bits
+from triton_rvv.lowering.math.lanes import Emit, Lanes, call, where
 from triton_rvv.lowering.math.rounding import nearest_integer, to_unsigned_64
 from triton_rvv.lowering.small_floats import (
     double_toward_zero,
@@ -117,7 +110,7 @@ def _cut_off(x: Lanes, bits: int, signed: bool) -> Lanes:
     """A vector of float32 or float64 as integers of at least `bits` bits that fit in so many."""
     element = x.value.element
     if bits <= 16 and element == "float":
-        return _few_bits(x, bits, signed)
+        return few_bits(x, bits, signed)
     lowest = -(1 << bits - 1) if signed else 0
     beyond = lowest + (1 << bits)
     # The largest number below, which is whole.
@@ -135,33 +128,6 @@ def _cut_off(x: Lanes, bits: int, signed: bool) -> Lanes:
 
 # Binary digits of the significand.
 _DIGITS = {"float": 24, "double": 53}
-_BITS_OF_2_TO_22 = 0x4A800000
-
-
-def _few_bits(x: Lanes, bits: int, signed: bool) -> Lanes:
-    """A float32 as an integer of 8 or 16 bits."""
-    if not signed:
-        # Negative numbers and NaN become 0.
-        inside = minimum(maximum(x, 0.0), (1 << bits) - 0.5)
-        return _floor_of_few_bits(inside, bits)
-    beyond = 1 << bits - 1
-    size = _floor_of_few_bits(minimum(absolute(x), float(beyond)), bits)
-    # The size of the lowest number is that number, once it has no more than these bits.
-    highest = where(size < 0, beyond - 1, size)
-    return where(x.equals(x), where(x < 0.0, -size, highest), 0)
-
-
-def _floor_of_few_bits(x: Lanes, bits: int) -> Lanes:
-    """The whole number not above a float32 from 0 to 2^bits, exclusive.
-
-    From 2^22 on a float32 counts in halves. So 2^22 - 1/4 + x has 2 x - 1/2 in its lowest bits,
-    rounded to even: the even number 2 n for x = n, and never more than 2 n + 1 for x below n + 1.
-    Below 1/4, the sum is below 2^22 and has -1 there, or 0.
-    """
-    counted = (x + (2.0**22 - 0.25)).bits() - _BITS_OF_2_TO_22
-    doubled = counted.to("i16" if bits == 8 else "i32")
-    doubled = call("llvm.smax", doubled, doubled.constant(0))
-    return (doubled >> 1).to(f"i{bits}")
 
 
 def _toward_zero(x: Lanes, element: str) -> Lanes:

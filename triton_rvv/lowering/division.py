@@ -19,7 +19,10 @@ from triton_rvv.lowering.math.lanes import (
 )
 from triton_rvv.lowering.values import Val, float_constant
 
-__all__ = ["divide"]
+__all__ = ["COST_BY_ONE_NUMBER", "divide"]
+
+# Instructions for each register, where what the number needs is prepared once.
+COST_BY_ONE_NUMBER = 3
 
 # Of divisors in this range, both parts of the reciprocal are normal.
 _SMALLEST_EXPONENT, _LARGEST_EXPONENT = -103, 101

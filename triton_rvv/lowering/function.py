@@ -32,6 +32,7 @@ from triton_rvv.lowering import (
 )
 from triton_rvv.lowering.accumulators import narrow_accumulators
 from triton_rvv.lowering.aliasing import Aliases, Apart
+from triton_rvv.lowering.bounded_powers import mark_bounded_powers
 from triton_rvv.lowering.bounds import Access, accesses, with_bounds_checked
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.intervals import exactly, program_places
@@ -163,6 +164,7 @@ def lower_module(
         CompileError: where the kernel uses what is not supported.
     """
     direction = _direction(module)
+    mark_bounded_powers(module)
     narrow_accumulators(module, target)
     narrow_comparisons(module)
     join_reductions(module)

@@ -11,7 +11,7 @@ from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.components import NO_COMPONENT, Component, Table
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.digits import digits
-from triton_rvv.lowering.masks import Mask, Term
+from triton_rvv.lowering.masks import JointComparison, Mask, Term
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.predicates import CMPI_PREDICATES
 from triton_rvv.lowering.registry import Handler, block_type
@@ -329,9 +329,13 @@ def _compare(context: Context, operation: Operation, left: Affine, right: Affine
     if left.is_uniform:
         left, right, predicate = right, left, _MIRRORED[predicate]
     varying = [axis for axis, part in enumerate(left.components) if not part.is_zero]
-    if not right.is_uniform or len(varying) > 1:
+    if not right.is_uniform:
         return None
     type_ = block_type(operation)
+    if len(varying) > 1:
+        if not JointComparison.is_one(predicate, left):
+            return None
+        return Mask(type_, [], [JointComparison(type_, predicate, left, right.base)])
     if not varying:
         return Splat(type_, context.builder.compare(predicate, left.base, right.base))
     return Mask(type_, [Term(varying[0], predicate, left, right.base)], [])

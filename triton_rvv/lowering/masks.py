@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 
 from triton_rvv.lowering.affine import Affine
 from triton_rvv.lowering.builder import Builder
+from triton_rvv.lowering.components import Component
 from triton_rvv.lowering.tensors import Extents, Point, Tensor, guards_of_all
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.types import TensorType
 
-__all__ = ["TRUE", "Mask", "Term"]
+__all__ = ["TRUE", "JointComparison", "Mask", "Term"]
 
 TRUE = Val("i1", "true")
 
@@ -35,8 +36,7 @@ class Term:
 
     @property
     def _constant_stride(self) -> int | None:
-        part = self.left.components[self.axis]
-        return part.stride.constant if part.has_rule and part.stride is not None else None
+        return _constant(self.left.components[self.axis])
 
     @property
     def has_guard(self) -> bool:
@@ -103,6 +103,63 @@ class Term:
 
 # Which end of the left side decides for all of them; unsigned comparisons could wrap in between.
 _EXTREME = {"slt": "largest", "sle": "largest", "sgt": "smallest", "sge": "smallest"}
+
+
+class JointComparison(Tensor):
+    """A comparison `left predicate right` in which several dimensions of `left` rise evenly.
+
+    So it is in `rows[:, None] * size + columns[None, :] < count`. Where the last element is below,
+    all of them are.
+
+    Args:
+        type_: of the truth values.
+        predicate: one of `PREDICATES`.
+        left: integers whose components have constant strides, none of them negative.
+        right: a scalar.
+    """
+
+    PREDICATES = ("slt", "sle")
+
+    def __init__(self, type_: TensorType, predicate: str, left: Affine, right: Val) -> None:
+        super().__init__(type_, [left], cost=1)
+        self._predicate = predicate
+        self._left = left
+        self._right = right
+
+    @staticmethod
+    def is_one(predicate: str, left: Affine) -> bool:
+        """Whether a comparison of such integers with a scalar is one."""
+        strides = [0 if part.is_zero else _constant(part) for part in left.components]
+        rises = all(stride is not None and stride >= 0 for stride in strides)
+        return predicate in JointComparison.PREDICATES and rises and left.extra is None
+
+    def own_mask_guards(self, builder: Builder) -> list[Val]:
+        """One that speaks for all elements: of the last, computed with 64 bits."""
+        base, right = (builder.resize(value, "i64") for value in (self._left.base, self._right))
+        parts = zip(self._left.components, self.shape, strict=True)
+        reach = sum((_constant(part) or 0) * (size - 1) for part, size in parts)
+        last = builder.add(base, integer(reach))
+        holds = builder.compare(self._predicate, last, right)
+        if self._left.base.type != "i64":
+            return [holds]
+        return [builder.conjunction(builder.compare("sge", last, base), holds)]
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        right = builder.splat(self._right, point.width)
+        return builder.compare(self._predicate, self._left.at(builder, point), right)
+
+    @property
+    def own_spans_rows(self) -> bool:
+        return True
+
+    @property
+    def own_stays_in_place(self) -> bool:
+        return True
+
+
+def _constant(part: Component) -> int | None:
+    """The stride of a dimension that rises evenly, where it is a constant."""
+    return part.stride.constant if part.has_rule and part.stride is not None else None
 
 
 class Mask(Tensor):
@@ -194,5 +251,7 @@ class Mask(Tensor):
             if not (point.path.unmasked and term.has_guard):
                 total = builder.conjunction(total, term.at(builder, point))
         for other in self.operands:
+            if point.path.unmasked and isinstance(other, JointComparison):
+                continue
             total = builder.conjunction(total, other.at(builder, point))
         return total

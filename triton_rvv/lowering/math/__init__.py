@@ -9,7 +9,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-from triton_rvv.lowering.math import power, rounding
+from triton_rvv.lowering.bounded_powers import IS_BOUNDED
+from triton_rvv.lowering.math import exponential, power, rounding
 from triton_rvv.lowering.math.estimates import are_estimated, root
 from triton_rvv.lowering.math.integers import absolute_integer, division
 from triton_rvv.lowering.math.lanes import Emit, Lanes, absolute, emitter, fma, high_product, sqrt
@@ -20,7 +21,7 @@ from triton_rvv.ttir import Operation
 __all__ = ["EMITTERS", "FACTORIES"]
 
 # Functions of Triton's own language among those of libdevice.
-_SHARED = ("cos", "erf", "exp", "exp2", "log", "log2", "sin")
+_SHARED = ("cos", "erf", "log", "log2", "sin")
 
 
 def _root(x: Lanes) -> Lanes:
@@ -60,8 +61,21 @@ def _clamp(operation: Operation) -> tuple[Emit, int]:
     return emitter(limited), 2
 
 
+def _power(name: str, bounded: Callable[[Lanes], Lanes]) -> Callable[..., tuple[Emit, int]]:
+    """An exponential, by less code where no result overflows."""
+    function, cost = FLOAT_FUNCTIONS[name]
+
+    def write(operation: Operation) -> tuple[Emit, int]:
+        chosen = bounded if IS_BOUNDED in operation.attributes else function
+        return float_or_libm(chosen, name), cost
+
+    return write
+
+
 # Operations whose attributes matter too.
 FACTORIES: dict[str, Callable[[Operation], tuple[Emit, int]]] = {
+    "math.exp": _power("exp", exponential.bounded_exp),
+    "math.exp2": _power("exp2", exponential.bounded_exp2),
     "tt.clampf": _clamp,
     "tt.extern_elementwise": extern,
 }

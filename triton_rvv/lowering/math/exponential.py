@@ -20,6 +20,8 @@ from triton_rvv.lowering.values import Val, integer, type_suffix
 
 __all__ = [
     "DOUBLE_ROUNDER",
+    "bounded_exp",
+    "bounded_exp2",
     "exp",
     "exp2",
     "exp2_of_double",
@@ -52,6 +54,9 @@ _ROUNDER = 1.5 * 2**23
 _SCALE_ROUNDER = _ROUNDER + 126
 _LARGEST_SHIFTED = _SCALE_ROUNDER + 128
 _SMALLEST_SHIFTED = _SCALE_ROUNDER - 151
+# The same where n is not large: the first factor is larger by a power of two, the second's inverse.
+_BOUNDED_SHIFT = 64
+_BOUNDED_ROUNDER = _ROUNDER + 127 + _BOUNDED_SHIFT
 DOUBLE_ROUNDER = 1.5 * 2**52
 _ARITHMETIC = ("fadd", "fsub", "fmul")
 
@@ -77,6 +82,21 @@ def exp(x: Lanes) -> Lanes:
     n = shifted - _SCALE_ROUNDER
     r = _no_less_than_minus_one(_rest(x, n))
     return _defined(_scaled(_exp_near_zero(r), shifted, n), x)
+
+
+def bounded_exp(x: Lanes) -> Lanes:
+    """e^x where x is no more than `bounded_powers.LIMIT`; the same as `exp` gives."""
+    if (plain := _with_plain_nan(x)) is None:
+        return exp(x)
+    x = _unsigned_minimum(plain, -104.0)
+    shifted = x * _LOG2_E + _BOUNDED_ROUNDER
+    power = _exp_near_zero(_rest(x, shifted - _BOUNDED_ROUNDER))
+    return _defined(_scaled_down(power, shifted), x)
+
+
+def _scaled_down(power: Lanes, shifted: Lanes) -> Lanes:
+    """A number near 1 times 2^n, where n and the bias of the bounded are in `shifted`."""
+    return power * (shifted.bits() << 23).as_float() * 2.0**-_BOUNDED_SHIFT
 
 
 def _limited(shifted: Lanes) -> Lanes:
@@ -154,6 +174,16 @@ def exp2(x: Lanes) -> Lanes:
     n = shifted - _SCALE_ROUNDER
     r = _no_less_than_minus_one(x - n)
     return _defined(_scaled(fma(_polynomial(r, _EXP2), r, 1.0), shifted, n), x)
+
+
+def bounded_exp2(x: Lanes) -> Lanes:
+    """2^x where x is no more than `bounded_powers.LIMIT`; the same as `exp2` gives."""
+    if (plain := _with_plain_nan(x)) is None:
+        return exp2(x)
+    x = _unsigned_minimum(plain, -151.0)
+    shifted = x + _BOUNDED_ROUNDER
+    r = x - (shifted - _BOUNDED_ROUNDER)
+    return _defined(_scaled_down(fma(_polynomial(r, _EXP2), r, 1.0), shifted), x)
 
 
 def _defined(power: Lanes, x: Lanes) -> Lanes:

@@ -35,7 +35,9 @@ def floor(x: Lanes) -> Lanes:
     if not _changes_rounding(x):
         return call("llvm.floor", x)
     whole = round_half_even(x)
-    return where(whole > x, whole - 1.0, whole)
+    below = where(whole > x, whole - 1.0, whole)
+    below.builder.define(below.value, "llvm.floor", [x.value])
+    return below
 
 
 def ceil(x: Lanes) -> Lanes:
