@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from triton_rvv.placement import PLACE_FLAGS, Program, linked_program, with_kernel
 from triton_rvv.target import Backend
 from triton_rvv.zig import ZigError, ZigStopped, run_zig_cc, run_zig_lld
 
@@ -45,6 +46,9 @@ def link_elf(
     script = _SCRIPT_WITH_LINES if with_lines else _SCRIPT
     with tempfile.TemporaryDirectory(prefix=".link-", dir=output.parent) as folder:
         linked = Path(folder) / "linked"
+        if _is_placed(objects, linked, backend, with_lines):
+            linked.replace(output)
+            return
         known = _COMMANDS.get((backend, script))
         try:
             if known is None or not _repeated(known, objects, linked):
@@ -71,6 +75,9 @@ _ONE_THREAD = "--threads=1"
 # Of each kind of link, the linker's command of the first one in this process.
 _COMMANDS: dict[tuple[Backend, Path], _Command | None] = {}
 
+# What kernels are placed in, by the objects that it is made of and when they were written.
+_PROGRAMS: dict[tuple[tuple[str, int], ...], Program | None] = {}
+
 
 def _first_link(
     backend: Backend, script: Path, objects: Sequence[Path], linked: Path
@@ -90,17 +97,51 @@ def _first_link(
     return None
 
 
-def _repeated(command: _Command, objects: Sequence[Path], linked: Path) -> bool:
+def _repeated(
+    command: _Command, objects: Sequence[Path], linked: Path, flags: Sequence[str] = ()
+) -> bool:
     """Link by the linker alone, which takes a third of the time; False if that fails."""
     before = list(command.before)
     before[command.output_at] = str(linked)
     try:
         run_zig_lld(
-            [_ONE_THREAD, *before, *map(str, objects), *command.after], timeout_s=LINK_TIMEOUT_S
+            [_ONE_THREAD, *flags, *before, *map(str, objects), *command.after],
+            timeout_s=LINK_TIMEOUT_S,
         )
     except ZigError:
         return False
     return True
+
+
+def _is_placed(objects: Sequence[Path], linked: Path, backend: Backend, with_lines: bool) -> bool:
+    """Put the first object into a program of the others; False where only a linker can."""
+    if backend != "rvv" or with_lines or len(objects) < 2:
+        return False
+    kernel, *others = objects
+    try:
+        versions = tuple((str(path), path.stat().st_mtime_ns) for path in others)
+        if versions not in _PROGRAMS:
+            _PROGRAMS[versions] = _program(others)
+        program, compiled = _PROGRAMS[versions], kernel.read_bytes()
+    except FileNotFoundError:
+        return False  # the linker says which
+    content = program and with_kernel(program, compiled)
+    if not content:
+        return False
+    linked.write_bytes(content)
+    linked.chmod(0o755)
+    return True
+
+
+def _program(objects: Sequence[Path]) -> Program | None:
+    """The executable of all objects but the kernel's; None where there is none."""
+    with tempfile.TemporaryDirectory(prefix="program-") as folder:
+        if _COMMANDS.get(("rvv", _SCRIPT)) is None:
+            warm_up()
+        command, linked = _COMMANDS.get(("rvv", _SCRIPT)), Path(folder) / "linked"
+        if command is None or not _repeated(command, objects, linked, PLACE_FLAGS):
+            return None
+        return linked_program(linked.read_bytes())
 
 
 def warm_up(backend: Backend = "rvv") -> None:
