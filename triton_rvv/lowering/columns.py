@@ -23,6 +23,8 @@ __all__ = [
 
 # So many lines of B on their way at once do not drive one another out of the cache.
 LINES_ON_THEIR_WAY = 8
+# With 4 panels, a tile of 2 rows waits longer for lines of L2 than for its multiply-adds.
+PANELS_OF_A_TILE = 2
 
 
 @dataclass(frozen=True)
@@ -126,8 +128,17 @@ class PackedColumns(Columns):
 
     is_padded = True
 
+    def of_tiles(self, most_runs: int) -> Columns:
+        """As for all columns, but of few panels: their lines often share a set of the cache."""
+        return super().of_tiles(min(most_runs, PANELS_OF_A_TILE))
+
     def turn(self, builder: Builder, turn: Turn) -> TurnOfColumns:
         return _PackedTurn(builder, self, turn)
+
+    def to_next_tile(self, builder: Builder, column: Val, depth: Val) -> Val:
+        """Behind the last row of a panel lies the next one; a tile takes several of them."""
+        assert isinstance(self.block, Buffer)
+        return integer((self.runs - 1) * self.block.panel_elements)
 
 
 class _PackedTurn(TurnOfColumns):
@@ -154,8 +165,9 @@ class _PackedTurn(TurnOfColumns):
             return
         # What the next turn reads, or the next tile: its panel is this one, or lies behind it.
         row, further = (turn.after, step) if turn.stays else (turn.base, turn.steps + step)
+        shift = integer(0) if turn.stays else builder.select(turn.inside, integer(0), turn.to_next)
         for column in self._columns:
-            first = block.address_in_panel(builder, column, row, integer(0))
+            first = block.address_in_panel(builder, column, row, shift)
             for place_bytes in range(0, run_bytes, LINE_BYTES):
                 offset = integer(further * run_bytes + place_bytes)
                 builder.prefetch(builder.element_pointer("i8", first, offset))

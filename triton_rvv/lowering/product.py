@@ -69,7 +69,9 @@ def write_tiles(context: Context, product: Product, rows_of_a: RowsOfA) -> None:
 
     def every(end: int | Val) -> None:
         rows = min(product.rows, most)
-        _tiles(context, product, rows_of_a, rows, lambda: walks.steps(context, end, rows, False))
+        whole_tiles = functools.partial(walks.steps, context, end, rows, False)
+        b_stays = product.b.size_bytes > RESIDENT_B_BYTES
+        _tiles(context, product, rows_of_a, rows, whole_tiles, b_stays)
 
     if live is None:
         every(product.rows)
@@ -81,7 +83,7 @@ def write_tiles(context: Context, product: Product, rows_of_a: RowsOfA) -> None:
     every(whole)
 
     def last(rows: int) -> None:
-        _tiles(context, product, rows_of_a, min(product.rows, rows), lambda: [whole])
+        _tiles(context, product, rows_of_a, min(product.rows, rows), lambda: [whole], False)
 
     def last_few() -> None:
         builder.branches(builder.compare("sgt", rest, integer(0)), lambda: last(quarter))
@@ -95,8 +97,9 @@ def _tiles(
     rows_of_a: RowsOfA,
     tile_rows: int,
     starts: Callable[[], Iterable[Val]],
+    b_stays: bool,
 ) -> None:
-    """Tiles of some rows of the result; the operand that fits the L1 cache is walked innermost.
+    """Tiles of some rows of the result.
 
     Args:
         context: where the code goes.
@@ -104,6 +107,8 @@ def _tiles(
         rows_of_a: the rows of A for a tile.
         tile_rows: the rows of a tile.
         starts: gives the first row of each tile; the body of the loop is that of a loop over them.
+        b_stays: whether columns of B stay in the L1 cache while rows of A go by, and not the other
+            way round.
     """
     b = product.b.of_tiles(context.target.tile_rows // tile_rows)
     product, columns = replace(product, b=b), b.block.shape[-1]
@@ -112,7 +117,7 @@ def _tiles(
     live = product.live.columns
     # Where one step is all there is, it is taken in any case.
     end = columns if live is None or columns <= b.width else live
-    if b.size_bytes > RESIDENT_B_BYTES:
+    if b_stays:
         for column in walks.steps(context, end, b.width, single):
             for row in starts():
                 to_next = None if single else (tile_rows, 0)

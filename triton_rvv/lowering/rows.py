@@ -108,7 +108,7 @@ class Rows(ABC):
         if unroll < self.run_length:
             first, rest = self._builder.split(position, self.run_length)
         runs = self._builder.mul(first, integer(self._next_run // self.run_length))
-        return self._builder.add(runs, rest)
+        return self._builder.add(runs, self._builder.mul(rest, integer(self._next_step)))
 
     def prefetch_distance(self, position: Val, depth: Val) -> Val:
         """Elements from a run to what follows it: the next run, or the tile below at the end."""

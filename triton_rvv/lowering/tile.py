@@ -22,9 +22,10 @@ from triton_rvv.lowering.variable import Variable
 
 __all__ = ["Tile"]
 
-# A run of B is loaded this many runs before it is used, by the rows of a tile: a load of LMUL 2
-# takes about 18 cycles on the X60, and to multiply a run by 8 rows 16.
-LOOK_AHEAD = {8: 2, 4: 3, 2: 5, 1: 5}
+# A run of B is loaded this many runs before it is used, by the runs of a tile: a load of LMUL 2
+# takes about 18 cycles on the X60, and to multiply a run by 8 rows 16. Of fewer rows, which have
+# more runs, more loads are on their way; with 5 of them, some are saved to the stack.
+LOOK_AHEAD = {1: 2, 2: 3, 4: 4, 8: 4}
 # While a row of B is loaded, which takes 4.4 cycles with LMUL 2, so many multiply-adds go by before
 # another load is asked for: an in-order core would wait with everything behind it.
 QUIET_ROWS = 2
@@ -87,7 +88,7 @@ class Tile:
         There operands may end after TAIL_K steps.
         """
         most = min(self.unroll, TAIL_K) * self.panels.runs
-        return min(LOOK_AHEAD.get(self.rows.count, 2), most)
+        return min(LOOK_AHEAD[self.panels.runs], most)
 
     def _turn_of_b(self, base: Val, after: Val, inside: Val) -> TurnOfColumns:
         loaded = -(-self._look_ahead // self.panels.runs)
