@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.multiply_adds import multiply_add
 from triton_rvv.lowering.tensors import Point, Tensor
 from triton_rvv.lowering.values import Val, type_suffix
 from triton_rvv.lowering.variable import Variable
@@ -153,7 +154,16 @@ class Totals:
         return [source.at(self._builder, point) for source in self._sources]
 
     def _combine(self, variables: Sequence[Variable], values: Sequence[Val]) -> list[Val]:
-        return self._combination.emit(self._read(variables), values)
+        so_far = self._read(variables)
+        if set(self._combination.operation_of_each) == {"arith.addf"}:
+            return [self._added(*each) for each in zip(so_far, values, strict=True)]
+        return self._combination.emit(so_far, values)
+
+    def _added(self, total: Val, value: Val) -> Val:
+        """A sum of floats; of a product, with one rounding where an instruction does both."""
+        builder = self._builder
+        both = multiply_add(builder, total, value)
+        return both or builder.binary("fadd", total, value, "contract ")
 
 
 def _across_lanes(
