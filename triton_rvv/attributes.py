@@ -27,6 +27,7 @@ Attribute = (
 )
 
 _KEY = re.compile(r'\s*"?([\w.$]+)"?\s*(=)?')
+_SEPARATOR = re.compile(r'"|->|[<({\[>)}\],]')
 _NUMBER = re.compile(r"(-?(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?))(?:\s*:\s*(\w+))?$")
 _DENSE = re.compile(r"dense<(.*)>\s*:\s*(tensor<.*>)$", re.DOTALL)
 _ARRAY = re.compile(r"array<\w+(?::\s*(.*))?>$")
@@ -112,20 +113,15 @@ def _from_blob(data: bytes, element: ScalarType) -> tuple[int | float, ...]:
 def _split(body: str) -> list[str]:
     """The items of a list, split at the commas outside of brackets and strings."""
     items, depth, start, position = [], 0, 0, 0
-    while position < len(body):
-        char = body[position]
-        if char == '"':
-            position = body.index('"', position + 1)
-        elif char == "-" and body.startswith("->", position):
-            position += 1
-        elif char in "<({[":
-            depth += 1
-        elif char in ">)}]":
-            depth -= 1
-        elif char == "," and depth == 0:
-            items.append(body[start:position])
-            start = position + 1
-        position += 1
+    while stop := _SEPARATOR.search(body, position):
+        at, token = stop.start(), stop[0]
+        if token == '"':
+            at = body.index('"', at + 1)
+        elif token == "," and depth == 0:
+            items.append(body[start:at])
+            start = at + 1
+        depth += (token in "<({[") - (token in ">)}]")
+        position = at + len(token)
     if body[start:].strip():
         items.append(body[start:])
     return items

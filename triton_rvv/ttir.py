@@ -117,6 +117,8 @@ _RESULTS = re.compile(r"(%[\w$.\-]+)(?::(\d+))?\s*=\s*")
 _OP_NAME = re.compile(r'"([\w.]+)"\(')
 _LABEL = re.compile(r"\^([\w$.\-]+)")
 _SPACE = re.compile(r"(?:\s+|//[^\n]*)+")
+_BRACKET = re.compile(r'"|->|[<({\[>)}\]]')
+_TYPE_STOP = re.compile(r"[<(>), \n]")
 _LOC_ALIAS = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.MULTILINE)
 _LOC_USE = re.compile(r"loc\((#loc\d*)\)")
 _FILE_LINE = re.compile(r'^"([^"]+)":(\d+):\d+$')
@@ -272,13 +274,13 @@ class _Parser:
         """A type up to one of `ends` or a location, brackets balanced."""
         self._skip()
         start, depth = self._position, 0
-        while True:
-            char = self._character()
+        for stop in _TYPE_STOP.finditer(self._text, start):
+            char = stop[0]
             if depth == 0 and (char in ends or char in " \n"):
-                break
+                self._position = stop.start()
+                return parse_type(self._text[start : self._position])
             depth += (char in "<(") - (char in ">)")
-            self._position += 1
-        return parse_type(self._text[start : self._position])
+        raise CompileError("the IR ends too early")
 
     def _attribute_dict(self, end: str) -> dict[str, Attribute]:
         body = self._balanced_until(end)
@@ -288,22 +290,18 @@ class _Parser:
         return value
 
     def _balanced_until(self, end: str) -> str:
-        """The text up to `end` at depth 0, which is passed over; strings are opaque."""
+        """The text up to `end`, a bracket, at depth 0; it is passed over. Strings are opaque."""
         start, depth, text = self._position, 0, self._text
-        while depth or not text.startswith(end, self._position):
-            char = self._character()
-            if char == '"':
-                self._position += 1
-                while self._character() != '"':
-                    self._position += 1
-            elif text.startswith("->", self._position):
-                self._position += 1
-            else:
-                depth += (char in "<({[") - (char in ">)}]")
-            self._position += 1
-        body = text[start : self._position]
-        self._position += len(end)
-        return body
+        while stop := _BRACKET.search(text, self._position):
+            at, token = stop.start(), stop[0]
+            if depth == 0 and text.startswith(end, at):
+                self._position = at + len(end)
+                return text[start:at]
+            if token == '"':
+                at = text.find('"', at + 1)
+            depth += (token in "<({[") - (token in ">)}]")
+            self._position = at + len(token) if at >= 0 else len(text)
+        raise CompileError("the IR ends too early")
 
     def _location(self) -> str:
         self._skip()
@@ -317,11 +315,6 @@ class _Parser:
     def _define(self, name: str, type_: Type) -> Value:
         value = self._values[name] = Value(name, type_)
         return value
-
-    def _character(self) -> str:
-        if self._position >= len(self._text):
-            raise CompileError("the IR ends too early")
-        return self._text[self._position]
 
     def _skip(self) -> None:
         if match := _SPACE.match(self._text, self._position):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,20 +29,30 @@ class Val:
     @property
     def constant(self) -> int | None:
         """The number, where this is an integer constant."""
-        return int(self.ref) if self.ref.lstrip("-").isdigit() else None
+        ref = self.ref
+        if ref[0] == "%":  # most are names, and this is asked more often than all else
+            return None
+        return int(ref) if ref.lstrip("-").isdigit() else None
 
     @property
     def width(self) -> int:
         """Lanes of a vector; 1 for a scalar."""
-        return int(self.type[1:].split(" ", 1)[0]) if self.type.startswith("<") else 1
+        return _lanes(self.type)[0] if self.type[0] == "<" else 1
 
     @property
     def element(self) -> str:
         """The type of one lane."""
-        return self.type.split(" x ", 1)[1][:-1] if self.type.startswith("<") else self.type
+        return _lanes(self.type)[1] if self.type[0] == "<" else self.type
 
     def __str__(self) -> str:
         return f"{self.type} {self.ref}"
+
+
+@functools.cache
+def _lanes(vector: str) -> tuple[int, str]:
+    """How many lanes a vector type has, and their type."""
+    count, element = vector[1:-1].split(" x ", 1)
+    return int(count), element
 
 
 def integer(value: int, type_: str = "i64") -> Val:
