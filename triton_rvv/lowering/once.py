@@ -48,6 +48,15 @@ def _lies_by_row(context: Context, right: Tensor) -> bool:
     return stride is not None and stride.constant == 1
 
 
+def _are_few(context: Context, live: Live) -> bool:
+    """Whether sizes and grid say that one tile takes all rows that count."""
+    if live.rows is None:
+        return False
+    return (
+        context.builder.compare("sle", live.rows, integer(context.target.tile_rows)).ref == "true"
+    )
+
+
 def columns_read_once(
     context: Context, left: Tensor, right: Tensor, in_place: bool, live: Live
 ) -> ReadOnce | None:
@@ -63,14 +72,13 @@ def columns_read_once(
     if len(right.shape) > 2 or isinstance(right, Buffer) or right.settled is not None:
         return None
     if in_place and isinstance(right, Load) and _lies_by_row(context, right):
-        if rows > tile_rows and live.rows is None:
+        # Where that is only found out at run time, both ways would double the code.
+        if rows > tile_rows and not _are_few(context, live):
             return None
-        count = integer(rows) if live.rows is None else live.rows
         apart = right.rows_are_apart(builder, CONFLICT_BYTES)
         may_collide = apart.ref != "true"
         columns = ColumnsInPlace(right, _run_width(context, right), may_collide=may_collide)
         guards = [
-            builder.compare("sle", count, integer(tile_rows)),
             *live.guards_in_place(builder),
             *right.guards_in_place(builder, [live.depth, live.columns]),
         ]

@@ -24,8 +24,8 @@ __all__ = ["Tile"]
 
 # A run of B is loaded this many runs before it is used, by the runs of a tile: a load of LMUL 2
 # takes about 18 cycles on the X60, and to multiply a run by 8 rows 16. Of fewer rows, which have
-# more runs, more loads are on their way; with 5 of them, some are saved to the stack.
-LOOK_AHEAD = {1: 2, 2: 3, 4: 4, 8: 4}
+# more runs, more loads are on their way; with 5 of them for 4 runs, some are saved to the stack.
+LOOK_AHEAD = {1: 2, 2: 3, 4: 4, 8: 5}
 # While a row of B is loaded, which takes 4.4 cycles with LMUL 2, so many multiply-adds go by before
 # another load is asked for: an in-order core would wait with everything behind it.
 QUIET_ROWS = 2
