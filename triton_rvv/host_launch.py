@@ -23,6 +23,9 @@ __all__ = ["HostLauncher"]
 # Each thread takes so many chunks of programs, so that none waits long for the last one.
 _CHUNKS_PER_THREAD = 16
 
+_ONE_PROGRAM = (1, 1, 1)
+_ONE_PROGRAM_HEADER = CALL_HEADER.pack(0, 1, 1, *_ONE_PROGRAM, 0)
+
 _SLOT_BITS = 0xFFFF_FFFF_FFFF_FFFF
 # How an argument lies in its slot (launchers/kernel_abi.h), by MLIR's type name; others are "Q".
 _LAYOUTS = {"f64": "d", "f32": "f4x"}
@@ -149,10 +152,13 @@ class HostLauncher:
         return load_object(compiled)
 
     def _run(self, kernel: Any, slots: bytes, grid: tuple[int, int, int]) -> None:
+        if grid == _ONE_PROGRAM:
+            run_on_workers(kernel.run_programs, _ONE_PROGRAM_HEADER + slots, 1)
+            return
         programs = math.prod(grid)
         chunk = programs // (num_threads() * _CHUNKS_PER_THREAD) or 1
         call = CALL_HEADER.pack(0, programs, chunk, *grid, 0) + slots
-        run_on_workers(kernel.run_programs, call, at_most=-(-programs // chunk))
+        run_on_workers(kernel.run_programs, call, -(-programs // chunk))
 
 
 def _short_pack(types: Sequence[str]) -> Callable[..., bytes] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from triton_rvv.zig import ZigError, ZigStopped, run_zig_cc, run_zig_lld
 
 __all__ = ["LinkError", "link_elf", "warm_up"]
 
-# A link takes about 30 ms; the first on a machine builds musl, a minute of one core's work.
+# A linker takes about 30 ms; the first on a machine builds musl, a minute of one core's work.
 LINK_TIMEOUT_S = 600.0
 
 _SCRIPT = Path(__file__).with_name("drop_debug.ld")
@@ -97,20 +98,24 @@ def _first_link(
     return None
 
 
-def _repeated(
-    command: _Command, objects: Sequence[Path], linked: Path, flags: Sequence[str] = ()
-) -> bool:
+def _repeated(command: _Command, objects: Sequence[Path], linked: Path) -> bool:
     """Link by the linker alone, which takes a third of the time; False if that fails."""
-    before = list(command.before)
-    before[command.output_at] = str(linked)
     try:
-        run_zig_lld(
-            [_ONE_THREAD, *flags, *before, *map(str, objects), *command.after],
-            timeout_s=LINK_TIMEOUT_S,
-        )
+        _link_alone(command, objects, linked)
     except ZigError:
         return False
     return True
+
+
+def _link_alone(
+    command: _Command, objects: Sequence[Path], linked: Path, flags: Sequence[str] = ()
+) -> None:
+    before = list(command.before)
+    before[command.output_at] = str(linked)
+    run_zig_lld(
+        [_ONE_THREAD, *flags, *before, *map(str, objects), *command.after],
+        timeout_s=LINK_TIMEOUT_S,
+    )
 
 
 def _is_placed(objects: Sequence[Path], linked: Path, backend: Backend, with_lines: bool) -> bool:
@@ -128,9 +133,13 @@ def _is_placed(objects: Sequence[Path], linked: Path, backend: Backend, with_lin
     content = program and with_kernel(program, compiled)
     if not content:
         return False
-    linked.write_bytes(content)
-    linked.chmod(0o755)
+    with open(linked, "wb", opener=_open_as_executable) as file:
+        file.write(content)
     return True
+
+
+def _open_as_executable(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o777)
 
 
 def _program(objects: Sequence[Path]) -> Program | None:
@@ -139,7 +148,13 @@ def _program(objects: Sequence[Path]) -> Program | None:
         if _COMMANDS.get(("rvv", _SCRIPT)) is None:
             warm_up()
         command, linked = _COMMANDS.get(("rvv", _SCRIPT)), Path(folder) / "linked"
-        if command is None or not _repeated(command, objects, linked, PLACE_FLAGS):
+        if command is None:
+            return None
+        try:
+            _link_alone(command, objects, linked, PLACE_FLAGS)
+        except ZigStopped:
+            raise
+        except ZigError:  # such as for objects without a main
             return None
         return linked_program(linked.read_bytes())
 

@@ -102,8 +102,8 @@ def with_kernel(program: Program, compiled: bytes) -> bytes | None:
     try:
         kernel = _Kernel(ElfFile(compiled), program)
         return _written(program, kernel)
-    except (_NeedsLinkerError, ValueError, struct.error):
-        return None
+    except (_NeedsLinkerError, LookupError, ValueError, struct.error):
+        return None  # of what is damaged, the linker says what is wrong
 
 
 class _Kernel:

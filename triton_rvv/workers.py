@@ -100,10 +100,13 @@ def run_on_workers(work: Callable[[T], None], argument: T, at_most: int) -> None
 
     The calling thread is one of them where its stack is as large as theirs.
     """
+    is_roomy = threading.get_ident() == _roomy_thread()
+    if at_most == 1 and is_roomy:  # the whole of this takes as long as a small kernel's work
+        work(argument)
+        return
     workers = _workers()
     count = workers.count if workers.count < at_most else at_most
-    is_main = threading.get_ident() == threading.main_thread().ident
-    helped = count - (is_main and _main_thread_is_roomy())
+    helped = count - is_roomy
     if helped == 0:
         work(argument)
         return
@@ -119,7 +122,13 @@ def run_on_workers(work: Callable[[T], None], argument: T, at_most: int) -> None
 
 
 @functools.cache
-def _main_thread_is_roomy() -> bool:
-    """Asked once, since the system takes longer to answer than a small kernel takes."""
+def _roomy_thread() -> int | None:
+    """The main thread's number, where its stack is large enough; asked of the system once."""
     soft_bytes, _ = resource.getrlimit(resource.RLIMIT_STACK)
-    return soft_bytes == resource.RLIM_INFINITY or soft_bytes >= STACK_BYTES
+    if soft_bytes == resource.RLIM_INFINITY or soft_bytes >= STACK_BYTES:
+        return threading.main_thread().ident
+    return None
+
+
+# Nor is the child's main thread the one of its parent.
+os.register_at_fork(after_in_child=_roomy_thread.cache_clear)
