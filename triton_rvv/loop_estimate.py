@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from triton_rvv.vector_code import FLOAT, INTEGER, MULTIPLY, Vector, innermost_loops
+from triton_rvv.vector_code import FLOAT, INTEGER, MULTIPLY, Reload, Vector, innermost_loops
 
 __all__ = ["LoopEstimate", "estimated_cycles"]
 
@@ -39,6 +39,8 @@ _LOAD_LATENCY, _MEMORY_OCCUPANCY = 3, 2.2
 _DRAM_PER_REGISTER, _DRAM_AHEAD = 7, 60
 # Loads wait for vector stores to leave the core; registers are read back soon after they are saved.
 _DRAIN_PER_REGISTER = 1.7
+# An integer that was saved is loaded right before it is used.
+_RELOAD = 3
 _TURNS = 4  # after which waits of one turn for the last have settled
 
 
@@ -71,7 +73,7 @@ class _Demand:
         latency: cycles until `written` can be used.
         read, written: numbers of vector registers.
         dram: cycles for which memory is taken.
-        drain: cycles for which loads wait afterwards.
+        drain: cycles for which what follows waits.
         is_extra: whether another order may do without.
     """
 
@@ -86,11 +88,12 @@ class _Demand:
 
 
 _SCALAR = _Demand()
+_RELOADED = _Demand(drain=_RELOAD, is_extra=True)
 
 
-def _demand(instruction: Vector | None) -> _Demand:
-    if instruction is None:
-        return _SCALAR
+def _demand(instruction: Vector | Reload | None) -> _Demand:
+    if instruction is None or isinstance(instruction, Reload):
+        return _SCALAR if instruction is None else _RELOADED
     if not instruction.kind:
         return _access(instruction)
     unit, occupancy, latency = _times(instruction)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["FLOAT", "INTEGER", "MULTIPLY", "Vector", "innermost_loops"]
+__all__ = ["FLOAT", "INTEGER", "MULTIPLY", "Reload", "Vector", "innermost_loops"]
 
 # Kinds of computations, by the field funct3: what the number `funct6` stands for depends on them.
 FLOAT, INTEGER, MULTIPLY = "float", "integer", "multiply"
@@ -53,8 +53,12 @@ class Vector:
     first: int = 0
 
 
-def innermost_loops(code: bytes) -> Iterator[list[Vector | None]]:
-    """Of each innermost loop the instructions in order, None for those that are no vector's.
+class Reload:
+    """An integer that was saved on the stack and is loaded from there."""
+
+
+def innermost_loops(code: bytes) -> Iterator[list[Vector | Reload | None]]:
+    """Of each innermost loop the instructions in order, None for others that are no vector's.
 
     A loop reaches from where a branch leads back to until that branch. Of several that overlap, the
     one that ends first counts.
@@ -132,7 +136,7 @@ def _set_group(word: int) -> float:
     return 2.0 ** (code if code < 4 else code - 8)
 
 
-def _decoded(words: Sequence[int], group: float) -> Iterator[Vector | None]:
+def _decoded(words: Sequence[int], group: float) -> Iterator[Vector | Reload | None]:
     on_stack = {0: False, _STACK_POINTER: True}
     for word in words:
         opcode, of = word & 0x7F, _bits(word, 12, 3)
@@ -141,9 +145,16 @@ def _decoded(words: Sequence[int], group: float) -> Iterator[Vector | None]:
         elif opcode in (_LOAD, _STORE) and of in _VECTOR_WIDTHS:
             yield _access(word, group, on_stack.get(_bits(word, 15, 5), False))
         else:
-            yield None
+            yield Reload() if _is_reload(word) else None
             group = _set_group(word) or group
             _follow_numbers(word, on_stack)
+
+
+def _is_reload(word: int) -> bool:
+    """Whether an instruction is a load of 64 bits by the stack pointer."""
+    if word & 3 != 3:
+        return word & 0xE003 == 0x6002  # c.ldsp
+    return word & 0x707F == 0x3003 and _bits(word, 15, 5) == _STACK_POINTER
 
 
 def _access(word: int, group: float, is_on_stack: bool) -> Vector:

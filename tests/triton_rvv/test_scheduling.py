@@ -12,7 +12,7 @@ from triton_rvv.host_target import host_target
 from triton_rvv.loop_estimate import estimated_cycles
 from triton_rvv.lowering import SCHEDULED_BY_LLVM
 from triton_rvv.matrix_instruction import assemble_object
-from triton_rvv.vector_code import innermost_loops
+from triton_rvv.vector_code import Reload, Vector, innermost_loops
 
 
 @triton.jit
@@ -138,8 +138,23 @@ def test_vector_instructions_are_read():
     (code,) = (bytes(each.data()) for each in sections if each.is_text() and each.size())
     (loop,) = innermost_loops(code)
     assert [each is None for each in loop] == [True] * 2 + [False] * len(READ) + [True] * 3
-    found = [(v.group, set(v.read), set(v.written), v.is_masked) for v in loop if v]
+    found = [
+        (v.group, set(v.read), set(v.written), v.is_masked) for v in loop if isinstance(v, Vector)
+    ]
     assert dict(zip(READ, found, strict=True)) == READ
+
+
+def test_reloads_of_integers_are_read():
+    loads = ["ld a1, 8(sp)", "ld t1, 600(sp)", "ld a1, 8(a0)", "lw a1, 8(sp)", "sd a1, 8(sp)"]
+    compiled = assemble_object(LOOP.format("\n".join(loads)))
+    sections = llvm.ObjectFileRef.from_data(compiled).sections()
+    (code,) = (bytes(each.data()) for each in sections if each.is_text() and each.size())
+    (loop,) = innermost_loops(code)
+    assert [isinstance(each, Reload) for each in loop[:6]] == [False, True, True, *[False] * 3]
+    elsewhere = [line.replace("sp", "a0") for line in loads]
+    saved, others = (estimated(LOOP.format("\n".join(each))) for each in (loads, elsewhere))
+    assert saved.cycles == others.cycles + 2 * 3
+    assert saved.least < others.least
 
 
 def test_saved_registers_are_found_in_code():
@@ -148,5 +163,5 @@ def test_saved_registers_are_found_in_code():
     saves = kernel.commented_assembly.count("vscale x")  # each with a comment of its own
     sections = llvm.ObjectFileRef.from_data(kernel.object).sections()
     (code,) = (bytes(each.data()) for each in sections if each.is_text() and each.size())
-    found = [v for loop in innermost_loops(code) for v in loop if v and v.is_save]
-    assert 0 < len(found) <= saves
+    found = [v for loop in innermost_loops(code) for v in loop if isinstance(v, Vector)]
+    assert 0 < sum(each.is_save for each in found) <= saves

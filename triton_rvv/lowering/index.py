@@ -19,7 +19,7 @@ from triton_rvv.lowering.row_offsets import listed_by_row
 from triton_rvv.lowering.steps import divided
 from triton_rvv.lowering.tensors import Elementwise, Splat, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer
-from triton_rvv.lowering.wrapping import scaled_wrapped, sum_of_wrapped, widened
+from triton_rvv.lowering.wrapping import fits_32_bits, scaled_wrapped, sum_of_wrapped, widened
 from triton_rvv.ttir import Operation
 from triton_rvv.types import PointerType, TensorType, element_type
 
@@ -338,7 +338,8 @@ def _compare(context: Context, operation: Operation, left: Affine, right: Affine
         return Mask(type_, [], [JointComparison(type_, predicate, left, right.base)])
     if not varying:
         return Splat(type_, context.builder.compare(predicate, left.base, right.base))
-    return Mask(type_, [Term(varying[0], predicate, left, right.base)], [])
+    fits = fits_32_bits(context, left) if left.index_type == "i32" else Val("i1", "false")
+    return Mask(type_, [Term(varying[0], predicate, left, right.base, fits)], [])
 
 
 def _and(context: Context, operation: Operation) -> None:

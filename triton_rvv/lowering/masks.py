@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from triton_rvv.lowering.affine import Affine
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.components import Component
-from triton_rvv.lowering.tensors import Extents, Point, Tensor, guards_of_all
+from triton_rvv.lowering.lanes_between import Lanes
+from triton_rvv.lowering.tensors import Extents, Path, Point, Tensor, guards_of_all
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.types import TensorType
 
 __all__ = ["TRUE", "JointComparison", "Mask", "Term"]
 
-TRUE = Val("i1", "true")
+TRUE, NEVER = Val("i1", "true"), Val("i1", "false")
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,14 @@ class Term:
         predicate: LLVM's name, such as "slt".
         left: uniform in every other dimension.
         right: a scalar.
+        fits: true at run time where no element of the left side wraps.
     """
 
     axis: int
     predicate: str
     left: Affine
     right: Val
+    fits: Val = NEVER
 
     @property
     def _constant_stride(self) -> int | None:
@@ -66,6 +69,45 @@ class Term:
         wrapped = builder.resize(builder.resize(far, self.left.base.type), "i64")
         return builder.conjunction(builder.compare("eq", far, wrapped), holds)
 
+    def _linear_stride(self, builder: Builder) -> int | None:
+        """The step of the left side on a linear path, where it is a known number."""
+        part = self.left.components[self.axis]
+        if self.left.extra is not None or not part.may_be_linear:
+            return None
+        return part.linear_stride(builder, self.left.index_type).constant
+
+    def bounds(self, builder: Builder, path: Path) -> Lanes | None:
+        """The columns in which the comparison holds, on a path where sums fit.
+
+        None where they are no neighbours, or that is not known.
+        """
+        stride = self._linear_stride(builder) if path.linear else self._constant_stride
+        is_known = stride == 1 and self.predicate in _EXTREME and path.fits and self.may_fit
+        rank = len(self.left.shape)
+        if not is_known or self.axis < rank - 1:
+            return None
+        origin = path.origin or integer(0)
+        near = self.left.evaluate(builder, Point((integer(0),) * (rank - 1), origin, 1, path))
+        near, right = (builder.resize(value, "i64") for value in (near, self.right))
+        bound = builder.add(origin, builder.binary("sub", right, near))
+        if self.predicate in ("sle", "sgt"):
+            bound = builder.add(bound, integer(1))
+        is_end = _EXTREME[self.predicate] == "largest"
+        return Lanes(end=bound) if is_end else Lanes(first=bound)
+
+    def is_uniform_on(self, builder: Builder, path: Path) -> bool:
+        """Whether the comparison is the same in all columns on a path."""
+        is_last = self.axis == len(self.left.shape) - 1
+        return not is_last or (path.linear and self._linear_stride(builder) == 0)
+
+    def is_known_on(self, builder: Builder, path: Path) -> bool:
+        """Whether the comparison is known to hold wherever a path leads."""
+        if path.unmasked and self.has_guard:
+            return True
+        if path.rows_inside and self.is_uniform_on(builder, path):
+            return True
+        return path.columns_inside and self.bounds(builder, path) is not None
+
     def false_from(self, builder: Builder) -> Val | None:
         """A position from which on the comparison is false, as i64, where it has one.
 
@@ -84,6 +126,24 @@ class Term:
         end = builder.select(wraps, size, builder.intrinsic("llvm.smin", [count, size]))
         widened = self.left.wrapped
         return end if widened is None else builder.select(widened.fits, end, size)
+
+    def lanes_in(self, builder: Builder, point: Point) -> Lanes | None:
+        """The lanes of a run in which the comparison holds, where they are neighbours."""
+        in_row = 1 < point.width <= self.left.shape[-1]
+        if not in_row or not builder.abilities.has_vector_lengths:
+            return None
+        bounds = self.bounds(builder, point.path)
+        return None if bounds is None else bounds.from_place(builder, point.start)
+
+    @property
+    def may_fit(self) -> bool:
+        """Whether it is known at run time if the left side wraps."""
+        return self.fits.ref != "false"
+
+    def fit_guards(self) -> list[Val]:
+        """Truth values that, where all of them hold, put a point on a path where sums fit."""
+        own = [self.fits] if self.may_fit else []
+        return [*self.left.fit_guards(), *own]
 
     def _is_uniform(self, builder: Builder) -> bool:
         """Whether the left side is one number where its steps are linear, such as one row's."""
@@ -200,7 +260,7 @@ class Mask(Tensor):
         return [guard for term in self.terms for guard in term.left.linear_guards()]
 
     def own_fit_guards(self) -> list[Val]:
-        return [guard for term in self.terms for guard in term.left.fit_guards()]
+        return [guard for term in self.terms for guard in term.fit_guards()]
 
     def own_mask_guards(self, builder: Builder) -> list[Val]:
         guards = [term.guard(builder) for term in self.terms if term.has_guard]
@@ -210,6 +270,7 @@ class Mask(Tensor):
         guards = guards_of_all(builder, [*self.operands, *self._lefts], extents)
         if guards is None:
             return None
+        guards += [term.fits for term in self.terms if term.may_fit]
         terms = [term for term in self.terms if term.has_guard]
         guards += [term.guard(builder, extents[term.axis]) for term in terms]
         return guards if self.uniform == TRUE else [self.uniform, *guards]
@@ -246,12 +307,18 @@ class Mask(Tensor):
         return self.at(builder, point) if is_kept else self._computed(builder, point)
 
     def _computed(self, builder: Builder, point: Point) -> Val:
-        total = TRUE if point.path.unmasked else self.uniform
+        path = point.path
+        total = TRUE if path.unmasked or path.rows_inside else self.uniform
+        lanes = Lanes()
         for term in self.terms:
-            if not (point.path.unmasked and term.has_guard):
+            if term.is_known_on(builder, path):
+                continue
+            if (own := term.lanes_in(builder, point)) is not None:
+                lanes = lanes.within(builder, own)
+            else:
                 total = builder.conjunction(total, term.at(builder, point))
         for other in self.operands:
-            if point.path.unmasked and isinstance(other, JointComparison):
+            if path.unmasked and isinstance(other, JointComparison):
                 continue
             total = builder.conjunction(total, other.at(builder, point))
-        return total
+        return lanes.where(builder, total, point.width)

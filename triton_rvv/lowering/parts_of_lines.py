@@ -10,6 +10,7 @@ from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.digits import Digits
 from triton_rvv.lowering.masks import Mask
+from triton_rvv.lowering.rims import Rims
 from triton_rvv.lowering.steps import Steps
 from triton_rvv.lowering.tensors import Path, Point, Tensor
 from triton_rvv.lowering.values import Val, integer
@@ -27,12 +28,13 @@ class PartsOfLine:
         tensors: the recipes, all of one shape.
         width: the elements of a run.
         together: how many runs are visited side by side, where there are as many.
+        rims: tells runs apart that need masks.
 
     Attributes:
         found: the steps that decide where a part ends; none where others decide as well.
     """
 
-    def __init__(self, tensors: Sequence[Tensor], width: int, together: int) -> None:
+    def __init__(self, tensors: Sequence[Tensor], width: int, together: int, rims: Rims) -> None:
         below = dict.fromkeys(each for root in tensors for each in root.walk())
         is_known = len(tensors[0].shape) == 1 and all(each.own_stays_in_place for each in below)
         is_known &= all(each.is_one_line for each in below if isinstance(each, Buffer))
@@ -45,6 +47,7 @@ class PartsOfLine:
         self.found = steps if is_known and len(steps) == len(tables) else []
         self._width = width
         self._together = together
+        self._rims = rims
         self._size = tensors[0].shape[-1]
         self._granule = min((each.granule for each in self.found), default=1)
 
@@ -53,10 +56,19 @@ class PartsOfLine:
 
         The last run of a part has as many lanes as are left.
         """
-        if self._width <= self._granule < self._size:
+        # Rims are at the ends of whole rows.
+        if self._width <= self._granule < self._size and not self._has_rims(builder):
             self._visit_granules(builder, path, end, visit)
         else:
             self._visit_any(builder, path, end, visit)
+
+    def _has_rims(self, builder: Builder) -> bool:
+        """Whether to tell runs with masks from others: not in rows of only a few runs."""
+        divisors = [
+            steps.division.divisor_of(builder) for steps in self.found if isinstance(steps, Steps)
+        ]
+        is_short = any(each is not None and each < 2 * self._width for each in divisors)
+        return self._rims.are_any and not is_short
 
     def _visit_granules(self, builder: Builder, path: Path, end: Val, visit: _Visit) -> None:
         """The same for parts of one length, which is known when code is made."""
@@ -127,6 +139,9 @@ class PartsOfLine:
         self, builder: Builder, path: Path, first: Val, count: Val, visit: _Visit
     ) -> None:
         """Visit the runs of `count` elements, those of whole groups side by side."""
+        if self._has_rims(builder) and self._rims.apply_on(path):
+            self._rims.visit(path, first, count, visit)
+            return
         most = self._size if count.constant is None else count.constant
         together = min(self._together, most // self._width)
         group = self._width * together

@@ -45,6 +45,8 @@ class Path:
     Args:
         linear: every table of positions is linear, so that addresses are.
         unmasked: every comparison in a mask that has a guard holds for the whole block.
+        rows_inside: what masks say of whole runs holds for those that are visited.
+        columns_inside: what masks say of leading and of last lanes holds for them.
         fits: no 32-bit sum in an address or a mask wraps before it is widened.
         plain_columns: how many leading columns of every row are on the plain path, as i64; None
             where that is not known.
@@ -54,6 +56,8 @@ class Path:
 
     linear: bool = False
     unmasked: bool = False
+    rows_inside: bool = False
+    columns_inside: bool = False
     fits: bool = False
     plain_columns: Val | None = None
     starts: Mapping[object, Val] = field(default_factory=dict)

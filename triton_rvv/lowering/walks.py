@@ -11,6 +11,7 @@ from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.parts_of_lines import PartsOfLine
 from triton_rvv.lowering.paths import guarded, guarded_within
+from triton_rvv.lowering.rims import Rims
 from triton_rvv.lowering.runs import group_of_runs, run_width, runs_together, spanning_width
 from triton_rvv.lowering.tensors import ANY_PATH, PLAIN_PATH, Extents, Path, Point, Tensor
 from triton_rvv.lowering.values import Val, integer
@@ -63,6 +64,7 @@ def for_each_run(
         is_plain: as in `paths.guarded`.
         within: the leading part of the block behind which nothing needs to be visited.
     """
+    builder = context.builder
     width, points_of = _way_to_walk(context, tensors)
     unrolled = tensors[0].type.elements <= UNROLLED_RUNS * width
     by_row = points_of is _points_by_row and not unrolled
@@ -72,13 +74,15 @@ def for_each_run(
     if by_column:
         step = 0
 
-    parts = PartsOfLine(tensors, width, runs_together(tensors))
+    together = runs_together(tensors)
+    rims = Rims(builder, tensors, width, together)
+    parts = PartsOfLine(tensors, width, together, rims)
 
     def walk_within(path: Path, extents: Extents) -> None:
         if parts.found and not path.linear:
             end = extents[-1]
             assert end is not None
-            parts.visit(context.builder, path, end, visit)
+            parts.visit(builder, path, end, visit)
             return
         for points in points_within(context, tensors, width, path, extents):
             visit(points)
@@ -88,15 +92,13 @@ def for_each_run(
             _walk_squares(context, tensors[0].shape, side, by_column, evaluate, commit)
             return
         if parts.found and not path.linear:
-            parts.visit(context.builder, path, integer(tensors[0].shape[-1]), visit)
+            parts.visit(builder, path, integer(tensors[0].shape[-1]), visit)
             return
         for points in points_of(context, tensors, width, path, unrolled):
             visit(points)
 
     def visit(points: Sequence[Point]) -> None:
-        outcomes = context.builder.interleave(
-            [functools.partial(evaluate, point) for point in points]
-        )
+        outcomes = builder.interleave([functools.partial(evaluate, point) for point in points])
         for point, outcome in zip(points, outcomes, strict=True):
             commit(point, outcome)
 

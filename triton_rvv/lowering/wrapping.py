@@ -20,7 +20,14 @@ from triton_rvv.lowering.tensors import Elementwise, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.types import ScalarType, TensorType
 
-__all__ = ["guard_widening", "reaches", "scaled_wrapped", "sum_of_wrapped", "widened"]
+__all__ = [
+    "fits_32_bits",
+    "guard_widening",
+    "reaches",
+    "scaled_wrapped",
+    "sum_of_wrapped",
+    "widened",
+]
 
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1
 
@@ -35,7 +42,7 @@ def widened(context: Context, operand: Affine) -> Affine | None:
     components = [
         part.map(lambda number: builder.resize(number, "i64")) for part in operand.components
     ]
-    fits = _fits(context, operand)
+    fits = fits_32_bits(context, operand)
     if fits.ref == "false":
         return None
     if fits.ref == "true":
@@ -53,15 +60,16 @@ def guard_widening(context: Context, lowered: Val | Tensor) -> None:
     """Write here what tells whether a value can be widened part by part, for all that follows."""
     block = lowered if isinstance(lowered, Affine) else None
     if block is not None and block.index_type == "i32":
-        _fits(context, block)
+        fits_32_bits(context, block)
 
 
-def _fits(context: Context, block: Affine) -> Val:
-    return context.once(block, lambda: _fits_32_bits(context.builder, block))
+def fits_32_bits(context: Context, block: Affine) -> Val:
+    """Whether the sums of all elements fit in 32 bits with their sign, found out here."""
+    return context.once(block, lambda: _sums_fit(context.builder, block))
 
 
-def _fits_32_bits(builder: Builder, block: Affine) -> Val:
-    """Whether the sums of all elements fit in 32 bits with their sign."""
+def _sums_fit(builder: Builder, block: Affine) -> Val:
+    """The same each time it is asked."""
     low, high = integer(0), integer(0)
     for part, size in zip(block.components, block.shape, strict=True):
         for below, above in reaches(builder, part, size):

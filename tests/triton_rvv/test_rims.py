@@ -1,0 +1,137 @@
+"""Masks of neighbours at the rim of an image, by any comparison, of rows of any length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import triton
+import triton.language as tl
+from qemu_kernels import Expected, KernelRunner
+
+Image = npt.NDArray[Any]
+
+FILL = 50
+
+
+def _shifted(x: Image, dy: int, dx: int) -> Image:
+    """Each pixel's neighbour, FILL outside of the image."""
+    padded = np.pad(x, 3, constant_values=FILL)
+    height, width = x.shape
+    return padded[3 + dy : 3 + dy + height, 3 + dx : 3 + dx + width]
+
+
+@triton.jit
+def line_kernel(x_ptr, y_ptr, H, W, FIRST: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    row, column = at // W, at % W
+    total = tl.zeros((BLOCK,), dtype=x_ptr.dtype.element_ty)
+    for dy in tl.static_range(-1, 2):
+        for dx in tl.static_range(FIRST, 2):
+            r, c = row + dy, column + dx
+            inside = (r >= 0) & (r < H) & (c > -1) & (c <= W - 1)
+            total += tl.load(x_ptr + r * W + c, mask=inside, other=50)
+    tl.store(y_ptr + at, total, mask=at < H * W)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "first", "known", "vlen_bits"),
+    [
+        (np.float32, -1, (), 256),
+        (np.float32, -1, ("H", "W"), 256),
+        (np.int8, -3, ("W",), 128),
+        (np.int16, 0, (), 512),
+    ],
+)
+@pytest.mark.parametrize(
+    ("height", "width"), [(1, 1), (40, 5), (3, 33), (7, 56), (3, 100), (5, 128), (2, 301)]
+)
+def test_lines(
+    run: KernelRunner,
+    height: int,
+    width: int,
+    dtype: type,
+    first: int,
+    known: tuple[str, ...],
+    vlen_bits: int,
+) -> None:
+    rng = np.random.default_rng(height)
+    x: Image = rng.integers(-9, 9, (height, width)).astype(dtype)
+    offsets = [(dy, dx) for dy in range(-1, 2) for dx in range(first, 2)]
+    y = np.sum([_shifted(x, *offset) for offset in offsets], 0).astype(dtype)
+    block = 256
+    run(
+        line_kernel,
+        grid=(-(-y.size // block),),
+        vlen_bits=vlen_bits,
+        known=known,
+        x_ptr=x, y_ptr=Expected(y), H=height, W=width, FIRST=first, BLOCK=block,
+    )  # fmt: skip
+
+
+@triton.jit
+def tile_kernel(x_ptr, y_ptr, H, W, D: tl.constexpr, BLOCK_H: tl.constexpr, BLOCK_W: tl.constexpr):
+    rows = tl.program_id(1) * BLOCK_H + tl.arange(0, BLOCK_H)[:, None]
+    columns = tl.program_id(0) * BLOCK_W + tl.arange(0, BLOCK_W)[None, :]
+    at = x_ptr + rows * W + columns
+    here = (rows < H) & (columns < W)
+    total = tl.load(at, mask=here)
+    total += tl.load(at - W, mask=here & (rows > 0), other=50)
+    total += tl.load(at + W, mask=here & (rows < H - 1), other=50)
+    total += tl.load(at - D, mask=here & (columns > D - 1), other=50)
+    total += tl.load(at + D, mask=here & (columns + D <= W - 1), other=50)
+    tl.store(y_ptr + rows * W + columns, total, mask=here)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "distance"), [(np.float32, 1), (np.int8, 2), (np.float64, 3), (np.int64, 1)]
+)
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (5, 7), (9, 64), (3, 129)])
+def test_tiles(run: KernelRunner, height: int, width: int, dtype: type, distance: int) -> None:
+    rng = np.random.default_rng(width)
+    x: Image = rng.integers(-9, 9, (height, width)).astype(dtype)
+    offsets = [(0, 0), (-1, 0), (1, 0), (0, -distance), (0, distance)]
+    y = np.sum([_shifted(x, *offset) for offset in offsets], 0).astype(dtype)
+    run(
+        tile_kernel,
+        grid=(-(-width // 64), -(-height // 4)),
+        x_ptr=x, y_ptr=Expected(y), H=height, W=width, D=distance, BLOCK_H=4, BLOCK_W=64,
+    )  # fmt: skip
+
+
+@triton.jit
+def wrapping_kernel(x_ptr, y_ptr, base, low, high, N: tl.constexpr):
+    i = tl.arange(0, N)
+    at = base + i
+    x = tl.load(x_ptr + i, mask=(at >= low) & (at < high), other=-1)
+    y = tl.load(x_ptr + i, mask=(at > low) & (at <= high), other=-2)
+    tl.store(y_ptr + i, x * 1000 + y, mask=i < N - 3)
+
+
+@pytest.mark.parametrize(
+    ("base", "low", "high"),
+    [
+        (2**31 - 100, -5, 2**31 - 50),
+        (2**31 - 100, -(2**31), 2**31 - 1),
+        (-(2**31), -(2**31) + 40, 7),
+        (2**31 - 300, 2**31 - 290, 2**31 - 60),
+        (0, 300, 200),
+        (10, -(2**31), -(2**31)),
+        (10, 2**31 - 1, 2**31 - 1),
+    ],
+)
+@pytest.mark.parametrize("size", [8, 256])
+def test_sums_that_wrap(run: KernelRunner, base: int, low: int, high: int, size: int) -> None:
+    values = np.arange(size, dtype=np.int32)
+    at = (base + np.arange(size)).astype(np.int32)
+    y = np.where((at >= low) & (at < high), values, -1) * 1000
+    y += np.where((at > low) & (at <= high), values, -2)
+    y[-3:] = 9
+    run(
+        wrapping_kernel,
+        x_ptr=values,
+        y_ptr=Expected(y.astype(np.int32), start=np.full(size, 9, np.int32)),
+        base=base, low=low, high=high, N=size,
+    )  # fmt: skip
