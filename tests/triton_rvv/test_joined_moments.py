@@ -141,7 +141,17 @@ def test_equal_by_algebra(one, other):
             _op("select", ("compare", "olt", _number(5.0), SUM), _op("divf", C, SUM), _number(0.0)),
             _op("divf", C, SUM),
         ),
+        # What stands in for a quotient by zero is another element; or the quotient for one by more.
+        (
+            _op("select", ("compare", "olt", _number(0.0), SUM), _op("divf", C, SUM), A),
+            _op("select", ("compare", "olt", _number(0.0), SUM), _op("divf", C, SUM), B),
+        ),
+        (
+            _op("select", ("compare", "olt", _number(0.0), SUM), _number(0.0), _op("divf", C, SUM)),
+            _op("divf", C, SUM),
+        ),
         (_number(2.0), _number(3.0)),
+        (_number(1 << 53), _number((1 << 53) + 1)),
         (_number(float("nan")), _number(float("inf"))),
     ],
 )

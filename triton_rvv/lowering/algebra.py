@@ -31,12 +31,25 @@ _OPERATIONS: Mapping[str, Callable[..., int]] = {
     "arith.divf": lambda a, b: a * pow(b, -1, _PRIME),
 }
 
+# Comparisons of 0 with a divisor that hold for no divisor that is 0, and such as hold for it.
+_IS_NOT_ZERO, _IS_ZERO = ("one", "une", "olt", "ult"), ("oeq", "ueq", "oge", "uge")
+# The same of the divisor with 0.
+_CONVERSE = {
+    **{name: name for name in ("one", "une", "oeq", "ueq")},
+    **{
+        f"{sign}{a}{kind}": f"{sign}{b}{kind}"
+        for sign in "ou"
+        for a, b in ("lg", "gl")
+        for kind in "te"
+    },
+}
+
 
 def are_equal(one: _Formula, other: _Formula) -> bool:
     """Whether two formulas are the same function, but for the rounding of floats.
 
-    A choice between a quotient and something else by a comparison of the divisor with 0 counts as
-    the quotient: what takes the place of a quotient by zero is not looked at.
+    A choice between a quotient and a constant, by a comparison that keeps the divisor from being 0,
+    counts as the quotient: which constant takes the place of a quotient by zero is not looked at.
     """
     try:
         return _value(one, {}) == _value(other, {})
@@ -56,9 +69,9 @@ def _computed(formula: _Formula, known: dict[int, int]) -> int:
     if name == "arith.constant":
         return _constant(formula)
     if name == "arith.select":
-        _, _, condition, *sides = formula
-        for side in sides:
-            if _guards(condition, side):
+        _, _, condition, chosen, other = formula
+        for side, rest, guards in ((chosen, other, _IS_NOT_ZERO), (other, chosen, _IS_ZERO)):
+            if rest[0] == "arith.constant" and _guards(condition, side, guards):
                 return _value(side, known)
     if name in _OPERATIONS:
         return _OPERATIONS[name](*(_value(operand, known) for operand in formula[2:]))
@@ -76,19 +89,24 @@ def _constant(formula: _Formula) -> int:
     for name, text in formula[1]:
         if name == "value":
             try:
-                number = Fraction(float(text))
+                number = Fraction(int(text) if text.lstrip("-").isdigit() else float(text))
             except (ValueError, OverflowError):
                 break
             return number.numerator * pow(number.denominator, -1, _PRIME)
     return int.from_bytes(hashlib.sha256(repr(formula).encode()).digest(), "little")
 
 
-def _guards(condition: Any, side: _Formula) -> bool:
-    """Whether a condition compares with 0 what a side divides by."""
+def _guards(condition: Any, side: _Formula, predicates: tuple[str, ...]) -> bool:
+    """Whether a condition compares with 0 what a side divides by, as one of the predicates does.
+
+    Predicates are of 0 and the divisor; a comparison of the divisor with 0 is the converse.
+    """
     if condition[0] != "compare" or side[0] != "arith.divf":
         return False
-    first, second = condition[2:]
-    return (first == side[3] and _is_zero(second)) or (second == side[3] and _is_zero(first))
+    _, predicate, first, second = condition
+    if second == side[3] and _is_zero(first):
+        return predicate in predicates
+    return first == side[3] and _is_zero(second) and _CONVERSE.get(predicate) in predicates
 
 
 def _is_zero(formula: _Formula) -> bool:
