@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,9 +147,14 @@ def _up(size: int, block: int) -> int:
 
 
 def run_case(
-    run: KernelRunner, dtype: str, vlen_bits: int, number: int, chosen: Case | None = None
+    run: KernelRunner,
+    dtype: str,
+    vlen_bits: int,
+    number: int,
+    chosen: Case | None = None,
+    known: Sequence[str] = (),
 ) -> None:
-    """Run a product, drawn unless it is chosen."""
+    """Run a product, drawn unless it is chosen; the compiler may count on what is `known`."""
     random = np.random.default_rng([sum(map(ord, dtype)), vlen_bits, number])
     element, error = TYPES[dtype]
     case = chosen or Case.drawn(random)
@@ -184,6 +190,7 @@ def run_case(
         **values,
         grid=(-(-m // block_m), len(edges)),
         vlen_bits=vlen_bits,
+        known=known,
     )
 
 
@@ -241,6 +248,47 @@ def test_programs_behind_the_last_column_read_nothing(run: KernelRunner, rows: i
         "total_ptr": a,
     }
     run(product_kernel, grid=(1, 3), c_ptr=Expected(a @ b), **values)
+
+
+# Rows, columns and steps, blocks, how the kernel keeps from what is not there, and how A lies.
+FEW_ROWS = [
+    ((6, 128, 100), (8, 64, 64), "masked", "rows"),
+    ((8, 60, 96), (8, 32, 32), "wrapped", "columns"),
+    ((3, 128, 70), (4, 64, 128), "wrapped", "rows"),
+    ((4, 300, 64), (4, 128, 16), "allocated", "transposed"),
+    ((2, 64, 36), (2, 64, 64), "masked", "columns"),
+    ((1, 256, 52), (1, 256, 64), "masked", "rows"),
+]
+ROWS_LEFT_OVER = [
+    ((17, 129, 70), (32, 128, 128), "masked", "transposed"),
+    ((35, 65, 40), (32, 64, 64), "wrapped", "rows"),
+    ((12, 40, 33), (16, 32, 32), "masked", "columns"),
+    ((3, 100, 64), (16, 64, 64), "wrapped", "rows"),
+    ((29, 33, 48), (32, 64, 16), "masked", "rows"),
+]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "vlen_bits"), [("fp32", 128), ("fp32", 256), ("fp16", 256), ("i8", 512)]
+)
+def test_few_rows_and_rows_left_over(run: KernelRunner, dtype: str, vlen_bits: int) -> None:
+    """B is read where it lies if one tile takes all rows, and else tiles of fewer rows end it."""
+    for number, (sizes, blocks, rows, a) in enumerate([*FEW_ROWS, *ROWS_LEFT_OVER]):
+        case = Case(
+            sizes=sizes,
+            blocks=blocks,
+            rows=rows,
+            mask_a=rows != "allocated",
+            mask_b=rows != "allocated",
+            bias=number % 2 == 0,
+            totals=False,
+            batch=False,
+            a=a,
+            b="rows",
+        )
+        strides = ("stride_a", "stride_b", "stride_c")
+        known = ("M", "N", "K", *strides) if number % 3 else ()
+        run_case(run, dtype, vlen_bits, number, case, known)
 
 
 @triton.jit(noinline=True)
