@@ -13,6 +13,7 @@ from triton_rvv import RVVTarget, compile_kernel, link
 from triton_rvv.codegen import generate
 from triton_rvv.elf_file import ElfFile, string_at
 from triton_rvv.link import LinkError, link_elf
+from triton_rvv.placement import with_kernel
 from triton_rvv.qemu import cpu_option, find_qemu
 
 TARGET = RVVTarget(vlen_bits=256)
@@ -51,13 +52,12 @@ def linked(monkeypatch, launcher, tmp_path):
     def make(compiled, places=True):
         (tmp_path / "kernel.o").write_bytes(compiled)
         placed = []
-        real = link.with_kernel
 
-        def with_kernel(program, content):
-            placed.append(real(program, content) if places else None)
+        def asked(program, content):
+            placed.append(with_kernel(program, content) if places else None)
             return placed[-1]
 
-        monkeypatch.setattr(link, "with_kernel", with_kernel)
+        monkeypatch.setattr(link, "with_kernel", asked)
         link_elf([tmp_path / "kernel.o", launcher], tmp_path / "kernel.elf")
         monkeypatch.undo()
         return tmp_path / "kernel.elf", placed[0] is not None

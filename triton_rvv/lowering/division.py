@@ -35,11 +35,11 @@ def divide(builder: Builder, values: Sequence[Val]) -> Val:
 
     The reciprocal has two parts, of 48 bits together (Brisebarre, Muller and Raina, "Accelerating
     correctly rounded floating-point division when the divisor is known in advance", 2004). So such
-    a quotient is correctly rounded but where it is below 2^-102, or within a millionth of the way
-    between two floats from the middle: then it may be the other of the two. Where the divisor is
-    known to be 2^-103 or more and turns out to be above 2^102, it is off by one, and above 2^126 by
-    up to eight units in the last place. On its other targets, Triton's `/` promises two units
-    for divisors between 2^-126 and 2^126; `tl.div_rn` always divides.
+    a quotient is correctly rounded but where it is below 2^-102, and but for about one in forty
+    million, which lies almost in the middle between two floats: then it is the other of the two.
+    Where the divisor is known to be 2^-103 or more and turns out to be above 2^102, it may be off
+    by one, and above 2^126 by eight units in the last place. On its other targets, Triton's `/`
+    promises two units for divisors between 2^-126 and 2^126; `tl.div_rn` always divides.
     """
     dividend, divisor = values
     number = builder.repeated(divisor)
