@@ -63,7 +63,7 @@ def test_quotients_of_zero_keep_their_sign(run, by):
 
 @triton.jit
 def known_divisors_kernel(
-    x_ptr, least_ptr, scaled_ptr, third_ptr, quarter_ptr, by, N: tl.constexpr
+    x_ptr, least_ptr, scaled_ptr, third_ptr, quarter_ptr, large_ptr, by, N: tl.constexpr
 ):
     offsets = tl.arange(0, N)
     x = tl.load(x_ptr + offsets)
@@ -72,6 +72,7 @@ def known_divisors_kernel(
     tl.store(scaled_ptr + offsets, x / (least / 127))
     tl.store(third_ptr + offsets, x / -3.0)
     tl.store(quarter_ptr + offsets, x / -0.25)
+    tl.store(large_ptr + offsets, x / 3e38)
 
 
 @pytest.mark.parametrize("by", [1e-20, 0.7, 12345.0, 1e30, np.inf, np.nan, -1.0])
@@ -83,12 +84,14 @@ def test_divisors_of_which_something_is_known(run, by):
     least = np.fmax(np.float32(by), np.float32(1e-10))
     with np.errstate(all="ignore"):
         expected = [x / d.astype(np.float32) for d in (least, least / np.float32(127))]
-        expected += [x / np.float32(d) for d in (-3, -0.25)]
-    names = ("least_ptr", "scaled_ptr", "third_ptr", "quarter_ptr")
+        expected += [x / np.float32(d) for d in (-3, -0.25, 3e38)]
+    names = ("least_ptr", "scaled_ptr", "third_ptr", "quarter_ptr", "large_ptr")
     outputs = {
         name: Expected(quotients, atol=LAST_PLACE)
         for name, quotients in zip(names, expected, strict=True)
     }
+    # Most of these are below 2^-102, and not the smallest there are.
+    outputs["large_ptr"] = Expected(expected[-1], rtol=2.0**-23)
     run(known_divisors_kernel, x_ptr=x, **outputs, by=float(by), N=N)
 
 

@@ -69,7 +69,8 @@ def _by_one_number(x: Lanes, number: Lanes) -> Lanes:
         return x.of(builder.splat(scalar.value, width))
 
     size = number
-    if floor_of(builder, number.value) < 2.0**_SMALLEST_EXPONENT:
+    floor = floor_of(builder, number.value)
+    if not 2.0**_SMALLEST_EXPONENT <= floor < 2.0**_LARGEST_EXPONENT:
         scale = _scale_into_range(number)
         size = absolute(number) * scale
         x = x * each(copysign(scale, number))
