@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 from triton_rvv.lowering.affine import Affine
@@ -29,6 +29,8 @@ class Term:
         left: uniform in every other dimension.
         right: a scalar.
         fits: true at run time where no element of the left side wraps.
+        alike: what tells the comparisons apart that are lowered beside this one, of positions
+            that are as far from each other; several in a stencil.
     """
 
     axis: int
@@ -36,6 +38,7 @@ class Term:
     left: Affine
     right: Val
     fits: Val = NEVER
+    alike: Set[object] = frozenset()
 
     @property
     def _constant_stride(self) -> int | None:
@@ -309,14 +312,19 @@ class Mask(Tensor):
     def _computed(self, builder: Builder, point: Point) -> Val:
         path = point.path
         total = TRUE if path.unmasked or path.rows_inside else self.uniform
-        lanes = Lanes()
+        lanes, neighbours = Lanes(), []
         for term in self.terms:
             if term.is_known_on(builder, path):
                 continue
             if (own := term.lanes_in(builder, point)) is not None:
                 lanes = lanes.within(builder, own)
+                neighbours.append(term)
             else:
                 total = builder.conjunction(total, term.at(builder, point))
+        # One mask with one bound for all loads, as where rows end, is made sooner by positions.
+        if len(neighbours) == 1 and len(neighbours[0].alike) == 1:
+            lanes = Lanes()
+            total = builder.conjunction(total, neighbours[0].at(builder, point))
         for other in self.operands:
             if path.unmasked and isinstance(other, JointComparison):
                 continue
