@@ -206,7 +206,7 @@ class Writer:
     def _rows(self, last: int, shape, apart: bool) -> Rows:
         """Rows of any length for flat indices up to `last`; `apart` as in `address`."""
         length = self.choose([self.draw(st.integers(1, max(last, 1) + 3)), math.prod(shape), 16])
-        pitch, step = self.choose([(length + 3, 1), (1, length)])
+        pitch, step = self.choose([(length + 3, 1), (1, last // length + 1)])
         if not apart:
             pitch, step = self.choose([(pitch, step), (0, 1), (1, 0), (3, 0), (2, 1)])
         return Rows((self.scalar(length), length), pitch, step)
