@@ -27,8 +27,9 @@ from triton_rvv.elf_file import (
 
 __all__ = ["PLACE_FLAGS", "Program", "linked_program", "with_kernel"]
 
-# Behind the program, in reach of its instructions.
-_START = 0x2000000
+# Behind the program, in reach of its instructions. Not farther: in QEMU, memory of a process that
+# calls kernels there cannot lie where they do.
+_START = 0x1100000
 _PAGE = 4096
 # In front of the code: the vector length and the kernel's name.
 _NAME_AT, _CODE_AT = 8, 256

@@ -22,11 +22,11 @@ def test_the_keys_winner_is_measured_at_the_shape(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     # Random search with another seed would hardly meet the key's winner by itself.
-    command = ["matmul", "--shape", "M=5,N=9,K=33", "--trials", "10", "--sampler", "random"]
+    command = ["matmul", "--shape", "M=9,N=17,K=9", "--trials", "10", "--sampler", "random"]
     assert check_key.main([*command, "--limit", "5"]) == 1
     first, verdict = capsys.readouterr().out.splitlines()
     said = re.fullmatch(
-        r"M=5,N=9,K=33: the winner of M=8,N=16,K=64 takes ([\d.]+)% longer than the best of 1\d, "
+        r"M=9,N=17,K=9: the winner of M=16,N=32,K=16 takes ([\d.]+)% longer than the best of 1\d, "
         r"estimated",
         first,
     )
@@ -34,15 +34,15 @@ def test_the_keys_winner_is_measured_at_the_shape(
     assert (
         verdict == f"worst {said[1]}% (estimated), limit 5.0%: the power-of-two key costs too much"
     )
-    at_shape = engine.lookup("matmul", M=5, N=9, K=33)
-    at_key = engine.lookup("matmul", M=8, N=16, K=64)
+    at_shape = engine.lookup("matmul", M=9, N=17, K=9)
+    at_key = engine.lookup("matmul", M=16, N=32, K=16)
     time_s = at_shape.winner.times_s[at_key.config]
     assert float(said[1]) == pytest.approx(100 * (time_s / at_shape.winner.time_s - 1), abs=0.051)
     # Another shape of the same key is served by it where that may cost so much, and not else.
     cost = time_s / at_shape.winner.time_s - 1
     assert cost > 0.05
     for max_key_cost, how in [(cost + 1e-6, "power-of-two"), (cost - 1e-6, "nearest")]:
-        found = engine.lookup("matmul", M=6, N=10, K=34, max_key_cost=max_key_cost)
+        found = engine.lookup("matmul", M=10, N=18, K=10, max_key_cost=max_key_cost)
         assert found.how == how
 
 

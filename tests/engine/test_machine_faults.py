@@ -107,6 +107,7 @@ def test_what_ends_a_build_from_outside_is_not_the_configurations(
     builder = KernelBuilder(BuildRequest("vector_add", {"N": 1000}, "fp32", RVVTarget(), store))
     zig = killed_zig(tmp_path)
     monkeypatch.setattr(where, what or (lambda: zig))
+    monkeypatch.setattr("triton_rvv.link._PROGRAMS", {})  # as in a builder that has linked nothing
     failure = builder.build(CONFIG)
     assert isinstance(failure, BuildFailure)
     assert (failure.status, reason in failure.reason) == ("board", True), failure

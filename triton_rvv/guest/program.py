@@ -34,29 +34,25 @@ def linked_program(kernel: bytes) -> Path:
     if found is not None:
         return Path(found)
     with tempfile.TemporaryDirectory(prefix="triton-rvv-link-") as folder:
-        objects = [Path(folder, _KERNEL), Path(folder, _MAIN)]
-        objects[0].write_bytes(kernel)
-        objects[1].write_bytes(_main_object())
-        linked = Path(folder, _PROGRAM)
-        link_elf(objects, linked)
+        compiled, linked = Path(folder, _KERNEL), Path(folder, _PROGRAM)
+        compiled.write_bytes(kernel)
+        link_elf([compiled, _main_object()], linked)
         path = Path(cache.put(linked.read_bytes(), _PROGRAM, binary=True))
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return path
 
 
-def _main_object() -> bytes:
-    """The program without the kernel, compiled on the first call."""
+def _main_object() -> Path:
+    """The object of the program without the kernel, compiled on the first call."""
     cache = get_cache_manager(_main_key())
     found = cache.get_file(_MAIN)
     if found is not None:
-        return Path(found).read_bytes()
+        return Path(found)
     with tempfile.TemporaryDirectory(prefix="triton-rvv-link-") as folder:
         compiled = Path(folder, _MAIN)
         command = [*_FLAGS, "-c", str(_SOURCE), "-o", str(compiled)]
         run_zig_cc(command, timeout_s=LINK_TIMEOUT_S)
-        content = compiled.read_bytes()
-    cache.put(content, _MAIN, binary=True)
-    return content
+        return Path(cache.put(compiled.read_bytes(), _MAIN, binary=True))
 
 
 @functools.cache
