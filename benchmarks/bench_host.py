@@ -45,6 +45,19 @@ ROUNDS = 30
 LEAST_S = 2e-3  # of a measured turn: shorter calls are repeated
 # The check of each pair of arguments, over so many calls at a time.
 CALLS = 200
+# What is aimed at, in torch's speeds, by how a case's name begins; and of a call, in seconds.
+GOALS = {
+    f"matmul {SIZE}^3 fp32": 1.0,
+    f"matmul {SIZE}^3 bf16": 0.9,
+    f"matmul {SIZE}^3 i8": 0.9,
+    "softmax": 1.3,
+    "layernorm": 1.2,
+    "row sum": 1.0,
+    "column sum": 1.2,
+    "transposed copy": 1.2,
+    "embedding": 1.0,
+}
+CALL_GOAL_S = 4e-6
 
 
 @dataclass(frozen=True)
@@ -97,7 +110,12 @@ def report(case: Case) -> None:
     best = min(times_s, key=lambda name: times_s[name])
     our_s, ratio = compared(case.ways[best], case.theirs)
     block = f", block {best}" if len(case.ways) > 1 else ""
-    print(f"{case.name}{block}: {our_s * 1e6:.1f} us, {ratio:.2f} of torch's speed", flush=True)
+    goals = [f"{goal:.1f}" for name, goal in GOALS.items() if case.name.startswith(name)]
+    goal = goals[0] if goals else f"{CALL_GOAL_S * 1e6:.0f} us"
+    print(
+        f"{case.name}{block}: {our_s * 1e6:.1f} us, {ratio:.2f} of torch's speed; to reach: {goal}",
+        flush=True,
+    )
 
 
 def cases() -> Iterator[Case]:
