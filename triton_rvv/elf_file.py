@@ -1,4 +1,7 @@
-"""Reads and writes the tables of 64-bit little-endian ELF files: System V ABI, chapters 4 and 5."""
+"""Reads and writes the tables of 64-bit little-endian ELF files: System V ABI, chapters 4 and 5.
+
+What is read is changed and written again, and pyelftools writes nothing.
+"""
 
 from __future__ import annotations
 

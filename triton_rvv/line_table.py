@@ -10,6 +10,8 @@ from pathlib import Path
 from elftools.dwarf.lineprogram import LineProgram
 from elftools.elf.elffile import ELFFile
 
+from triton_rvv.vector_code import instruction_words
+
 __all__ = ["CodeMap", "SourceLine", "read_code_map", "saving_places"]
 
 
@@ -156,15 +158,10 @@ _COMPRESSED_MEMORY = frozenset({1, 2, 3, 5, 6, 7})
 
 
 def _access_addresses(start: int, code: bytes) -> Iterator[int]:
-    at = 0
-    while at + 1 < len(code):
-        half = int.from_bytes(code[at : at + 2], "little")
-        quadrant = half & 3
-        if quadrant == 3:
-            if half & 0x7F in _MEMORY_OPCODES:
-                yield start + at
-            at += 4
+    for offset, word in instruction_words(code):
+        if word & 3 == 3:
+            is_access = word & 0x7F in _MEMORY_OPCODES
         else:
-            if quadrant != 1 and half >> 13 in _COMPRESSED_MEMORY:
-                yield start + at
-            at += 2
+            is_access = word & 3 != 1 and word >> 13 in _COMPRESSED_MEMORY
+        if is_access:
+            yield start + offset

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["FLOAT", "INTEGER", "MULTIPLY", "Reload", "Vector", "innermost_loops"]
+__all__ = [
+    "FLOAT",
+    "INTEGER",
+    "MULTIPLY",
+    "Reload",
+    "Vector",
+    "innermost_loops",
+    "instruction_words",
+]
 
 # Kinds of computations, by the field funct3: what the number `funct6` stands for depends on them.
 FLOAT, INTEGER, MULTIPLY = "float", "integer", "multiply"
@@ -63,7 +71,7 @@ def innermost_loops(code: bytes) -> Iterator[list[Vector | Reload | None]]:
     A loop reaches from where a branch leads back to until that branch. Of several that overlap, the
     one that ends first counts.
     """
-    words = list(_words(code))
+    words = list(instruction_words(code))
     places = {address: place for place, (address, _) in enumerate(words)}
     last_loop, group, decoded_to = -1, 1.0, 0
     for place, (address, word) in enumerate(words):
@@ -77,7 +85,7 @@ def innermost_loops(code: bytes) -> Iterator[list[Vector | Reload | None]]:
         last_loop = max(last_loop, start)
 
 
-def _words(code: bytes) -> Iterator[tuple[int, int]]:
+def instruction_words(code: bytes) -> Iterator[tuple[int, int]]:
     """Addresses and instructions, of 2 or 4 bytes."""
     address = 0
     while address + 1 < len(code):
