@@ -153,8 +153,12 @@ def run_case(
     number: int,
     chosen: Case | None = None,
     known: Sequence[str] = (),
+    beyond: int = 0,
 ) -> None:
-    """Run a product, drawn unless it is chosen; the compiler may count on what is `known`."""
+    """Run a product, drawn unless it is chosen; the compiler may count on what is `known`.
+
+    So many programs are behind the last column.
+    """
     random = np.random.default_rng([sum(map(ord, dtype)), vlen_bits, number])
     element, error = TYPES[dtype]
     case = chosen or Case.drawn(random)
@@ -188,7 +192,7 @@ def run_case(
         c_ptr=Expected(c.astype(stored), atol=error * k**0.5, rtol=error),
         total_ptr=Expected(totals, start=before, atol=100 * error, rtol=20 * error),
         **values,
-        grid=(-(-m // block_m), len(edges)),
+        grid=(-(-m // block_m), len(edges) + beyond),
         vlen_bits=vlen_bits,
         known=known,
     )
@@ -234,20 +238,19 @@ def test_rows_that_are_read_in_place_end_anywhere(
 @pytest.mark.parametrize("rows", [1, 4, 8])
 def test_programs_behind_the_last_column_read_nothing(run: KernelRunner, rows: int) -> None:
     """B ends where its memory does, and is read in place."""
-    a, b = np.random.default_rng(0).integers(-9, 10, (2, 64, 64)).astype(np.float32)
-    a = a[:rows].copy()
-    values: dict[str, Any] = {"M": rows, "N": 64, "K": 64, "BLOCK_M": rows, "BLOCK_N": 64}
-    values |= {"stride_a": 64, "stride_b": 64, "stride_c": 64, "BLOCK_K": 64, "A": "rows"}
-    values |= {"B": "rows", "ROWS": "masked", "MASK_A": True, "MASK_B": True, "BIAS": False}
-    values |= {
-        "TOTALS": False,
-        "BATCH": False,
-        "a_ptr": a,
-        "b_ptr": b,
-        "bias_ptr": a,
-        "total_ptr": a,
-    }
-    run(product_kernel, grid=(1, 3), c_ptr=Expected(a @ b), **values)
+    case = Case(
+        sizes=(rows, 64, 64),
+        blocks=(rows, 64, 64),
+        rows="masked",
+        mask_a=True,
+        mask_b=True,
+        bias=False,
+        totals=False,
+        batch=False,
+        a="rows",
+        b="rows",
+    )
+    run_case(run, "fp32", 256, 0, case, beyond=2)
 
 
 # Rows, columns and steps, blocks, how the kernel keeps from what is not there, and how A lies.

@@ -13,8 +13,7 @@ __all__ = ["floor_of", "number_of"]
 
 # Instructions looked through: expressions are shallow where it matters.
 _DEPTH = 8
-
-
+_NEVER_NEGATIVE = ("llvm.fabs", "llvm.sqrt", "exp")
 # What rounding may take off a result that is no subnormal number.
 _ROUNDED = 1 - 2.0**-22
 _SMALLEST_NORMAL = 2.0**-126
@@ -60,6 +59,3 @@ def _least(name: str, floors: Sequence[float], last: float | None) -> float:
     if name == "fmul":
         return floors[0] * floors[1]
     return floors[0] / last if last else 0.0
-
-
-_NEVER_NEGATIVE = ("llvm.fabs", "llvm.sqrt", "exp")
