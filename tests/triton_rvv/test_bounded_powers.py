@@ -99,6 +99,13 @@ def _of_maximum(x_ptr, y_ptr, N: tl.constexpr):
 
 
 @triton.jit
+def _of_minimum(x_ptr, y_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x = tl.load(x_ptr + at)
+    tl.store(y_ptr + at, tl.exp(tl.minimum(x, -tl.abs(x - x))))
+
+
+@triton.jit
 def _by_anything(x_ptr, y_ptr, N: tl.constexpr):
     at = tl.arange(0, N)
     x = tl.load(x_ptr + at)
@@ -121,7 +128,8 @@ def test_numbers_that_are_not_large(kernel):
 
 
 @pytest.mark.parametrize(
-    "kernel", [_of_the_wrong_rows, _of_others, _of_smallest, _of_maximum, _by_anything]
+    "kernel",
+    [_of_the_wrong_rows, _of_others, _of_smallest, _of_maximum, _of_minimum, _by_anything],
 )
 def test_numbers_that_may_be_large(kernel):
     assert _marks(kernel) == [False]

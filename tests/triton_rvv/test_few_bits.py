@@ -14,7 +14,9 @@ SPECIAL += [-(2.0**-20), -(2.0**-30), -(2.0**-60), 0.49999997, 0.99999994, -0.99
 
 
 @triton.jit
-def signed_kernel(x_ptr, floor_ptr, after_ptr, cut_ptr, sum_ptr, short_ptr, N: tl.constexpr):
+def signed_kernel(
+    x_ptr, floor_ptr, after_ptr, cut_ptr, sum_ptr, short_ptr, below_ptr, N: tl.constexpr
+):
     at = tl.arange(0, N)
     x = tl.load(x_ptr + at)
     tl.store(floor_ptr + at, tl.clamp(tl.floor(x), -128.0, 127.0).to(tl.int8))
@@ -23,6 +25,9 @@ def signed_kernel(x_ptr, floor_ptr, after_ptr, cut_ptr, sum_ptr, short_ptr, N: t
     tl.store(cut_ptr + at, inside.to(tl.int8))
     tl.store(sum_ptr + at, tl.clamp(tl.floor(x + 0.5), -127.0, 127.0).to(tl.int8))
     tl.store(short_ptr + at, tl.clamp(tl.floor(x * 100), -32768.0, 32767.0).to(tl.int16))
+    # -0.0 itself would be 0.0: Triton makes a null value of it.
+    below = tl.minimum(tl.maximum(x + 1.0, -128.0), tl.zeros((N,), tl.float32) * -1.0)
+    tl.store(below_ptr + at, tl.floor(below).to(tl.int8))
 
 
 @triton.jit
@@ -64,6 +69,7 @@ def test_with_sign(run, vlen_bits):
             "cut_ptr": np.trunc(inside).astype(np.int8),
             "sum_ptr": np.floor(_clamped(x + np.float32(0.5), -127, 127)).astype(np.int8),
             "short_ptr": np.floor(_clamped(x * np.float32(100), -32768, 32767)).astype(np.int16),
+            "below_ptr": np.floor(_clamped(x + np.float32(1), -128, -0.0)).astype(np.int8),
         }
     expected = {name: Expected(output) for name, output in outputs.items()}
     run(signed_kernel, x_ptr=x, **expected, N=N, vlen_bits=vlen_bits)

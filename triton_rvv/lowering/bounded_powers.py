@@ -59,8 +59,9 @@ class _Signs:
         first, *others = maker.operands
         if maker.name in _MOVES:
             return self.is_bounded(first, depth - 1)
-        if maker.name in _MINIMA:
-            return any(self.is_bounded(each, depth - 1) for each in maker.operands)
+        if maker.name in _MINIMA:  # with a constant: of anything else, NaN lets the other one pass
+            numbers = map(self._constant, maker.operands)
+            return any(number is not None and number <= LIMIT for number in numbers)
         if maker.name == "arith.select":
             return all(self.is_bounded(each, depth - 1) for each in others)
         return self._is_never_positive(value, depth - 1)

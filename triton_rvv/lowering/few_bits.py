@@ -117,7 +117,8 @@ def _limits_of(x: Lanes, bits: int, signed: bool) -> _Limits | None:
         if name not in (_SMALLER, _LARGER):
             return None
         value, number = _apart(x.builder, operands[0], operands[1])
-        if number is None or not number.is_integer():
+        # A limit of -0 would leave a negative 0.
+        if number is None or not number.is_integer() or str(number) == "-0.0":
             return None
         steps.insert(0, (name, number))
     if steps[0][0] == steps[1][0]:
