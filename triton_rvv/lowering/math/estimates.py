@@ -12,16 +12,13 @@ from __future__ import annotations
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.floors import floor_of
 from triton_rvv.lowering.math.lanes import Lanes, call, copysign, fma, minimum, where
-from triton_rvv.lowering.values import Val, integer, type_suffix
+from triton_rvv.lowering.register_groups import DYNAMIC_ROUNDING, fits_group, group_call
+from triton_rvv.lowering.values import Val
 
 __all__ = ["are_estimated", "quotient", "reciprocal_root", "root"]
 
 # Remainders of quotients that are finite are less.
 _LARGEST_REMAINDER = 2.0**110
-
-# A group of registers has 8 of them at most, and an element of LLVM's types for groups 64 bits.
-_LARGEST_GROUP, _UNIT_BITS = 8, 64
-_DYNAMIC_ROUNDING = integer(7)
 _EXPONENT_BITS = 0x7F800000
 # The exponents of a number and its scale add up to that of a number in [1/2, 1).
 _SUM_OF_EXPONENTS, _SMALLEST_SCALE = 0x7E800000, 0x00200000
@@ -29,9 +26,7 @@ _SUM_OF_EXPONENTS, _SMALLEST_SCALE = 0x7E800000, 0x00200000
 
 def are_estimated(builder: Builder, value: Val) -> bool:
     """Whether there is an instruction that estimates for values of this type."""
-    bits = 32 * value.width
-    is_group = bits <= _LARGEST_GROUP * builder.abilities.rvv_bits
-    return value.element == "float" and value.width > 1 and is_group
+    return value.element == "float" and fits_group(builder, value)
 
 
 def quotient(x: Lanes, d: Lanes) -> Lanes:
@@ -101,13 +96,5 @@ def _root_and_half(x: Lanes, estimate: Lanes) -> tuple[Lanes, Lanes]:
 
 def _estimate(name: str, x: Lanes) -> Lanes:
     """RVV's instruction on a group of registers."""
-    builder, value = x.builder, x.value
-    count = max(1, value.width * _UNIT_BITS // builder.abilities.rvv_bits)
-    group, suffix = f"<vscale x {count} x float>", f"nxv{count}f32"
-    fixed, start = type_suffix(value), integer(0)
-    anything = Val(group, "poison")
-    operand = builder.call(group, f"llvm.vector.insert.{suffix}.{fixed}", [anything, value, start])
-    rounding = [_DYNAMIC_ROUNDING] if name == "vfrec7" else []
-    arguments = [anything, operand, *rounding, integer(value.width)]
-    result = builder.call(group, f"llvm.riscv.{name}.{suffix}.i64", arguments)
-    return x.of(builder.call(value.type, f"llvm.vector.extract.{fixed}.{suffix}", [result, start]))
+    rounding = [DYNAMIC_ROUNDING] if name == "vfrec7" else []
+    return x.of(group_call(x.builder, f"{name}.{{}}", [None, x.value, *rounding]))

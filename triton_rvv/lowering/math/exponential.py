@@ -16,6 +16,8 @@ from triton_rvv.lowering.math.lanes import (
     scaled_by_powers,
     where,
 )
+from triton_rvv.lowering.multiply_adds import shifted_and_added
+from triton_rvv.lowering.register_groups import fits_group
 from triton_rvv.lowering.values import Val, integer, type_suffix
 
 __all__ = [
@@ -32,9 +34,9 @@ __all__ = [
 ]
 
 _LOG2_E = 1.4426950408889634
-# ln 2 in two parts: the first has 15 bits, so that its product with an exponent is exact.
-_LN2_HIGH = 0.693359375
-_LN2_LOW = -2.1219444005469057e-4
+# ln 2 as a float, and the rest.
+_LN2 = 0.693147182464599609375
+_LN2_REST = -1.904654290582768e-9
 # (e^r - 1 - r) / r^2 on |r| <= ln(2) / 2.
 _EXP = (1.3935758034e-3, 8.3690891042e-3, 4.1666455567e-2, 1.6666516662e-1, 0.5)
 # (2^r - 1) / r on |r| <= 1/2.
@@ -54,9 +56,10 @@ _ROUNDER = 1.5 * 2**23
 _SCALE_ROUNDER = _ROUNDER + 126
 _LARGEST_SHIFTED = _SCALE_ROUNDER + 128
 _SMALLEST_SHIFTED = _SCALE_ROUNDER - 151
-# The same where n is not large: the first factor is larger by a power of two, the second's inverse.
+# The same where n is not large: it is added to the exponent with so much more, which a factor takes
+# back.
 _BOUNDED_SHIFT = 64
-_BOUNDED_ROUNDER = _ROUNDER + 127 + _BOUNDED_SHIFT
+_BOUNDED_ROUNDER = _ROUNDER + _BOUNDED_SHIFT
 DOUBLE_ROUNDER = 1.5 * 2**52
 _ARITHMETIC = ("fadd", "fsub", "fmul")
 
@@ -71,7 +74,7 @@ def exp(x: Lanes) -> Lanes:
         x = _unsigned_minimum(plain, -104.0)
         shifted = minimum(x * _LOG2_E + _SCALE_ROUNDER, _LARGEST_SHIFTED)
         n = shifted - _SCALE_ROUNDER
-        return _defined(_scaled(_exp_near_zero(_rest(x, n)), shifted, n), x)
+        return _defined(_scaled(_exp_of_rest(x, n), shifted, n), x)
     if x.builder.abilities.has_one_nan:
         shifted = _limited(x * _LOG2_E + _SCALE_ROUNDER)
     else:
@@ -80,8 +83,7 @@ def exp(x: Lanes) -> Lanes:
         shifted = minimum(fma(x, _LOG2_E, _SCALE_ROUNDER), _LARGEST_SHIFTED)
     # Infinity where x is so far above n ln 2 that e^x is. Below, 2^n is as good as 0.
     n = shifted - _SCALE_ROUNDER
-    r = _no_less_than_minus_one(_rest(x, n))
-    return _defined(_scaled(_exp_near_zero(r), shifted, n), x)
+    return _defined(_scaled(_exp_of_rest(x, n, limited=True), shifted, n), x)
 
 
 def bounded_exp(x: Lanes) -> Lanes:
@@ -90,13 +92,24 @@ def bounded_exp(x: Lanes) -> Lanes:
         return exp(x)
     x = _unsigned_minimum(plain, -104.0)
     shifted = x * _LOG2_E + _BOUNDED_ROUNDER
-    power = _exp_near_zero(_rest(x, shifted - _BOUNDED_ROUNDER))
+    power = _exp_of_rest(x, shifted - _BOUNDED_ROUNDER)
     return _defined(_scaled_down(power, shifted), x)
 
 
 def _scaled_down(power: Lanes, shifted: Lanes) -> Lanes:
-    """A number near 1 times 2^n, where n and the bias of the bounded are in `shifted`."""
-    return power * (shifted.bits() << 23).as_float() * 2.0**-_BOUNDED_SHIFT
+    """A number near 1 times 2^n, where n + _BOUNDED_SHIFT is in the low bits of `shifted`; or NaN."""
+    return _with_exponent(power, shifted) * 2.0**-_BOUNDED_SHIFT
+
+
+def _with_exponent(power: Lanes, shifted: Lanes) -> Lanes:
+    """A number times 2^n where that is normal, with n in the low bits of `shifted`.
+
+    NaN stays where `shifted` is one too, whose low bits are 0.
+    """
+    bits, n = power.bits(), shifted.bits()
+    if not fits_group(power.builder, bits.value):
+        return (bits + (n << 23)).as_float()
+    return power.of(shifted_and_added(power.builder, bits.value, n.value, 23)).as_float()
 
 
 def _limited(shifted: Lanes) -> Lanes:
@@ -134,19 +147,32 @@ def _with_plain_nan(x: Lanes) -> Lanes | None:
 
 def exp_in_range(x: Lanes) -> Lanes:
     """e^x for float32 where the result is a normal number: |x| <= 87."""
-    shifted = fma(x, _LOG2_E, _ROUNDER)
-    power = _exp_near_zero(_rest(x, shifted - _ROUNDER))
-    return _defined((power.bits() + (shifted.bits() << 23)).as_float(), x)
+    if x.builder.abilities.has_one_nan:
+        shifted = x * _LOG2_E + _ROUNDER
+    else:
+        shifted = fma(x, _LOG2_E, _ROUNDER)
+    return _defined(_with_exponent(_exp_of_rest(x, shifted - _ROUNDER), shifted), x)
 
 
-def _rest(x: Lanes, n: Lanes) -> Lanes:
-    """x - n ln 2."""
-    return fma(n, -_LN2_LOW, fma(n, -_LN2_HIGH, x))
+def _exp_of_rest(x: Lanes, n: Lanes, limited: bool = False) -> Lanes:
+    """e^(x - n ln 2), for n so near x / ln 2 that the difference is up to half of ln 2.
 
+    x - n _LN2 is exact there, since both are multiples of 2^-25. The highest term of the polynomial
+    takes it as it is, so that no instruction overwrites what another one needs.
 
-def _exp_near_zero(r: Lanes) -> Lanes:
-    """e^r, for |r| up to half of ln 2."""
-    return fma(fma(_polynomial(r, _EXP), r, 1.0), r, 1.0)
+    Args:
+        x: the exponent.
+        n: whole numbers.
+        limited: whether x may be far below n ln 2, where anything but NaN will do.
+    """
+    rough = fma(n, -_LN2, x)
+    if limited:
+        rough = _no_less_than_minus_one(rough)
+    r = fma(n, -_LN2_REST, rough)
+    total = fma(rough, _EXP[0], _EXP[1])
+    for coefficient in (*_EXP[2:], 1.0, 1.0):
+        total = fma(total, r, coefficient)
+    return total
 
 
 def _polynomial(r: Lanes, coefficients: Sequence[float]) -> Lanes:
