@@ -35,6 +35,7 @@ from triton_rvv.lowering.aliasing import Aliases, Apart
 from triton_rvv.lowering.bounded_powers import mark_bounded_powers
 from triton_rvv.lowering.bounds import Access, accesses, with_bounds_checked
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.growth import ARGUMENT
 from triton_rvv.lowering.intervals import exactly, program_places
 from triton_rvv.lowering.joint_reductions import join_reductions
 from triton_rvv.lowering.narrow_comparisons import narrow_comparisons
@@ -209,6 +210,7 @@ def _load_arguments(
         assert not isinstance(argument.type, TensorType)
         address = builder.element_pointer("i64", Val("ptr", "%args"), integer(slot))
         loaded = builder.load(argument.type.llvm, address, 8)
+        builder.define(loaded, ARGUMENT, ())
         builder.intervals.note(loaded, None if value is None else exactly(value))
         context.bind(argument, loaded)
 

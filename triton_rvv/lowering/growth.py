@@ -1,7 +1,8 @@
 """How much a scalar grows from one turn of a loop to the next, where that is one known number.
 
 Code that addresses a block by a loop's counter, as in `a_ptr + (k + arange)`, carries no pointer
-that the loop would move. What its address is made of says how far it moves.
+that the loop would move. What its address is made of says how far it moves. From a program to the
+next one, addresses grow likewise.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from dataclasses import dataclass
 from triton_rvv.lowering.builder import ADDRESS, Builder
 from triton_rvv.lowering.values import Val, integer
 
-__all__ = ["Counter", "growth"]
+__all__ = ["ARGUMENT", "Counter", "growth"]
+
+# What `Builder.define` calls what is the same in all programs.
+ARGUMENT = "argument"
 
 # Addresses take fewer instructions one after another; what takes more is not looked into.
 _MOST_INSTRUCTIONS = 12
@@ -21,7 +25,7 @@ _FOLLOWED = frozenset(["add", "sub", "mul", "sext", "zext", "trunc", ADDRESS])
 
 @dataclass(frozen=True)
 class Counter:
-    """A loop's counter, and how much it grows in a turn: integers of 64 bits."""
+    """A loop's counter or a program's number, and how much it grows until the next one."""
 
     value: Val
     step: Val
@@ -40,6 +44,8 @@ def growth(
     if value.ref == counter.value.ref:
         return counter.step
     name, operands = builder.definition(value)
+    if name == ARGUMENT:
+        return integer(0)
     if name not in _FOLLOWED or most == 0:
         return None
     parts = [growth(builder, operand, counter, most - 1) for operand in operands]

@@ -9,12 +9,13 @@ from triton_rvv.lowering import sinks
 from triton_rvv.lowering.affine import Affine, as_addresses
 from triton_rvv.lowering.builder import READ, Builder
 from triton_rvv.lowering.context import Context
-from triton_rvv.lowering.growth import growth
+from triton_rvv.lowering.growth import Counter, growth
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.periodic_loads import periodic_run
 from triton_rvv.lowering.prefetches import (
     prefetch_ahead,
     prefetch_columns_ahead,
+    prefetch_next_program,
     row_in_set,
     run_address,
 )
@@ -51,6 +52,10 @@ class Load(Tensor):
     """The elements at a block of addresses; `other` (or 0) where the mask is false.
 
     It is put off until something asks, and has to be carried out before memory changes.
+
+    Attributes:
+        to_next_program: elements to the block of the next program, where that is known and worth
+            asking for while this one is read again.
     """
 
     def __init__(
@@ -69,6 +74,7 @@ class Load(Tensor):
         self.other = other
         self.streams: Streams | None = None
         self.place = 0
+        self.to_next_program: Val | None = None
 
     def join_streams(self, builder: Builder, earlier: Sequence[Tensor]) -> None:
         """Find out with which of the loads before it this one takes streams that lie in turn."""
@@ -221,6 +227,9 @@ class Load(Tensor):
             elif condition.ref == "true":
                 value = builder.load(type_, row, size_bytes)
                 prefetch_ahead(builder, pointers, point, row, READ)
+                if self.to_next_program is not None and self.walks == 1:
+                    distance = self.to_next_program
+                    prefetch_next_program(builder, row, self.element, point.width, distance)
             else:
                 wanted = _within(builder, condition, lanes, point.width)
                 value = self._call(builder, "llvm.masked.load", row, wanted, point)
@@ -358,6 +367,7 @@ def _load(context: Context, operation: Operation) -> None:
     addresses = _moving(context, as_addresses(pointers))
     source = operation.operands[0]
     load = Load(result.type, addresses, as_mask(mask), other_tensor, source)
+    load.to_next_program = _to_next_program(context, load)
     load.join_streams(context.builder, context.loads_here)
     context.loads_here.append(load)
     context.bind(result, load)
@@ -372,6 +382,21 @@ def _moving(context: Context, addresses: Affine) -> Affine:
         return addresses
     advance = growth(context.builder, addresses.base, context.counter)
     return addresses if advance is None or advance.constant == 0 else addresses.moving(advance)
+
+
+# Larger blocks would drive one another out of the cache.
+_MOST_BYTES_AHEAD = 1 << 14
+
+
+def _to_next_program(context: Context, load: Load) -> Val | None:
+    """How far the next program's block is from a load's, where its lines are few."""
+    size_bytes = load.type.elements * load.element.size_bytes
+    builder, address = context.builder, load.pointers.base
+    if not builder.abilities.rvv_bits or size_bytes > _MOST_BYTES_AHEAD:
+        return None
+    counter = Counter(context.program_ids[0], integer(1))
+    distance = None if context.counter is not None else growth(builder, address, counter)
+    return None if distance is None or distance.constant == 0 else distance
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.load": _load}

@@ -16,6 +16,7 @@ __all__ = [
     "ends_of_run",
     "prefetch_ahead",
     "prefetch_columns_ahead",
+    "prefetch_next_program",
     "row_in_set",
     "run_address",
 ]
@@ -82,6 +83,27 @@ def prefetch_ahead(
     further = builder.element_pointer(element, address, target)
     for end in ends_of_run(builder, further, pointers.pointee, point.width, stride):
         builder.prefetch(end, access)
+
+
+def prefetch_next_program(
+    builder: Builder, address: Val, element: ScalarType | PointerType, width: int, distance: Val
+) -> None:
+    """Ask for what the next program reads in place of a run; a hint, whatever is there.
+
+    Where programs read neighbouring rows, the line in which the next one's run begins is the last
+    one of the run before, so each line is asked for by its last element.
+
+    Args:
+        builder: writes the code.
+        address: where the run starts.
+        element: the type of its elements.
+        width: how many it has.
+        distance: elements to those of the next program.
+    """
+    type_, in_line = memory_type(element), max(LINE_BYTES // element.size_bytes, 1)
+    start = builder.element_pointer(type_, address, distance)
+    for end in range(min(in_line, width), width + 1, in_line):
+        builder.prefetch(builder.element_pointer(type_, start, integer(end - 1)))
 
 
 def _to_row_ahead(builder: Builder, pointers: Affine, point: Point, stride: Val) -> tuple[Val, Val]:

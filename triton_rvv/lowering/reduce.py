@@ -163,7 +163,7 @@ def _along_rows(
         points = functools.partial(_points_of_group, builder, group, width)
         masked = replace(path, plain_columns=None)
         first = path if path.plain_columns is None else PLAIN_PATH
-        totals = Totals(context, combination, sources, points(first, integer(0)))
+        totals = Totals(context, combination, sources, points(first, integer(0)), runs)
         if not totals.keep_numbers(functools.partial(points, first)):
             for start, where in walks.steps_along(context, step, shape[-1], step, path):
                 totals.add(points(where, start))
@@ -184,7 +184,7 @@ def _along_rows(
         variables = [[Variable(builder, value) for value in row] for row in rows]
 
         def add() -> None:
-            rest = Totals(context, combination, sources, points(first))
+            rest = Totals(context, combination, sources, points(first), runs)
             begin = builder.add(first, integer(step))
             with builder.loop(begin, integer(shape[-1]), integer(step)) as start:
                 rest.add(points(start))

@@ -144,6 +144,8 @@ def walking(
     for tensor in kept:
         tensor.filling = context.buffer(tensor.type)
     yield
+    for tensor in order:
+        tensor.walks += 1
     for tensor in kept:
         assert tensor.filling is not None
         context.keep(tensor, tensor.filling)

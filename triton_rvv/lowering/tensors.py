@@ -124,6 +124,7 @@ class Tensor(ABC):
         filling: the array that a sink on its way puts the elements into.
         region: the loop or branch that it was made in.
         settled: the array with the elements, once they have been computed for good.
+        walks: how many sinks have walked over its elements.
         mark: the builder's, where the kernel's line is that the recipe comes from.
     """
 
@@ -135,6 +136,7 @@ class Tensor(ABC):
         self.uses = 0
         self.finished = 0
         self.filling: Buffer | None = None
+        self.walks = 0
         self.region = 0
         self.settled: Buffer | None = None
         self.mark = ""

@@ -9,7 +9,7 @@ from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.combination import Combination
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.multiply_adds import multiply_add
-from triton_rvv.lowering.tensors import Point, Tensor
+from triton_rvv.lowering.tensors import EXPENSIVE, Point, Tensor
 from triton_rvv.lowering.values import Val, type_suffix
 from triton_rvv.lowering.variable import Variable
 
@@ -40,7 +40,8 @@ class Totals:
         context: where the code goes.
         combination: how two elements become one.
         sources: the blocks that are reduced together.
-        points: the first run of each total.
+        points: the first runs.
+        runs: how many neighbours of them belong to one row.
     """
 
     def __init__(
@@ -49,14 +50,22 @@ class Totals:
         combination: Combination,
         sources: Sequence[Tensor],
         points: Sequence[Point],
+        runs: int = 1,
     ) -> None:
         self._context = context
         self._builder = builder = context.builder
         self._combination = combination
         self._sources = sources
         self._width = points[0].width
+        # While costly elements are computed, one total of a row has time to wait for its sums.
+        is_costly = combination.operation_of_each and sum(each.cost for each in sources) > EXPENSIVE
+        self._shared_by = runs if is_costly else 1
         self._first = self._elements(points)
-        self._variables = [[Variable(builder, value) for value in row] for row in self._first]
+        first = [
+            functools.reduce(self._combined, self._first[start : start + self._shared_by])
+            for start in range(0, len(points), self._shared_by)
+        ]
+        self._variables = [[Variable(builder, value) for value in row] for row in first]
         self._numbers: frozenset[int] = frozenset()
 
     def keep_numbers(self, points_from: Callable[[Val], Sequence[Point]]) -> bool:
@@ -118,6 +127,10 @@ class Totals:
     def add(self, points: Sequence[Point]) -> None:
         """Combine each total with the run at its point."""
         elements = self._elements(points)
+        for neighbour in range(self._shared_by):
+            self._add(elements[neighbour :: self._shared_by])
+
+    def _add(self, elements: Sequence[Sequence[Val]]) -> None:
         combined = self._builder.interleave(
             [
                 functools.partial(self._combine, variables, values)
@@ -129,8 +142,9 @@ class Totals:
                 variable.write(self._number(value) if place in self._numbers else value)
 
     def by_row(self, runs: int, across_lanes: bool = True) -> list[Sequence[Val]]:
-        """The totals, `runs` neighbours of which belong to one row."""
+        """The totals, of runs of which `runs` neighbours belong to one row."""
         values = [self._read(variables) for variables in self._variables]
+        runs //= self._shared_by
         rows = []
         for first in range(0, len(values), runs):
             total: Sequence[Val] = values[first]
@@ -154,7 +168,9 @@ class Totals:
         return [source.at(self._builder, point) for source in self._sources]
 
     def _combine(self, variables: Sequence[Variable], values: Sequence[Val]) -> list[Val]:
-        so_far = self._read(variables)
+        return self._combined(self._read(variables), values)
+
+    def _combined(self, so_far: Sequence[Val], values: Sequence[Val]) -> list[Val]:
         if set(self._combination.operation_of_each) == {"arith.addf"}:
             return [self._added(*each) for each in zip(so_far, values, strict=True)]
         return self._combination.emit(so_far, values)
