@@ -222,14 +222,14 @@ class Load(Tensor):
             value = self._scalar(builder, address, condition, point)
         elif stride is not None and stride.constant == 1:
             row = run_address(builder, pointers, point)
+            if self.to_next_program is not None and self.walks == 1:
+                distance = self.to_next_program
+                prefetch_next_program(builder, row, self.element, point.width, distance)
             if condition.ref == "true" and lanes is not None:
                 value = load_first(builder, row, lanes, self._fill(builder, point), size_bytes)
             elif condition.ref == "true":
                 value = builder.load(type_, row, size_bytes)
                 prefetch_ahead(builder, pointers, point, row, READ)
-                if self.to_next_program is not None and self.walks == 1:
-                    distance = self.to_next_program
-                    prefetch_next_program(builder, row, self.element, point.width, distance)
             else:
                 wanted = _within(builder, condition, lanes, point.width)
                 value = self._call(builder, "llvm.masked.load", row, wanted, point)
@@ -384,8 +384,8 @@ def _moving(context: Context, addresses: Affine) -> Affine:
     return addresses if advance is None or advance.constant == 0 else addresses.moving(advance)
 
 
-# Larger blocks would drive one another out of the cache.
-_MOST_BYTES_AHEAD = 1 << 14
+# Beside what is read, kept and written meanwhile, larger blocks are driven out of the cache.
+_MOST_BYTES_AHEAD = 1 << 12
 
 
 def _to_next_program(context: Context, load: Load) -> Val | None:
