@@ -262,6 +262,14 @@ FEW_ROWS = [
     ((2, 64, 36), (2, 64, 64), "masked", "columns"),
     ((1, 256, 52), (1, 256, 64), "masked", "rows"),
 ]
+FEW_TILES = [
+    ((16, 128, 64), (16, 128, 64), "allocated", "rows"),
+    ((13, 96, 64), (16, 32, 32), "masked", "columns"),
+    ((30, 128, 64), (32, 64, 64), "masked", "rows"),
+    ((64, 64, 48), (64, 64, 16), "allocated", "transposed"),
+    ((50, 65, 96), (64, 32, 64), "wrapped", "rows"),
+    ((9, 1024, 40), (16, 64, 16), "masked", "rows"),
+]
 ROWS_LEFT_OVER = [
     ((17, 129, 70), (32, 128, 128), "masked", "transposed"),
     ((35, 65, 40), (32, 64, 64), "wrapped", "rows"),
@@ -275,8 +283,8 @@ ROWS_LEFT_OVER = [
     ("dtype", "vlen_bits"), [("fp32", 128), ("fp32", 256), ("fp16", 256), ("i8", 512)]
 )
 def test_few_rows_and_rows_left_over(run: KernelRunner, dtype: str, vlen_bits: int) -> None:
-    """B is read where it lies if one tile takes all rows, and else tiles of fewer rows end it."""
-    for number, (sizes, blocks, rows, a) in enumerate([*FEW_ROWS, *ROWS_LEFT_OVER]):
+    """B is read where it lies if few tiles take all rows; tiles of fewer rows may end a block."""
+    for number, (sizes, blocks, rows, a) in enumerate([*FEW_ROWS, *FEW_TILES, *ROWS_LEFT_OVER]):
         case = Case(
             sizes=sizes,
             blocks=blocks,
@@ -292,6 +300,67 @@ def test_few_rows_and_rows_left_over(run: KernelRunner, dtype: str, vlen_bits: i
         strides = ("stride_a", "stride_b", "stride_c")
         known = ("M", "N", "K", *strides) if number % 3 else ()
         run_case(run, dtype, vlen_bits, number, case, known)
+
+
+@triton.jit
+def gathered_rows_kernel(
+    a_ptr,
+    b_ptr,
+    ids_ptr,
+    c_ptr,
+    count,
+    K,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    """Rows of A that a list names, times B; an id of `count` or more is no row."""
+    ids = tl.load(ids_ptr + tl.program_id(0) * ROWS + tl.arange(0, ROWS))
+    is_row, columns, steps = ids < count, tl.arange(0, COLUMNS), tl.arange(0, BLOCK_K)
+    c = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for k in range(0, K, BLOCK_K):
+        at = k + steps
+        inside = at < K
+        a_ptrs = a_ptr + ids[:, None] * K + at[None, :]
+        a = tl.load(a_ptrs, mask=is_row[:, None] & inside[None, :], other=0)
+        b = tl.load(b_ptr + at[:, None] * COLUMNS + columns[None, :], mask=inside[:, None], other=0)
+        c = tl.dot(a, b, c)
+    tl.store(c_ptr + ids[:, None] * COLUMNS + columns[None, :], c, mask=is_row[:, None])
+
+
+@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
+@pytest.mark.parametrize("rows", [4, 8, 32])
+def test_rows_by_a_list_end_where_its_last_row_is(
+    run: KernelRunner, vlen_bits: int, rows: int
+) -> None:
+    """No row, one, rows with others between that are none, and all."""
+    random, count, k = np.random.default_rng(rows), 4 * rows, 44
+    ids = np.full((rows + 1, rows), count, np.int32)
+    free = iter(random.permutation(count))
+    for block, last in enumerate((0, 1, rows // 2 + 1, rows - 1, rows)):
+        ids[block, :last] = [next(free) for _ in range(last)]
+    ids[2, 0] = count + 5
+    for columns, block_k in ((16, 16), (64, 32), (64, 64)):
+        a = random.integers(-9, 10, (count, k)).astype(np.float32)
+        b = random.integers(-9, 10, (k, columns)).astype(np.float32)
+        start = np.full((count, columns), 5, np.float32)
+        expected = start.copy()
+        named = ids[ids < count]
+        expected[named] = (a @ b)[named]
+        run(
+            gathered_rows_kernel,
+            grid=(len(ids),),
+            vlen_bits=vlen_bits,
+            a_ptr=a,
+            b_ptr=b,
+            ids_ptr=ids,
+            c_ptr=Expected(expected, start=start),
+            count=count,
+            K=k,
+            ROWS=rows,
+            COLUMNS=columns,
+            BLOCK_K=block_k,
+        )
 
 
 @triton.jit(noinline=True)

@@ -318,6 +318,18 @@ class Builder:
         self._counted_in[result.ref] = element
         return result
 
+    def of_unknown_origin(self, value: Val) -> Val:
+        """The same integer, of which LLVM does not know the value, even if it is constant."""
+        return self.emit(value.type, f'call {value.type} asm "", "=r,0"({value})')
+
+    def on_from_here(self, pointer: Val) -> Val:
+        """The same address, as a place from which to go on.
+
+        Of addresses that follow one another in a loop, LLVM would make one sum each, and keep what
+        does not change in more registers than there are.
+        """
+        return self.call("ptr", "llvm.launder.invariant.group.p0", [pointer])
+
     def load(self, type_: str, pointer: Val, align: int) -> Val:
         """Read a scalar or a vector of neighbours."""
         kind = "load volatile" if self._fixes_loads else "load"

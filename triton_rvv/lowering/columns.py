@@ -26,6 +26,8 @@ LINES_ON_THEIR_WAY = 8
 # With 4 panels, a tile of 2 rows waits longer for lines of L2 than for its multiply-adds.
 PANELS_OF_A_TILE = 2
 
+NOTHING = integer(0)
+
 
 @dataclass(frozen=True)
 class Turn:
@@ -89,6 +91,8 @@ class Columns(ABC):
 
     # Whether zeros lie behind the last step along K up to a whole turn.
     is_padded = False
+    # Whether it is read where the kernel's caller has put it.
+    lies_in_memory = False
 
     @property
     def width(self) -> int:
@@ -108,8 +112,15 @@ class Columns(ABC):
     def turn(self, builder: Builder, turn: Turn) -> TurnOfColumns:
         """What is read in a turn."""
 
-    def to_next_tile(self, builder: Builder, column: Val, depth: Val) -> Val:
-        """Elements from row `depth` of a tile to the first row of the tile that comes next."""
+    def to_next_tile(self, builder: Builder, column: Val, depth: Val, is_last: Val) -> Val:
+        """Elements from row `depth` of a tile to the first row of the tile that comes next.
+
+        Args:
+            builder: writes the code.
+            column: the tile's first.
+            depth: steps along K of a tile.
+            is_last: whether no tile of further rows takes the same columns next, as i1.
+        """
         return integer(0)
 
 
@@ -135,7 +146,7 @@ class PackedColumns(Columns):
     def turn(self, builder: Builder, turn: Turn) -> TurnOfColumns:
         return _PackedTurn(builder, self, turn)
 
-    def to_next_tile(self, builder: Builder, column: Val, depth: Val) -> Val:
+    def to_next_tile(self, builder: Builder, column: Val, depth: Val, is_last: Val) -> Val:
         """Behind the last row of a panel lies the next one; a tile takes several of them."""
         assert isinstance(self.block, Buffer)
         return integer((self.runs - 1) * self.block.panel_elements)
@@ -182,11 +193,15 @@ class ColumnsInPlace(Columns):
     Args:
         block: the load.
         panel, runs: as of all columns.
+        row_bytes: from one row to the next, of unknown origin.
         may_collide: whether rows may share a few sets of the L1 cache, where a few lines on their
             way drive one another out.
     """
 
+    row_bytes: Val = NOTHING
     may_collide: bool = False
+
+    lies_in_memory = True
 
     @property
     def rows_ahead(self) -> int:
@@ -199,16 +214,17 @@ class ColumnsInPlace(Columns):
     def turn(self, builder: Builder, turn: Turn) -> TurnOfColumns:
         return _TurnInPlace(builder, self, turn)
 
-    def to_next_tile(self, builder: Builder, column: Val, depth: Val) -> Val:
+    def to_next_tile(self, builder: Builder, column: Val, depth: Val, is_last: Val) -> Val:
         """To the columns beside it, and from the last ones to where the loop moves the block."""
         assert isinstance(self.block, Load)
         _, stride = self.block.rows_in_place(builder, integer(0))
         to_next = integer(self.width)
         if (advance := self.block.pointers.advance) is not None:
             last = integer(self.block.shape[-1] - self.width)
-            is_last = builder.compare("sge", column, last)
+            is_at_end = builder.compare("sge", column, last)
             further = builder.binary("sub", builder.resize(advance, "i64"), column)
-            to_next = builder.select(is_last, further, to_next)
+            to_next = builder.select(is_at_end, further, to_next)
+        to_next = builder.select(is_last, to_next, integer(0))
         back = builder.mul(builder.resize(stride, "i64"), depth)
         return builder.binary("sub", to_next, back)
 
@@ -235,7 +251,8 @@ class _TurnInPlace(TurnOfColumns):
         """The address of a column in a step; `behind` is added in steps of the next turn."""
         builder, element = self._builder, self._element
         while len(self._rows) <= step:
-            self._rows.append(builder.element_pointer(element, self._rows[-1], self._stride))
+            below = builder.element_pointer("i8", self._rows[-1], self._columns.row_bytes)
+            self._rows.append(builder.on_from_here(below))
         row = self._rows[step]
         if step >= self._turn.steps:
             row = builder.element_pointer(element, row, behind)

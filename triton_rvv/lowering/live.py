@@ -65,21 +65,21 @@ def live_part(
     """What of the operation's product counts, as far as it pays to leave the rest out."""
     rank, result = len(left.shape), operation.result
     depth, columns = left.shape[-1], right.shape[-1]
-    several_runs = columns > context.run_lanes(sum_type.bits) and _may_be_cut(right)
+    several_runs = columns > context.run_lanes(sum_type.bits)
     return Live(
-        _rows(context, operation, left) if _may_be_cut(left) else None,
-        wanted_count(context, result, rank - 1) if several_runs else None,
+        _rows(context, operation, left, several_runs) if _may_be_cut(left) else None,
+        wanted_count(context, result, rank - 1) if several_runs and _may_be_cut(right) else None,
         _depth(context.builder, left, right) if depth > 2 * UNROLL_K else None,
     )
 
 
-def _rows(context: Context, operation: Operation, left: Tensor) -> Val | None:
-    """The rows that count; of a block with few of them, only where their number is known.
+def _rows(context: Context, operation: Operation, left: Tensor, several_runs: bool) -> Val | None:
+    """The rows that count; of a block of one tile, only where their number is known.
 
     Otherwise it would not stay in registers from one product to the next.
     """
     count = wanted_count(context, operation.result, len(left.shape) - 2)
-    is_one_tile = left.shape[-2] <= context.target.tile_rows
+    is_one_tile = left.shape[-2] <= context.target.tile_rows and not several_runs
     return None if count is None or (is_one_tile and count.constant is None) else count
 
 

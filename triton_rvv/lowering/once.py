@@ -1,6 +1,7 @@
-"""Right operands that are read once, where they lie, and not copied into panels first.
+"""Right operands that are read where they lie, and not copied into panels first.
 
-So they are where one tile takes all rows of the left operand that count.
+So they are where few tiles take all rows of the left operand that count: one reads each line once,
+and the others find lines in the L1 cache, or in L2 at less than a copy costs.
 """
 
 from __future__ import annotations
@@ -21,6 +22,14 @@ __all__ = ["ReadOnce", "columns_read_once"]
 
 # What is computed on the way is waited for: that pays where few rows multiply it.
 RUNS_COMPUTED_ONCE = 4
+# More tiles read B again and again: a copy of a run costs what a tile takes to multiply it.
+MOST_TILES = 8
+# Both ways, where only the run tells which one is right, are worth their code for so many tiles.
+TILES_WORTH_TWO_WAYS = 2
+# Rows of a panel of B that 2 tiles, or more of them, find in the caches when they come back; a row
+# that shares its set of L1 with all others takes a page of the TLB too.
+STEPS_OF_MORE_TILES = 64
+STEPS_THAT_COLLIDE = 32
 # As many rows as a tile of the most runs has.
 FEWEST_ROWS = 2
 
@@ -48,13 +57,30 @@ def _lies_by_row(context: Context, right: Tensor) -> bool:
     return stride is not None and stride.constant == 1
 
 
-def _are_few(context: Context, live: Live) -> bool:
-    """Whether sizes and grid say that one tile takes all rows that count."""
-    if live.rows is None:
-        return False
-    return (
-        context.builder.compare("sle", live.rows, integer(context.target.tile_rows)).ref == "true"
-    )
+def _tiles(context: Context, left: Tensor, live: Live) -> int:
+    """How many tiles take all rows that count, by sizes and grid, rounded up to a power of two."""
+    tile_rows, count = context.target.tile_rows, 1
+    while count * tile_rows < left.shape[-2]:
+        most = integer(count * tile_rows)
+        if live.rows and context.builder.compare("sle", live.rows, most).ref == "true":
+            break
+        count *= 2
+    return count
+
+
+def _stays_in_caches(tiles: int, steps: int, may_collide: bool) -> bool:
+    """Whether tiles find again what the first of them has read of a panel.
+
+    Args:
+        tiles: how many read the same columns.
+        steps: rows of B.
+        may_collide: whether these may share few sets of the L1 cache.
+    """
+    if tiles == 1:
+        return True
+    if may_collide:
+        return tiles == 2 and steps <= STEPS_THAT_COLLIDE
+    return tiles == 2 or (tiles <= MOST_TILES and steps <= STEPS_OF_MORE_TILES)
 
 
 def columns_read_once(
@@ -72,27 +98,49 @@ def columns_read_once(
     if len(right.shape) > 2 or isinstance(right, Buffer) or right.settled is not None:
         return None
     if in_place and isinstance(right, Load) and _lies_by_row(context, right):
-        # Where that is only found out at run time, both ways would double the code.
-        if rows > tile_rows and not _are_few(context, live):
-            return None
-        apart = right.rows_are_apart(builder, CONFLICT_BYTES)
-        may_collide = apart.ref != "true"
-        columns = ColumnsInPlace(right, _run_width(context, right), may_collide=may_collide)
-        guards = [
-            *live.guards_in_place(builder),
-            *right.guards_in_place(builder, [live.depth, live.columns]),
-        ]
-        if live.columns is not None:
-            # A single tile takes its columns even where none count.
-            widest = columns.of_tiles(tile_rows // min(rows, FEWEST_ROWS)).width
-            guards.append(builder.compare("ne", live.columns, integer(0)))
-            guards.append(builder.compare("eq", builder.split(live.columns, widest)[1], integer(0)))
-        return ReadOnce(columns, guards, live)
+        return _in_place(context, right, rows, _tiles(context, left, live), live)
     panel = run_width(context, [right])
     runs = min(tile_rows // rows, right.shape[-1] // panel)
     if runs < RUNS_COMPUTED_ONCE:
         return None
     return ReadOnce(ColumnsComputedOnce(right, panel), right.plain_guards(builder), WHOLE)
+
+
+def _in_place(context: Context, right: Load, rows: int, tiles: int, live: Live) -> ReadOnce | None:
+    """A matrix whose rows lie in one piece each.
+
+    Args:
+        context: where the code goes.
+        right: the matrix.
+        rows: of the left operand.
+        tiles: how many take all of them that count.
+        live: how much of the product counts.
+    """
+    builder, tile_rows = context.builder, context.target.tile_rows
+    may_collide = right.rows_are_apart(builder, CONFLICT_BYTES).ref != "true"
+    if not _stays_in_caches(tiles, right.shape[-2], may_collide):
+        return None
+    _, stride = right.rows_in_place(builder, integer(0))
+    row_bytes = builder.mul(builder.resize(stride, "i64"), integer(right.element.size_bytes))
+    columns = ColumnsInPlace(
+        right,
+        _run_width(context, right),
+        row_bytes=builder.of_unknown_origin(row_bytes),
+        may_collide=may_collide,
+    )
+    guards = [
+        *live.guards_in_place(builder),
+        *right.guards_in_place(builder, [live.depth, live.columns]),
+    ]
+    if live.columns is not None:
+        # A single tile takes its columns even where none count.
+        widest = columns.of_tiles(tile_rows // min(rows, FEWEST_ROWS)).width
+        guards.append(builder.compare("ne", live.columns, integer(0)))
+        guards.append(builder.compare("eq", builder.split(live.columns, widest)[1], integer(0)))
+    is_decided = all(guard.ref in ("true", "false") for guard in guards)
+    if tiles > TILES_WORTH_TWO_WAYS and not is_decided:
+        return None
+    return ReadOnce(columns, guards, live)
 
 
 def _run_width(context: Context, right: Tensor) -> int:

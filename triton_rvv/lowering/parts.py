@@ -17,7 +17,9 @@ from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.registry import block_type
 from triton_rvv.lowering.runs import run_width
 from triton_rvv.lowering.tensors import PLAIN_PATH, Extents, Point, Tensor, memory_type
-from triton_rvv.lowering.values import Val, integer, vector_type
+from triton_rvv.lowering.values import Val, integer, type_suffix, vector_type
+from triton_rvv.lowering.variable import Variable
+from triton_rvv.lowering.views import line_along
 from triton_rvv.ttir import Operation, Value
 from triton_rvv.types import TensorType
 
@@ -26,6 +28,7 @@ __all__ = ["copy_part", "materialise_part", "prepare_wanted", "wanted_count"]
 # So many rows are copied side by side: an in-order core waits for each load, and more rows than
 # these drive one another out of the cache where they are far apart (measured with 1, 2 and 4).
 ROWS_TOGETHER = 2
+ONE = integer(1, "i32")
 
 
 def prepare_wanted(context: Context, product: Operation) -> None:
@@ -53,7 +56,35 @@ def _true_before(context: Context, value: Value, axis: int) -> Val | None:
     mask = context.lowered(value)
     if not isinstance(mask, Mask):
         return None
-    return context.once((mask, axis), lambda: mask.false_from(context.builder, axis))
+
+    def count() -> Val | None:
+        counts = [mask.false_from(context.builder, axis)]
+        lines = [line_along(other, axis) for other in mask.operands]
+        counts += [_last_true(context, line) for line in lines if line is not None]
+        known = [each for each in counts if each is not None]
+        if not known:
+            return None
+        return functools.reduce(lambda *two: context.builder.intrinsic("llvm.smin", two), known)
+
+    return context.once((mask, axis), count)
+
+
+def _last_true(context: Context, line: Tensor) -> Val:
+    """How many leading positions of a line hold all of its true elements, found at run time."""
+    builder, found = context.builder, Variable(context.builder, integer(0))
+    sinks.prepare(context, [line])
+
+    def note(point: Point, true: Val) -> None:
+        start = builder.splat(builder.add(builder.resize(point.start, "i32"), ONE), point.width)
+        ends = builder.add(start, builder.iota("i32", point.width))
+        ends = builder.select(true, ends, builder.splat(integer(0, "i32"), point.width))
+        end = ends
+        if point.width > 1:
+            end = builder.call("i32", f"llvm.vector.reduce.smax.{type_suffix(ends)}", [ends])
+        found.write(builder.intrinsic("llvm.smax", [found.read(), builder.resize(end, "i64")]))
+
+    walks.for_each_run(context, [line], functools.partial(line.at, builder), note)
+    return found.read()
 
 
 def materialise_part(

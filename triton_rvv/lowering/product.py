@@ -29,6 +29,8 @@ __all__ = ["Product", "RowsOfA", "write_tiles"]
 # B blocks up to half an L1 cache of 32 KiB stay there while the rows of A go by.
 RESIDENT_B_BYTES = 16 << 10
 
+TRUE = Val("i1", "true")
+
 # So many rows of A from the given one on, for a tile.
 RowsOfA = Callable[[Val, int], Rows]
 
@@ -70,8 +72,8 @@ def write_tiles(context: Context, product: Product, rows_of_a: RowsOfA) -> None:
     def every(end: int | Val) -> None:
         rows = min(product.rows, most)
         whole_tiles = functools.partial(walks.steps, context, end, rows, False)
-        b_stays = product.b.size_bytes > RESIDENT_B_BYTES
-        _tiles(context, product, rows_of_a, rows, whole_tiles, b_stays)
+        last = builder.add(_as_val(end), integer(-rows))
+        _tiles(context, product, rows_of_a, rows, whole_tiles, last)
 
     if live is None:
         every(product.rows)
@@ -83,7 +85,7 @@ def write_tiles(context: Context, product: Product, rows_of_a: RowsOfA) -> None:
     every(whole)
 
     def last(rows: int) -> None:
-        _tiles(context, product, rows_of_a, min(product.rows, rows), lambda: [whole], False)
+        _tiles(context, product, rows_of_a, min(product.rows, rows), lambda: [whole], whole)
 
     def last_few() -> None:
         builder.branches(builder.compare("sgt", rest, integer(0)), lambda: last(quarter))
@@ -97,7 +99,7 @@ def _tiles(
     rows_of_a: RowsOfA,
     tile_rows: int,
     starts: Callable[[], Iterable[Val]],
-    b_stays: bool,
+    last: Val,
 ) -> None:
     """Tiles of some rows of the result.
 
@@ -107,8 +109,7 @@ def _tiles(
         rows_of_a: the rows of A for a tile.
         tile_rows: the rows of a tile.
         starts: gives the first row of each tile; the body of the loop is that of a loop over them.
-        b_stays: whether columns of B stay in the L1 cache while rows of A go by, and not the other
-            way round.
+        last: the first row of the last tile.
     """
     b = product.b.of_tiles(context.target.tile_rows // tile_rows)
     product, columns = replace(product, b=b), b.block.shape[-1]
@@ -117,17 +118,21 @@ def _tiles(
     live = product.live.columns
     # Where one step is all there is, it is taken in any case.
     end = columns if live is None or columns <= b.width else live
+    # Whether columns of B stay in the L1 cache while rows of A go by, and not the other way round.
+    b_stays = b.lies_in_memory or b.size_bytes > RESIDENT_B_BYTES
     if b_stays:
         for column in walks.steps(context, end, b.width, single):
             for row in starts():
                 to_next = None if single else (tile_rows, 0)
-                _tile(context, product, rows_of_a(row, tile_rows), (row, column), to_next)
+                is_last = context.builder.compare("sge", row, last)
+                rows = rows_of_a(row, tile_rows)
+                _tile(context, product, rows, (row, column), to_next, is_last)
     else:
         for row in starts():
             rows = rows_of_a(row, tile_rows)
             for column in walks.steps(context, end, b.width, single):
                 to_next = None if single else (0, b.width)
-                _tile(context, product, rows, (row, column), to_next)
+                _tile(context, product, rows, (row, column), to_next, TRUE)
 
 
 def _tile(
@@ -136,17 +141,24 @@ def _tile(
     rows: Rows,
     corner: tuple[Val, Val],
     to_next: tuple[int, int] | None,
+    is_last: Val,
 ) -> None:
-    """One tile of the result, its upper left element at `corner`, a row and a column.
+    """One tile of the result.
 
-    The next tile is so many rows and columns further on; None if there is none.
+    Args:
+        context: where the code goes.
+        product: what is multiplied.
+        rows: of A.
+        corner: row and column of the tile's upper left element.
+        to_next: so many rows and columns further on is the next tile; None if there is none.
+        is_last: whether no tile follows that takes the same columns, as i1.
     """
     builder, (row, column) = context.builder, corner
     stays = to_next is None or to_next[1] == 0
     tile = Tile(builder, rows, product.b, column, stays)
     # Loads take longest where they come first.
     depth, end = _depth_and_turns(builder, product, tile)
-    tile = replace(tile, to_next=product.b.to_next_tile(builder, column, depth))
+    tile = replace(tile, to_next=product.b.to_next_tile(builder, column, depth, is_last))
     ahead = tile.begin(depth)
     places = [builder.add(row, integer(offset)) for offset in range(rows.count)]
     starts = [builder.add(column, integer(run * product.b.panel)) for run in range(product.b.runs)]
@@ -176,6 +188,10 @@ def _tile(
     else:
         to_memory = functools.partial(store.write, builder, points, sums)
         builder.branches(store.is_now, to_memory, to_array)
+
+
+def _as_val(count: int | Val) -> Val:
+    return integer(count) if isinstance(count, int) else count
 
 
 def _depth_and_turns(builder: Builder, product: Product, tile: Tile) -> tuple[Val, Val]:

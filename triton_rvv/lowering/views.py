@@ -18,6 +18,7 @@ __all__ = [
     "Reshaped",
     "Squeezed",
     "coordinates_of",
+    "line_along",
     "places_of_lanes",
 ]
 
@@ -99,6 +100,16 @@ class Broadcast(Tensor):
                 ]
             inner *= size
         return repeated
+
+
+def line_along(tensor: Tensor, axis: int) -> Tensor | None:
+    """The one-dimensional block that is repeated in every dimension but `axis`, if there is one."""
+    if isinstance(tensor, Broadcast):
+        return line_along(tensor.operands[0], axis)
+    if isinstance(tensor, ExpandDims) and tensor.axis != axis:
+        return line_along(tensor.operands[0], axis - (tensor.axis < axis))
+    is_line = axis == 0 and len(tensor.shape) == 1 and tensor.shape[0] > 1
+    return tensor if is_line else None
 
 
 class Plane(Tensor):
