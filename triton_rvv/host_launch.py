@@ -16,7 +16,7 @@ from triton_rvv.host_loader import load_object
 from triton_rvv.host_overlaps import OverlapCheck
 from triton_rvv.host_scratch import raise_out_of_memory
 from triton_rvv.small_float import SMALL_FLOATS
-from triton_rvv.workers import num_threads, run_on_workers
+from triton_rvv.workers import has_large_stack, num_threads, run_on_workers
 
 __all__ = ["HostLauncher"]
 
@@ -153,7 +153,11 @@ class HostLauncher:
 
     def _run(self, kernel: Any, slots: bytes, grid: tuple[int, int, int]) -> None:
         if grid == _ONE_PROGRAM:
-            run_on_workers(kernel.run_programs, _ONE_PROGRAM_HEADER + slots, 1)
+            call = _ONE_PROGRAM_HEADER + slots
+            if has_large_stack():  # the rest takes as long as a small kernel's work
+                kernel.run_programs(call)
+            else:
+                run_on_workers(kernel.run_programs, call, 1)
             return
         programs = math.prod(grid)
         chunk = programs // (num_threads() * _CHUNKS_PER_THREAD) or 1

@@ -61,20 +61,22 @@ class OverlapCheck:
             arguments: of the compiled function, tensors and numbers.
             slots: what it is handed for each of them; of a tensor, the address.
         """
-        ends: dict[int, float] = {}
         for loaded, stored, may_be_equal in self._apart:
-            first, second = loaded, stored
-            if slots[first] >= slots[second]:
-                if slots[first] == slots[second] and may_be_equal:
-                    continue
-                first, second = stored, loaded
-            end = ends.get(first)
-            if end is None:
-                end = ends[first] = _end(arguments[first])
-            if end > slots[second] or (
-                type(arguments[first]) is not type(arguments[second])
-                and _end(arguments[second]) == math.inf  # and may begin before its address
-            ):
+            if slots[loaded] < slots[stored]:
+                lower, upper = loaded, stored
+            elif slots[loaded] == slots[stored] and may_be_equal:
+                continue
+            else:
+                lower, upper = stored, loaded
+            first, second = arguments[lower], arguments[upper]
+            try:
+                storage = first.untyped_storage()
+                end: float = storage.data_ptr() + storage.nbytes()
+            except AttributeError:
+                end = _end(first)
+            if end > slots[upper] or (
+                type(first) is not type(second) and _end(second) == math.inf
+            ):  # the upper one may begin before its address
                 return self._for_overlaps()
         return kernel
 

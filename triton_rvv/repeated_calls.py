@@ -11,12 +11,15 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from triton_rvv.host_launch import HostLauncher
 
 __all__ = ["remember_calls"]
 
+# Triton's key for what is compiled for this processor (`RVVDriver.get_current_device`).
+_DEVICE = "cpu"
 # The attribute of a kernel that holds its calls.
 _ATTRIBUTE = "triton_rvv_calls"
 
@@ -41,20 +44,20 @@ def _with_short_way(run: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(run)
     def run_again(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
-        device = driver.active.get_current_device()
-        if warmup or device != "cpu" or self.pre_run_hooks or _is_watched(runtime):
-            return run(self, *args, grid=grid, warmup=warmup, **kwargs)
-        compiled = self.device_caches[device]
         calls: _Calls | None = self.__dict__.get(_ATTRIBUTE)
-        if calls is None or calls.compiled is not compiled:
-            calls = self.__dict__[_ATTRIBUTE] = _Calls(self.params, compiled)
+        if warmup or self.pre_run_hooks or _is_watched(runtime):
+            return run(self, *args, grid=grid, warmup=warmup, **kwargs)
+        active, compiled = driver.active, self.device_caches[_DEVICE]
+        if calls is None or calls.driver is not active or calls.compiled is not compiled:
+            if active.get_current_device() != _DEVICE:
+                return run(self, *args, grid=grid, warmup=False, **kwargs)
+            calls = self.__dict__[_ATTRIBUTE] = _Calls(self.params, compiled, active)
         given = (*args, *kwargs.values())
-        form = calls.form(given, len(args), kwargs)
-        outline = None if form is None else form.outline(*given)
+        form, outline = calls.outlined(given, len(args), kwargs)
         if form is None or outline is None:
             return run(self, *args, grid=grid, warmup=False, **kwargs)
         traits, slots = outline
-        kind = (self.debug or runtime.debug, compilation.instrumentation_mode, *traits)
+        kind = (self.debug or runtime.debug, compilation.instrumentation_mode, traits)
         known = form.known.get(kind)
         if known is None or (self.used_global_vals and _has_changed_globals(self)):
             kernel = run(self, *args, grid=grid, warmup=False, **kwargs)
@@ -73,7 +76,10 @@ def _with_short_way(run: Callable[..., Any]) -> Callable[..., Any]:
 def _is_watched(runtime: Any) -> bool:
     """Whether somebody wants to hear of launches, or changes what is compiled."""
     enter, leave = runtime.launch_enter_hook, runtime.launch_exit_hook
-    heard = getattr(enter, "calls", enter) or getattr(leave, "calls", leave)
+    try:
+        heard = enter.calls or leave.calls
+    except AttributeError:  # somebody put a function in its place
+        heard = enter or leave
     return bool(heard or runtime.add_stages_inspection_hook)
 
 
@@ -85,29 +91,43 @@ def _has_changed_globals(function: Any) -> bool:
     )
 
 
-class _Known(NamedTuple):
+# Runs every program of a grid: all that a call gives, what fills the slots, and the grid's sizes.
+_Start = Callable[[tuple[Any, ...], tuple[Any, ...], tuple[int, int, int]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
     """What the calls of one kind lead to.
 
     Args:
         kernel: Triton's compiled kernel.
-        launcher: its launcher.
+        start: starts it.
+    """
+
+    kernel: Any
+    start: _Start
+
+
+def _starting(
+    kernel: Any,
+    pack: Callable[..., bytes],
+    values: Callable[[Sequence[Any]], tuple[Any, ...]],
+    slots: Callable[[Sequence[Any]], tuple[Any, ...]],
+) -> _Start:
+    """What starts a compiled kernel.
+
+    Args:
+        kernel: Triton's compiled kernel.
         pack: makes its argument array.
         values: takes from all that a call gives what is passed at run time.
         slots: takes from the slots of a form those that this kernel has.
     """
+    run_slots, function = kernel.run.run_slots, kernel.function
 
-    kernel: Any
-    launcher: HostLauncher
-    pack: Callable[..., bytes]
-    values: Callable[[Sequence[Any]], tuple[Any, ...]]
-    slots: Callable[[Sequence[Any]], tuple[Any, ...]]
+    def start(given: tuple[Any, ...], of_form: tuple[Any, ...], grid: tuple[int, int, int]) -> None:
+        run_slots(function, values(given), slots(of_form), pack, grid)
 
-    def start(
-        self, given: tuple[Any, ...], slots: tuple[Any, ...], grid: tuple[int, int, int]
-    ) -> None:
-        """Run every program of the grid."""
-        function, values = self.kernel.function, self.values(given)
-        self.launcher.run_slots(function, values, self.slots(slots), self.pack, grid)
+    return start
 
 
 class _Form:
@@ -115,18 +135,19 @@ class _Form:
 
     Args:
         names: of what a call gives.
+        types: of each.
         roles: of each, a key of `_TRAITS`.
 
     Attributes:
         known: what they lead to, by kind.
         outline: tells of a call's arguments what Triton's answer depends on, or more, and what
             fills the slots of those that may be passed at run time: addresses and numbers. None
-            where the answer depends on what is not looked at here.
+            where arguments have other types, or the answer depends on what is not looked at here.
     """
 
-    def __init__(self, names: Sequence[str], roles: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], types: Sequence[type], roles: Sequence[str]) -> None:
         self.known: dict[tuple[Any, ...], _Known] = {}
-        self.outline = _outline(roles)
+        self.outline = _outline(types, roles)
         self._names = names
         self._passed = [n for n, role in zip(names, roles, strict=True) if role != "constant"]
         self._floats = [n for n, role in zip(names, roles, strict=True) if role == "float"]
@@ -150,7 +171,7 @@ class _Form:
                 _taking([there.index(name) for name in passed])
                 for there in (self._names, self._passed)
             )
-            self.known[kind] = _Known(kernel, launcher, launcher.short_pack, values, slots)
+            self.known[kind] = _Known(kernel, _starting(kernel, launcher.short_pack, values, slots))
 
 
 # What matters of an argument: of a tensor its type and whether its address is a multiple of 16, of
@@ -164,8 +185,10 @@ _TRAITS = {
 _SLOTS = {"tensor": "address_{0}", "integer": "{0}", "float": "{0}"}
 _CONDITIONS = {"tensor": "{0}.is_cpu", "integer": f"{-(1 << 31)} <= {{0}} < {1 << 31}"}
 
+_Outline = tuple[tuple[Any, ...], tuple[Any, ...]]
 
-def _outline(roles: Sequence[str]) -> Callable[..., tuple[Any, Any] | None]:
+
+def _outline(types: Sequence[type], roles: Sequence[str]) -> Callable[..., _Outline | None]:
     """The function `_Form.outline`, written out: a loop would take most of a call's time."""
 
     def written(texts: Mapping[str, str]) -> list[str]:
@@ -173,10 +196,12 @@ def _outline(roles: Sequence[str]) -> Callable[..., tuple[Any, Any] | None]:
         return [text for text in all_ if text]
 
     names = ", ".join(f"x{place}" for place in range(len(roles)))
-    condition = " and ".join(written(_CONDITIONS)) or "True"
+    known_types = {f"T{place}": type_ for place, type_ in enumerate(types)}
+    are_types = [f"type(x{place}) is T{place}" for place in range(len(types))]
+    condition = " and ".join([*are_types, *written(_CONDITIONS)]) or "True"
     traits, slots = (f"({''.join(f'{text}, ' for text in written(t))})" for t in (_TRAITS, _SLOTS))
-    made: Callable[..., tuple[Any, Any] | None]
-    made = eval(f"lambda {names}: ({traits}, {slots}) if {condition} else None")
+    made: Callable[..., _Outline | None]
+    made = eval(f"lambda {names}: ({traits}, {slots}) if {condition} else None", known_types)
     return made
 
 
@@ -186,29 +211,49 @@ class _Calls:
     Args:
         parameters: Triton's own description of the kernel's parameters.
         compiled: what Triton has compiled of the kernel, as long as which these calls are good.
+        driver: Triton's active driver, as long as which they are, too.
     """
 
-    def __init__(self, parameters: Sequence[Any], compiled: object) -> None:
+    def __init__(self, parameters: Sequence[Any], compiled: object, driver: object) -> None:
         from torch import Tensor
         from torch.nn import Parameter
         from triton.language import dtype
 
-        self.compiled = compiled
+        self.compiled, self.driver = compiled, driver
+        # By how many arguments stand without a name, and the others' names: the last form, and all
+        # of them by the arguments' types.
+        self._last: dict[tuple[Any, ...], _Form | None] = {}
         self._forms: dict[tuple[Any, ...], _Form | None] = {}
         self._roles = {Tensor: "tensor", Parameter: "tensor", int: "integer", float: "float"}
         self._constants = frozenset([*_PLAIN, dtype])
         self._is_constant = {p.name: p.is_constexpr for p in parameters}
         self._defaults = {p.name: p.default for p in parameters if p.has_default}
 
-    def form(self, given: tuple[Any, ...], unnamed: int, kwargs: Mapping[str, Any]) -> _Form | None:
-        """The form of a call; None where it has arguments that are not looked at here.
+    def outlined(
+        self, given: tuple[Any, ...], unnamed: int, kwargs: Mapping[str, Any]
+    ) -> tuple[_Form | None, _Outline | None]:
+        """The form of a call and its outline; None where it has arguments not looked at here.
 
         Args:
             given: all arguments.
             unnamed: how many of them stood without a name.
             kwargs: the others by name, the compiler's options among them.
         """
-        key = (unnamed, *kwargs, *map(type, given))
+        key = (unnamed, *kwargs)
+        form = self._last.get(key)
+        outline = None if form is None else form.outline(*given)
+        if outline is None:  # a call of another form, as a rule the first one
+            form = self._last[key] = self._form((*key, *map(type, given)), given, unnamed, kwargs)
+            outline = None if form is None else form.outline(*given)
+        return form, outline
+
+    def _form(
+        self,
+        key: tuple[Any, ...],
+        given: tuple[Any, ...],
+        unnamed: int,
+        kwargs: Mapping[str, Any],
+    ) -> _Form | None:
         try:
             return self._forms[key]
         except KeyError:
@@ -216,8 +261,8 @@ class _Calls:
             return form
 
     def _make(self, names: Sequence[str], given: tuple[Any, ...]) -> _Form | None:
-        roles = []
-        for name, type_ in zip(names, map(type, given), strict=False):
+        types, roles = [*map(type, given)], []
+        for name, type_ in zip(names, types, strict=False):
             if self._is_constant.get(name, True):
                 role = "constant" if type_ in self._constants else None
             else:
@@ -225,7 +270,7 @@ class _Calls:
             if role is None:
                 return None
             roles.append(role)
-        return _Form(names, roles) if len(roles) == len(given) else None
+        return _Form(names, types, roles) if len(roles) == len(given) else None
 
     def bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The value of each parameter by its name, as functions for a grid take them."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
-__all__ = ["num_threads", "run_on_workers", "set_num_threads"]
+__all__ = ["has_large_stack", "num_threads", "run_on_workers", "set_num_threads"]
 
 THREADS_VARIABLE = "TRITON_RVV_THREADS"
 
@@ -100,10 +100,7 @@ def run_on_workers(work: Callable[[T], None], argument: T, at_most: int) -> None
 
     The calling thread is one of them where its stack is as large as theirs.
     """
-    is_roomy = threading.get_ident() == _roomy_thread()
-    if at_most == 1 and is_roomy:  # the whole of this takes as long as a small kernel's work
-        work(argument)
-        return
+    is_roomy = has_large_stack()
     workers = _workers()
     count = workers.count if workers.count < at_most else at_most
     helped = count - is_roomy
@@ -119,6 +116,11 @@ def run_on_workers(work: Callable[[T], None], argument: T, at_most: int) -> None
         wait(started)
     for future in started:
         future.result()
+
+
+def has_large_stack() -> bool:
+    """Whether this thread's stack is as large as those of the threads on which kernels run."""
+    return threading.get_ident() == _roomy_thread()
 
 
 @functools.cache

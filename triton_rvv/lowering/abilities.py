@@ -17,11 +17,13 @@ class Abilities:
         converts_bf16: conversions between bf16 and fp32.
         scales_floats: products of registers of floats and powers of two.
         rvv_bits: RISC-V's vector instructions, on registers of so many bits; 0 without them.
+        foresees_rows: loads of rows that a walk comes to, without being asked for them.
     """
 
     converts_bf16: bool = False
     scales_floats: bool = False
     rvv_bits: int = 0
+    foresees_rows: bool = False
 
     @property
     def has_one_nan(self) -> bool:
@@ -40,5 +42,6 @@ NO_ABILITIES = Abilities()
 
 def abilities_of(target: Target) -> Abilities:
     """What a target has."""
-    rvv_bits = target.vector_bits if target.backend == "rvv" else 0
-    return Abilities(target.converts_bf16, target.scales_floats, rvv_bits)
+    if target.backend == "rvv":
+        return Abilities(target.converts_bf16, target.scales_floats, target.vector_bits)
+    return Abilities(target.converts_bf16, target.scales_floats, foresees_rows=True)

@@ -29,7 +29,7 @@ from triton_rvv.lowering.parts import copy_part
 from triton_rvv.lowering.tensors import Extents, Point, Tensor, guards_of_all
 from triton_rvv.lowering.values import Val, integer, vector_type
 from triton_rvv.lowering.variable import Variable
-from triton_rvv.lowering.vectors import concatenated
+from triton_rvv.lowering.vectors import concatenated, in_turn
 from triton_rvv.lowering.views import Plane
 from triton_rvv.target import Target
 from triton_rvv.ttir import Operation
@@ -44,6 +44,8 @@ _LEAST_ROWS = 4
 _LEAST_COLUMNS = 4
 # Words along K whose multiply-adds are written out.
 _UNROLL = 8
+# Sums of a column's words that are under way together.
+_CHAINS = 4
 
 _SUMS = {"bf16": "f32", "i8": "i32"}
 # 128 in each byte of a word, as the signed integer that LLVM writes.
@@ -206,14 +208,12 @@ class _WordsOfColumns(_Words):
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
         *outer, row = point.index
-        first, bits = builder.mul(row, integer(self._together)), 32 // self._together
-        words = []
+        first, parts = builder.mul(row, integer(self._together)), []
         for step in range(self._together):
             index = (*outer, builder.add(first, integer(step)))
-            part = self.operands[0].at(builder, replace(point, index=index, number=None))
-            places = builder.splat(integer(step * bits, "i32"), point.width)
-            words.append(builder.binary("shl", builder.cast("zext", part, "i32"), places))
-        return functools.reduce(functools.partial(builder.binary, "or"), words)
+            parts.append(self.operands[0].at(builder, replace(point, index=index, number=None)))
+        type_ = vector_type("i32", point.width)
+        return builder.emit(type_, f"bitcast {in_turn(builder, parts)} to {type_}")
 
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
         *outer, words, columns = extents
@@ -302,14 +302,16 @@ def _offset(context: Context, product: _Product, column: Val) -> Sequence[Val]:
         Val(vector_type("i32", width), "zeroinitializer"),
         builder.splat(_OFFSETS, width),
     )
-    totals = [Variable(builder, zeros) for _ in range(pieces)]
+    # Sums of neighbouring words do not wait for one another.
+    chains = min(product.unroll, _CHAINS)
+    totals = [[Variable(builder, zeros) for _ in range(pieces)] for _ in range(chains)]
     for base in walks.steps(context, product.words(builder), product.unroll, unrolled=False):
         for word in range(product.unroll):
-            for total, b in zip(
-                totals, _b(builder, product, column, base, word, width), strict=True
-            ):
+            bs = _b(builder, product, column, base, word, width)
+            for total, b in zip(totals[word % chains], bs, strict=True):
                 total.write(product.multiply_add(builder, total.read(), offsets, b))
-    return [total.read() for total in totals]
+    add = functools.partial(builder.binary, "add")
+    return [functools.reduce(add, [t.read() for t in piece]) for piece in zip(*totals, strict=True)]
 
 
 def _tile(

@@ -61,8 +61,11 @@ def prefetch_ahead(
 
     After the last rows of a block come the first ones of the next turn, where a loop is known to
     move the block by so many elements.
+
+    Processors that foresee rows are not asked: on Zen 4, finding out which rows share sets of its
+    cache took a tenth of the time of a transposed copy and of column sums.
     """
-    if not point.index or not point.path.linear:
+    if builder.abilities.foresees_rows or not point.index or not point.path.linear:
         return
     rows, element = pointers.shape[-2], memory_type(pointers.pointee)
     if not pointers.components[-2].may_be_linear:
