@@ -1,4 +1,4 @@
-"""Instructions of RVV on groups of registers that LLVM's operations on fixed vectors do not give."""
+"""Instructions of RVV on groups of registers, as operations on vectors of a fixed length."""
 
 from __future__ import annotations
 

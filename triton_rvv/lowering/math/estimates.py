@@ -15,7 +15,7 @@ from triton_rvv.lowering.math.lanes import Lanes, call, copysign, fma, minimum, 
 from triton_rvv.lowering.register_groups import DYNAMIC_ROUNDING, fits_group, group_call
 from triton_rvv.lowering.values import Val
 
-__all__ = ["are_estimated", "quotient", "reciprocal_root", "root"]
+__all__ = ["are_estimated", "quotient", "reciprocal_root", "root", "rough_reciprocal_root"]
 
 # Remainders of quotients that are finite are less.
 _LARGEST_REMAINDER = 2.0**110
@@ -79,6 +79,11 @@ def reciprocal_root(x: Lanes) -> Lanes:
     _, half = _root_and_half(x, estimate)
     result = half + half
     return where(result.equals(result), result, estimate)
+
+
+def rough_reciprocal_root(x: Lanes) -> Lanes:
+    """1 / sqrt(x) to 7 bits; infinite for 0, 0 for infinity, and NaN for negative numbers."""
+    return _estimate("vfrsqrt7", x)
 
 
 def _root_and_half(x: Lanes, estimate: Lanes) -> tuple[Lanes, Lanes]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from triton_rvv.lowering.math.lanes import (
     SCALED_LANES,
     Lanes,
@@ -16,7 +14,7 @@ from triton_rvv.lowering.math.lanes import (
     scaled_by_powers,
     where,
 )
-from triton_rvv.lowering.multiply_adds import shifted_and_added
+from triton_rvv.lowering.multiply_adds import scaled_and_added
 from triton_rvv.lowering.register_groups import fits_group
 from triton_rvv.lowering.values import Val, integer, type_suffix
 
@@ -97,7 +95,7 @@ def bounded_exp(x: Lanes) -> Lanes:
 
 
 def _scaled_down(power: Lanes, shifted: Lanes) -> Lanes:
-    """A number near 1 times 2^n, where n + _BOUNDED_SHIFT is in the low bits of `shifted`; or NaN."""
+    """A number near 1 times 2^n, or NaN; n + _BOUNDED_SHIFT is in the low bits of `shifted`."""
     return _with_exponent(power, shifted) * 2.0**-_BOUNDED_SHIFT
 
 
@@ -109,7 +107,7 @@ def _with_exponent(power: Lanes, shifted: Lanes) -> Lanes:
     bits, n = power.bits(), shifted.bits()
     if not fits_group(power.builder, bits.value):
         return (bits + (n << 23)).as_float()
-    return power.of(shifted_and_added(power.builder, bits.value, n.value, 23)).as_float()
+    return power.of(scaled_and_added(power.builder, bits.value, n.value, 1 << 23)).as_float()
 
 
 def _limited(shifted: Lanes) -> Lanes:
@@ -175,21 +173,6 @@ def _exp_of_rest(x: Lanes, n: Lanes, limited: bool = False) -> Lanes:
     return total
 
 
-def _polynomial(r: Lanes, coefficients: Sequence[float]) -> Lanes:
-    """A polynomial whose highest term counts for little.
-
-    RVV's multiply-add by a number overwrites the vector. To keep it takes two instructions' time,
-    where a product and a sum take one more than a multiply-add.
-    """
-    if not r.builder.abilities.has_one_nan:
-        return polynomial(r, coefficients)
-    highest, second, *others = coefficients
-    total = r * highest + second
-    for coefficient in others:
-        total = fma(total, r, coefficient)
-    return total
-
-
 def exp2(x: Lanes) -> Lanes:
     """2^x for float32. Largest error: 0.879 ulp."""
     if x.builder.abilities.has_one_nan:
@@ -199,7 +182,7 @@ def exp2(x: Lanes) -> Lanes:
         shifted = minimum(x + _SCALE_ROUNDER, _LARGEST_SHIFTED)
     n = shifted - _SCALE_ROUNDER
     r = _no_less_than_minus_one(x - n)
-    return _defined(_scaled(fma(_polynomial(r, _EXP2), r, 1.0), shifted, n), x)
+    return _defined(_scaled(fma(polynomial(r, _EXP2, keeps_x=True), r, 1.0), shifted, n), x)
 
 
 def bounded_exp2(x: Lanes) -> Lanes:
@@ -209,7 +192,7 @@ def bounded_exp2(x: Lanes) -> Lanes:
     x = _unsigned_minimum(plain, -151.0)
     shifted = x + _BOUNDED_ROUNDER
     r = x - (shifted - _BOUNDED_ROUNDER)
-    return _defined(_scaled_down(fma(_polynomial(r, _EXP2), r, 1.0), shifted), x)
+    return _defined(_scaled_down(fma(polynomial(r, _EXP2, keeps_x=True), r, 1.0), shifted), x)
 
 
 def _defined(power: Lanes, x: Lanes) -> Lanes:

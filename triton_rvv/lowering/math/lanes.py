@@ -241,10 +241,19 @@ def round_half_even(x: Lanes) -> Lanes:
     return call("llvm.rint" if x.builder.abilities.has_one_nan else "llvm.roundeven", x)
 
 
-def polynomial(x: Lanes, coefficients: Sequence[float]) -> Lanes:
-    """The value of a polynomial by Horner's rule; coefficients with the highest power first."""
-    total = x.constant(coefficients[0])
-    for coefficient in coefficients[1:]:
+def polynomial(x: Lanes, coefficients: Sequence[float], keeps_x: bool = False) -> Lanes:
+    """The value of a polynomial by Horner's rule; coefficients with the highest power first.
+
+    RVV's multiply-add by a number overwrites the vector. To keep it takes two instructions' time,
+    where a product and a sum take one more than a multiply-add. So where x is wanted afterwards
+    and the highest term counts for little, that is written.
+    """
+    highest, second, *others = coefficients
+    if keeps_x and x.builder.abilities.has_one_nan:
+        total = x * highest + second
+    else:
+        total = fma(x.constant(highest), x, second)
+    for coefficient in others:
         total = fma(total, x, coefficient)
     return total
 

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import math
 
-from triton_rvv.lowering.math.lanes import Lanes, fma, in_double, polynomial, where
+from triton_rvv.lowering.math.estimates import are_estimated, rough_reciprocal_root
+from triton_rvv.lowering.math.lanes import Lanes, call, fma, in_double, polynomial, where
+from triton_rvv.lowering.multiply_adds import scaled_and_added, upper_product
+from triton_rvv.lowering.register_groups import fits_group
 
 __all__ = ["log", "log1p", "log2", "log2_of_double", "log10", "log_of_double"]
 
 _SMALLEST_NORMAL = 2.0**-126
+_SMALLEST_NORMAL_BITS, _ONE_BITS = 0x00800000, 0x3F800000
+# How many powers of two subnormal numbers are raised by, and that in the exponent field.
+_RAISED = 23
+_RAISED_FIELD = _RAISED << 23
 # Bits of sqrt(1/2): with them taken off, the exponent field counts from there, so that what is left
 # of a number after its power of two is in [sqrt(1/2), sqrt(2)).
 _SQRT_HALF_BITS = 0x3F3504F3
@@ -44,7 +51,7 @@ _LOG2_E_LOW = 1.925963033500011079e-8
 def log(x: Lanes) -> Lanes:
     """ln(x) for float32. Largest error: 0.929 ulp."""
     exponent, f = _split(x)
-    tail = polynomial(f, _LOG) * f
+    tail = polynomial(f, _LOG, keeps_x=True) * f
     result = fma(exponent, _LN2, fma(fma(tail, f, f * -0.5), f, f))
     return _with_limits(x, result)
 
@@ -52,12 +59,14 @@ def log(x: Lanes) -> Lanes:
 def log2(x: Lanes) -> Lanes:
     """log2(x) for float32. Largest error: 0.966 ulp."""
     exponent, f = _split(x)
-    tail = fma(f * polynomial(f, _LOG2), f, f * _LOG2_E_LOW)
+    tail = fma(f * polynomial(f, _LOG2, keeps_x=True), f, f * _LOG2_E_LOW)
     return _with_limits(x, exponent + fma(f, _LOG2_E_HIGH, tail))
 
 
 def _split(x: Lanes) -> tuple[Lanes, Lanes]:
     """n as a float, and f with x = 2^n * (1 + f), for positive numbers."""
+    if fits_group(x.builder, x.value):
+        return _split_by_products(x)
     tiny = x < _SMALLEST_NORMAL
     bits = where(tiny, x * 2.0**23, x).bits() - _SQRT_HALF_BITS
     field = bits >> 23
@@ -66,10 +75,33 @@ def _split(x: Lanes) -> tuple[Lanes, Lanes]:
     return where(tiny, exponent - 23.0, exponent), fraction - 1.0
 
 
+def _split_by_products(x: Lanes) -> tuple[Lanes, Lanes]:
+    """The same without masks and shifts, which take the core longer than products."""
+    builder = x.builder
+
+    def upper(value: Lanes, is_signed: bool) -> Lanes:
+        """An integer shifted right by 23."""
+        return x.of(upper_product(builder, value.value, 1 << 9, is_signed))
+
+    def plus(total: Lanes, value: Lanes, factor: int) -> Lanes:
+        return x.of(scaled_and_added(builder, total.value, value.value, factor))
+
+    bits = x.bits()
+    is_normal = upper(call("llvm.umin", bits, bits.constant(_SMALLEST_NORMAL_BITS)), False)
+    raised = plus(bits.constant(_ONE_BITS + _RAISED_FIELD), is_normal, -_RAISED_FIELD)
+    bits = (x * raised.as_float()).bits() - raised + (_ONE_BITS - _SQRT_HALF_BITS)
+    field = upper(bits, True)
+    fraction = (plus(bits, field, -1 << 23) + _SQRT_HALF_BITS).as_float()
+    return field.to("float"), fraction - 1.0
+
+
 def _with_limits(x: Lanes, result: Lanes) -> Lanes:
     """The logarithm where it is finite; else that of 0, of infinity, or NaN."""
     # Positive and finite: the bits of 0 wrap around to the largest number, and a sign is one too.
     ordinary = (x.bits() - 1).below_unsigned(0x7F7FFFFF)
+    if are_estimated(x.builder, x.value):
+        # Infinity less 0, 0 less infinity, and NaN for what is negative.
+        return where(ordinary, result, x - rough_reciprocal_root(x + 0.0))
     limit = where(x.equals(0.0), -math.inf, where(x > 0.0, x, math.nan))
     return where(ordinary, result, limit)
 
