@@ -217,7 +217,8 @@ class Load(Tensor):
         elif stride is not None and stride.constant == 1:
             row = run_address(builder, pointers, point)
             if condition.ref == "true" and lanes is not None:
-                value = load_first(builder, row, lanes, self._fill(builder, point), size_bytes)
+                fill = self._fill(builder, point)
+                value = load_first(builder, row, lanes, fill, size_bytes, point.clears)
             elif condition.ref == "true":
                 value = builder.load(type_, row, size_bytes)
                 prefetch_ahead(builder, pointers, point, row, READ)

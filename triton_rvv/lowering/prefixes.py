@@ -14,8 +14,13 @@ def first_lanes(builder: Builder, count: Val, width: int) -> Val:
     return builder.compare("ult", builder.iota("i32", width), lanes)
 
 
-def load_first(builder: Builder, address: Val, count: Val, fill: Val, align: int) -> Val:
-    """The first `count` lanes of neighbours in memory, and those of `fill` behind them."""
+def load_first(
+    builder: Builder, address: Val, count: Val, fill: Val, align: int, is_seen: bool
+) -> Val:
+    """The first `count` lanes of neighbours in memory, and those of `fill` behind them.
+
+    Unless anything `is_seen` of what is behind them: then it is whatever the register held.
+    """
     type_, width = fill.type, fill.width
     aligned = Val(f"ptr align {align}", address.ref)
     suffix = type_suffix(fill)
@@ -24,6 +29,8 @@ def load_first(builder: Builder, address: Val, count: Val, fill: Val, align: int
         return builder.call(type_, f"llvm.masked.load.{suffix}.p0", [aligned, mask, fill])
     all_lanes, length = builder.splat(Val("i1", "true"), width), _length(builder, count, width)
     loaded = builder.call(type_, f"llvm.vp.load.{suffix}.p0", [aligned, all_lanes, length])
+    if not is_seen:
+        return builder.emit(type_, f"freeze {loaded}")
     return builder.call(type_, f"llvm.vp.merge.{suffix}", [all_lanes, loaded, fill, length])
 
 
