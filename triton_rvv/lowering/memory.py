@@ -225,6 +225,8 @@ class Load(Tensor):
             else:
                 wanted = _within(builder, condition, lanes, point.width)
                 value = self._call(builder, "llvm.masked.load", row, wanted, point)
+                if lanes is None and pointers.advance is not None:
+                    prefetch_ahead(builder, pointers, point, row, READ)
         elif stride is not None and stride.constant == 0 and condition.width == 1:
             value = self._repeated(builder, pointers, condition, point)
         elif condition.ref == "true" and (run := self._run_by_lines(builder, pointers, point)):
