@@ -74,6 +74,40 @@ def test_lines_in_turn(
 
 
 @triton.jit
+def strided_kernel(x_ptr, y_ptr, W, STRIDE, FIRST, N, STEP: tl.constexpr, BLOCK: tl.constexpr):
+    """Every so many of the elements of each row, from its end on where the step is below 0."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    row, column = at // W, at % W
+    place = row * STRIDE + FIRST + column * STEP
+    tl.store(y_ptr + place, tl.load(x_ptr + place, mask=at < N) * 2, mask=at < N)
+
+
+@pytest.mark.parametrize("step", [-1, 3, -5, 7])
+@pytest.mark.parametrize(
+    ("dtype", "vlen_bits"), [*zip((*TYPES, np.float16), (256, 512, 128, 256, 256), strict=True)]
+)
+@pytest.mark.parametrize(("height", "width"), [(20, 11), (5, 50)])
+def test_strides(
+    run: KernelRunner, height: int, width: int, step: int, dtype: type, vlen_bits: int
+) -> None:
+    stride = width * abs(step) + 3
+    x: npt.NDArray[Any] = (
+        (_numbers(height * stride, dtype) / 4).astype(dtype).reshape(height, stride)
+    )
+    y = np.full_like(x, 5)
+    columns = np.arange(width) * abs(step)
+    y[:, columns] = x[:, columns] * 2
+    first = (width - 1) * abs(step) if step < 0 else 0
+    run(
+        strided_kernel,
+        grid=(-(-height * width // 256),),
+        vlen_bits=vlen_bits,
+        x_ptr=x, y_ptr=Expected(y, start=np.full_like(x, 5)),
+        W=width, STRIDE=stride, FIRST=first, N=height * width, STEP=step, BLOCK=256,
+    )  # fmt: skip
+
+
+@triton.jit
 def quotients_kernel(x_ptr, y_ptr, N, BLOCK: tl.constexpr):
     """Integers divided by what lies behind the last lane too, in a row of a block."""
     row, at = tl.program_id(0), tl.arange(0, BLOCK)

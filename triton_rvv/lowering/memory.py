@@ -18,7 +18,7 @@ from triton_rvv.lowering.prefetches import (
     row_in_set,
     run_address,
 )
-from triton_rvv.lowering.prefixes import first_lanes, load_first
+from triton_rvv.lowering.prefixes import first_lanes, load_first, load_first_by_stride
 from triton_rvv.lowering.ranges import UNKNOWN, are_apart, keeps_apart
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.stored import loaded, stored
@@ -256,6 +256,8 @@ class Load(Tensor):
         if self.streams is not None and pointers.extra is None:
             return self.streams.run(builder, pointers, self.place, point, point.lanes)
         stride = pointers.last_stride(builder, point.path.linear)
+        if stride is not None and point.lanes is not None and not point.clears:
+            return self._first_by_stride(builder, pointers, stride, point, point.lanes)
         if stride is None or stride.constant != -1 or point.lanes is not None:
             return None
         last = builder.binary("sub", integer(1 - point.width), point.start)
@@ -264,6 +266,18 @@ class Load(Tensor):
         type_ = vector_type(element, point.width)
         run = builder.load(type_, address, self.element.size_bytes)
         return builder.shuffle(run, range(point.width - 1, -1, -1))
+
+    def _first_by_stride(
+        self, builder: Builder, pointers: Affine, stride: Val, point: Point, lanes: Val
+    ) -> Val | None:
+        """The lanes that are wanted of a run by one stride, where a load can be told how many."""
+        element, size_bytes = memory_type(self.element), self.element.size_bytes
+        if element == "ptr" or not builder.abilities.has_vector_lengths:
+            return None
+        start = pointers.at(builder, replace(point, width=1, memo={}))
+        distance_bytes = builder.mul(builder.resize(stride, "i64"), integer(size_bytes))
+        type_ = vector_type(element, point.width)
+        return load_first_by_stride(builder, type_, start, distance_bytes, lanes, size_bytes)
 
     def _scalar(self, builder: Builder, address: Val, condition: Val, point: Point) -> Val:
         one = Point(point.index, point.start, 1, point.path, point.memo)
