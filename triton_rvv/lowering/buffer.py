@@ -44,7 +44,7 @@ class Buffer(Tensor):
             run = builder.load(type_, address, size_bytes)
         else:
             zeros = Val(type_, "zeroinitializer")
-            run = load_first(builder, address, point.lanes, zeros, size_bytes)
+            run = load_first(builder, address, point.lanes, zeros, size_bytes, point.clears)
         return loaded(builder, run, self.element)
 
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:

@@ -16,6 +16,7 @@ from triton_rvv.lowering.steps import (
     dividend_at,
     dividend_from,
     is_in_range,
+    length_of,
     quotient_bound,
     steps_of,
 )
@@ -72,6 +73,10 @@ class Digits:
     def linear_within(self, builder: Builder, count: Val | None) -> Val:
         """Whether the first `count` values are linear, as far as is known."""
         return self.linear
+
+    def length(self, builder: Builder) -> int | None:
+        """The most values that are linear, if known."""
+        return length_of(builder, self.dividend.components[0])
 
     def linear_from(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
         """Whether `count` values from `first` on are linear, and the first of them, as i64."""

@@ -19,7 +19,7 @@ from triton_rvv.lowering.prefetches import (
     row_in_set,
     run_address,
 )
-from triton_rvv.lowering.prefixes import first_lanes, load_first
+from triton_rvv.lowering.prefixes import first_lanes, load_first, load_first_by_stride
 from triton_rvv.lowering.ranges import UNKNOWN, are_apart, keeps_apart
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.stored import loaded, stored
@@ -226,13 +226,16 @@ class Load(Tensor):
                 distance = self.to_next_program
                 prefetch_next_program(builder, row, self.element, point.width, distance)
             if condition.ref == "true" and lanes is not None:
-                value = load_first(builder, row, lanes, self._fill(builder, point), size_bytes)
+                fill = self._fill(builder, point)
+                value = load_first(builder, row, lanes, fill, size_bytes, point.clears)
             elif condition.ref == "true":
                 value = builder.load(type_, row, size_bytes)
                 prefetch_ahead(builder, pointers, point, row, READ)
             else:
                 wanted = _within(builder, condition, lanes, point.width)
                 value = self._call(builder, "llvm.masked.load", row, wanted, point)
+                if lanes is None and pointers.advance is not None:
+                    prefetch_ahead(builder, pointers, point, row, READ)
         elif stride is not None and stride.constant == 0 and condition.width == 1:
             value = self._repeated(builder, pointers, condition, point)
         elif condition.ref == "true" and (run := self._run_by_lines(builder, pointers, point)):
@@ -262,6 +265,8 @@ class Load(Tensor):
         if self.streams is not None and pointers.extra is None:
             return self.streams.run(builder, pointers, self.place, point, point.lanes)
         stride = pointers.last_stride(builder, point.path.linear)
+        if stride is not None and point.lanes is not None and not point.clears:
+            return self._first_by_stride(builder, pointers, stride, point, point.lanes)
         if stride is None or stride.constant != -1 or point.lanes is not None:
             return None
         last = builder.binary("sub", integer(1 - point.width), point.start)
@@ -270,6 +275,18 @@ class Load(Tensor):
         type_ = vector_type(element, point.width)
         run = builder.load(type_, address, self.element.size_bytes)
         return builder.shuffle(run, range(point.width - 1, -1, -1))
+
+    def _first_by_stride(
+        self, builder: Builder, pointers: Affine, stride: Val, point: Point, lanes: Val
+    ) -> Val | None:
+        """The lanes that are wanted of a run by one stride, where a load can be told how many."""
+        element, size_bytes = memory_type(self.element), self.element.size_bytes
+        if element == "ptr" or not builder.abilities.has_vector_lengths:
+            return None
+        start = pointers.at(builder, replace(point, width=1, memo={}))
+        distance_bytes = builder.mul(builder.resize(stride, "i64"), integer(size_bytes))
+        type_ = vector_type(element, point.width)
+        return load_first_by_stride(builder, type_, start, distance_bytes, lanes, size_bytes)
 
     def _scalar(self, builder: Builder, address: Val, condition: Val, point: Point) -> Val:
         one = Point(point.index, point.start, 1, point.path, point.memo)

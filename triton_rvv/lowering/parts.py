@@ -140,7 +140,9 @@ def copy_part(
 
     def copy(outer: Sequence[Val], first: Val, rows: int, start: Val, lanes: Val | None) -> None:
         indices = [(*outer, builder.add(first, integer(row))) for row in range(rows)]
-        points = [Point(index, start, width, PLAIN_PATH, lanes=lanes) for index in indices]
+        points = [
+            Point(index, start, width, PLAIN_PATH, lanes=lanes, clears=True) for index in indices
+        ]
         values = builder.interleave([functools.partial(tensor.at, builder, p) for p in points])
         for point, value in zip(points, values, strict=True):
             array.write(builder, replace(point, lanes=None), value)

@@ -10,8 +10,9 @@ from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.digits import Digits
 from triton_rvv.lowering.masks import Mask
+from triton_rvv.lowering.rests import rest_width
 from triton_rvv.lowering.rims import Rims
-from triton_rvv.lowering.steps import Steps
+from triton_rvv.lowering.steps import Steps, shortest
 from triton_rvv.lowering.tensors import Path, Point, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.variable import Variable
@@ -25,6 +26,7 @@ class PartsOfLine:
     """How the recipes of a walk over a line are linear in parts.
 
     Args:
+        builder: writes the code.
         tensors: the recipes, all of one shape.
         width: the elements of a run.
         together: how many runs are visited side by side, where there are as many.
@@ -34,7 +36,9 @@ class PartsOfLine:
         found: the steps that decide where a part ends; none where others decide as well.
     """
 
-    def __init__(self, tensors: Sequence[Tensor], width: int, together: int, rims: Rims) -> None:
+    def __init__(
+        self, builder: Builder, tensors: Sequence[Tensor], width: int, together: int, rims: Rims
+    ) -> None:
         below = dict.fromkeys(each for root in tensors for each in root.walk())
         is_known = len(tensors[0].shape) == 1 and all(each.own_stays_in_place for each in below)
         is_known &= all(each.is_one_line for each in below if isinstance(each, Buffer))
@@ -50,6 +54,10 @@ class PartsOfLine:
         self._rims = rims
         self._size = tensors[0].shape[-1]
         self._granule = min((each.granule for each in self.found), default=1)
+        self._longest = shortest([each.length(builder) for each in self.found])
+        # Most parts are that long.
+        rest = self._longest and self._longest % (width * together)
+        self._rest_width = rest_width(builder, tensors, width, together, rest)
 
     def visit(self, builder: Builder, path: Path, end: Val, visit: _Visit) -> None:
         """Visit the runs of each part before `end`, on a linear path where it is linear.
@@ -57,17 +65,15 @@ class PartsOfLine:
         The last run of a part has as many lanes as are left.
         """
         # Rims are at the ends of whole rows.
-        if self._width <= self._granule < self._size and not self._has_rims(builder):
+        if self._width <= self._granule < self._size and not self._has_rims:
             self._visit_granules(builder, path, end, visit)
         else:
             self._visit_any(builder, path, end, visit)
 
-    def _has_rims(self, builder: Builder) -> bool:
+    @property
+    def _has_rims(self) -> bool:
         """Whether to tell runs with masks from others: not in rows of only a few runs."""
-        divisors = [
-            steps.division.divisor_of(builder) for steps in self.found if isinstance(steps, Steps)
-        ]
-        is_short = any(each is not None and each < 2 * self._width for each in divisors)
+        is_short = self._longest is not None and self._longest < 2 * self._width
         return self._rims.are_any and not is_short
 
     def _visit_granules(self, builder: Builder, path: Path, end: Val, visit: _Visit) -> None:
@@ -139,7 +145,7 @@ class PartsOfLine:
         self, builder: Builder, path: Path, first: Val, count: Val, visit: _Visit
     ) -> None:
         """Visit the runs of `count` elements, those of whole groups side by side."""
-        if self._has_rims(builder) and self._rims.apply_on(path):
+        if self._has_rims and self._rims.apply_on(path):
             self._rims.visit(path, first, count, visit)
             return
         most = self._size if count.constant is None else count.constant
@@ -151,7 +157,7 @@ class PartsOfLine:
             starts = [builder.add(start, integer(at)) for at in range(0, group, self._width)]
             visit([Point((), each, self._width, path) for each in starts])
         if rest.constant != 0:
-            with builder.loop(whole, count, integer(self._width)) as place:
+            width = self._rest_width
+            with builder.loop(whole, count, integer(width)) as place:
                 lanes = builder.binary("sub", count, place)
-                start = builder.add(first, place)
-                visit([Point((), start, self._width, path, lanes=lanes)])
+                visit([Point((), builder.add(first, place), width, path, lanes=lanes)])

@@ -48,7 +48,7 @@ def _line(builder: Builder, type_: str, address: Val, point: Point, place: int, 
     period = point.width // zeros.width
     more = builder.add(point.lanes, integer(period - 1 - place))
     count = builder.shift_right(more, period.bit_length() - 1)
-    return load_first(builder, address, count, zeros, align)
+    return load_first(builder, address, count, zeros, align, point.clears)
 
 
 def _offsets(builder: Builder, part: Component, index_type: str) -> Sequence[Val] | None:

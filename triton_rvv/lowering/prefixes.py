@@ -5,7 +5,14 @@ from __future__ import annotations
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.values import Val, integer, type_suffix
 
-__all__ = ["first_lanes", "load_first", "masked_store", "store_first"]
+__all__ = [
+    "first_lanes",
+    "load_first",
+    "load_first_by_stride",
+    "masked_store",
+    "store_first",
+    "store_first_by_stride",
+]
 
 
 def first_lanes(builder: Builder, count: Val, width: int) -> Val:
@@ -14,8 +21,13 @@ def first_lanes(builder: Builder, count: Val, width: int) -> Val:
     return builder.compare("ult", builder.iota("i32", width), lanes)
 
 
-def load_first(builder: Builder, address: Val, count: Val, fill: Val, align: int) -> Val:
-    """The first `count` lanes of neighbours in memory, and those of `fill` behind them."""
+def load_first(
+    builder: Builder, address: Val, count: Val, fill: Val, align: int, is_seen: bool
+) -> Val:
+    """The first `count` lanes of neighbours in memory, and those of `fill` behind them.
+
+    Unless anything `is_seen` of what is behind them: then it is whatever the register held.
+    """
     type_, width = fill.type, fill.width
     aligned = Val(f"ptr align {align}", address.ref)
     suffix = type_suffix(fill)
@@ -24,7 +36,32 @@ def load_first(builder: Builder, address: Val, count: Val, fill: Val, align: int
         return builder.call(type_, f"llvm.masked.load.{suffix}.p0", [aligned, mask, fill])
     all_lanes, length = builder.splat(Val("i1", "true"), width), _length(builder, count, width)
     loaded = builder.call(type_, f"llvm.vp.load.{suffix}.p0", [aligned, all_lanes, length])
+    if not is_seen:
+        return builder.emit(type_, f"freeze {loaded}")
     return builder.call(type_, f"llvm.vp.merge.{suffix}", [all_lanes, loaded, fill, length])
+
+
+def load_first_by_stride(
+    builder: Builder, type_: str, address: Val, distance_bytes: Val, count: Val, align: int
+) -> Val:
+    """The first `count` lanes, which are so far apart in memory; others hold anything."""
+    aligned, anything = Val(f"ptr align {align}", address.ref), Val(type_, "poison")
+    all_lanes = builder.splat(Val("i1", "true"), anything.width)
+    name = f"llvm.experimental.vp.strided.load.{type_suffix(anything)}.p0.i64"
+    length = _length(builder, count, anything.width)
+    loaded = builder.call(type_, name, [aligned, distance_bytes, all_lanes, length])
+    return builder.emit(type_, f"freeze {loaded}")
+
+
+def store_first_by_stride(
+    builder: Builder, value: Val, address: Val, distance_bytes: Val, count: Val, align: int
+) -> None:
+    """Write the first `count` lanes to places that are so far apart."""
+    aligned, all_lanes = Val(f"ptr align {align}", address.ref), Val("i1", "true")
+    name = f"llvm.experimental.vp.strided.store.{type_suffix(value)}.p0.i64"
+    length = _length(builder, count, value.width)
+    lanes = builder.splat(all_lanes, value.width)
+    builder.call_void(name, [value, aligned, distance_bytes, lanes, length])
 
 
 def store_first(builder: Builder, value: Val, address: Val, count: Val, align: int) -> None:

@@ -8,7 +8,7 @@ from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.tensors import EXPENSIVE, Tensor
 from triton_rvv.types import PointerType
 
-__all__ = ["group_of_runs", "run_width", "runs_together", "spanning_width"]
+__all__ = ["group_of_runs", "run_width", "runs_together", "spanning_width", "widest_bits"]
 
 
 def run_width(context: Context, tensors: Sequence[Tensor]) -> int:
@@ -18,7 +18,7 @@ def run_width(context: Context, tensors: Sequence[Tensor]) -> int:
 
 def _lanes(context: Context, tensors: Sequence[Tensor]) -> int:
     """How many elements a run takes in rows that are long enough."""
-    bits = _widest_bits(tensors)
+    bits = widest_bits(tensors)
     lanes, longer = (context.run_lanes(bits, long) for long in (False, True))
     return longer if _takes_long_runs(tensors, bits, 2 * longer) else lanes
 
@@ -42,7 +42,8 @@ def _takes_long_runs(tensors: Sequence[Tensor], bits: int, two_runs: int) -> boo
     return is_short and tensors[0].type.elements >= two_runs
 
 
-def _widest_bits(tensors: Sequence[Tensor]) -> int:
+def widest_bits(tensors: Sequence[Tensor]) -> int:
+    """The bits of the widest elements in registers on the way to some blocks."""
     bits = 8  # truth values take a byte in memory
     for tensor in tensors:
         # Addresses are seldom computed for every lane.

@@ -29,7 +29,9 @@ __all__ = [
     "dividend_at",
     "dividend_from",
     "is_in_range",
+    "length_of",
     "quotient_bound",
+    "shortest",
     "steps_of",
 ]
 
@@ -76,6 +78,12 @@ class _Division:
     def divisor_of(self, builder: Builder) -> int | None:
         """The divisor, where it is known before the kernel runs."""
         return builder.intervals.number(self.divisor)
+
+    def length(self, builder: Builder) -> int | None:
+        """The most neighbours that cross nothing, if known."""
+        divisor, stride = self.divisor_of(builder), self.stride(builder)
+        own = divisor // stride if divisor and divisor > 0 and stride else None
+        return shortest([own, length_of(builder, self.part)])
 
     def _of(self, builder: Builder, dividend: Val) -> Val:
         """The result for a dividend; anything for one below 0, where nothing is linear."""
@@ -175,6 +183,10 @@ class Steps:
         """Whether the first `count` values are linear, as far as is known."""
         return self.linear
 
+    def length(self, builder: Builder) -> int | None:
+        """The most values that are linear, if known."""
+        return self.division.length(builder)
+
     def linear_from(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
         """Whether `count` values from `first` on are linear, and `start` that fits them, as i64."""
         linear, result = self.division.first_of(builder, first, count)
@@ -196,6 +208,16 @@ class Steps:
 def steps_of(part: Component) -> list[Steps]:
     """The steps of which a line is made."""
     return [steps for steps, _ in part.tables if isinstance(steps, Steps)]
+
+
+def length_of(builder: Builder, part: Component) -> int | None:
+    """The most neighbours of a line for which its steps are linear, if known."""
+    return shortest([steps.division.length(builder) for steps in steps_of(part)])
+
+
+def shortest(lengths: Sequence[int | None]) -> int | None:
+    """The least of those that are known."""
+    return min((each for each in lengths if each is not None), default=None)
 
 
 def dividend_at(

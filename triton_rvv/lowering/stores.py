@@ -14,7 +14,12 @@ from triton_rvv.lowering.context import Context, Pairs, WaitingStore
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.memory import Load, as_mask, condition_at, optional_operands
 from triton_rvv.lowering.prefetches import prefetch_ahead, run_address
-from triton_rvv.lowering.prefixes import first_lanes, masked_store, store_first
+from triton_rvv.lowering.prefixes import (
+    first_lanes,
+    masked_store,
+    store_first,
+    store_first_by_stride,
+)
 from triton_rvv.lowering.ranges import UNKNOWN
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.stored import stored
@@ -379,6 +384,12 @@ def _store_run(
         builder.branches(condition, lambda: builder.store(value, address, size_bytes))
         if point.path.unmasked and point.width > 1:
             prefetch_ahead(builder, pointers, point, address, WRITE)
+        return
+    lengths = builder.abilities.has_vector_lengths and value.element != "ptr"
+    if lengths and stride is not None and point.lanes is not None and condition.ref == "true":
+        start = pointers.at(builder, replace(point, width=1, memo={}))
+        distance_bytes = builder.mul(builder.resize(stride, "i64"), integer(size_bytes))
+        store_first_by_stride(builder, value, start, distance_bytes, point.lanes, size_bytes)
         return
     address = run_address(builder, pointers, point) if contiguous else pointers.at(builder, point)
     if point.lanes is not None and condition.width == 1:

@@ -82,7 +82,9 @@ class Streams:
                 count = builder.mul(wanted, integer(self.stride))
                 count = builder.add(count, integer(-behind_last))
                 zeros = Val(type_, "zeroinitializer")
-                point.memo[key] = load_first(builder, address, count, zeros, size_bytes)
+                point.memo[key] = load_first(
+                    builder, address, count, zeros, size_bytes, point.clears
+                )
         return self._lanes(builder, point.memo[key], place - low, by_shifts)
 
     def _pays(self, size_bytes: int) -> bool:

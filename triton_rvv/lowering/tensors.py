@@ -92,6 +92,7 @@ class Point:
         rows_together: how many neighbouring rows are visited side by side.
         row_runs: how many runs of a row are visited before the next row is.
         lanes: how many of the elements are wanted, as i64, where not all; loads leave others alone.
+        clears: whether loads have what is behind those lanes be 0, or their `other`.
     """
 
     index: tuple[Val, ...]
@@ -104,6 +105,7 @@ class Point:
     rows_together: int = 1
     row_runs: int = 1
     lanes: Val | None = None
+    clears: bool = False
 
     @property
     def coordinates(self) -> tuple[Val, ...]:

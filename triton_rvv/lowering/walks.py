@@ -11,6 +11,7 @@ from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.parts_of_lines import PartsOfLine
 from triton_rvv.lowering.paths import guarded, guarded_within
+from triton_rvv.lowering.rests import rest_width
 from triton_rvv.lowering.rims import Rims
 from triton_rvv.lowering.runs import group_of_runs, run_width, runs_together, spanning_width
 from triton_rvv.lowering.tensors import ANY_PATH, PLAIN_PATH, Extents, Path, Point, Tensor
@@ -76,7 +77,7 @@ def for_each_run(
 
     together = runs_together(tensors)
     rims = Rims(builder, tensors, width, together)
-    parts = PartsOfLine(tensors, width, together, rims)
+    parts = PartsOfLine(builder, tensors, width, together, rims)
 
     def walk_within(path: Path, extents: Extents) -> None:
         if parts.found and not path.linear:
@@ -271,9 +272,12 @@ def points_within(
                 for run in range(runs)
             ]
         if rest.constant != 0:
-            with builder.loop(whole, end, integer(width)) as start:
+            count = builder.intervals.number(end)
+            known = 1 if count is None else count % (runs * width)
+            last = rest_width(builder, tensors, width, runs, known)
+            with builder.loop(whole, end, integer(last)) as start:
                 lanes = builder.binary("sub", end, start)
-                yield [Point(row, start, width, path, lanes=lanes) for row in indices]
+                yield [Point(row, start, last, path, lanes=lanes) for row in indices]
 
 
 def _rows_within(
