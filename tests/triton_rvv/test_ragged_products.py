@@ -322,11 +322,8 @@ def known_rows_kernel(
     c = tl.zeros((ROWS, COLUMNS), total_type)
     for k in range(0, K, STEPS):
         at = k + steps
-        if A_BY_COLUMN:
-            a_ptrs = a_ptr + rows + at[None, :] * M
-        else:
-            a_ptrs = a_ptr + rows * K + at[None, :]
-        a = tl.load(a_ptrs, mask=(rows < M) & (at < K)[None, :], other=0)
+        places = rows + at[None, :] * M if A_BY_COLUMN else rows * K + at[None, :]
+        a = tl.load(a_ptr + places, mask=(rows < M) & (at < K)[None, :], other=0)
         b_mask = (at < K)[:, None] & (columns < N)
         b = tl.load(b_ptr + at[:, None] * N + columns, mask=b_mask, other=0)
         c = tl.dot(a, b, c, out_dtype=total_type)
