@@ -303,6 +303,66 @@ def test_few_rows_and_rows_left_over(run: KernelRunner, dtype: str, vlen_bits: i
 
 
 @triton.jit
+def known_rows_kernel(
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    M,
+    N,
+    K,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    STEPS: tl.constexpr,
+    A_BY_COLUMN: tl.constexpr,
+):
+    """C = A @ B by programs that have all rows each, so that their number is known."""
+    rows, steps = tl.arange(0, ROWS)[:, None], tl.arange(0, STEPS)
+    columns = (tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS))[None, :]
+    total_type: tl.constexpr = tl.int32 if a_ptr.dtype.element_ty.is_int() else tl.float32
+    c = tl.zeros((ROWS, COLUMNS), total_type)
+    for k in range(0, K, STEPS):
+        at = k + steps
+        places = rows + at[None, :] * M if A_BY_COLUMN else rows * K + at[None, :]
+        a = tl.load(a_ptr + places, mask=(rows < M) & (at < K)[None, :], other=0)
+        b_mask = (at < K)[:, None] & (columns < N)
+        b = tl.load(b_ptr + at[:, None] * N + columns, mask=b_mask, other=0)
+        c = tl.dot(a, b, c, out_dtype=total_type)
+    tl.store(c_ptr + rows * N + columns, c, mask=(rows < M) & (columns < N))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "vlen_bits"),
+    [("fp32", 128), ("fp32", 256), ("fp16", 512), ("i8", 256), ("fp32", 512)],
+)
+def test_every_number_of_rows(run: KernelRunner, dtype: str, vlen_bits: int) -> None:
+    """A known number of rows behind the last whole tile has a tile of its own."""
+    random, (element, error) = np.random.default_rng(vlen_bits), TYPES[dtype]
+    for rows in (1, 2, 3, 5, 6, 7, 11, 13, 31):
+        block, k = 1 << (rows - 1).bit_length(), int(random.choice([37, 64, 100]))
+        n, columns, steps = (int(random.choice(some)) for some in ((64, 97), (32, 64), (16, 64)))
+        a, b = (random.integers(-9, 10, shape).astype(element) for shape in ((rows, k), (k, n)))
+        by_column = bool(random.integers(0, 2))
+        exact = a.astype(np.int64) @ b.astype(np.int64)
+        c = exact.astype(np.int32 if dtype == "i8" else np.float32)
+        run(
+            known_rows_kernel,
+            grid=(-(-n // columns),),
+            vlen_bits=vlen_bits,
+            known=("M", "N", "K"),
+            a_ptr=a.T.copy() if by_column else a,
+            b_ptr=b,
+            c_ptr=Expected(c, atol=error),
+            M=rows,
+            N=n,
+            K=k,
+            ROWS=max(2, block) * int(random.choice([1, 2])),
+            COLUMNS=columns,
+            STEPS=steps,
+            A_BY_COLUMN=by_column,
+        )
+
+
+@triton.jit
 def gathered_rows_kernel(
     a_ptr,
     b_ptr,

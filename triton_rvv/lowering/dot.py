@@ -90,6 +90,10 @@ def multiply(
     read_once = right if read_once is None else read_once
     in_place = [_is_matrix_in_memory(context, operand) for operand in (left, read_once)]
     sinks.prepare(context, [left, right, start])
+    for operand in (left, right):
+        # What another product multiplies too is copied once, and not inside of one of two ways.
+        if operand.uses > 1 and not operand.lies_by_column:
+            sinks.materialise(context, operand)
     live = live_part(context, operation, left, right, sum_type)
     before = start_of(start)
     store = before.store if before.store and before.store.product is operation else None

@@ -14,6 +14,7 @@ from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.live import WHOLE, Live
 from triton_rvv.lowering.memory import Load
 from triton_rvv.lowering.prefetches import CONFLICT_BYTES
+from triton_rvv.lowering.product import FEWEST_ROWS
 from triton_rvv.lowering.runs import run_width
 from triton_rvv.lowering.tensors import Tensor
 from triton_rvv.lowering.values import Val, integer
@@ -30,8 +31,6 @@ TILES_WORTH_TWO_WAYS = 2
 # that shares its set of L1 with all others takes a page of the TLB too.
 STEPS_OF_MORE_TILES = 64
 STEPS_THAT_COLLIDE = 32
-# As many rows as a tile of the most runs has.
-FEWEST_ROWS = 2
 
 
 @dataclass(frozen=True)

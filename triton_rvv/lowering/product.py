@@ -29,6 +29,9 @@ __all__ = ["Product", "RowsOfA", "write_tiles"]
 # B blocks up to half an L1 cache of 32 KiB stay there while the rows of A go by.
 RESIDENT_B_BYTES = 16 << 10
 
+# Tiles of fewer rows take as many runs as these.
+FEWEST_ROWS = 2
+
 TRUE = Val("i1", "true")
 
 # So many rows of A from the given one on, for a tile.
@@ -58,6 +61,10 @@ class Product:
     rounded: Emit
     store: StraightStore | None
 
+    def is_one_tile(self, most_rows: int) -> bool:
+        """Whether a tile of that many rows at most is the whole block, and stays in registers."""
+        return self.rows <= most_rows and self.b.block.shape[-1] <= self.b.panel
+
 
 def write_tiles(context: Context, product: Product, rows_of_a: RowsOfA) -> None:
     """Every tile of the result.
@@ -78,19 +85,29 @@ def write_tiles(context: Context, product: Product, rows_of_a: RowsOfA) -> None:
     if live is None:
         every(product.rows)
         return
+
+    def last(first: Val, rows: int) -> None:
+        _tiles(context, product, rows_of_a, min(product.rows, rows), lambda: [first], first)
+
+    count = builder.intervals.number(live)
+    if count is not None and not product.is_one_tile(most):
+        whole, rest = builder.split(integer(count), most)
+        every(whole)
+        if rest.constant:
+            last(whole, max(FEWEST_ROWS, rest.constant))
+        return
     # More than half a tile of rows are worth a whole one.
     half, quarter = most // 2, max(1, most // 4)
     whole, _ = builder.split(builder.add(live, integer(half - 1)), most)
     rest = builder.binary("sub", live, whole)
     every(whole)
 
-    def last(rows: int) -> None:
-        _tiles(context, product, rows_of_a, min(product.rows, rows), lambda: [whole], whole)
-
     def last_few() -> None:
-        builder.branches(builder.compare("sgt", rest, integer(0)), lambda: last(quarter))
+        is_any = builder.compare("sgt", rest, integer(0))
+        builder.branches(is_any, lambda: last(whole, quarter))
 
-    builder.branches(builder.compare("sgt", rest, integer(quarter)), lambda: last(half), last_few)
+    are_more = builder.compare("sgt", rest, integer(quarter))
+    builder.branches(are_more, lambda: last(whole, half), last_few)
 
 
 def _tiles(

@@ -76,11 +76,16 @@ class Rows(ABC):
         """Where the pointers are in a row."""
 
     def load(self, pointers: Sequence[Val], row: int, offset: int) -> Val:
-        """The element of a row so many steps along K from where the pointers are."""
-        address = self._builder.element_pointer(
+        """The element of a row so many steps along K from where the pointers are.
+
+        An integer fills a register: narrower ones that are carried would be extended at each use.
+        """
+        builder = self._builder
+        address = builder.element_pointer(
             self._type, self.address(pointers, row), integer(offset * self._next_step)
         )
-        return self._builder.load(self._type, address, self._element.size_bytes)
+        element = builder.load(self._type, address, self._element.size_bytes)
+        return builder.resize(element, "i64") if self._type.startswith("i") else element
 
     def moved(self, pointers: Sequence[Val], distance: Val) -> list[Val]:
         """The pointers so many elements further on."""

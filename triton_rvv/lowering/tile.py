@@ -104,6 +104,8 @@ class Tile:
             first = self._turn_of_b(integer(0), integer(0), Val("i1", "false"))
             runs = [load() for load in self._loads(first, 1)[: self._look_ahead]]
             elements = [self.rows.load(starts, row, 0) for row in range(self.rows.count)]
+        if elements[0].type == "i64":  # if LLVM knew them to be narrow, it would carry them so
+            elements = [builder.of_unknown_origin(element) for element in elements]
         return Ahead(*([Variable(builder, v) for v in some] for some in (starts, elements, runs)))
 
     def multiply_add(self, base: Val, depth: Val, ahead: Ahead, totals: Sequence[Variable]) -> None:
