@@ -61,6 +61,19 @@ def test_grids_defaults_and_names():
     assert out.item() == 2 * (3 * 2 + 4 * 2 + 4 * 5 + 2)
 
 
+@triton.jit
+def argumentless_kernel():
+    tl.device_assert(tl.program_id(0) == 0, "more than one program")
+
+
+def test_calls_after_one_without_arguments_run():
+    for _ in range(2):
+        argumentless_kernel[(1,)]()
+        out = torch.zeros(1, dtype=torch.int32)
+        count_kernel[(1,)](out, 1)
+        assert out.item() == 1
+
+
 def test_wrong_calls_stay_wrong():
     x = torch.zeros(1, dtype=torch.int32)
     for _ in range(2):
