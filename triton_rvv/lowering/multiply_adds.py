@@ -17,7 +17,7 @@ from triton_rvv.lowering.register_groups import (
 )
 from triton_rvv.lowering.values import Val, integer, signed
 
-__all__ = ["multiply_add", "scaled_and_added", "upper_product"]
+__all__ = ["multiply_add", "product", "scaled_and_added", "upper_product"]
 
 
 def multiply_add(builder: Builder, total: Val, value: Val) -> Val | None:
@@ -40,6 +40,11 @@ def scaled_and_added(builder: Builder, total: Val, value: Val, factor: int) -> V
     """
     operands = [total, integer(signed(factor, 32), "i32"), value]
     return group_call(builder, "vmacc.{}.i32", operands, [ANY_TAIL])
+
+
+def product(builder: Builder, value: Val, factor: int) -> Val:
+    """value * factor of integers of 32 bits that fit a group, where LLVM would write a shift."""
+    return group_call(builder, "vmul.{}.i32", [None, value, integer(factor, "i32")])
 
 
 def upper_product(builder: Builder, value: Val, factor: int, is_signed: bool) -> Val:

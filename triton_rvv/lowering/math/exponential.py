@@ -14,7 +14,7 @@ from triton_rvv.lowering.math.lanes import (
     scaled_by_powers,
     where,
 )
-from triton_rvv.lowering.multiply_adds import scaled_and_added
+from triton_rvv.lowering.multiply_adds import product, scaled_and_added
 from triton_rvv.lowering.register_groups import fits_group
 from triton_rvv.lowering.values import Val, integer, type_suffix
 
@@ -209,10 +209,17 @@ def _scaled(x: Lanes, shifted: Lanes, n: Lanes) -> Lanes:
     """
     if x.builder.abilities.scales_floats and x.value.width % SCALED_LANES == 0:
         return scaled_by_powers(x, n)
-    exponent = shifted.bits() << 23
+    exponent = _in_exponent_field(shifted.bits())
     first = call("llvm.smax", exponent, exponent.constant(2 << 23))
     rest = exponent - first + (128 << 23)
     return x * first.as_float() * rest.as_float()
+
+
+def _in_exponent_field(bits: Lanes) -> Lanes:
+    """The low bits of integers of 32 bits as exponents of floats."""
+    if not fits_group(bits.builder, bits.value):
+        return bits << 23
+    return bits.of(product(bits.builder, bits.value, 1 << 23))
 
 
 # -- in double precision ---------------------------------------------------------------------------
