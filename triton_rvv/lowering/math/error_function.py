@@ -10,6 +10,7 @@ from triton_rvv.lowering.math.lanes import (
     fma,
     in_double,
     polynomial,
+    up_to,
     where,
 )
 from triton_rvv.lowering.math.libm import libm_function
@@ -52,9 +53,9 @@ def erf(x: Lanes) -> Lanes:
     A polynomial near zero, and 1 - e^-p(|x|) with a polynomial p elsewhere.
     """
     size = absolute(x)
-    near_zero = fma(polynomial(x * x, _ERF), size, size)
-    limited = where(size > 4.0, 4.0, size)
-    power = fma(polynomial(limited, _MINUS_LOG_ERFC), limited, limited)
+    near_zero = fma(polynomial(x * x, _ERF, keeps_x=True), size, size)
+    limited = up_to(size, 4.0)
+    power = fma(polynomial(limited, _MINUS_LOG_ERFC, keeps_x=True), limited, limited)
     away = 1.0 - exp_in_range(-power)
     # NaN is near zero here, and stays.
     return copysign(where(size > _NEAR, away, near_zero), x)

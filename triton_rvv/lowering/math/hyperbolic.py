@@ -14,6 +14,7 @@ from triton_rvv.lowering.math.lanes import (
     in_double,
     polynomial,
     sqrt,
+    up_to,
     where,
 )
 from triton_rvv.lowering.math.logarithm import limits_of_double, log_of_double
@@ -38,8 +39,8 @@ def tanh(x: Lanes) -> Lanes:
     """tanh(x) for float32. Largest error: 1.404 ulp."""
     size = absolute(x)
     z = x * x
-    near_zero = fma(size * z, polynomial(z, _TANH), size)
-    limited = where(size > _TANH_IS_ONE, _TANH_IS_ONE, size)
+    near_zero = fma(size * z, polynomial(z, _TANH, keeps_x=True), size)
+    limited = up_to(size, _TANH_IS_ONE)
     above_one = exp_in_range(limited + limited) + 1.0
     away = fma(_reciprocal(above_one), -2.0, 1.0)
     # NaN is near zero here, and stays.

@@ -28,6 +28,7 @@ __all__ = [
     "round_half_even",
     "scaled_by_powers",
     "sqrt",
+    "up_to",
     "where",
 ]
 
@@ -231,6 +232,13 @@ def minimum(a: Lanes, b: Lanes | float) -> Lanes:
 def maximum(a: Lanes, b: Lanes | float) -> Lanes:
     """The larger one; `b` where `a` is NaN."""
     return call("llvm.maxnum", a, a.constant(b))
+
+
+def up_to(x: Lanes, limit: float) -> Lanes:
+    """The smaller of a number and a limit; either where the number is NaN."""
+    if x.builder.abilities.has_one_nan:
+        return minimum(x, limit)
+    return where(x > limit, limit, x)
 
 
 def round_half_even(x: Lanes) -> Lanes:
