@@ -36,6 +36,30 @@ def test_the_next_turn_is_asked_for() -> None:
 
 
 @triton.jit
+def shifted_kernel(x_ptr, y_ptr, turns, N: tl.constexpr, BLOCK: tl.constexpr, TWICE: tl.constexpr):
+    """Takes the largest of a row off it, or only finds it."""
+    row = tl.program_id(0)
+    columns = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * N + columns)
+    largest = tl.max(x, axis=0)
+    if TWICE:
+        tl.store(y_ptr + row * N + columns, x - largest)
+    else:
+        tl.store(y_ptr + row, largest)
+
+
+def test_the_next_program_is_asked_for_when_its_row_is_short_and_read_again() -> None:
+    def prefetches(length: int, twice: int, stride: int) -> int:
+        code = lowered(shifted_kernel, N=stride, BLOCK=length, TWICE=twice)
+        return len(re.findall(r"call .*@llvm.prefetch", code))
+
+    assert prefetches(256, 1, 256) > 0
+    assert prefetches(256, 0, 256) == 0
+    assert prefetches(256, 1, 0) == 0
+    assert prefetches(4096, 1, 4096) == 0
+
+
+@triton.jit
 def long_sum_kernel(x_ptr, y_ptr, turns, LENGTH: tl.constexpr):
     rows, columns = tl.arange(0, 32)[:, None], tl.arange(0, 32)[None, :]
     for turn in range(turns):
