@@ -4,8 +4,9 @@ python benchmarks/ulp_errors.py [NAME ...] [--step 1]
 
 With a step of 1, functions of one argument are tried on every float32, which takes about two
 minutes of one core each. Functions of two arguments are tried on as many random pairs. The code
-runs on this machine. It consists of operations that IEEE 754 defines exactly. On RISC-V, exp, exp2
-and what is made of them round two of their steps otherwise, and rsqrt begins with an estimate.
+runs on this machine. It consists of operations that IEEE 754 defines exactly. On RISC-V, exp, exp2,
+log, log2, erf, tanh and what is made of them round a step or two otherwise, and rsqrt begins with
+an estimate.
 """
 
 from __future__ import annotations
