@@ -56,6 +56,7 @@ class Load(Tensor):
     Attributes:
         to_next_program: elements to the block of the next program, where that is known and worth
             asking for while this one is read again.
+        fills: whether anything is seen of lanes in which the mask is false.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Load(Tensor):
         self.streams: Streams | None = None
         self.place = 0
         self.to_next_program: Val | None = None
+        self.fills = True
 
     def join_streams(self, builder: Builder, earlier: Sequence[Tensor]) -> None:
         """Find out with which of the loads before it this one takes streams that lie in turn."""
@@ -295,12 +297,15 @@ class Load(Tensor):
     def _call(self, builder: Builder, name: str, address: Val, condition: Val, point: Point) -> Val:
         """A masked load or gather, with the fill value in the lanes that are off."""
         element = memory_type(self.element)
-        fill = self._fill(builder, point)
+        keeps_any = not self.fills and builder.abilities.has_vector_lengths
+        type_ = vector_type(element, point.width)
+        fill = Val(type_, "poison") if keeps_any else self._fill(builder, point)
         mask = builder.splat(condition, point.width)
         suffix = f"{type_suffix(fill)}.{type_suffix(address)}"
         aligned = Val(f"{address.type} align {self.element.size_bytes}", address.ref)
         arguments = [aligned, mask, fill]
-        return builder.call(vector_type(element, point.width), f"{name}.{suffix}", arguments)
+        value = builder.call(type_, f"{name}.{suffix}", arguments)
+        return builder.emit(type_, f"freeze {value}") if keeps_any else value
 
     def _fill(self, builder: Builder, point: Point) -> Val:
         """What a lane holds that is not loaded; without `other` Triton leaves it undefined."""

@@ -24,6 +24,7 @@ from triton_rvv.lowering.ranges import UNKNOWN
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.stored import stored
 from triton_rvv.lowering.tensors import Extents, Point, Tensor, memory_type
+from triton_rvv.lowering.unseen import unfilled
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.vectors import in_turn as lanes_in_turn
 from triton_rvv.ttir import Operation, Value
@@ -248,7 +249,11 @@ def _write(
     within = None if others or where is None else _extents(builder, where)
     if any(_is_for_all(tensor) for source in sources for tensor in source.walk()):
         within = None
-    walks.for_each_run(context, sources, evaluate, commit, wrapped, within=within)
+    values = [part.value for part in parts]
+    elsewhere: list[Tensor] = [part.addresses for part in parts]
+    elsewhere += [each for pair in others for each in pair]
+    with unfilled(values, elsewhere, where):
+        walks.for_each_run(context, sources, evaluate, commit, wrapped, within=within)
 
 
 def _is_for_all(tensor: Tensor) -> bool:
