@@ -96,3 +96,25 @@ def test_another_mask(run: KernelRunner, height: int, width: int) -> None:
         grid=(-(-x.size // BLOCK),),
         x_ptr=x, y_ptr=Expected(y.astype(np.float32)), H=height, W=width, BLOCK=BLOCK,
     )  # fmt: skip
+
+
+@triton.jit
+def followed_kernel(big_ptr, at_ptr, x_ptr, z_ptr, y_ptr, N, BLOCK: tl.constexpr):
+    """Indices that are stored, and where a load without a mask reads; large numbers go before."""
+    place = tl.arange(0, BLOCK)
+    tl.store(z_ptr + place, tl.load(big_ptr + place) * 3)
+    index = tl.load(at_ptr + place, mask=place < N)
+    tl.store(y_ptr + place, index + tl.load(x_ptr + index), mask=place < N)
+
+
+@pytest.mark.parametrize("count", [0, 3, 100])
+def test_addresses(run: KernelRunner, count: int) -> None:
+    big = _numbers(BLOCK, np.int32) * 7_000_000
+    x, at = _numbers(60, np.int32), np.arange(BLOCK, dtype=np.int32) % 60
+    y = np.full(BLOCK, 7, np.int32)
+    y[:count] = at[:count] + x[at[:count]]
+    run(
+        followed_kernel,
+        big_ptr=big, at_ptr=at, x_ptr=x, z_ptr=Expected(big * 3),
+        y_ptr=Expected(y, start=np.full_like(y, 7)), N=count, BLOCK=BLOCK,
+    )  # fmt: skip
