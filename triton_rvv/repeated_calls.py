@@ -53,7 +53,11 @@ def _with_short_way(run: Callable[..., Any]) -> Callable[..., Any]:
                 return run(self, *args, grid=grid, warmup=False, **kwargs)
             calls = self.__dict__[_ATTRIBUTE] = _Calls(self.params, compiled, active)
         given = (*args, *kwargs.values())
-        form, outline = calls.outlined(given, len(args), kwargs)
+        form = calls.last.get((len(args), *kwargs))
+        outline = None if form is None else form.outline(*given)
+        if outline is None:  # other types than those of the last call, as a rule
+            form = calls.form(given, len(args), kwargs)
+            outline = None if form is None else form.outline(*given)
         if form is None or outline is None:
             return run(self, *args, grid=grid, warmup=False, **kwargs)
         traits, slots = outline
@@ -65,9 +69,7 @@ def _with_short_way(run: Callable[..., Any]) -> Callable[..., Any]:
             return kernel
         if callable(grid):
             grid = grid(calls.bound(args, kwargs))
-        sizes = (*grid, 1, 1)[:3]
-        if 0 not in sizes:
-            known.start(given, slots, sizes)
+        known.start(given, slots, (*grid, 1, 1)[:3])
         return known.kernel
 
     return run_again
@@ -125,7 +127,8 @@ def _starting(
     run_slots, function = kernel.run.run_slots, kernel.function
 
     def start(given: tuple[Any, ...], of_form: tuple[Any, ...], grid: tuple[int, int, int]) -> None:
-        run_slots(function, values(given), slots(of_form), pack, grid)
+        if 0 not in grid:
+            run_slots(function, values(given), slots(of_form), pack, grid)
 
     return start
 
@@ -212,6 +215,9 @@ class _Calls:
         parameters: Triton's own description of the kernel's parameters.
         compiled: what Triton has compiled of the kernel, as long as which these calls are good.
         driver: Triton's active driver, as long as which they are, too.
+
+    Attributes:
+        last: the last form, by how many arguments stand without a name, and the others' names.
     """
 
     def __init__(self, parameters: Sequence[Any], compiled: object, driver: object) -> None:
@@ -220,45 +226,30 @@ class _Calls:
         from triton.language import dtype
 
         self.compiled, self.driver = compiled, driver
-        # By how many arguments stand without a name, and the others' names: the last form, and all
-        # of them by the arguments' types.
-        self._last: dict[tuple[Any, ...], _Form | None] = {}
+        self.last: dict[tuple[Any, ...], _Form | None] = {}
+        # By the same, and the types of all.
         self._forms: dict[tuple[Any, ...], _Form | None] = {}
         self._roles = {Tensor: "tensor", Parameter: "tensor", int: "integer", float: "float"}
         self._constants = frozenset([*_PLAIN, dtype])
         self._is_constant = {p.name: p.is_constexpr for p in parameters}
         self._defaults = {p.name: p.default for p in parameters if p.has_default}
 
-    def outlined(
-        self, given: tuple[Any, ...], unnamed: int, kwargs: Mapping[str, Any]
-    ) -> tuple[_Form | None, _Outline | None]:
-        """The form of a call and its outline; None where it has arguments not looked at here.
+    def form(self, given: tuple[Any, ...], unnamed: int, kwargs: Mapping[str, Any]) -> _Form | None:
+        """The form of a call, which is the last one now.
+
+        None where it has arguments that are not looked at here.
 
         Args:
             given: all arguments.
             unnamed: how many of them stood without a name.
             kwargs: the others by name, the compiler's options among them.
         """
-        key = (unnamed, *kwargs)
-        form = self._last.get(key)
-        outline = None if form is None else form.outline(*given)
-        if outline is None:  # a call of another form, as a rule the first one
-            form = self._last[key] = self._form((*key, *map(type, given)), given, unnamed, kwargs)
-            outline = None if form is None else form.outline(*given)
-        return form, outline
-
-    def _form(
-        self,
-        key: tuple[Any, ...],
-        given: tuple[Any, ...],
-        unnamed: int,
-        kwargs: Mapping[str, Any],
-    ) -> _Form | None:
-        try:
-            return self._forms[key]
-        except KeyError:
-            form = self._forms[key] = self._make([*[*self._is_constant][:unnamed], *kwargs], given)
-            return form
+        names = (unnamed, *kwargs)
+        key = (*names, *map(type, given))
+        if key not in self._forms:
+            self._forms[key] = self._make([*[*self._is_constant][:unnamed], *kwargs], given)
+        form = self.last[names] = self._forms[key]
+        return form
 
     def _make(self, names: Sequence[str], given: tuple[Any, ...]) -> _Form | None:
         types, roles = [*map(type, given)], []
