@@ -9,6 +9,7 @@ import triton
 import triton.language as tl
 
 from triton_rvv import RVVTarget, compile_kernel
+from triton_rvv.host_target import host_target
 
 SIGNATURE = {"x_ptr": "*fp32", "y_ptr": "*fp32", "turns": "i32"}
 
@@ -33,6 +34,11 @@ def test_the_next_turn_is_asked_for() -> None:
         for step in (1024, 0)
     )
     assert moving > staying == 0
+
+
+def test_a_processor_that_foresees_rows_is_not_asked() -> None:
+    compiled = compile_kernel(copy_kernel, SIGNATURE, {"STEP": 1024}, host_target())
+    assert "@llvm.prefetch" not in compiled.lowered
 
 
 @triton.jit
