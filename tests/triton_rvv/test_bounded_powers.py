@@ -112,6 +112,12 @@ def _by_anything(x_ptr, y_ptr, N: tl.constexpr):
     tl.store(y_ptr + at, tl.exp(-tl.abs(x) * tl.load(x_ptr)))
 
 
+@triton.jit
+def _of_a_constant(x_ptr, y_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(y_ptr + at, tl.exp(tl.load(x_ptr + at) - 3.0))
+
+
 def _marks(kernel) -> list[bool]:
     signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "N": "constexpr"}
     target = RVVTarget(vlen_bits=256)
@@ -129,7 +135,15 @@ def test_numbers_that_are_not_large(kernel):
 
 @pytest.mark.parametrize(
     "kernel",
-    [_of_the_wrong_rows, _of_others, _of_smallest, _of_maximum, _of_minimum, _by_anything],
+    [
+        _of_the_wrong_rows,
+        _of_others,
+        _of_smallest,
+        _of_maximum,
+        _of_minimum,
+        _by_anything,
+        _of_a_constant,
+    ],
 )
 def test_numbers_that_may_be_large(kernel):
     assert _marks(kernel) == [False]

@@ -110,9 +110,9 @@ class _Signs:
         if large is small:
             return not axes
         maker = self._maker(large, depth)
-        if maker is None:
+        if maker is None or not maker.operands:
             return False
-        (first, *_), rest = maker.operands, (small, depth - 1)
+        first, rest = maker.operands[0], (small, depth - 1)
         if maker.name == "tt.expand_dims":
             return self._is_no_less(first, *rest, (*axes, maker.integer("axis")))
         if maker.name in ("tt.broadcast", "tt.splat"):
