@@ -369,6 +369,7 @@ def gathered_rows_kernel(
     ids_ptr,
     c_ptr,
     count,
+    N,
     K,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
@@ -385,7 +386,54 @@ def gathered_rows_kernel(
         a = tl.load(a_ptrs, mask=is_row[:, None] & inside[None, :], other=0)
         b = tl.load(b_ptr + at[:, None] * COLUMNS + columns[None, :], mask=inside[:, None], other=0)
         c = tl.dot(a, b, c)
-    tl.store(c_ptr + ids[:, None] * COLUMNS + columns[None, :], c, mask=is_row[:, None])
+    wanted = is_row[:, None] & (columns < N)[None, :]
+    tl.store(c_ptr + ids[:, None] * COLUMNS + columns[None, :], c, mask=wanted)
+
+
+@triton.jit
+def rows_of_groups_kernel(
+    a_ptr, b_ptr, ids_ptr, c_ptr, count, N, group, ROWS: tl.constexpr, COLUMNS: tl.constexpr
+):
+    """Rows of a product of which a list says for each group of them whether they are wanted."""
+    rows, columns, at = tl.arange(0, ROWS), tl.arange(0, COLUMNS), tl.arange(0, 16)
+    is_row = tl.load(ids_ptr + rows // group) < count
+    wanted = is_row[:, None] & (columns < N)[None, :]
+    a = tl.load(a_ptr + rows[:, None] * 16 + at[None, :], mask=(rows < count)[:, None], other=0)
+    b = tl.load(b_ptr + at[:, None] * COLUMNS + columns[None, :])
+    c = tl.dot(a, b)
+    tl.store(c_ptr + rows[:, None] * COLUMNS + columns[None, :], c, mask=wanted)
+
+
+@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
+@pytest.mark.parametrize("rows", [8, 32])
+def test_groups_of_rows_end_where_the_last_one_does(
+    run: KernelRunner, vlen_bits: int, rows: int
+) -> None:
+    """The last group is cut off by the block's end."""
+    random, columns, n = np.random.default_rng(rows), 64, 61
+    a = random.integers(-9, 10, (rows, 16)).astype(np.float32)
+    b = random.integers(-9, 10, (16, columns)).astype(np.float32)
+    groups = -(-rows // 6)
+    for wanted in ([], [0], [groups - 1], range(groups)):
+        ids = np.full(groups, 1000, np.int32)
+        ids[list(wanted)] = 1
+        start = np.full((rows, columns), 5, np.float32)
+        expected = start.copy()
+        are_rows = ids[np.arange(rows) // 6] < 100
+        expected[are_rows, :n] = (a @ b)[are_rows, :n]
+        run(
+            rows_of_groups_kernel,
+            vlen_bits=vlen_bits,
+            a_ptr=a,
+            b_ptr=b,
+            ids_ptr=ids,
+            c_ptr=Expected(expected, start=start),
+            count=100,
+            N=n,
+            group=6,
+            ROWS=rows,
+            COLUMNS=columns,
+        )
 
 
 @pytest.mark.parametrize("vlen_bits", [128, 256, 512])
@@ -406,7 +454,7 @@ def test_rows_by_a_list_end_where_its_last_row_is(
         start = np.full((count, columns), 5, np.float32)
         expected = start.copy()
         named = ids[ids < count]
-        expected[named] = (a @ b)[named]
+        expected[named, : columns - 1] = (a @ b)[named, : columns - 1]
         run(
             gathered_rows_kernel,
             grid=(len(ids),),
@@ -416,6 +464,7 @@ def test_rows_by_a_list_end_where_its_last_row_is(
             ids_ptr=ids,
             c_ptr=Expected(expected, start=start),
             count=count,
+            N=columns - 1,
             K=k,
             ROWS=rows,
             COLUMNS=columns,

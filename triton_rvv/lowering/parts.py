@@ -14,6 +14,7 @@ from triton_rvv.lowering import paths, sinks, walks
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask
+from triton_rvv.lowering.prefixes import first_lanes
 from triton_rvv.lowering.registry import block_type
 from triton_rvv.lowering.runs import run_width
 from triton_rvv.lowering.tensors import PLAIN_PATH, Extents, Point, Tensor, memory_type
@@ -75,6 +76,9 @@ def _last_true(context: Context, line: Tensor) -> Val:
     sinks.prepare(context, [line])
 
     def note(point: Point, true: Val) -> None:
+        if point.lanes is not None:  # behind them may be anything
+            inside = first_lanes(builder, point.lanes, point.width)
+            true = builder.conjunction(true, inside)
         start = builder.splat(builder.add(builder.resize(point.start, "i32"), ONE), point.width)
         ends = builder.add(start, builder.iota("i32", point.width))
         ends = builder.select(true, ends, builder.splat(integer(0, "i32"), point.width))
