@@ -168,7 +168,13 @@ class Affine(Tensor):
         row = self.row_base(builder, point)
         last = self.components[-1]
         offset = builder.splat(integer(0, self.index_type), point.width)
-        if not last.is_zero:
+        if self._is_strided and last.stride is not None and point.width > 1:
+            # With one scalar for all of the run, LLVM finds a load by strides.
+            start = builder.mul(builder.resize(point.start, "i64"), last.stride)
+            row = builder.element_pointer(memory_type(self.pointee), row, start)
+            lanes = builder.iota("i64", point.width)
+            offset = builder.mul(lanes, builder.splat(last.stride, point.width))
+        elif not last.is_zero:
             places = positions(builder, point, self.index_type)
             stride, looked_up = self._last(builder, point)
             offset = builder.mul(places, builder.splat(stride, point.width))
@@ -187,6 +193,11 @@ class Affine(Tensor):
         if self.is_pointer:
             return builder.element_pointer(memory_type(self.pointee), row, offset)
         return builder.add(builder.splat(row, point.width), offset)
+
+    @property
+    def _is_strided(self) -> bool:
+        """Whether addresses of a row have one distance from each other, whatever the path."""
+        return self.is_pointer and self.components[-1].has_rule and self.extra is None
 
     def _from_origin(self, builder: Builder, places: Val, point: Point) -> Val:
         """Positions in the part of the block that a path is for."""

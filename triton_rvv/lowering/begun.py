@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.sharing import replaced
 from triton_rvv.lowering.straight_stores import StraightStore
 from triton_rvv.lowering.tensors import Elementwise, Point, Splat, Tensor, memory_type
 from triton_rvv.lowering.values import Val, vector_type
@@ -120,7 +121,7 @@ def start_of(tensor: Tensor) -> Start:
     if len(arrays) != 1 or not _is_elementwise_of(tensor, arrays[0]):
         return Start(tensor, tensor)
     (array,) = arrays
-    usual, first = (_with(tensor, array, other) for other in (array.alias(), array.initial))
+    usual, first = (replaced(tensor, array, other) for other in (array.alias(), array.initial))
     return Start(usual, first, array.is_first, array.store)
 
 
@@ -129,12 +130,3 @@ def _is_elementwise_of(tensor: Tensor, array: Tensor) -> bool:
         return True
     parts = [part for part in tensor.operands if array in part.walk()]
     return isinstance(tensor, Elementwise) and all(_is_elementwise_of(p, array) for p in parts)
-
-
-def _with(tensor: Tensor, array: Tensor, other: Tensor) -> Tensor:
-    """The same function of `other` in place of the array."""
-    if tensor is array:
-        return other
-    if not isinstance(tensor, Elementwise) or array not in tensor.walk():
-        return tensor
-    return tensor.on(tensor.type, [_with(part, array, other) for part in tensor.operands])

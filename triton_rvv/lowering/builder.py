@@ -308,6 +308,14 @@ class Builder:
         self.constants.append(f"{name} = private constant {type_} [{elements}], align 64")
         return Val("ptr", name)
 
+    def zeros(self, type_: str) -> Val:
+        """The address of a constant 0 of a type."""
+        name = f"@zeros.{type_suffix(Val(type_, ''))}"
+        line = f"{name} = private constant {type_} zeroinitializer, align 64"
+        if line not in self.constants:
+            self.constants.append(line)
+        return Val("ptr", name)
+
     def element_pointer(self, element: str, pointer: Val, index: Val) -> Val:
         """The address of `pointer[index]`; vectors of indices give vectors of addresses."""
         if index.constant == 0 and index.width == 1:

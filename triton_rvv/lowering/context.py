@@ -87,7 +87,7 @@ class Context:
         store_groups: StoreGroups,
     ) -> None:
         self.target = target
-        self._has_products = has_products
+        self.has_products = has_products
         self.store_groups = store_groups
         self._handlers = handlers
         self.builder = Builder(abilities_of(target))
@@ -311,7 +311,7 @@ class Context:
         """
         pointer = self._room(memory_type(type_.element), type_.elements, type_.element.size_bytes)
         lanes = self.run_lanes(max(type_.element.bits, panel_bits, 8))
-        return Buffer(type_, pointer, lanes if self._has_products else type_.shape[-1])
+        return Buffer(type_, pointer, lanes if self.has_products else type_.shape[-1])
 
     def _room(self, element: str, count: int, size_bytes: int) -> Val:
         """An array on the stack, or behind those in the launcher's memory where that is full."""
@@ -333,7 +333,7 @@ class Context:
         Runs of arrays with panels have one length, so there are long ones only without a product.
         """
         target = self.target
-        is_long = long and not self._has_products
+        is_long = long and not self.has_products
         registers = target.long_run_registers if is_long else target.run_registers
         return registers * target.lanes(element_bits)
 

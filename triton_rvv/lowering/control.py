@@ -11,6 +11,7 @@ from triton_rvv.lowering.begun import begins_in_product
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context, Lowered, Pairs
 from triton_rvv.lowering.growth import Counter
+from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.sharing import at_same_places
 from triton_rvv.lowering.slots import (
@@ -25,7 +26,7 @@ from triton_rvv.lowering.slots import (
 from triton_rvv.lowering.straight_stores import StraightStore, plan_straight_store
 from triton_rvv.lowering.tensors import EXPENSIVE, Elementwise, Splat, Tensor
 from triton_rvv.lowering.values import Val
-from triton_rvv.lowering.views import ExpandDims
+from triton_rvv.lowering.views import Broadcast, ExpandDims
 from triton_rvv.lowering.wrapping import guard_widening
 from triton_rvv.ttir import Block, Operation, Value
 from triton_rvv.types import TensorType, Type
@@ -108,10 +109,24 @@ def _before_regions(context: Context, operation: Operation) -> None:
         for value in inner.operands:
             if value not in inside and context.knows(value):
                 lowered = context.lowered(value)
-                if isinstance(lowered, Tensor) and lowered.cost >= EXPENSIVE:
-                    sinks.materialise(context, lowered)
+                if isinstance(lowered, Tensor):
+                    _compute_once(context, lowered)
                 if inner.name in ("tt.addptr", "arith.extsi") and operation.name != "scf.if":
                     guard_widening(context, lowered)
+
+
+def _compute_once(context: Context, tensor: Tensor) -> None:
+    """Keep what is costly in an array; for a product, of a line that is repeated only the line.
+
+    Loads of such kernels list its conditions again; others are faster with all of a mask at hand.
+    """
+    if tensor.settled is not None or tensor.cost < EXPENSIVE:
+        return
+    if context.has_products and isinstance(tensor, Broadcast | ExpandDims | Mask):
+        for part in tensor.operands:
+            _compute_once(context, part)
+    else:
+        sinks.materialise(context, tensor)
 
 
 def _walk(blocks: Sequence[Block]) -> list[Operation]:

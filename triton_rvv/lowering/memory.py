@@ -10,6 +10,7 @@ from triton_rvv.lowering.affine import Affine, as_addresses
 from triton_rvv.lowering.builder import READ, Builder
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.growth import Counter, growth
+from triton_rvv.lowering.listed import with_lists
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.periodic_loads import periodic_run
 from triton_rvv.lowering.prefetches import (
@@ -73,6 +74,8 @@ class Load(Tensor):
         self.pointers = pointers
         self.mask = mask
         self.other = other
+        self.is_denser_by_column = False
+        self._is_run_of_list = False
         self.streams: Streams | None = None
         self.place = 0
         self.to_next_program: Val | None = None
@@ -100,9 +103,12 @@ class Load(Tensor):
     def lies_by_column(self) -> bool:
         if self.settled is not None or len(self.shape) < 2:
             return False
-        strides = [part.stride for part in self.pointers.components[-2:]]
+        above, last = self.pointers.components[-2:]
+        strides = [part.stride for part in (above, last)]
         down, along = (stride is not None and stride.constant == 1 for stride in strides)
-        return down and not along
+        is_listed = bool(last.listed) or (bool(above.listed) and last.has_rule)
+        is_by_column = down or is_listed or self.is_denser_by_column
+        return is_by_column and not (along and last.has_rule)
 
     def is_each_element_of(self, addresses: Affine) -> bool:
         """Whether every element is loaded from an address of its own, the one in `addresses`."""
@@ -161,9 +167,15 @@ class Load(Tensor):
         return guards_of_all(builder, self._recipe[0], extents)
 
     def zero_from(self, builder: Builder, axis: int) -> Val | None:
+        if self.mask is None or not self.fills_with_zeros:
+            return None
+        return self.mask.false_from(builder, axis)
+
+    @property
+    def fills_with_zeros(self) -> bool:
+        """Whether elements that a mask leaves out are 0."""
         other = self.other
-        is_zero = other is None or (isinstance(other, Splat) and other.value.ref in _ZEROS)
-        return self.mask.false_from(builder, axis) if is_zero and self.mask is not None else None
+        return other is None or (isinstance(other, Splat) and other.value.ref in _ZEROS)
 
     @property
     def _is_plain_when_guarded(self) -> bool:
@@ -213,31 +225,15 @@ class Load(Tensor):
         return [loaded(builder, row, self.element) for row in transposed(builder, columns)]
 
     def evaluate(self, builder: Builder, point: Point) -> Val:
-        type_ = vector_type(memory_type(self.element), point.width)
         condition = condition_at(builder, self.mask, point)
         lanes = point.lanes if point.width > 1 else None
-        size_bytes = self.element.size_bytes
         pointers = self.pointers.on(point.path)
         stride = pointers.last_stride(builder, point.path.linear)
         if point.width == 1:
             address = self.pointers.at(builder, point)
             value = self._scalar(builder, address, condition, point)
         elif stride is not None and stride.constant == 1:
-            row = run_address(builder, pointers, point)
-            if self.to_next_program is not None and self.walks == 1:
-                distance = self.to_next_program
-                prefetch_next_program(builder, row, self.element, point.width, distance)
-            if condition.ref == "true" and lanes is not None:
-                fill = self._fill(builder, point)
-                value = load_first(builder, row, lanes, fill, size_bytes, point.clears)
-            elif condition.ref == "true":
-                value = builder.load(type_, row, size_bytes)
-                prefetch_ahead(builder, pointers, point, row, READ)
-            else:
-                wanted = _within(builder, condition, lanes, point.width)
-                value = self._call(builder, "llvm.masked.load", row, wanted, point)
-                if lanes is None and pointers.advance is not None:
-                    prefetch_ahead(builder, pointers, point, row, READ)
+            value = self._run(builder, pointers, condition, point)
         elif stride is not None and stride.constant == 0 and condition.width == 1:
             value = self._repeated(builder, pointers, condition, point)
         elif condition.ref == "true" and (run := self._run_by_lines(builder, pointers, point)):
@@ -249,6 +245,49 @@ class Load(Tensor):
             if condition.ref == "true":
                 prefetch_columns_ahead(builder, pointers, point)
         return loaded(builder, value, self.element)
+
+    def _run(self, builder: Builder, pointers: Affine, condition: Val, point: Point) -> Val:
+        """Neighbours in memory."""
+        type_ = vector_type(memory_type(self.element), point.width)
+        lanes, size_bytes = point.lanes, self.element.size_bytes
+        row = run_address(builder, pointers, point)
+        if self.to_next_program is not None and self.walks == 1:
+            distance = self.to_next_program
+            prefetch_next_program(builder, row, self.element, point.width, distance)
+        if condition.ref == "true" and lanes is not None:
+            fill = self._fill(builder, point)
+            return load_first(builder, row, lanes, fill, size_bytes, point.clears)
+        if condition.ref == "true":
+            value = builder.load(type_, row, size_bytes)
+            aligned = not self._is_run_of_list
+            prefetch_ahead(builder, pointers, point, row, READ, aligned)
+        elif condition.width == 1 and lanes is None and self._has_listed_rows:
+            zeros = builder.zeros(type_)
+            value = builder.load(type_, builder.select(condition, row, zeros), size_bytes)
+            prefetch_ahead(builder, pointers, point, row, READ)
+        else:
+            wanted = _within(builder, condition, lanes, point.width)
+            value = self._call(builder, "llvm.masked.load", row, wanted, point)
+            if self._is_run_of_list and pointers.components[-2].may_be_linear:
+                prefetch_ahead(builder, pointers, point, row, READ, is_aligned=False)
+            elif lanes is None and pointers.advance is not None:
+                prefetch_ahead(builder, pointers, point, row, READ)
+        return value
+
+    @property
+    def _has_listed_rows(self) -> bool:
+        """Whether rows that are left out are best read from zeros elsewhere.
+
+        Where their addresses follow a rule, masks take less than the choice between two.
+        """
+        above = self.pointers.components[-2:][0]
+        return self.fills_with_zeros and bool(above.listed)
+
+    def with_runs(self, pointers: Affine, mask: Mask | None) -> Load:
+        """The same load where a list says that the addresses of a run follow one another."""
+        load = Load(self.type, pointers, mask, self.other, self.source)
+        load._is_run_of_list = True
+        return load
 
     def _repeated(self, builder: Builder, pointers: Affine, condition: Val, point: Point) -> Val:
         """One element in all lanes that are wanted."""
@@ -376,11 +415,11 @@ def _load(context: Context, operation: Operation) -> None:
     result = operation.result
     if isinstance(pointers, Val):
         assert isinstance(result.type, ScalarType | PointerType)
-        condition = mask if isinstance(mask, Val) else Val("i1", "true")
+        wanted = mask if isinstance(mask, Val) else Val("i1", "true")
         type_ = memory_type(result.type)
         fill = other if isinstance(other, Val) else Val(type_, _zero(type_))
         fill = stored(context.builder, fill)
-        value = load_scalar(context.builder, result.type, pointers, condition, fill)
+        value = load_scalar(context.builder, result.type, pointers, wanted, fill)
         context.bind(result, loaded(context.builder, value, result.type))
         return
     assert isinstance(pointers, Tensor)
@@ -388,7 +427,9 @@ def _load(context: Context, operation: Operation) -> None:
     other_tensor = other if isinstance(other, Tensor) else None
     addresses = _moving(context, as_addresses(pointers))
     source = operation.operands[0]
-    load = Load(result.type, addresses, as_mask(mask), other_tensor, source)
+    addresses, condition = with_lists(context, addresses, as_mask(mask))
+    load = Load(result.type, addresses, condition, other_tensor, source)
+    load.is_denser_by_column = _is_denser_by_column(context.builder, addresses)
     load.to_next_program = _to_next_program(context, load)
     load.join_streams(context.builder, context.loads_here)
     context.loads_here.append(load)
@@ -396,6 +437,16 @@ def _load(context: Context, operation: Operation) -> None:
     context.pending_loads.append(load)
     if operation.attributes.get("isVolatile"):
         sinks.materialise(context, load)
+
+
+def _is_denser_by_column(builder: Builder, addresses: Affine) -> bool:
+    """Whether neighbours in a column are known to be nearer than those in a row."""
+    strides = [part.stride for part in addresses.components[-2:]]
+    if len(strides) < 2 or not all(part.has_rule for part in addresses.components[-2:]):
+        return False
+    numbers = [None if each is None else builder.intervals.number(each) for each in strides]
+    above, last = numbers
+    return above is not None and last is not None and 0 < above < last
 
 
 def _moving(context: Context, addresses: Affine) -> Affine:

@@ -7,17 +7,18 @@ lanes in the part are loaded; the others are 0.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from triton_rvv.lowering import paths, sinks, walks
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.listed_runs import with_runs
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.prefixes import first_lanes
 from triton_rvv.lowering.registry import block_type
 from triton_rvv.lowering.runs import run_width
-from triton_rvv.lowering.tensors import PLAIN_PATH, Extents, Point, Tensor, memory_type
+from triton_rvv.lowering.tensors import PLAIN_PATH, Extents, Path, Point, Tensor, memory_type
 from triton_rvv.lowering.values import Val, integer, type_suffix, vector_type
 from triton_rvv.lowering.variable import Variable
 from triton_rvv.lowering.views import line_along
@@ -112,10 +113,26 @@ def materialise_part(
     if guards is None:
         return sinks.materialise(context, tensor)
     array = context.buffer(tensor.type, tensor.panel_bits)
+
+    def exactly() -> None:
+        sinks.copy(context, tensor, array, is_plain=False)
+
+    def at_an_edge() -> None:
+        if tensor.lies_by_column:
+            everywhere = [None] * len(tensor.shape)
+            path = Path(fits=True)
+            builder.branches(
+                paths.all_fit(context, [tensor]),
+                lambda: copy_part(context, tensor, array, everywhere, 1, 1, path),
+                exactly,
+            )
+        else:
+            exactly()
+
     builder.branches(
         paths.all_of(context, guards),
         lambda: copy_part(context, tensor, array, extents, whole_rows, whole_columns),
-        lambda: sinks.copy(context, tensor, array, is_plain=False),
+        at_an_edge,
         likely=True,
     )
     return array
@@ -128,65 +145,122 @@ def copy_part(
     extents: Extents,
     whole_rows: int,
     whole_columns: int,
+    path: Path = PLAIN_PATH,
 ) -> None:
-    """Write what `materialise_part` says to an array, where the guards within the part hold."""
+    """Write what `materialise_part` says to an array, where the guards within the part hold.
+
+    Where only its sums fit, all of it is written on a path that says no more.
+    """
     builder, shape = context.builder, tensor.shape
-    sizes = [
+    *around, rows, columns = [
         integer(size) if count is None else count
         for size, count in zip(shape, extents, strict=True)
     ]
-    width = run_width(context, [tensor, array])
+    copy = _Copy(context, tensor, array, run_width(context, [tensor, array]), path)
     # Shorter than that are runs of a block with a mask of wider elements, for example.
-    cleared = max(width, min(whole_columns, shape[-1]))
-    whole, rest = builder.split(sizes[-1], cleared)
-    together = min(ROWS_TOGETHER, shape[-2])
-    grouped, left_over = builder.split(sizes[-2], together)
+    cleared = max(copy.width, min(whole_columns, shape[-1]))
+    whole, rest = builder.split(columns, cleared)
+    for outer in walks.positions(context, around, unrolled=False):
+        if tensor.lies_by_column:
+            copy.by_column(outer, rows, whole)
+        else:
+            copy.by_row(outer, rows, whole)
+        if rest.constant != 0:
+            copy.last_runs(outer, rows, whole, rest, cleared)
+    if rows.constant is None and whole_rows > 1:
+        _clear_rows(context, array, [*around, rows, columns], whole_rows)
 
-    def copy(outer: Sequence[Val], first: Val, rows: int, start: Val, lanes: Val | None) -> None:
+
+@dataclass(frozen=True)
+class _Copy:
+    """Writes a block to an array.
+
+    Args:
+        context: where the code goes.
+        tensor, array: from and to.
+        width: elements in a run.
+        path: what is known of the block.
+    """
+
+    context: Context
+    tensor: Tensor
+    array: Buffer
+    width: int
+    path: Path
+
+    def by_row(self, outer: Sequence[Val], rows: Val, whole: Val) -> None:
+        """Row by row, as far as runs are whole."""
+        context, together = self.context, self._together
+        grouped, _ = context.builder.split(rows, together)
+        for row in walks.steps(context, grouped, together, unrolled=False):
+            for start in walks.steps(context, whole, self.width, unrolled=False):
+                self._runs(self.tensor, outer, row, together, start)
+        self._rows_left(outer, rows, whole)
+
+    def by_column(self, outer: Sequence[Val], rows: Val, whole: Val) -> None:
+        """Panel by panel, as far as runs are whole.
+
+        Runs of neighbouring rows read the same cache lines, and those of a whole row are more than
+        the cache holds; or their addresses are as far from each other in all rows.
+        """
+        context, together = self.context, self._together
+        grouped, _ = context.builder.split(rows, together)
+        for start in walks.steps(context, whole, self.width, unrolled=False):
+
+            def copy_rows(source: Tensor, start: Val = start) -> None:
+                for row in walks.steps(context, grouped, together, unrolled=False):
+                    self._runs(source, outer, row, together, start)
+
+            if self.path == PLAIN_PATH:
+                with_runs(context, self.tensor, start, self.width, copy_rows)
+            else:
+                copy_rows(self.tensor)
+        self._rows_left(outer, rows, whole)
+
+    def last_runs(
+        self, outer: Sequence[Val], rows: Val, whole: Val, rest: Val, cleared: int
+    ) -> None:
+        """What of each row is behind the whole runs, `rest` elements, and zeros up to `cleared`."""
+        builder, zero = self.context.builder, integer(0)
+        end = builder.select(builder.compare("eq", rest, zero), zero, rows)
+        for row in walks.steps(self.context, end, 1, unrolled=False):
+            for done in range(0, cleared, self.width):
+                lanes = builder.binary("sub", rest, integer(done))
+                lanes = lanes if done == 0 else builder.intrinsic("llvm.smax", [lanes, zero])
+                start = builder.add(whole, integer(done))
+                self._runs(self.tensor, outer, row, 1, start, lanes)
+
+    @property
+    def _together(self) -> int:
+        return min(ROWS_TOGETHER, self.tensor.shape[-2])
+
+    def _rows_left(self, outer: Sequence[Val], rows: Val, whole: Val) -> None:
+        builder = self.context.builder
+        grouped, left_over = builder.split(rows, self._together)
+        if left_over.constant != 0:
+            with builder.loop(grouped, rows, integer(1)) as row:
+                for start in walks.steps(self.context, whole, self.width, unrolled=False):
+                    self._runs(self.tensor, outer, row, 1, start)
+
+    def _runs(
+        self,
+        source: Tensor,
+        outer: Sequence[Val],
+        first: Val,
+        rows: int,
+        start: Val,
+        lanes: Val | None = None,
+    ) -> None:
+        """A run of each of some rows side by side."""
+        builder = self.context.builder
         indices = [(*outer, builder.add(first, integer(row))) for row in range(rows)]
         points = [
-            Point(index, start, width, PLAIN_PATH, lanes=lanes, clears=True) for index in indices
+            Point(index, start, self.width, self.path, lanes=lanes, clears=True)
+            for index in indices
         ]
-        values = builder.interleave([functools.partial(tensor.at, builder, p) for p in points])
+        values = builder.interleave([functools.partial(source.at, builder, p) for p in points])
         for point, value in zip(points, values, strict=True):
-            array.write(builder, replace(point, lanes=None), value)
-
-    for outer in walks.positions(context, sizes[:-2], unrolled=False):
-        for row, start in _groups(context, tensor, (grouped, together), (whole, width)):
-            copy(outer, row, together, start, None)
-        if left_over.constant != 0:
-            with builder.loop(grouped, sizes[-2], integer(1)) as row:
-                for start in walks.steps(context, whole, width, unrolled=False):
-                    copy(outer, row, 1, start, None)
-        if rest.constant != 0:
-            zero = integer(0)
-            end = builder.select(builder.compare("eq", rest, zero), zero, sizes[-2])
-            for row in walks.steps(context, end, 1, unrolled=False):
-                for done in range(0, cleared, width):
-                    lanes = builder.binary("sub", rest, integer(done))
-                    lanes = lanes if done == 0 else builder.intrinsic("llvm.smax", [lanes, zero])
-                    copy(outer, row, 1, builder.add(whole, integer(done)), lanes)
-    if sizes[-2].constant is None and whole_rows > 1:
-        _clear_rows(context, array, sizes, whole_rows)
-
-
-def _groups(
-    context: Context, tensor: Tensor, rows: tuple[Val, int], columns: tuple[Val, int]
-) -> Iterator[tuple[Val, Val]]:
-    """Where groups of runs start, each dimension as far and in such steps as said.
-
-    What lies by column is copied panel by panel: runs of neighbouring rows read the same cache
-    lines, and those of a whole row are more than the cache holds. The body of the caller's `for` is
-    the body of the loops.
-    """
-    if tensor.lies_by_column:
-        for start in walks.steps(context, *columns, unrolled=False):
-            for row in walks.steps(context, *rows, unrolled=False):
-                yield row, start
-    else:
-        for row in walks.steps(context, *rows, unrolled=False):
-            for start in walks.steps(context, *columns, unrolled=False):
-                yield row, start
+            self.array.write(builder, replace(point, lanes=None), value)
 
 
 def _clear_rows(context: Context, array: Buffer, sizes: list[Val], whole_rows: int) -> None:

@@ -28,6 +28,8 @@ LINE_BYTES = 64
 CONFLICT_BYTES = 4096
 # Of such rows, so many are still there when their turn comes, beside those that are being read.
 ROWS_OF_A_SET = 2
+# Neighbouring rows that are read side by side: to ask for one of them comes too late.
+ROWS_AT_ONCE = 2
 
 
 def run_address(builder: Builder, pointers: Affine, point: Point) -> Val:
@@ -55,12 +57,18 @@ def ends_of_run(
 
 
 def prefetch_ahead(
-    builder: Builder, pointers: Affine, point: Point, address: Val, access: Val
+    builder: Builder,
+    pointers: Affine,
+    point: Point,
+    address: Val,
+    access: Val,
+    is_aligned: bool = True,
 ) -> None:
     """Ask for a run some rows further on; a hint, whatever is there.
 
     After the last rows of a block come the first ones of the next turn, where a loop is known to
-    move the block by so many elements.
+    move the block by so many elements. Unless the first row is aligned, a run may lie in one line
+    more.
 
     Processors that foresee rows are not asked: on Zen 4, finding out which rows share sets of its
     cache took a tenth of the time of a transposed copy and of column sums.
@@ -84,7 +92,8 @@ def prefetch_ahead(
     inside = builder.compare("sle", point.index[-1], last_inside)
     target = builder.select(inside, distance, beyond)
     further = builder.element_pointer(element, address, target)
-    for end in ends_of_run(builder, further, pointers.pointee, point.width, stride):
+    apart = stride if is_aligned else integer(1)
+    for end in ends_of_run(builder, further, pointers.pointee, point.width, apart):
         builder.prefetch(end, access)
 
 
@@ -137,33 +146,38 @@ def row_in_set(builder: Builder, pointers: Affine, apart_bytes: int = CONFLICT_B
 def prefetch_columns_ahead(builder: Builder, pointers: Affine, point: Point) -> None:
     """Ask for what follows a run, each element of which lies in a cache line of its own column.
 
-    While as many rows go by as a line has elements, the next line of each column is asked for: at
-    each row for some of the columns. Below the block come the columns of the next run, and behind
-    those what a loop moves the block to.
+    Rows are a few elements apart. While as many of them go by as a line holds, the next line of
+    each column is asked for: at each row for some of the columns. Below the block come the columns
+    of the next run, and behind those what a loop moves the block to.
     """
     if not point.index or not point.path.linear or pointers.extra is not None:
         return
     *_, above, last = pointers.components
-    if (
-        not (above.may_be_linear and last.may_be_linear)
-        or above.linear_stride(builder, "i64").constant != 1
-    ):
+    if not (above.may_be_linear and last.may_be_linear):
+        return
+    down = builder.intervals.number(above.linear_stride(builder, "i64"))
+    elements = LINE_BYTES // pointers.pointee.size_bytes
+    if down is None or not 0 < down < elements:
         return
     rows, columns, lanes = *pointers.shape[-2:], point.width
     stride, row = last.linear_stride(builder, pointers.index_type), point.index[-1]
-    period = min(rows, LINE_BYTES // pointers.pointee.size_bytes)
-    to_next_run = builder.add(integer(period - rows), builder.mul(integer(lanes), stride))
+    period = 1 << min(rows, elements // down).bit_length() - 1
+    ahead = max(period, ROWS_AT_ONCE)
+    below = integer((ahead - rows) * down)
+    to_next_run = builder.add(below, builder.mul(integer(lanes), stride))
     if pointers.advance is not None:
-        back = builder.binary("sub", integer(period - rows), builder.mul(point.start, stride))
+        back = builder.binary("sub", below, builder.mul(point.start, stride))
         is_last = builder.compare("sge", point.start, integer(columns - lanes))
         to_next_turn = builder.add(pointers.advance, back)
         to_next_run = builder.select(is_last, to_next_turn, to_next_run)
-    inside = builder.compare("slt", row, integer(rows - period))
-    distance = builder.select(inside, integer(period), to_next_run)
+    inside = builder.compare("slt", row, integer(rows - ahead))
+    distance = builder.select(inside, integer(ahead * down), to_next_run)
     start = pointers.at(builder, replace(point, width=1, memo={}))
     _, turn = builder.split(row, min(period, lanes))
+    element, step = memory_type(pointers.pointee), builder.mul(integer(period), stride)
+    first = builder.add(distance, builder.mul(turn, stride))
+    address = builder.element_pointer(element, start, first)
     for part in range(0, lanes, period):
-        column = builder.mul(builder.add(turn, integer(part)), stride)
-        element = memory_type(pointers.pointee)
-        address = builder.element_pointer(element, start, builder.add(distance, column))
+        if part:
+            address = builder.element_pointer(element, address, step)
         builder.prefetch(address, READ)

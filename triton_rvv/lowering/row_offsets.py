@@ -1,7 +1,9 @@
-"""Offsets that differ from row to row by no rule, such as those of a page table or sorted tokens.
+"""Offsets that differ along a dimension by no rule, such as those of a page table or sorted tokens.
 
 Added to `columns[None, :]` they make addresses that are contiguous along each row. As values that
 are listed by row they keep that in sight; as any other block they would be gathered one by one.
+Those of a convolution, `(at // width)[:, None]`, are listed once in place of a division for each
+element of the block.
 """
 
 from __future__ import annotations
@@ -15,9 +17,12 @@ from triton_rvv.lowering.tensors import Elementwise, Point, Splat, Tensor
 from triton_rvv.lowering.values import Val, integer, type_suffix
 from triton_rvv.lowering.variable import Variable
 from triton_rvv.lowering.views import Broadcast, ExpandDims
-from triton_rvv.types import TensorType
+from triton_rvv.types import ScalarType, TensorType
 
-__all__ = ["listed_by_row"]
+__all__ = ["line_of", "listed_by_row", "listed_line", "varying"]
+
+# A line of integers that takes so many instructions is listed before it becomes a block.
+_CHEAPEST_LIST = 2
 
 
 def listed_by_row(context: Context, tensor: Tensor) -> Affine | None:
@@ -25,11 +30,11 @@ def listed_by_row(context: Context, tensor: Tensor) -> Affine | None:
 
     None unless it varies along one dimension only, which is not the last.
     """
-    varying = _varying(tensor)
-    if tensor.element.bits not in (32, 64) or len(varying) != 1:
+    axes = varying(tensor)
+    if tensor.element.bits not in (32, 64) or len(axes) != 1:
         return None
-    axis = next(iter(varying))
-    line = _line(tensor, axis)
+    axis = next(iter(axes))
+    line = line_of(tensor, axis)
     if axis == len(tensor.shape) - 1 or line is None:
         return None
     values = _computed(context, line)
@@ -38,6 +43,27 @@ def listed_by_row(context: Context, tensor: Tensor) -> Affine | None:
     components = [NO_COMPONENT] * len(tensor.shape)
     components[axis] = Component(listed=((Listed(values, _bound(context, values)), one),))
     return Affine(tensor.type, integer(0, one.type), components)
+
+
+def listed_line(context: Context, tensor: Tensor) -> Affine | None:
+    """A line of i32 or i64 that no rule explains with its values listed, computed here.
+
+    None for other tensors, and in kernels without products, where a block has few rows.
+    """
+    is_known = tensor.settled is not None or tensor.cost >= _CHEAPEST_LIST
+    if not (context.has_products and isinstance(tensor, Elementwise) and is_known):
+        return None
+    if len(tensor.shape) != 1 or tensor.element.bits not in (32, 64) or not _is_integer(tensor):
+        return None
+    values = _computed(context, tensor)
+    one = integer(1, tensor.element.llvm)
+    bound = context.once((values.pointer.ref, "bound"), lambda: _bound(context, values))
+    component = Component(listed=((Listed(values, bound), one),))
+    return Affine(tensor.type, integer(0, one.type), [component])
+
+
+def _is_integer(tensor: Tensor) -> bool:
+    return isinstance(tensor.element, ScalarType) and not tensor.element.is_float
 
 
 def _computed(context: Context, line: Tensor) -> Buffer:
@@ -52,7 +78,7 @@ def _computed(context: Context, line: Tensor) -> Buffer:
     return values
 
 
-def _varying(tensor: Tensor) -> frozenset[int]:
+def varying(tensor: Tensor) -> frozenset[int]:
     """The dimensions along which elements may differ."""
     tensor = tensor.settled or tensor
     if isinstance(tensor, Splat):
@@ -60,13 +86,13 @@ def _varying(tensor: Tensor) -> frozenset[int]:
     if isinstance(tensor, Affine) and tensor.extra is None and tensor.wrapped is None:
         return frozenset(axis for axis, part in enumerate(tensor.components) if not part.is_zero)
     if isinstance(tensor, ExpandDims):
-        return frozenset(axis + (axis >= tensor.axis) for axis in _varying(tensor.operands[0]))
+        return frozenset(axis + (axis >= tensor.axis) for axis in varying(tensor.operands[0]))
     if isinstance(tensor, Broadcast | Elementwise):
-        return frozenset().union(*map(_varying, tensor.operands))
+        return frozenset().union(*map(varying, tensor.operands))
     return frozenset(axis for axis, size in enumerate(tensor.shape) if size > 1)
 
 
-def _line(tensor: Tensor, axis: int) -> Tensor | None:
+def line_of(tensor: Tensor, axis: int) -> Tensor | None:
     """The elements along a dimension, at position 0 of all others; None where that is not known."""
     type_ = TensorType((tensor.shape[axis],), tensor.element)
     if isinstance(tensor, Splat):
@@ -76,11 +102,11 @@ def _line(tensor: Tensor, axis: int) -> Tensor | None:
     if isinstance(tensor, Affine) and tensor.extra is None and tensor.wrapped is None:
         return Affine(type_, tensor.base, [tensor.components[axis]])
     if isinstance(tensor, ExpandDims) and axis != tensor.axis:
-        return _line(tensor.operands[0], axis - (axis > tensor.axis))
+        return line_of(tensor.operands[0], axis - (axis > tensor.axis))
     if isinstance(tensor, Broadcast) and tensor.operands[0].shape[axis] == tensor.shape[axis]:
-        return _line(tensor.operands[0], axis)
+        return line_of(tensor.operands[0], axis)
     if isinstance(tensor, Elementwise):
-        lines = [_line(operand, axis) for operand in tensor.operands]
+        lines = [line_of(operand, axis) for operand in tensor.operands]
         known = [line for line in lines if line is not None]
         return tensor.on(type_, known) if len(known) == len(lines) else None
     return None

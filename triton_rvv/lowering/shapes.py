@@ -11,6 +11,7 @@ from triton_rvv.lowering.components import NO_COMPONENT, Component
 from triton_rvv.lowering.context import Context
 from triton_rvv.lowering.masks import Mask, Term
 from triton_rvv.lowering.registry import Handler, block_type
+from triton_rvv.lowering.row_offsets import listed_line
 from triton_rvv.lowering.tensors import Point, Splat, Tensor
 from triton_rvv.lowering.values import Val, integer
 from triton_rvv.lowering.views import Broadcast, ExpandDims, Reshaped
@@ -44,6 +45,9 @@ def _expand_dims(context: Context, operation: Operation) -> None:
     elif isinstance(tensor, Mask) and not tensor.operands:
         terms = [_expand_term(term, type_, axis) for term in tensor.terms]
         context.bind(operation.result, Mask(type_, terms, [], tensor.uniform))
+    elif (line := listed_line(context, tensor)) is not None:
+        tensor.finish()
+        context.bind(operation.result, _expand_affine(line, type_, axis))
     else:
         context.bind(operation.result, ExpandDims(type_, tensor, axis))
 

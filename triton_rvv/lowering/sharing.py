@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from triton_rvv.lowering.tensors import Elementwise, Tensor
 
-__all__ = ["at_same_places", "reachable", "readers"]
+__all__ = ["at_same_places", "reachable", "readers", "replaced"]
 
 
 def reachable(
@@ -71,3 +71,12 @@ def at_same_places(roots: Sequence[Tensor]) -> set[Tensor]:
             if isinstance(tensor, Elementwise):
                 waiting.extend(tensor.operands)
     return found
+
+
+def replaced(tensor: Tensor, part: Tensor, other: Tensor) -> Tensor:
+    """The same function, element by element, of `other` in place of a part of it."""
+    if tensor is part:
+        return other
+    if not isinstance(tensor, Elementwise) or part not in tensor.walk():
+        return tensor
+    return tensor.on(tensor.type, [replaced(each, part, other) for each in tensor.operands])
