@@ -154,7 +154,16 @@ def _case(shape: tuple[int, ...]) -> tuple[Floats, Floats, dict[str, Any]]:
     weights = random.standard_normal((k, c, size, size)).astype(np.float32)
     x[0, 0, 0, 0] = -0.0
     p, q = ((side + 2 * pad - size) // stride + 1 for side in (height, width))
-    names: dict[str, Any] = {"N": n, "H": height, "W": width, "K": k, "P": p, "Q": q, "C": c, "R": size}
+    names: dict[str, Any] = {
+        "N": n,
+        "H": height,
+        "W": width,
+        "K": k,
+        "P": p,
+        "Q": q,
+        "C": c,
+        "R": size,
+    }
     names |= {"STRIDE": stride, "PAD": pad}
     return x, weights, names | dict(zip(("BM", "BN", "BK"), blocks, strict=True))
 
