@@ -59,7 +59,7 @@ class HostLauncher:
         self._accesses: list[tuple[str, list[int]]] = metadata.accesses
         table = "Q" if self._accesses else ""
         self.short_pack = None if self._passed is None or self._accesses else _short_pack(types)
-        self._slots = _packing("".join(layouts) + table)
+        self._slots = struct.Struct("<" + "".join(layouts) + table)
         self._prints: bool = metadata.prints
         self._overlaps = OverlapCheck(metadata, self._load) if metadata.apart else None
 
@@ -153,7 +153,9 @@ class HostLauncher:
 
     def _run(self, kernel: Any, slots: bytes, grid: tuple[int, int, int]) -> None:
         if grid == _ONE_PROGRAM:
-            call = _ONE_PROGRAM_HEADER + slots
+            # Bytes to which nothing is added are the same object, and a kernel without arguments
+            # would count its program in the header of all calls to come.
+            call = _ONE_PROGRAM_HEADER + (slots or b"\0")
             if has_large_stack():  # the rest takes as long as a small kernel's work
                 kernel.run_programs(call)
             else:
@@ -167,16 +169,7 @@ class HostLauncher:
 
 def _short_pack(types: Sequence[str]) -> Callable[..., bytes] | None:
     layouts = [_SHORT_LAYOUTS.get(type_) for type_ in types]
-    return None if None in layouts else _packing("".join(filter(None, layouts))).pack
-
-
-def _packing(layouts: str) -> struct.Struct:
-    """What packs slots, and a byte behind them.
-
-    Bytes to which nothing is added are the same object, and a header in which a kernel without
-    arguments has counted its programs would be that of calls to come.
-    """
-    return struct.Struct(f"<{layouts}x")
+    return None if None in layouts else struct.Struct("<" + "".join(filter(None, layouts))).pack
 
 
 def _passed_as_they_are(signature: Sequence[Any]) -> tuple[int, ...] | None:
