@@ -47,11 +47,12 @@ def _with_short_way(run: Callable[..., Any]) -> Callable[..., Any]:
         calls: _Calls | None = self.__dict__.get(_ATTRIBUTE)
         if warmup or self.pre_run_hooks or _is_watched(runtime):
             return run(self, *args, grid=grid, warmup=warmup, **kwargs)
-        active, compiled = driver.active, self.device_caches[_DEVICE]
-        if calls is None or calls.driver is not active or calls.compiled is not compiled:
+        # Triton fills a device's entry, when it is first read, for the driver that is active then.
+        active, compiled = driver.active, self.device_caches
+        if calls is None or calls.driver is not active or calls.compiled is not compiled[_DEVICE]:
             if active.get_current_device() != _DEVICE:
                 return run(self, *args, grid=grid, warmup=False, **kwargs)
-            calls = self.__dict__[_ATTRIBUTE] = _Calls(self.params, compiled, active)
+            calls = self.__dict__[_ATTRIBUTE] = _Calls(self.params, compiled[_DEVICE], active)
         given = (*args, *kwargs.values())
         form = calls.last.get((len(args), *kwargs))
         outline = None if form is None else form.outline(*given)
