@@ -10,6 +10,7 @@ from foundation.errors import UserError
 from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS
 from kernels.own.kernel_file import KernelFile
 from kernels.own.module import call_by_name
+from kernels.own.other_kernels import other_kernels_run
 
 __all__ = ["CaughtLaunch", "caught_launch"]
 
@@ -58,7 +59,8 @@ def caught_launch(
     # `kernel[grid]` calls the method `run` of the outermost decorator.
     file.launched.run = catch
     try:
-        call_by_name(file.path, call, known)
+        with other_kernels_run():
+            call_by_name(file.path, call, known)
     except _CaughtError:
         grid, arguments, named = caught[0]
         return CaughtLaunch(grid, _bound(file, arguments, named))

@@ -13,6 +13,7 @@ from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS
 from kernels.own.entries import first_entry
 from kernels.own.kernel_file import KernelFile
 from kernels.own.module import call_by_name, mistakes_of
+from kernels.own.other_kernels import asked_for_device
 
 __all__ = ["Listed", "first_values", "listed_configs", "pruned_configs", "tuned_values"]
 
@@ -81,7 +82,7 @@ def pruned_configs(file: KernelFile, known: Mapping[str, Any]) -> list[Any]:
     """
     tuner = file.tuner
     tuner.nargs = {name: known[name] for name in file.function.arg_names if name in known}
-    with mistakes_of(file.path, "fails in prune_configs_by"):
+    with mistakes_of(file.path, "fails in prune_configs_by"), asked_for_device():
         return list(tuner.prune_configs(_keywords(tuner)))
 
 

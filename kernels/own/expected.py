@@ -96,5 +96,6 @@ def _from_interpreter(
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     """For each element whether the two have the same bits; NaN is equal to itself."""
-    flat = [tensor.flatten().view(torch.uint8).view(tensor.numel(), -1) for tensor in (one, other)]
+    rows = [tensor.contiguous().flatten() for tensor in (one, other)]
+    flat = [row.view(torch.uint8).view(row.numel(), -1) for row in rows]
     return (flat[0] == flat[1]).all(dim=1)

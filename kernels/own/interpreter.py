@@ -20,6 +20,7 @@ from foundation.errors import UserError
 from foundation.scratch import scratch_folder
 from kernels.own.kernel_file import read_kernel_file
 from kernels.own.launch import Launch
+from kernels.own.strides import copied
 
 __all__ = ["INTERPRETER_LIMIT_S", "interpreted"]
 
@@ -93,7 +94,7 @@ def _interpret(given: Path, found: Path) -> None:
 
 def _copied(values: dict[str, Any]) -> dict[str, Any]:
     """The values with tensors of their own: what one run changes is no other's start."""
-    return {n: v.clone() if isinstance(v, torch.Tensor) else v for n, v in values.items()}
+    return {n: copied(v) if isinstance(v, torch.Tensor) else v for n, v in values.items()}
 
 
 def _tensors(values: dict[str, Any]) -> dict[str, torch.Tensor]:

@@ -16,6 +16,8 @@ from kernels.own.caught_launch import caught_launch
 from kernels.own.entries import entry_of, first_entry
 from kernels.own.kernel_file import KernelFile
 from kernels.own.module import call_by_name, mistakes_of
+from kernels.own.other_kernels import other_kernels_run
+from kernels.own.strides import copied
 from kernels.own.uninitialised import filled_uninitialised
 from kernels.spec import Grid
 from kernels.values import TORCH_TYPES, current_data_set
@@ -49,7 +51,8 @@ class Launch:
                 set's own.
 
         Raises:
-            UserError: for a parameter without a value, or a tensor that is not contiguous.
+            UserError: for a parameter without a value, or a descriptor of a tensor that is not
+                contiguous.
         """
         return {name: tensor_of(value) for name, value in self.given(fill).items()}
 
@@ -86,13 +89,14 @@ class Launch:
                 given = self._made()
         self._check(given)
         names = self.file.function.arg_names
-        return {name: given[name] for name in names if name in given}
+        return {name: _without_gradient(given[name]) for name in names if name in given}
 
     def _made(self) -> Any:
         make = self.file.maker()
         if make is self.file.optional("call"):
             return caught_launch(self.file, make, self._known()).given
-        return call_by_name(self.file.path, make, self._known())
+        with other_kernels_run():
+            return call_by_name(self.file.path, make, self._known())
 
     def constants(self, values: Mapping[str, Any]) -> dict[str, ParameterValue | None]:
         """Values of the constexpr parameters that are not in the configuration, and None of every
@@ -163,7 +167,7 @@ class Launch:
         function = self.file.optional("reference")
         if function is None:
             return None
-        copies = {n: v.clone() if isinstance(v, torch.Tensor) else v for n, v in values.items()}
+        copies = {n: copied(v) if isinstance(v, torch.Tensor) else v for n, v in values.items()}
         expected = call_by_name(self.file.path, function, {**self._known(), **copies})
         if not isinstance(expected, Mapping) or not expected:
             raise UserError(
@@ -205,8 +209,12 @@ class Launch:
                 raise UserError(
                     f"{path}: {name} is neither a tensor nor a number nor None: {value!r}"
                 )
-            if isinstance(value, torch.Tensor) and not value.is_contiguous():
+            if isinstance(given[name], TensorDescriptor) and not given[name].base.is_contiguous():
                 raise UserError(f"{path}: {name} is not contiguous: use {name}.contiguous()")
+
+
+def _without_gradient(value: Any) -> Any:
+    return value.detach() if isinstance(value, torch.Tensor) else value
 
 
 def descriptors_of(given: Mapping[str, Any]) -> dict[str, TensorDescriptor]:

@@ -17,6 +17,7 @@ from typing import Any
 import triton
 
 from foundation.errors import UserError
+from kernels.own.other_kernels import asked_for_device
 
 __all__ = ["call_by_name", "import_file", "mistakes_of"]
 
@@ -64,7 +65,12 @@ def import_file(path: Path) -> ModuleType:
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # where Triton looks for a kernel's globals
-    with mistakes_of(path, "cannot be imported"), _folder_on_path(path), _tolerant_config():
+    with (
+        mistakes_of(path, "cannot be imported"),
+        _folder_on_path(path),
+        _tolerant_config(),
+        asked_for_device(),
+    ):
         loader.exec_module(module)
     return module
 
@@ -86,7 +92,7 @@ def call_by_name(path: Path, function: Callable[..., Any], known: Mapping[str, A
             )
     wanted = known if takes_all else {p.name: known[p.name] for p in named if p.name in known}
     where = f"fails in {function.__name__}"
-    with mistakes_of(path, where), _folder_on_path(path), _tolerant_config():
+    with mistakes_of(path, where), _folder_on_path(path), _tolerant_config(), asked_for_device():
         return function(**wanted)
 
 

@@ -19,6 +19,7 @@ from kernels.own.expected import ExpectedOutput, expected_outputs
 from kernels.own.interpreter import INTERPRETER_LIMIT_S
 from kernels.own.kernel_file import KernelFile, read_kernel_file
 from kernels.own.launch import Launch, descriptors_of, tensor_of
+from kernels.own.strides import has_shared_elements, memory_of, view_of
 from kernels.own.tolerance import tolerance
 from kernels.spec import Blocks, Constants, Grid, KernelSpec, Problem
 from kernels.values import (
@@ -183,17 +184,37 @@ class _OwnKernel:
 
     def _argument(self, name: str, value: Any, expected: ExpectedOutput | None) -> Argument:
         if isinstance(value, torch.Tensor):
+            memory = memory_of(value)
             if expected is None:
-                return input_array(name, value)
-            output = output_array(name, expected.tensor, tolerance(value.dtype), start=value)
-            slack = None if expected.slack is None else expected.slack.contiguous().cpu().numpy()
-            return replace(output, slack=slack)
+                return input_array(name, memory)
+            after = self._placed(name, expected.tensor, value, memory)
+            output = output_array(name, after, tolerance(value.dtype), start=memory)
+            if expected.slack is None:
+                return output
+            nothing = torch.zeros_like(memory, dtype=torch.float32)
+            slack = self._placed(name, expected.slack, value, nothing)
+            return replace(output, slack=slack.contiguous().cpu().numpy())
         if isinstance(value, bool):
             return Argument(name, "i1", int(value))
         if isinstance(value, int):
             fits = -_SMALLEST_I64 <= value < _SMALLEST_I64
             return Argument(name, "i32" if fits else "i64", value)
         return Argument(name, "fp32", value)
+
+    def _placed(
+        self, name: str, elements: torch.Tensor, like: torch.Tensor, memory: torch.Tensor
+    ) -> torch.Tensor:
+        """A copy of `memory` with the elements where those of `like` are in its memory."""
+        if like.is_contiguous():
+            return elements
+        if has_shared_elements(like):
+            raise UserError(
+                f"{self._file.path}: {name} is an output whose elements share places in memory, "
+                f"with the strides {like.stride()}"
+            )
+        placed = memory.clone()
+        view_of(placed, like).copy_(elements)
+        return placed
 
     def grid(self, problem: Problem, config: Config) -> Grid:
         """The grid that the file's `grid` returns."""

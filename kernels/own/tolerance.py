@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from kernels.own.strides import memory_of, view_of
 from kernels.values import TORCH_TYPES, Tolerance
 
 __all__ = ["DRAWS", "disturbed", "relative_tolerance", "share_of", "slack"]
@@ -57,12 +58,13 @@ def disturbed(values: Mapping[str, Any], draw: int) -> dict[str, Any]:
     def change(value: Any) -> Any:
         if not isinstance(value, torch.Tensor) or not value.is_floating_point():
             return value
-        device = value.device
+        memory = memory_of(value)
+        device = memory.device
         if device not in generators:
             generators[device] = torch.Generator(device).manual_seed(draw)
-        signs = torch.randint(0, 2, value.shape, generator=generators[device], device=device)
+        signs = torch.randint(0, 2, memory.shape, generator=generators[device], device=device)
         signs = 2 * signs - 1
-        return (value.double() * (1 + share * signs)).to(value.dtype)
+        return view_of((memory.double() * (1 + share * signs)).to(value.dtype), value)
 
     return {name: change(value) for name, value in values.items()}
 

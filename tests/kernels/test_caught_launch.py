@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 from kernel_runs import run_kernel
+from triton.runtime.driver import driver
 
 from foundation.errors import UserError
+from kernels.on_device import without_contents
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 from rvv_runner.devices import load_board
+from triton_rvv.driver import RVVDriver
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -104,6 +107,60 @@ def minus_call(config, N=90):
     minus_kernel[(triton.cdiv(N, block),)](torch.randn(N), N, BLOCK=block)
 """
 )
+# A gradient, whose kernel reads what two others have left, one of them to be measured first.
+GRADIENT = (
+    HEAD
+    + """
+DEVICE = triton.runtime.driver.active.get_active_torch_device()
+
+@triton.autotune([triton.Config({"BLOCK": block}) for block in (32, 64)], key=["n"])
+@triton.jit
+def squares(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    tl.store(out_ptr + at, x * x, mask=at < n)
+
+@triton.jit
+def sums(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out_ptr, tl.sum(tl.load(x_ptr + at, mask=at < n, other=0.0)))
+
+@triton.jit
+def gradient(x_ptr, norm_ptr, given_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    y = x / tl.sqrt(tl.load(norm_ptr)) * tl.load(given_ptr)
+    tl.store(out_ptr + at, y, mask=at < n)
+
+class Norm(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        squared, total = torch.empty_like(x), torch.empty(1, device=DEVICE)
+        n = x.numel()
+        squares[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, squared, n)
+        sums[(1,)](squared, total, n, BLOCK=triton.next_power_of_2(n))
+        ctx.save_for_backward(x, total)
+        return total.sqrt()
+
+    @staticmethod
+    def backward(ctx, given):
+        x, total = ctx.saved_tensors
+        out = torch.empty_like(x)
+        n = x.numel()
+        gradient[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, total, given, out, n)
+        return out
+
+def get_gradient_kernel_autotune_config():
+    assert triton.runtime.driver.active.get_current_target().backend == "cpu"
+    return [triton.Config({"BLOCK": block}) for block in (16, 64)]
+
+def gradient_call(N=90):
+    Norm.apply(torch.randn(N, device=DEVICE, requires_grad=True)).backward(torch.tensor([2.0]))
+
+def gradient_reference(x_ptr):
+    return {"out_ptr": 2 * x_ptr / x_ptr.norm()}
+"""
+)
 
 
 @pytest.fixture
@@ -154,6 +211,26 @@ def test_two_kernels_with_a_call_each(problem_of, tmp_path):
         run_kernel(problem, {"BLOCK": 64}, tmp_path)
 
 
+def test_kernels_before_the_caught_one_run(problem_of, tmp_path):
+    """A gradient follows the kernels of the value, and a program may ask for Triton's device."""
+    problem = problem_of(GRADIENT, ":gradient")
+    x, norm, given, out = problem.arguments({"BLOCK": 16})[:4]
+    assert norm.value == pytest.approx(float((x.value**2).sum()), rel=1e-5)
+    assert given.value == 2
+    assert out.expected == pytest.approx(2 * x.value / float((x.value**2).sum()) ** 0.5, rel=1e-5)
+    run_kernel(problem, {"BLOCK": 16}, tmp_path)
+    with pytest.raises(RuntimeError, match="0 active drivers"):
+        _ = driver.active
+
+
+def test_other_kernels_do_not_run_where_only_types_are_asked_for(problem_of, monkeypatch):
+    problem = problem_of(GRADIENT.replace("device=DEVICE", "device=None"), ":gradient")
+    config = problem.default_config
+    monkeypatch.setattr(RVVDriver, "get_current_device", None)  # which every launch asks for
+    passed = without_contents(problem, config)
+    assert [a.type for a in passed] == ["*fp32", "*fp32", "*fp32", "*fp32", "i32"]
+
+
 def test_a_grid_that_no_configuration_changes_is_said(problem_of):
     (note,) = space_of(problem_of(TWO, ":plus_kernel")).notes
     assert note.startswith("every configuration runs as many programs as the file launches")
@@ -192,7 +269,6 @@ def test_the_kernel_may_be_launched_again_afterwards(problem_of):
         (("x, scale, out, x.st", "*range(12), x.st"), "the launch has 13 values, but scale_rows"),
         (("rows, columns = x", "rows, columns, _ = x"), r":17 fails in call: ValueError: not eno"),
         (("next_power_of_2(columns)", "next_power_of_2(columns), BLOK=3"), "has no parameter BLOK"),
-        (("x, scale, out, x.st", "x.T, scale, out, x.st"), "x_ptr is not contiguous"),
         (('meta["ROWS"]', 'meta["ROW"]'), "fails in grid: KeyError: 'ROW'"),
         (("def call(", "def calls("), "has no function arguments, .* nor call, which launches"),
     ],

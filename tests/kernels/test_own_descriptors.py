@@ -121,7 +121,7 @@ def reference(x):
     [
         (("[1, 1, 8])", "[1, 1, 6])"), "fails in arguments: ValueError"),
         (('nargs["ROWS"], nargs', 'nargs["RWS"], nargs'), "fails in pre_hook: KeyError: 'RWS'"),
-        (("*around)", "*around).base.mT"), "y is not contiguous"),
+        (("(y, *around)", "(y.mT, *around)"), "y is not contiguous"),
     ],
 )
 def test_mistakes(tmp_path: Path, change: tuple[str, str], sentence: str) -> None:
