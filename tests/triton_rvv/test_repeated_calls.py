@@ -50,6 +50,19 @@ def count_kernel(out_ptr, by=2):
     tl.atomic_add(out_ptr, by)
 
 
+@triton.jit
+def travelling_kernel(out_ptr, by):
+    tl.store(out_ptr, by)
+
+
+def test_a_kernel_called_elsewhere_first_runs_here_too():
+    out = torch.zeros(1, dtype=torch.int32)
+    for number, target in enumerate(("rvv256", "host", "host", "rvv128", "host")):
+        triton_rvv.activate(target)
+        travelling_kernel[(1,)](out, number + 2)
+        assert out.item() == number + 2
+
+
 def test_grids_defaults_and_names():
     out = torch.zeros(1, dtype=torch.int32)
     for _ in range(2):
