@@ -63,6 +63,13 @@ def _pixels(shape: Shape) -> int:
     return shape["C"] * shape["H"] * shape["W"]
 
 
+def _convolution(shape: Shape) -> float:
+    """Of images that are padded so that a stride of 1 keeps their size."""
+    stride = shape.get("STRIDE", 1)
+    pixels = shape["N"] * -(-shape["H"] // stride) * -(-shape["W"] // stride)
+    return pixels * shape["K"] * shape["C"] * shape["R"] ** 2 / _LANES
+
+
 _ARITHMETIC: Mapping[str, Callable[[Shape], float]] = {
     "matmul": _product,
     "batched_matmul": _product,
@@ -70,6 +77,9 @@ _ARITHMETIC: Mapping[str, Callable[[Shape], float]] = {
     "gemm_a8w8_blockscale": _product,
     # Two experts for each token; without the rows that pad an expert's tokens.
     "fused_moe": lambda shape: 2 * _product(shape),
+    "conv2d_flat": _convolution,
+    "conv2d_taps": _convolution,
+    "conv2d_nhwc": _convolution,
     "flash_attention_fwd": _attention,
     # Half of the scores are not needed.
     "flash_attention_fwd_causal": lambda shape: _attention(shape) / 2,
