@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from kernels.own.kernel_file import KernelFile
 from kernels.own.module import call_by_name
 from kernels.own.other_kernels import other_kernels_run
 
-__all__ = ["CaughtLaunch", "caught_launch"]
+__all__ = ["CaughtLaunch", "caught_launch", "refused_launch"]
 
 # What a launch may name beside parameters, for the compiler.
 _OPTIONS = frozenset({*CONFIG_OPTIONS, *GPU_OPTIONS})
@@ -56,17 +57,45 @@ def caught_launch(
         caught.append((grid, arguments, named))
         raise _CaughtError
 
-    # `kernel[grid]` calls the method `run` of the outermost decorator.
-    file.launched.run = catch
     try:
-        with other_kernels_run():
+        with other_kernels_run(), _launches(file, catch):
             call_by_name(file.path, call, known)
     except _CaughtError:
         grid, arguments, named = caught[0]
         return CaughtLaunch(grid, _bound(file, arguments, named))
+    raise UserError(f"{file.path}: {call.__name__} does not launch {file.function.__name__}")
+
+
+@contextlib.contextmanager
+def refused_launch(file: KernelFile) -> Iterator[None]:
+    """Within the block, the file's kernel must not be launched: it would be checked by itself.
+
+    Raises:
+        UserError: if it was.
+    """
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise _CaughtError
+
+    try:
+        with _launches(file, refuse):
+            yield
+    except _CaughtError as error:
+        raise UserError(
+            f"{file.path}: reference launches {file.function.__name__}, which it is to check: "
+            "compute its outputs in another way, or remove it, and Triton's interpreter does"
+        ) from error
+
+
+@contextlib.contextmanager
+def _launches(file: KernelFile, run: Callable[..., None]) -> Iterator[None]:
+    """Within the block, launches of the file's kernel call a function."""
+    # `kernel[grid]` calls the method `run` of the outermost decorator.
+    file.launched.run = run
+    try:
+        yield
     finally:
         del file.launched.run
-    raise UserError(f"{file.path}: {call.__name__} does not launch {file.function.__name__}")
 
 
 def _bound(file: KernelFile, arguments: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
-from kernels.own.caught_launch import caught_launch
+from kernels.own.caught_launch import caught_launch, refused_launch
 from kernels.own.entries import entry_of, first_entry
 from kernels.own.kernel_file import KernelFile
 from kernels.own.module import call_by_name, mistakes_of
@@ -162,13 +162,15 @@ class Launch:
         if there is no reference.
 
         Raises:
-            UserError: if it does not return a tensor of the right shape for each output it names.
+            UserError: if it does not return a tensor of the right shape for each output it names,
+                or launches the kernel.
         """
         function = self.file.optional("reference")
         if function is None:
             return None
         copies = {n: copied(v) if isinstance(v, torch.Tensor) else v for n, v in values.items()}
-        expected = call_by_name(self.file.path, function, {**self._known(), **copies})
+        with refused_launch(self.file):
+            expected = call_by_name(self.file.path, function, {**self._known(), **copies})
         if not isinstance(expected, Mapping) or not expected:
             raise UserError(
                 f"{self.file.path}: reference must return a dictionary from the names of outputs "

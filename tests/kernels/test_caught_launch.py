@@ -270,6 +270,7 @@ def test_the_kernel_may_be_launched_again_afterwards(problem_of):
         (("rows, columns = x", "rows, columns, _ = x"), r":17 fails in call: ValueError: not eno"),
         (("next_power_of_2(columns)", "next_power_of_2(columns), BLOK=3"), "has no parameter BLOK"),
         (('meta["ROWS"]', 'meta["ROW"]'), "fails in grid: KeyError: 'ROW'"),
+        (("return {", "return {'y': scale_rows(x_ptr, scale_ptr), "), "reference launches scale_r"),
         (("def call(", "def calls("), "has no function arguments, .* nor call, which launches"),
     ],
 )
