@@ -1,16 +1,12 @@
-"""Loads: blocks of addresses, scalars, masks and contiguous rows."""
+"""What a load gives: contiguous runs, streams, gathers and scalars, under masks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from triton_rvv.lowering import sinks
-from triton_rvv.lowering.affine import Affine, as_addresses
+from triton_rvv.lowering.affine import Affine
 from triton_rvv.lowering.builder import READ, Builder
-from triton_rvv.lowering.context import Context
-from triton_rvv.lowering.growth import Counter, growth
-from triton_rvv.lowering.listed import with_lists
 from triton_rvv.lowering.masks import Mask
 from triton_rvv.lowering.periodic_loads import periodic_run
 from triton_rvv.lowering.prefetches import (
@@ -22,7 +18,6 @@ from triton_rvv.lowering.prefetches import (
 )
 from triton_rvv.lowering.prefixes import first_lanes, load_first, load_first_by_stride
 from triton_rvv.lowering.ranges import UNKNOWN, are_apart, keeps_apart
-from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.stored import loaded, stored
 from triton_rvv.lowering.streams import Streams
 from triton_rvv.lowering.tensors import (
@@ -36,17 +31,10 @@ from triton_rvv.lowering.tensors import (
 )
 from triton_rvv.lowering.values import Val, integer, type_suffix, vector_type
 from triton_rvv.lowering.vectors import transposed
-from triton_rvv.ttir import Operation, Value
+from triton_rvv.ttir import Value
 from triton_rvv.types import PointerType, ScalarType, TensorType
 
-__all__ = [
-    "HANDLERS",
-    "Load",
-    "as_mask",
-    "condition_at",
-    "load_scalar",
-    "optional_operands",
-]
+__all__ = ["Load", "condition_at", "load_scalar", "zero"]
 
 
 class Load(Tensor):
@@ -350,7 +338,7 @@ class Load(Tensor):
         """What a lane holds that is not loaded; without `other` Triton leaves it undefined."""
         if self.other is None:
             element = memory_type(self.element)
-            return builder.splat(Val(element, _zero(element)), point.width)
+            return builder.splat(Val(element, zero(element)), point.width)
         return stored(builder, self.other.at(builder, point))
 
 
@@ -378,7 +366,8 @@ def load_scalar(
 _ZEROS = frozenset(["0", "0.0", "0xH0000", "0x0000000000000000"])
 
 
-def _zero(element: str) -> str:
+def zero(element: str) -> str:
+    """How a constant of 0 is written, of a type of LLVM."""
     if element == "ptr":
         return "null"
     return "0" if element.startswith("i") else "0.0"
@@ -387,89 +376,3 @@ def _zero(element: str) -> str:
 def condition_at(builder: Builder, mask: Mask | None, point: Point) -> Val:
     """A mask at `point`, which may be left out; a scalar where it is the same for the run."""
     return Val("i1", "true") if mask is None else mask.condition(builder, point)
-
-
-def optional_operands(
-    context: Context, operation: Operation, count: int
-) -> list[Tensor | Val | None]:
-    """The operands, with None for those that are left out."""
-    present = operation.integers("operandSegmentSizes") or [
-        int(index < len(operation.operands)) for index in range(count)
-    ]
-    values = iter(operation.operands)
-    return [context.lowered(next(values)) if size else None for size in present]
-
-
-def as_mask(mask: Tensor | Val | None) -> Mask | None:
-    """The mask of a block, which may be left out or be any block of truth values."""
-    if mask is None or isinstance(mask, Mask):
-        return mask
-    assert isinstance(mask, Tensor)
-    if isinstance(mask, Splat):
-        return Mask(mask.type, [], [], mask.value)
-    return Mask(mask.type, [], [mask])
-
-
-def _load(context: Context, operation: Operation) -> None:
-    pointers, mask, other = optional_operands(context, operation, 3)
-    result = operation.result
-    if isinstance(pointers, Val):
-        assert isinstance(result.type, ScalarType | PointerType)
-        wanted = mask if isinstance(mask, Val) else Val("i1", "true")
-        type_ = memory_type(result.type)
-        fill = other if isinstance(other, Val) else Val(type_, _zero(type_))
-        fill = stored(context.builder, fill)
-        value = load_scalar(context.builder, result.type, pointers, wanted, fill)
-        context.bind(result, loaded(context.builder, value, result.type))
-        return
-    assert isinstance(pointers, Tensor)
-    assert isinstance(result.type, TensorType)
-    other_tensor = other if isinstance(other, Tensor) else None
-    addresses = _moving(context, as_addresses(pointers))
-    source = operation.operands[0]
-    addresses, condition = with_lists(context, addresses, as_mask(mask))
-    load = Load(result.type, addresses, condition, other_tensor, source)
-    load.is_denser_by_column = _is_denser_by_column(context.builder, addresses)
-    load.to_next_program = _to_next_program(context, load)
-    load.join_streams(context.builder, context.loads_here)
-    context.loads_here.append(load)
-    context.bind(result, load)
-    context.pending_loads.append(load)
-    if operation.attributes.get("isVolatile"):
-        sinks.materialise(context, load)
-
-
-def _is_denser_by_column(builder: Builder, addresses: Affine) -> bool:
-    """Whether neighbours in a column are known to be nearer than those in a row."""
-    strides = [part.stride for part in addresses.components[-2:]]
-    if len(strides) < 2 or not all(part.has_rule for part in addresses.components[-2:]):
-        return False
-    numbers = [None if each is None else builder.intervals.number(each) for each in strides]
-    above, last = numbers
-    return above is not None and last is not None and 0 < above < last
-
-
-def _moving(context: Context, addresses: Affine) -> Affine:
-    """Addresses that know how far the loop around them moves them in a turn."""
-    if addresses.advance is not None or context.counter is None:
-        return addresses
-    advance = growth(context.builder, addresses.base, context.counter)
-    return addresses if advance is None or advance.constant == 0 else addresses.moving(advance)
-
-
-# Beside what is read, kept and written meanwhile, larger blocks are driven out of the cache.
-_MOST_BYTES_AHEAD = 1 << 12
-
-
-def _to_next_program(context: Context, load: Load) -> Val | None:
-    """How far the next program's block is from a load's, where its lines are few."""
-    size_bytes = load.type.elements * load.element.size_bytes
-    builder, address = context.builder, load.pointers.base
-    if not builder.abilities.rvv_bits or size_bytes > _MOST_BYTES_AHEAD:
-        return None
-    counter = Counter(context.program_ids[0], integer(1))
-    distance = None if context.counter is not None else growth(builder, address, counter)
-    return None if distance is None or distance.constant == 0 else distance
-
-
-HANDLERS: Mapping[str, Handler] = {"tt.load": _load}

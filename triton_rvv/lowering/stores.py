@@ -11,8 +11,9 @@ from triton_rvv.lowering import paths, sinks, walks
 from triton_rvv.lowering.affine import Affine, as_addresses
 from triton_rvv.lowering.builder import WRITE, Builder
 from triton_rvv.lowering.context import Context, Pairs, WaitingStore
+from triton_rvv.lowering.loads import as_mask, optional_operands
 from triton_rvv.lowering.masks import Mask
-from triton_rvv.lowering.memory import Load, as_mask, condition_at, optional_operands
+from triton_rvv.lowering.memory import Load, condition_at
 from triton_rvv.lowering.prefetches import prefetch_ahead, run_address
 from triton_rvv.lowering.prefixes import (
     first_lanes,

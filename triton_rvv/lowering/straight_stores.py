@@ -18,8 +18,8 @@ from triton_rvv.lowering.affine import Affine, as_addresses
 from triton_rvv.lowering.buffer import Buffer
 from triton_rvv.lowering.builder import WRITE, Builder
 from triton_rvv.lowering.context import Context
+from triton_rvv.lowering.loads import as_mask, optional_operands
 from triton_rvv.lowering.masks import Mask
-from triton_rvv.lowering.memory import as_mask, optional_operands
 from triton_rvv.lowering.prefetches import ends_of_run, run_address
 from triton_rvv.lowering.store_groups import WITHOUT_MEMORY
 from triton_rvv.lowering.tensors import EXPENSIVE, PLAIN_PATH, Point, Tensor, memory_type
