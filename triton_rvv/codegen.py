@@ -14,6 +14,7 @@ import llvmlite.binding as llvm
 
 from triton_rvv.cores import CORES
 from triton_rvv.errors import CompileError
+from triton_rvv.far_prefetches import without_far_prefetches
 from triton_rvv.loop_estimate import estimated_cycles
 from triton_rvv.lowering import BY_ESTIMATE, SCHEDULED_BY_LLVM
 from triton_rvv.matrix_instruction import assemble_object, spacemit_assembly
@@ -91,7 +92,7 @@ def _optimised(llir: str, machine: Any) -> str:
     except RuntimeError as error:
         raise CompileError(f"LLVM does not accept the generated code: {error}") from error
     _clean_up(module, machine)
-    return str(module)
+    return without_far_prefetches(str(module))
 
 
 def _translated(optimised: str, machine: Any) -> MachineCode:
