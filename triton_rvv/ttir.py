@@ -14,6 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
 
 from triton_rvv.attributes import Attribute, parse_attribute
 from triton_rvv.errors import CompileError
@@ -122,6 +124,9 @@ _TYPE_STOP = re.compile(r"[<(>), \n]")
 _LOC_ALIAS = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.MULTILINE)
 _LOC_USE = re.compile(r"loc\((#loc\d*)\)")
 _FILE_LINE = re.compile(r'^"([^"]+)":(\d+):\d+$')
+_TRITON = find_spec("triton")
+# Triton's own functions, such as `tl.sum`.
+_LIBRARY = Path(_TRITON.origin if _TRITON and _TRITON.origin else "triton").parent / "language"
 
 
 def parse_module(text: str) -> Operation:
@@ -145,8 +150,8 @@ def parse_module(text: str) -> Operation:
 class _Locations:
     """Location aliases, resolved to `file:line` of the kernel's own source.
 
-    A location inside a called function stands for the place of the outermost call, since that is
-    the line its author wrote.
+    Inside called functions it is the innermost place that is not in Triton's own library, since
+    that is a line which the author wrote.
     """
 
     def __init__(self, text: str) -> None:
@@ -161,9 +166,10 @@ class _Locations:
 
     def _read(self, body: str) -> str:
         if match := _FILE_LINE.match(body):
-            return f"{match[1]}:{match[2]}"
+            return "" if _LIBRARY in Path(match[1]).parents else f"{match[1]}:{match[2]}"
         if body.startswith("callsite("):
-            return self.resolve(body.removesuffix(")").rpartition(" at ")[2])
+            callee, _, caller = body[len("callsite(") : -1].rpartition(" at ")
+            return self.resolve(callee) or self.resolve(caller)
         inner = body.rpartition("(")[2].rstrip(")")
         return self.resolve(inner) if inner.startswith("#loc") else ""
 

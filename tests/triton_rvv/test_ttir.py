@@ -6,6 +6,7 @@ import math
 import struct
 
 import pytest
+import triton
 
 from triton_rvv.attributes import DenseAttribute, parse_attribute
 from triton_rvv.errors import CompileError
@@ -18,6 +19,8 @@ MODULE = """
 #loc2 = loc("helpers.py":3:8)
 #loc3 = loc(callsite(#loc2 at #loc1))
 #loc4 = loc("total"(#loc1))
+#loc5 = loc("LIBRARY":9:8)
+#loc6 = loc(callsite(#loc5 at #loc3))
 "builtin.module"() ({
   "tt.func"() <{arg_attrs = [{tt.divisibility = 16 : i32}, {}],
       function_type = (!tt.ptr<f32>, i32) -> (), sym_name = "add_kernel",
@@ -28,10 +31,11 @@ MODULE = """
     %0 = "tt.splat"(%x_ptr) : (!tt.ptr<f32>) -> tensor<4x!tt.ptr<f32>> loc(#loc3)
     %1:2 = "scf.for"(%c0, %n, %n, %c0, %0) ({
     ^bb0(%i: i32 loc("i"(#loc1)), %a: i32 loc(unknown), %p: tensor<4x!tt.ptr<f32>>):  // no preds
-      "scf.yield"(%i, %p) : (i32, tensor<4x!tt.ptr<f32>>) -> () loc(#loc1)
+      "scf.yield"(%i, %p) : (i32, tensor<4x!tt.ptr<f32>>) -> ()
     }) {tt.num_stages = 2 : i32, flag} : (i32, i32, i32, i32, tensor<4x!tt.ptr<f32>>)
         -> (i32, tensor<4x!tt.ptr<f32>>) loc(#loc4)
     %2 = "arith.addi"(%1#0, %1#0) <{overflowFlags = #arith.overflow<none>}> : (i32, i32) -> i32
+        loc(#loc6)
     "cf.cond_br"(%2, %1#1)[^bb1, ^bb2] <{operandSegmentSizes = array<i32: 1, 1, 0>}>
         : (i32, tensor<4x!tt.ptr<f32>>) -> () loc(#loc1)
   ^bb1(%3: i32):  // pred: ^bb0
@@ -41,6 +45,8 @@ MODULE = """
   }) {noinline = false} : () -> () loc(#loc)
 }) {print_generic} : () -> () loc(#loc)
 """
+
+MODULE = MODULE.replace("LIBRARY", triton.language.standard.__file__)
 
 POINTERS = TensorType((4,), PointerType(ScalarType("f32")))
 
@@ -99,9 +105,11 @@ def test_blocks_and_successors(function):
 
 def test_locations_are_those_of_the_kernel(function):
     assert operation(function, "arith.constant").line == "kernel.py:12"
-    assert operation(function, "tt.splat").line == "kernel.py:12"  # by way of a called function
+    assert operation(function, "tt.splat").line == "helpers.py:3"  # in a called function
     assert operation(function, "scf.for").line == "kernel.py:12"  # by way of a name
-    assert operation(function, "arith.addi").line == ""
+    # Triton's own function, called there:
+    assert operation(function, "arith.addi").line == "helpers.py:3"
+    assert operation(function, "scf.yield").line == ""
 
 
 @pytest.mark.parametrize(
