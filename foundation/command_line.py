@@ -66,6 +66,10 @@ def invoked_as(words: str) -> Iterator[None]:
         _invoked_as.reset(before)
 
 
+# How arguments are declared that go on to a program or to another parser.
+_PASSED_ON = (argparse.REMAINDER, argparse.PARSER)
+
+
 class ArgumentParser(argparse.ArgumentParser):
     """A parser whose errors are UserErrors with one sentence.
 
@@ -85,6 +89,7 @@ class ArgumentParser(argparse.ArgumentParser):
     def parse(self, argv: Sequence[str] | None) -> argparse.Namespace:
         """The arguments; if the shell asks for completions, it prints them and ends the process."""
         complete(self)
+        self._refuse_unknown(sys.argv[1:] if argv is None else argv)
         arguments = self.parse_args(argv)
         for step in self._finish:
             step(arguments)
@@ -92,10 +97,23 @@ class ArgumentParser(argparse.ArgumentParser):
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         """The value of an argument; none takes an empty word, as an unset variable leaves it."""
-        passed_on = (argparse.REMAINDER, argparse.PARSER)  # to a program, or another parser
-        if "" in arg_strings and action.nargs not in passed_on:
+        if "" in arg_strings and action.nargs not in _PASSED_ON:
             raise argparse.ArgumentError(action, "must not be empty")
         return super()._get_values(action, arg_strings)
+
+    def _refuse_unknown(self, words: Sequence[str]) -> None:
+        """Raise for an unknown option before its value is taken for something else."""
+        if any(action.nargs in _PASSED_ON for action in self._actions):
+            return
+        for word in words:
+            if word == "--":
+                return
+            option = word.split("=")[0]
+            if option.startswith("--") and option not in self._option_string_actions:
+                raise self._no_such(option)
+
+    def _no_such(self, option: str) -> UserError:
+        return UserError(f"there is no argument {option}: {nearest(option, self._options())}")
 
     def error(self, message: str) -> NoReturn:
         """Raise a UserError; argparse calls this for every mistake."""
@@ -104,7 +122,7 @@ class ArgumentParser(argparse.ArgumentParser):
             option = unknown[1].split("=")[0]
             if not option.startswith("-"):
                 raise UserError(f"{option} is one argument too many: see `{self.prog} --help`")
-            raise UserError(f"there is no argument {option}: {nearest(option, self._options())}")
+            raise self._no_such(option)
         message = message.removeprefix("argument ").rstrip(".")
         if message.startswith("the following arguments are required: "):
             missing = message.partition(": ")[2]

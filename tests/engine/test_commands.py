@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import engine.tune as tune_command
-from engine import build, measure, new, regret, repair
+from engine import build, measure, new, regret, repair, tune_all
 from foundation.command_line import run_command
 from foundation.errors import UserError
 from foundation.programs import python_command
@@ -124,6 +124,11 @@ MISTAKES = [
         "matmul --tri 5",
         "there is no argument --tri: did you mean --trials or --until or --timing?",
     ),
+    (
+        "tune_all",
+        "--jobs 2",
+        "there is no argument --jobs: choose one of --device, --help, --timing, --trials",
+    ),
     ("tune", "matmul --ray-address here", "--ray-address: here is not HOST:PORT"),
     (
         "tune",
@@ -162,6 +167,7 @@ COMMANDS = {
     "regret": regret.main,
     "repair": repair.main,
     "tune": tune_command.main,
+    "tune_all": tune_all.main,
 }
 
 
