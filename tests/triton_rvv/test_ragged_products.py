@@ -99,13 +99,13 @@ class Case:
     sizes: tuple[int, int, int]
     blocks: tuple[int, int, int]
     rows: str
-    mask_a: bool
-    mask_b: bool
-    bias: bool
-    totals: bool
-    batch: bool
-    a: str
-    b: str
+    mask_a: bool = True
+    mask_b: bool = True
+    bias: bool = False
+    totals: bool = False
+    batch: bool = False
+    a: str = "rows"
+    b: str = "rows"
 
     @classmethod
     def drawn(cls, random: np.random.Generator) -> Case:
@@ -220,36 +220,14 @@ def test_rows_that_are_read_in_place_end_anywhere(
             ("masked", 2, 44),
         ]
     ):
-        case = Case(
-            sizes=(m, 13, k),
-            blocks=(16, 16, 64),
-            rows=rows,
-            mask_a=True,
-            mask_b=True,
-            bias=False,
-            totals=False,
-            batch=False,
-            a="rows",
-            b="rows",
-        )
+        case = Case(sizes=(m, 13, k), blocks=(16, 16, 64), rows=rows)
         run_case(run, dtype, vlen_bits, number, case)
 
 
 @pytest.mark.parametrize("rows", [1, 4, 8])
 def test_programs_behind_the_last_column_read_nothing(run: KernelRunner, rows: int) -> None:
     """B ends where its memory does, and is read in place."""
-    case = Case(
-        sizes=(rows, 64, 64),
-        blocks=(rows, 64, 64),
-        rows="masked",
-        mask_a=True,
-        mask_b=True,
-        bias=False,
-        totals=False,
-        batch=False,
-        a="rows",
-        b="rows",
-    )
+    case = Case(sizes=(rows, 64, 64), blocks=(rows, 64, 64), rows="masked")
     run_case(run, "fp32", 256, 0, case, beyond=2)
 
 
@@ -292,10 +270,7 @@ def test_few_rows_and_rows_left_over(run: KernelRunner, dtype: str, vlen_bits: i
             mask_a=rows != "allocated",
             mask_b=rows != "allocated",
             bias=number % 2 == 0,
-            totals=False,
-            batch=False,
             a=a,
-            b="rows",
         )
         strides = ("stride_a", "stride_b", "stride_c")
         known = ("M", "N", "K", *strides) if number % 3 else ()
