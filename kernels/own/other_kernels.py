@@ -87,10 +87,10 @@ def _active(chosen: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _replaced(kind: type, run: Any) -> Iterator[None]:
-    before = kind.run  # type: ignore[attr-defined]
-    kind.run = run  # type: ignore[attr-defined]
+def _replaced(kind: Any, run: Any) -> Iterator[None]:
+    before = kind.run
+    kind.run = run
     try:
         yield
     finally:
-        kind.run = before  # type: ignore[attr-defined]
+        kind.run = before
