@@ -1,0 +1,171 @@
+"""How strong the tests are: how many mutants of the source they notice.
+
+`python tests/mutants/run.py --seed 37` draws mutants, each one small edit of the source. In a clone
+of HEAD it runs all tests once, to see which reach which mutant, and then for each mutant those that
+reach it, until one fails. A test that fails counts only if it passes without the mutant. What was
+found is kept in the folder, and a later run does the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import sysconfig
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from mutants import PARTS, Mutant, draw
+from probes import insert_probes, reaching_tests, write_probe_module
+
+_PROJECT = Path(__file__).resolve().parents[2]
+SET_UP_LIMIT_S = 1800
+# Of all tests, and of those that reach one mutant.
+TESTS_LIMIT_S = 7200
+# A mutant may loop for ever.
+TEST_LIMIT_S = 120
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the tests made of a mutant.
+
+    Args:
+        mutant: the edit, as text.
+        part: the folder that it was drawn from.
+        reached_by: how many tests run the expression.
+        noticed_by: the first that failed, or the empty string.
+    """
+
+    mutant: str
+    part: str
+    reached_by: int
+    noticed_by: str
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Try the mutants, and print those that no test noticed and a table by part."""
+    arguments = _parse(argv)
+    commit = _git(_PROJECT, "rev-parse", "--short=12", "HEAD").strip()
+    folder = (arguments.folder / f"{commit}-{arguments.seed}").resolve()
+    project = _clone(folder)
+    mutants = draw(arguments.seed, project)
+    notes = folder / "reached.tsv"
+    if not notes.exists():
+        _note_what_tests_reach(project, mutants, notes)
+    kept = folder / "verdicts.jsonl"
+    known = len(kept.read_text().splitlines()) if kept.exists() else 0
+    for number, mutant in list(enumerate(mutants))[known:]:
+        verdict = _verdict(project, mutant, reaching_tests(notes, number))
+        with kept.open("a") as file:
+            file.write(json.dumps(asdict(verdict)) + "\n")
+        print(f"{number + 1} of {len(mutants)}: {mutant}: {verdict.noticed_by or 'not noticed'}")
+    _print_table([Verdict(**json.loads(line)) for line in kept.read_text().splitlines()])
+    return 0
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=37, help="which mutants are drawn")
+    parser.add_argument(
+        "--folder", type=Path, default=_PROJECT / ".build" / "mutants", help="where the clone lies"
+    )
+    return parser.parse_args(argv)
+
+
+def _clone(folder: Path) -> Path:
+    """A clone of HEAD, set up, without edits."""
+    project = folder / "project"
+    if not project.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        _git(folder, "clone", "--quiet", str(_PROJECT), "project")
+    subprocess.run(["./setup.sh", "test"], cwd=project, check=True, timeout=SET_UP_LIMIT_S)
+    _git(project, "checkout", "--quiet", ".")
+    return project
+
+
+def _note_what_tests_reach(project: Path, mutants: Sequence[Mutant], notes: Path) -> None:
+    partial = notes.with_suffix(".partial")
+    partial.unlink(missing_ok=True)
+    purelib = sysconfig.get_path("purelib", vars={"base": str(project / ".venv")})
+    write_probe_module(Path(purelib), partial)
+    insert_probes(mutants, project)
+    try:
+        done = _pytest(project, ["-q"])
+    finally:
+        _git(project, "checkout", "--quiet", ".")
+    print(done.stdout[-2000:])
+    partial.rename(notes)
+
+
+def _verdict(project: Path, mutant: Mutant, tests: list[str]) -> Verdict:
+    part = next(part for part in PARTS if mutant.file.startswith(part))
+    remaining = tests
+    while remaining:
+        failed = _first_failure(project, mutant, remaining)
+        # Where no test is named, they could not even be collected.
+        if not failed or failed not in remaining or _passes(project, failed):
+            return Verdict(str(mutant), part, len(tests), failed)
+        remaining = [test for test in remaining if test != failed]
+    return Verdict(str(mutant), part, len(tests), "")
+
+
+def _passes(project: Path, test: str) -> bool:
+    return _pytest(project, [test]).returncode == 0
+
+
+def _first_failure(project: Path, mutant: Mutant, tests: Sequence[str]) -> str:
+    """The first test that fails with the mutant, or the empty string."""
+    file = project / mutant.file
+    original = file.read_text()
+    file.write_text(original[: mutant.start] + mutant.new + original[mutant.end :])
+    chosen = project.parent / "tests.txt"
+    chosen.write_text("\n".join(tests))
+    try:
+        done = _pytest(project, ["-q", "-x", f"--timeout={TEST_LIMIT_S}", f"@{chosen}"])
+    finally:
+        file.write_text(original)
+    if done.returncode == 0:
+        return ""
+    failures = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    named = [test for line in failures for test in tests if line.split(" ", 1)[1].startswith(test)]
+    return max(named, key=len, default=f"pytest's status {done.returncode}")
+
+
+def _pytest(project: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    command = [".venv/bin/python", "-m", "pytest", "-n", "auto", "--dist", "worksteal"]
+    return subprocess.run(
+        [*command, *arguments],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        timeout=TESTS_LIMIT_S,
+        check=False,
+    )
+
+
+def _print_table(verdicts: Sequence[Verdict]) -> None:
+    print("\nnot noticed:")
+    for verdict in verdicts:
+        if not verdict.noticed_by:
+            print(f"  {verdict.mutant} (reached by {verdict.reached_by} tests)")
+    drawn = Counter(verdict.part for verdict in verdicts)
+    reached = Counter(verdict.part for verdict in verdicts if verdict.reached_by)
+    noticed = Counter(verdict.part for verdict in verdicts if verdict.noticed_by)
+    print("\n| part | mutants | reached by a test | noticed |\n|---|---|---|---|")
+    for part in [*PARTS, *(["all"] if drawn else [])]:
+        counts = [sum(c.values()) if part == "all" else c[part] for c in (drawn, reached, noticed)]
+        print(f"| {part} | {' | '.join(map(str, counts))} |")
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True, timeout=300
+    ).stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())
