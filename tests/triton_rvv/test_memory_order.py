@@ -311,3 +311,99 @@ def test_a_costly_block_is_kept_while_it_is_summed(run, vlen_bits, m, n):
         M=m,
         N=n,
     )
+
+
+@triton.jit
+def add_one_kernel(x_ptr, start, row, column, M: tl.constexpr, N: tl.constexpr):
+    places = start + tl.arange(0, M)[:, None] * row + tl.arange(0, N)[None, :] * column
+    tl.store(x_ptr + places, tl.load(x_ptr + places) + 1)
+
+
+@triton.jit
+def add_one_along_kernel(x_ptr, start, stride, n, N: tl.constexpr):
+    places = start + tl.arange(0, N) * stride
+    mask = tl.arange(0, N) < n
+    tl.store(x_ptr + places, tl.load(x_ptr + places, mask=mask) + 1, mask=mask)
+
+
+def incremented(x, places):
+    """All elements of a block are loaded before one is stored."""
+    after = x.copy()
+    after[places] = x[places] + 1
+    return Expected(after, start=x)
+
+
+# Shared by all rows or columns, by windows that overlap, by both directions, and by none.
+STRIDES = [
+    (0, 1),
+    (1, 0),
+    (0, 0),
+    (1, 1),
+    (3, 1),
+    (1, 3),
+    (127, 1),
+    (128, 1),
+    (1, 17),
+    (-3, 1),
+    (5, -2),
+]
+
+
+@pytest.mark.parametrize("known", [(), ("row", "column")])
+@pytest.mark.parametrize(("row", "column"), STRIDES)
+def test_places_that_lanes_share_by_run_time_strides(run, row, column, known):
+    m, n, start = 16, 128, 1024
+    places = start + row * np.arange(m)[:, None] + column * np.arange(n)
+    run(
+        add_one_kernel, known=known,
+        x_ptr=incremented(numbers(4096), places), start=start, row=row, column=column, M=m, N=n,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("stride", "n"), [(0, 1024), (0, 1), (1, 1001), (-1, 1024), (2, 600), (-3, 17)]
+)
+def test_places_that_lanes_share_along_a_row(run, stride, n):
+    start = 2048
+    places = start + stride * np.arange(n)
+    run(
+        add_one_along_kernel,
+        x_ptr=incremented(numbers(4096), places), start=start, stride=stride, n=n, N=1024,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_places_by_random_strides(run, seed):
+    draw = np.random.default_rng(seed)
+    row, column = (int(draw.integers(-limit, limit + 1)) for limit in draw.permutation([3, 130]))
+    start = 16384
+    places = start + row * np.arange(16)[:, None] + column * np.arange(128)
+    run(
+        add_one_kernel,
+        x_ptr=incremented(numbers(2 * start, seed=seed), places),
+        start=start, row=row, column=column, M=16, N=128,
+    )  # fmt: skip
+
+
+@triton.jit
+def accumulate_kernel(a_ptr, b_ptr, c_ptr, row, column, M: tl.constexpr):
+    rows, columns = tl.arange(0, M)[:, None], tl.arange(0, M)[None, :]
+    places = c_ptr + rows * row + columns * column
+    before = tl.load(places)
+    a, b = tl.load(a_ptr + rows * M + columns), tl.load(b_ptr + rows * M + columns)
+    tl.store(places, before + tl.dot(a, b))
+
+
+@pytest.mark.parametrize(("row", "column"), [(32, 1), (1, 32), (0, 0)])
+def test_a_product_added_to_places_that_lanes_share(run, row, column):
+    """All elements of the product are one number, so the order of stores does not matter."""
+    size = 32
+    ones = np.ones((size, size), np.float32)
+    places = row * np.arange(size)[:, None] + column * np.arange(size)
+    before = np.random.default_rng(3).integers(0, 9, size * size).astype(np.float32)
+    after = before.copy()
+    after[places] = before[places] + size
+    run(
+        accumulate_kernel,
+        a_ptr=ones, b_ptr=ones, c_ptr=Expected(after, start=before), row=row, column=column, M=size,
+    )  # fmt: skip

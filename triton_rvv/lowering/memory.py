@@ -17,7 +17,7 @@ from triton_rvv.lowering.prefetches import (
     run_address,
 )
 from triton_rvv.lowering.prefixes import first_lanes, load_first, load_first_by_stride
-from triton_rvv.lowering.ranges import UNKNOWN, are_apart, keeps_apart
+from triton_rvv.lowering.ranges import UNKNOWN, are_apart, keeps_apart, lanes_are_apart
 from triton_rvv.lowering.stored import loaded, stored
 from triton_rvv.lowering.streams import Streams
 from triton_rvv.lowering.tensors import (
@@ -105,7 +105,8 @@ class Load(Tensor):
     def is_parallel_to(self, addresses: Affine) -> bool:
         """Whether elements are as far from one another as those in `addresses`, and none shared.
 
-        Strides that are only known at run time are taken to keep the elements apart.
+        Strides that are only known at run time are taken to keep the elements apart;
+        `lanes_are_apart` tells then.
         """
         own, other = self.pointers, addresses
         same = (own.shape, own.components, own.pointee.size_bytes) == (
@@ -127,6 +128,7 @@ class Load(Tensor):
         if not on_the_way or not self.is_parallel_to(addresses):
             return apart
         same = builder.compare("eq", self.pointers.base, addresses.base)
+        same = builder.conjunction(same, lanes_are_apart(builder, addresses))
         return same if apart == UNKNOWN else builder.binary("or", apart, same)
 
     def guards_in_place(self, builder: Builder, extents: Extents) -> list[Val]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import itertools
+from collections.abc import Sequence
 
 from triton_rvv.lowering.affine import Affine
 from triton_rvv.lowering.builder import Builder
 from triton_rvv.lowering.values import Val, integer
 
-__all__ = ["UNKNOWN", "are_apart", "keeps_apart"]
+__all__ = ["UNKNOWN", "are_apart", "keeps_apart", "lanes_are_apart"]
 
 # Stands for a truth value that no code can tell.
 UNKNOWN = Val("i1", "false")
@@ -56,19 +58,68 @@ def _limited(builder: Builder, name: str, number: Val) -> Val:
 
 def keeps_apart(addresses: Affine) -> bool:
     """Whether no two elements share an address, as far as strides are constant."""
-    parts = [
-        (part, size)
+    if any(
+        part.stride is None or not part.has_rule
         for part, size in zip(addresses.components, addresses.shape, strict=True)
         if size > 1
-    ]
-    if any(part.stride is None or not part.has_rule for part, _ in parts):
+    ):
         return False
-    constant = [(part.stride.constant, size) for part, size in parts if part.stride is not None]
     reach = 0
+    constant = [(stride.constant, size) for stride, size in _strides(addresses)]
     for stride, size in sorted(
-        (abs(stride), size) for stride, size in constant if stride is not None
+        (abs(number), size) for number, size in constant if number is not None
     ):
         if stride <= reach:
             return False
         reach += stride * (size - 1)
     return True
+
+
+def lanes_are_apart(builder: Builder, addresses: Affine) -> Val:
+    """Whether, at run time, no two elements of a block that `keeps_apart` share an address.
+
+    They do not if, in some order of the dimensions, each stride is longer than all dimensions
+    before it reach together. Constant strides are taken in their own order, the shortest first.
+    """
+    strides = _strides(addresses)
+    known = sorted((s for s in strides if s[0].constant is not None), key=_magnitude)
+    unknown = [each for each in strides if each[0].constant is None]
+    if not unknown:
+        return Val("i1", "true")
+    orders = [
+        order
+        for order in itertools.permutations(known + unknown)
+        if [each for each in order if each in known] == known
+    ]
+    ordered = [_each_clears_the_last(builder, order) for order in orders]
+    return functools.reduce(lambda left, right: builder.binary("or", left, right), ordered)
+
+
+def _strides(addresses: Affine) -> list[tuple[Val, int]]:
+    """The strides in elements, and the sizes, of the dimensions with more than one element."""
+    return [
+        (part.stride, size)
+        for part, size in zip(addresses.components, addresses.shape, strict=True)
+        if size > 1 and part.stride is not None
+    ]
+
+
+def _magnitude(stride: tuple[Val, int]) -> int:
+    assert stride[0].constant is not None
+    return abs(stride[0].constant)
+
+
+def _each_clears_the_last(builder: Builder, strides: Sequence[tuple[Val, int]]) -> Val:
+    """Whether each stride is longer than the dimensions before it reach."""
+    reach, clear = integer(0), Val("i1", "true")
+    for stride, size in strides:
+        length = _length(builder, builder.resize(stride, "i64"))
+        clear = builder.conjunction(clear, builder.compare("sgt", length, reach))
+        reach = builder.add(reach, builder.mul(length, integer(size - 1)))
+    return clear
+
+
+def _length(builder: Builder, stride: Val) -> Val:
+    if stride.constant is not None:
+        return integer(abs(stride.constant))
+    return builder.intrinsic("llvm.smax", [stride, builder.binary("sub", integer(0), stride)])

@@ -21,7 +21,7 @@ from triton_rvv.lowering.prefixes import (
     store_first,
     store_first_by_stride,
 )
-from triton_rvv.lowering.ranges import UNKNOWN
+from triton_rvv.lowering.ranges import UNKNOWN, lanes_are_apart
 from triton_rvv.lowering.registry import Handler
 from triton_rvv.lowering.stored import stored
 from triton_rvv.lowering.tensors import Extents, Point, Tensor, memory_type
@@ -175,6 +175,9 @@ def _store_parts(
             for load in _endangered(context, loads, part, at_once):
                 endangered[load] = None
                 guards.append(load.survives_store(builder, part.addresses, at_once))
+            for load in _read_on_the_way(context, loads, part) if at_once else ():
+                endangered[load] = None
+                guards.append(lanes_are_apart(builder, part.addresses))
 
         def copy_and_write() -> None:
             with context.region():
@@ -352,6 +355,22 @@ def _endangered(context: Context, loads: Sequence[Load], part: _Part, at_once: b
         parallel = load.is_parallel_to(part.addresses)
         aliases.rely_on_apart(load.source, part.target, on_the_way and parallel)
     return []
+
+
+def _read_on_the_way(context: Context, loads: Sequence[Load], part: _Part) -> list[Load]:
+    """The loads of what a store changes that are carried out in its walk, element by element.
+
+    Or of what it changes where two arguments are the same array, on which the code then relies.
+    """
+    apart = context.aliases.arguments_are_disjoint
+    return [
+        load
+        for load in loads
+        if load.settled is None
+        and load not in context.pending_loads
+        and load.is_parallel_to(part.addresses)
+        and (apart or context.aliases.may_overlap(load.source, part.target))
+    ]
 
 
 def _store_scalar(
