@@ -125,10 +125,10 @@ def _edits(node: ast.AST, source) -> Iterator[tuple[ast.expr, str]]:
     """Expressions to be replaced, and their replacements."""
     match node:
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OTHERS:
-            yield node, f"({source(left)} {_OTHERS[type(op)]} {source(right)})"
+            yield node, f"(({source(left)}) {_OTHERS[type(op)]} ({source(right)}))"
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OTHERS:
             if not (_is_text(left) or _is_text(right)):
-                yield node, f"({source(left)} {_OTHERS[type(op)]} {source(right)})"
+                yield node, f"(({source(left)}) {_OTHERS[type(op)]} ({source(right)}))"
         case ast.BoolOp(op=op, values=values):
             parts = f" {_OTHERS[type(op)]} ".join(f"({source(value)})" for value in values)
             yield node, f"({parts})"

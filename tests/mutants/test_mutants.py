@@ -19,16 +19,17 @@ def chosen(values, limit=LIMIT):
     kept = [v for v in values if 0 < v and v + 1 < limit]
     if not kept:
         print(f"none of {len(values) + 1}")
-    return "ä" + "b", kept
+    return "ä" + "b", kept, (len(values) - 4) * 2
 '''
 
 
 def test_each_expression_of_a_function_has_its_edits() -> None:
     edits = {(m.old, m.new) for m in mutants_of("file.py", TEXT)}
-    assert ("v + 1 < limit", "(v + 1 <= limit)") in edits
+    assert ("v + 1 < limit", "((v + 1) <= (limit))") in edits
     assert ("0 < v and v + 1 < limit", "((0 < v) or (v + 1 < limit))") in edits
+    assert ("(len(values) - 4) * 2", "((len(values) - 4) + (2))") in edits
     assert ("not kept", "(kept)") in edits
-    assert ("v + 1", "(v - 1)") in edits
+    assert ("v + 1", "((v) - (1))") in edits
     assert {old for old, _ in edits}.isdisjoint({"3", "len(values) + 1", '"ä" + "b"'})
     for mutant in mutants_of("file.py", TEXT):
         assert TEXT[mutant.start : mutant.end] == mutant.old
@@ -58,9 +59,11 @@ def test_probes_note_the_test_and_change_nothing(tmp_path: Path) -> None:
         timeout=60,
         check=True,
     )
-    assert done.stdout == "('äb', [1])\n"
+    assert done.stdout == "('äb', [1], 0)\n"
     of_lines = {m.line: reaching_tests(notes, number) for number, m in enumerate(mutants)}
-    assert of_lines == {7: ["test_a.py::test_it[1]"], 8: ["test_a.py::test_it[1]"], 9: []}
+    assert of_lines == {
+        line: [] if line == 9 else ["test_a.py::test_it[1]"] for line in range(7, 11)
+    }
 
 
 def test_tests_of_different_files_come_in_turns(tmp_path: Path) -> None:
