@@ -47,16 +47,14 @@ def damaged_line(path: Path) -> int | None:
     Raises:
         OSError: if the file cannot be read.
     """
-    return next((line.number for line in journal_lines(path) if line.operation is None), None)
+    return next(
+        (line.number for line in journal_lines(path.read_bytes()) if line.operation is None), None
+    )
 
 
-def journal_lines(path: Path) -> Iterator[JournalLine]:
-    """The lines of a journal.
-
-    Raises:
-        OSError: if the file cannot be read.
-    """
-    content = path.read_bytes().split(b"\n")
+def journal_lines(journal: bytes) -> Iterator[JournalLine]:
+    """The lines in the bytes of a journal."""
+    content = journal.split(b"\n")
     replay = JournalStorageReplayResult("")
     for number, text in enumerate(content if content[-1] else content[:-1], 1):
         operation = _parsed(text)
@@ -82,13 +80,14 @@ _FIELDS: Mapping[int, Mapping[str, type]] = {
     9: {"trial_id": int, "system_attr": dict},
     10: {},
 }
+_NUMBERS = ("study_id", "trial_id")
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
     """The operation that a line of a journal says; None if the line is damaged."""
     try:
-        operation = json.loads(line)
-    except ValueError:
+        operation = json.loads(line.decode())  # of bytes, it would skip a byte order mark
+    except (ValueError, RecursionError):
         return None
     if not isinstance(operation, dict) or not isinstance(operation.get("worker_id"), str):
         return None
@@ -98,4 +97,6 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
         return None
     is_whole = all(name in operation and isinstance(operation[name], of_type)
                    for name, of_type in fields.items())  # fmt: skip
-    return operation if is_whole else None
+    # Optuna takes a negative number for one that is counted from the end.
+    named = [operation[name] for name in _NUMBERS if name in fields]
+    return operation if is_whole and all(number >= 0 for number in named) else None

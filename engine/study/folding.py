@@ -28,7 +28,7 @@ def folded(logs: Iterator[Log]) -> Iterator[Log]:
     for log in logs:
         operation = log["op_code"]
         if operation in _ON_A_TRIAL:
-            known = log["trial_id"] < len(trials) and _became(trials[log["trial_id"]], log)
+            known = 0 <= log["trial_id"] < len(trials) and _became(trials[log["trial_id"]], log)
         elif operation == Operation.CREATE_TRIAL:
             known = log["study_id"] < len(studies)
             if known:

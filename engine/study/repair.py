@@ -7,6 +7,7 @@ or every later measurement would belong to a wrong configuration.
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import json
 import re
@@ -56,13 +57,13 @@ def repair(path: Path) -> Repair:
     Raises:
         OSError: if it cannot be read.
     """
-    lines = list(journal_lines(path))
+    lines = list(journal_lines(path.read_bytes().removeprefix(codecs.BOM_UTF8)))
     groups = itertools.groupby(lines, lambda line: line.operation is None)
     runs: list[list[JournalLine]] = [list(group) for _, group in groups]
     state = _State()
     kept: list[bytes] = []
     lost_trials = lost_studies = 0
-    for run, following in zip(runs, [*runs[1:], []], strict=True):
+    for run, following in zip(runs, [*runs, []][1:], strict=True):
         if run[0].operation is not None:
             kept += [line.text for line in run]
             state.apply(run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import random
 import re
 from pathlib import Path
@@ -147,3 +148,32 @@ def test_the_command_says_what_is_lost(
     (tmp_path / "notes").write_text("bread\nmilk\n")
     with pytest.raises(UserError, match=r"no line of .* is that of a journal"):
         command.main([str(tmp_path / "notes")])
+
+
+@pytest.mark.parametrize("text", [b"", b"\n", b"[" * 100_000 + b"\n"])
+def test_a_file_without_a_line_of_a_journal_is_refused(text: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "t.journal"
+    path.write_bytes(text)
+    with pytest.raises(UserError, match=f"no line of {path} is that of a journal"):
+        command.main([str(path)])
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_byte_order_mark_is_left_out(whole: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "t.journal"
+    path.write_bytes(codecs.BOM_UTF8 + whole)
+    with pytest.raises(UserError, match="is not a journal file"):
+        read_studies(str(path))
+    command.main([str(path)])
+    assert (tmp_path / "t.repaired.journal").read_bytes() == whole
+
+
+def test_a_trial_that_is_counted_from_the_end_is_damage(whole: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "t.journal"
+    finished = re.compile(rb'"op_code":6,"worker_id":"([^"]+)","trial_id":\d+')
+    last = list(finished.finditer(whole))[-1]
+    worker, running = last[1].decode(), whole[: whole.rindex(b"\n", 0, last.start()) + 1]
+    line = f'{{"op_code":6,"worker_id":"{worker}","trial_id":-1,"state":1,"values":[1e-9]}}'
+    path.write_bytes(running + line.encode() + b"\n")
+    assert assert_right(path) == 31
+    assert b"".join(line + b"\n" for line in repair(path).lines) == running
