@@ -12,6 +12,7 @@ import yaml
 from yaml.constructor import SafeConstructor
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from foundation.bounded_text import bounded_text
 from foundation.errors import UserError, nearest
 
 __all__ = ["Entry", "read_document", "read_list"]
@@ -184,7 +185,7 @@ def read_list(path: Path, kind: str) -> list[Entry]:
 
 def _parse(path: Path) -> Node | None:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = bounded_text(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UserError(f"{path} cannot be read: {reason}") from error

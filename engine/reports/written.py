@@ -15,8 +15,7 @@ __all__ = ["report_path", "write_report"]
 
 def report_path(storage: str, names: Sequence[str]) -> Path:
     """Where the report of these studies stands, unless the user says where."""
-    stem = "_and_".join(map(file_stem, names))
-    return reports_dir(storage) / f"{stem}.html"
+    return reports_dir(storage) / f"{file_stem('_and_'.join(names))}.html"
 
 
 def write_report(studies: Sequence[StoredTrials], path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 
@@ -21,6 +22,8 @@ DEFAULT_STORAGE = "studies/tuner.journal"
 
 _ARTIFACTS_DIR = "artifacts"
 _REPORTS_DIR = "reports"
+# File systems take 255, with an ending.
+_MOST_BYTES_OF_A_STEM = 200
 
 
 def storage_file(storage: str) -> Path | None:
@@ -68,8 +71,12 @@ def shown_storage(storage: str) -> str:
 
 
 def file_stem(study: str) -> str:
-    """A study's name as that of a file; anybody who may write to the storage names studies."""
+    """A study's name as that of a file; whoever may write to the storage names studies."""
     stem = re.sub(r"[/\x00-\x1f]", "_", study)
+    if len(stem.encode()) > _MOST_BYTES_OF_A_STEM:
+        digest = hashlib.sha256(stem.encode()).hexdigest()[:16]
+        start = stem.encode()[: _MOST_BYTES_OF_A_STEM - len(digest) - 1].decode(errors="ignore")
+        stem = f"{start}-{digest}"
     return stem if stem.strip(".") else "_"
 
 

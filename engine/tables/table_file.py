@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
+from foundation.bounded_text import bounded_text
 from foundation.errors import UserError
 
 __all__ = ["Members", "TableFile", "open_table"]
 
-_MOST_BYTES = 1 << 28
 _LISTS = (".yaml", ".yml")
 
 
@@ -67,9 +67,7 @@ def open_table(path: Path) -> TableFile:
 
 def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise UserError(f"{path} has more than {_MOST_BYTES >> 20} MiB: no table has")
-        return path.read_text(encoding="utf-8-sig")
+        return bounded_text(path, "utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UserError(f"{path} cannot be read: {reason}") from error

@@ -16,6 +16,9 @@ __all__ = ["BoardFacts", "ask_facts", "matching_kind", "parse_facts", "processor
 _PROBE = Path(__file__).with_name("probe.sh")
 _PROBE_LIMIT_S = 20.0
 
+# What Linux can be built for; a board may print anything.
+_MOST_PROCESSORS = 8192
+
 
 @dataclass(frozen=True)
 class BoardFacts:
@@ -115,9 +118,18 @@ def matching_kind(facts: BoardFacts, kinds: Iterable[BoardFile]) -> BoardFile | 
 
 
 def processor_numbers(text: str) -> tuple[int, ...]:
-    """The numbers in a list such as "0-3,6"."""
+    """The numbers in a list such as "0-3,6".
+
+    Raises:
+        ValueError: if it is no such list, or one of more processors than any board has.
+    """
     numbers: list[int] = []
     for part in text.split(","):
-        first, _, last = part.partition("-")
-        numbers += range(int(first), int(last or first) + 1)
+        found = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", part)
+        if found is None:
+            raise ValueError(f"the board's list of processors is {text!r}")
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last >= _MOST_PROCESSORS:
+            raise ValueError(f"the board's list of processors goes beyond {_MOST_PROCESSORS}")
+        numbers += range(first, last + 1)
     return tuple(numbers)

@@ -96,5 +96,7 @@ class Shell:
         status, end, _ = rest.partition(b"\n")
         if not found or not end:
             return None
+        if not status.isdigit():
+            raise LinkLost("the connection was closed (the board's shell printed no exit status)")
         # The output of start-up files precedes the first command's output.
         return CommandResult(int(status), output.decode(errors="replace"))

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import io
+from collections.abc import Callable
 from pathlib import Path
 
+import pandas
 import pytest
 from search_helpers import IDENTITY, SPACE, run, search_in
 
 from engine import collect, export
+from engine.reports.written import report_path
 from engine.results.progress import LineProgress, LiveProgress
 from engine.run.events import Event, RunStarted, StageStarted, Standing, StudyOpened, TrialFinished
 from engine.search import Search
 from engine.study.storage import open_study
+from engine.tables.table_file import open_table
 from engine.workers.board_events import BoardNote, BoardTakenOut
 from foundation.config import Config
+from foundation.document import read_document
 from foundation.errors import UserError
 from foundation.printing import printable
 from rvv_runner.measurement import Measurement
@@ -84,6 +89,35 @@ def test_a_studys_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["b"]
     with pytest.raises(UserError):
         search_in(f"{tmp_path}/t.journal/{HOSTILE}")
+
+
+def test_names_longer_than_a_file_may_have(tmp_path: Path) -> None:
+    """They keep their own files, beside studies with other names."""
+    storage = str(tmp_path / "t.journal")
+    names = ["short", *("long" * 75 + end for end in ("", "er", "ä"))]
+    for name in names:
+        list(run(Search(SPACE, "random", 0, open_study(storage, IDENTITY, SPACE, name)), 3))
+    assert export.main(["--storage", storage, "--out", str(tmp_path / "out")]) == 0
+    assert len(list((tmp_path / "out").glob("*/trials.csv"))) == len(names)
+    assert len(report_path(storage, names).name.encode()) < 256
+
+
+def test_formulas_reach_no_spreadsheet(tmp_path: Path) -> None:
+    storage = str(tmp_path / "t.journal")
+    search = Search(SPACE, "random", 0, open_study(storage, IDENTITY, SPACE, "study"))
+    for reason in ("=HYPERLINK(1)", "+1", "-1", "@a", "as it is"):
+        search.tell(search.ask(), None, status="runtime", attributes={"reason": reason})
+    assert export.main(["--storage", storage, "--out", str(tmp_path)]) == 0
+    table = pandas.read_csv(tmp_path / "study" / "trials.csv")
+    assert list(table["reason"]) == ["'=HYPERLINK(1)", "'+1", "'-1", "'@a", "as it is"]
+
+
+@pytest.mark.parametrize("read", [lambda path: read_document(path, "list"), open_table])
+def test_a_file_without_an_end(read: Callable[[Path], object], tmp_path: Path) -> None:
+    endless = tmp_path / "endless.json"
+    endless.symlink_to("/dev/zero")
+    with pytest.raises(UserError, match="has more than 256 MiB: give another file"):
+        read(endless)
 
 
 def test_a_file_that_came_with_a_folder(tmp_path: Path) -> None:

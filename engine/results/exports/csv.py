@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from engine.results.plain_cells import plain_cell
 from engine.results.trials_table import correlations, trials_table
 from engine.results.units import counted
 from engine.study.trials import StoredTrials
@@ -19,9 +20,10 @@ def write(study: StoredTrials, folder: Path) -> str:
     table = trials_table(list(study.changes()))
     if table.empty:
         return ""
-    table.to_csv(folder / "trials.csv", index=False)
+    plain = table.rename(columns=plain_cell).map(plain_cell)
+    plain.to_csv(folder / "trials.csv", index=False)
     related = correlations(table)
     high = related[related["correlation"].abs() > _HIGH]
-    high.to_csv(folder / "high_correlations.csv", index=False)
+    high.map(plain_cell).to_csv(folder / "high_correlations.csv", index=False)
     follow = f"{len(high)} of {len(related)} counters correlate with run time"
     return f"{counted(len(table), 'trial')}, {follow}"

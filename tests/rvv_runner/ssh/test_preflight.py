@@ -107,6 +107,12 @@ def test_a_board_file_is_never_written_over(my_board):
         check("ssh://127.0.0.1", "my-board", print)
 
 
+@pytest.mark.parametrize("online", ["0-120000000", "0-", "-1", "many", "0,,1", "0-3-5"])
+def test_a_list_of_processors_that_no_board_has(online):
+    with pytest.raises(ValueError, match="the board's list of processors"):
+        parse_facts(f"machine riscv64\nonline {online}\n")
+
+
 def test_the_core_tells_the_kind():
     # As a K1 shows it, shortened.
     facts = parse_facts(
