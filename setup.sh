@@ -11,7 +11,7 @@ purpose=${1:-run}
 python=.venv/bin/python
 environment_stamp=.venv/set-up-for
 cache=${XDG_CACHE_HOME:-${HOME:?is not set: give it the path of your home folder}/.cache}/triton-rvv-tuner
-qemu_version=$(sed -n 's/^BUILT_VERSION = "\([0-9.]*\)".*/\1/p' triton_rvv/qemu.py)
+qemu_version=$(sed -n 's/^BUILT_VERSION = "\([0-9.]*\)".*/\1/p' triton_rvv/runtime/qemu.py)
 built_qemu=$cache/qemu-$qemu_version/qemu-riscv64
 
 say() {
@@ -168,10 +168,10 @@ import sys
 from launchers.objects import launcher_object
 from rvv_runner.board import BoardError
 from rvv_runner.devices import DEFAULT_DEVICE, load_board
-from triton_rvv.host_target import host_target
-from triton_rvv.link import LinkError, warm_up
-from triton_rvv.target import RVVTarget
-from triton_rvv.zig import ZigError
+from triton_rvv.targets.host_target import host_target
+from triton_rvv.codegen.link import LinkError, warm_up
+from triton_rvv.targets.target import RVVTarget
+from triton_rvv.codegen.zig import ZigError
 
 # The device host builds its own at its first use; tests should not wait for that.
 targets = [RVVTarget(), host_target()] if os.environ["PURPOSE"] == "test" else [RVVTarget()]

@@ -16,7 +16,7 @@ from foundation.config import Config
 from rvv_runner import ElfArtifact
 from rvv_runner.board_file import read_board_file
 from rvv_runner.emulated.board import EmulatedBoard
-from triton_rvv.target import RVVTarget
+from triton_rvv.targets.target import RVVTarget
 
 __all__ = ["build_handwritten_matmul", "build_triton_matmul", "measure_ratio"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import launchers
 from launchers.objects import launcher_object
-from triton_rvv.link import link_elf, warm_up
-from triton_rvv.target import RVVTarget
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.link import link_elf, warm_up
+from triton_rvv.codegen.zig import run_zig_cc
+from triton_rvv.targets.target import RVVTarget
 
 __all__ = ["link_times_s"]
 

@@ -26,8 +26,8 @@ from rvv_runner import ElfArtifact
 from rvv_runner.board_file import read_board_file
 from rvv_runner.emulated.board import EmulatedBoard
 from triton_rvv import RVVTarget, compile_kernel
-from triton_rvv.link import link_elf
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.link import link_elf
+from triton_rvv.codegen.zig import run_zig_cc
 
 __all__ = ["FUNCTIONS", "cycles_per_element"]
 

@@ -21,7 +21,7 @@ from kernels.registry import load_kernel, make_problem
 from rvv_runner.board_file import BoardFile, SshSettings, read_board_file
 from rvv_runner.measurement import ElfArtifact
 from rvv_runner.ssh.board import SshBoard
-from triton_rvv.target import RVVTarget
+from triton_rvv.targets.target import RVVTarget
 
 __all__ = ["overheads_s"]
 

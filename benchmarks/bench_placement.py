@@ -21,8 +21,8 @@ from launchers.objects import SOURCES
 from rvv_runner import ElfArtifact
 from rvv_runner.board import Board
 from rvv_runner.devices import load_board
-from triton_rvv.link import link_elf
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.link import link_elf
+from triton_rvv.codegen.zig import run_zig_cc
 
 __all__ = ["Padding", "padded_launcher"]
 

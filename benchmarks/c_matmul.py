@@ -13,9 +13,9 @@ from launchers import Argument
 from launchers.data_file import write_data_file
 from launchers.objects import launcher_object
 from rvv_runner import ElfArtifact
-from triton_rvv.link import link_elf
-from triton_rvv.target import RVVTarget
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.link import link_elf
+from triton_rvv.codegen.zig import run_zig_cc
+from triton_rvv.targets.target import RVVTarget
 
 __all__ = ["build_c_matmul"]
 

@@ -26,7 +26,7 @@ from rvv_runner.devices import load_board
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.counters import parse_report
 from rvv_runner.emulated.run import run_in_qemu
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.zig import run_zig_cc
 
 # As in demo_block.c.
 TOKENS, WIDTH, HEADS, HIDDEN = 64, 128, 4, 256

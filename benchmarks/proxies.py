@@ -18,7 +18,7 @@ from kernels.registry import load_kernel, make_problem
 from rvv_runner import Board, ElfArtifact
 from search_spaces.blocks import elements_of, product_operands
 from search_spaces.flash_attention_fwd import working_set
-from triton_rvv.codegen import commented_assembly
+from triton_rvv.codegen.llvm import commented_assembly
 
 __all__ = ["CASES", "NO_PROXY", "SMALLER", "Case", "Laboratory", "Proxy", "Trial"]
 

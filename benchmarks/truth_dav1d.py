@@ -14,7 +14,7 @@ from truth_scores import Comparison
 from rvv_runner.emulated.counters import parse_report
 from rvv_runner.emulated.error_band import kernel_class
 from rvv_runner.emulated.run import Emulator, run_in_qemu
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.zig import run_zig_cc
 
 __all__ = ["compare_transforms"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rvv_runner.emulated.counters import parse_report
 from rvv_runner.emulated.run import Emulator, run_in_qemu
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.zig import run_zig_cc
 
 __all__ = ["GemmKernel", "build_loader", "read_gemm_kernels", "run_gemm"]
 

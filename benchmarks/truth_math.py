@@ -12,7 +12,7 @@ from truth_routines import Estimate
 
 from rvv_runner.emulated.counters import parse_report
 from rvv_runner.emulated.run import Emulator, run_in_qemu
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.zig import run_zig_cc
 
 __all__ = ["MATH_FILE", "MathKernel", "run_math_kernel"]
 

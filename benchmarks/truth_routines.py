@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rvv_runner.emulated.counters import Region, parse_report
 from rvv_runner.emulated.run import Emulator, run_in_qemu
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.zig import run_zig_cc
 
 __all__ = ["ROUTINES", "Estimate", "Point", "build_routine", "list_implementations", "run_points"]
 

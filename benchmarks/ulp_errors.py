@@ -23,13 +23,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.special
 
-from triton_rvv.codegen import generate
-from triton_rvv.host_target import host_target
-from triton_rvv.lowering.builder import Builder
+from triton_rvv.codegen.llvm import generate
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.math import EMITTERS
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.math.libdevice import FUNCTIONS
-from triton_rvv.lowering.values import Val, integer, vector_type
+from triton_rvv.targets.host_target import host_target
 
 __all__ = ["REFERENCES", "WIDTH", "compiled", "largest_error"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from launchers.arguments import Argument
-from triton_rvv.descriptors import descriptor_parts
+from triton_rvv.frontend.descriptors import descriptor_parts
 
 __all__ = ["taken_apart"]
 
@@ -14,7 +14,7 @@ __all__ = ["taken_apart"]
 def taken_apart(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
     """The arguments with descriptors replaced by an array and the numbers that describe it.
 
-    They have the names that `triton_rvv.descriptors.part_names` gives.
+    They have the names that `triton_rvv.frontend.descriptors.part_names` gives.
     """
     return tuple(part for argument in arguments for part in _parts(argument))
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from foundation.scratch import UNFINISHED, scratch_folder
 from foundation.user_folders import cache_folder
-from triton_rvv.target import Backend, Target
-from triton_rvv.zig import run_zig_cc, zig_target_flags, zig_version
+from triton_rvv.codegen.zig import run_zig_cc, zig_target_flags, zig_version
+from triton_rvv.targets.target import Backend, Target
 
 __all__ = ["SOURCES", "launcher_object"]
 

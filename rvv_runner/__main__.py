@@ -19,7 +19,7 @@ from foundation.errors import UserError
 from foundation.printing import say
 from foundation.programs import python_command
 from rvv_runner.devices import DEFAULT_DEVICE
-from triton_rvv.target import SUPPORTED_VLEN_BITS
+from triton_rvv.targets.target import SUPPORTED_VLEN_BITS
 
 __all__ = ["main"]
 

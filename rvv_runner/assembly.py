@@ -22,7 +22,7 @@ def assembly_file(elf_path: Path) -> Path | None:
     if elf_path.suffix != ".elf" or not llir_path.is_file():
         return None
     # LLVM is slow to import, and reading a study does not need it.
-    from triton_rvv.codegen import assemble
+    from triton_rvv.codegen.llvm import assemble
 
     text = assemble(llir_path.read_text())
     with scratch_folder(UNFINISHED, path.parent) as folder:

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 from foundation.errors import CommandError
 from foundation.gpu_limits import GpuLimits
 from rvv_runner.measurement import Artifact, Measurement
-from triton_rvv.target import Backend, RVVTarget, Target
+from triton_rvv.targets.target import Backend, RVVTarget, Target
 
 __all__ = ["Board", "BoardError", "BoardInfo"]
 
@@ -54,7 +54,7 @@ class BoardInfo:
         assert self.gpu is None
         if self.backend == "rvv":
             return RVVTarget.named(self.cpu, self.vlen_bits)
-        from triton_rvv.host_target import host_target
+        from triton_rvv.targets.host_target import host_target
 
         return host_target()
 

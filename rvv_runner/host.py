@@ -17,8 +17,8 @@ from rvv_runner.host_lock import measuring
 from rvv_runner.measurement import Artifact, ElfArtifact, Measurement
 from rvv_runner.process import run_bounded
 from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, Ending, judge
-from triton_rvv.host_caches import cache_bytes
-from triton_rvv.host_target import host_target
+from triton_rvv.targets.host_caches import cache_bytes
+from triton_rvv.targets.host_target import host_target
 
 __all__ = ["HostBoard"]
 

@@ -39,7 +39,8 @@ _PARANOID_LIMIT = 2  # above it, ordinary users may not count: kernel/sysctl doc
 
 _OTHER_VLEN = re.compile(r"vector registers have (\d+) bits")
 
-# Extensions that generated code uses besides the base and the vectors: triton_rvv/target.py.
+# Extensions that generated code uses besides the base and the vectors; see
+# triton_rvv/targets/target.py.
 _EXTENSIONS = ("zba", "zbb", "zbs")
 
 

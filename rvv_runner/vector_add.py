@@ -15,11 +15,11 @@ from launchers.data_file import write_data_file
 from launchers.objects import launcher_object
 from rvv_runner.board import Board
 from rvv_runner.measurement import ElfArtifact, Measurement
+from triton_rvv.codegen.link import LinkError, link_elf
+from triton_rvv.codegen.zig import ZigError
 from triton_rvv.errors import CompileError
-from triton_rvv.link import LinkError, link_elf
 from triton_rvv.pipeline import compile_kernel
-from triton_rvv.target import Target
-from triton_rvv.zig import ZigError
+from triton_rvv.targets.target import Target
 
 __all__ = ["ELEMENTS", "try_vector_add"]
 

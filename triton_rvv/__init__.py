@@ -2,8 +2,8 @@
 
 from triton_rvv.activation import activate
 from triton_rvv.errors import CompileError, DeviceAssertionError
-from triton_rvv.target import SUPPORTED_VLEN_BITS, RVVTarget
-from triton_rvv.workers import num_threads, set_num_threads
+from triton_rvv.runtime.workers import num_threads, set_num_threads
+from triton_rvv.targets.target import SUPPORTED_VLEN_BITS, RVVTarget
 
 __all__ = [
     "SUPPORTED_VLEN_BITS",

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from triton_rvv.target import Target
-from triton_rvv.target_names import named_target
+from triton_rvv.targets.target import Target
+from triton_rvv.targets.target_names import named_target
 
 __all__ = ["Mistake", "compile_to_files", "read_target"]
 

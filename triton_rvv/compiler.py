@@ -10,8 +10,8 @@ from typing import Any
 
 from triton.backends.compiler import BaseBackend, GPUTarget
 
-from triton_rvv.target import RVVTarget, Target
-from triton_rvv.target_names import called_target
+from triton_rvv.targets.target import RVVTarget, Target
+from triton_rvv.targets.target_names import called_target
 from triton_rvv.version import backend_version
 
 __all__ = ["RVVBackend", "RVVOptions"]
@@ -108,9 +108,9 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
 
         Imported here for the reason that `get_module_map` gives.
         """
-        from triton_rvv.custom_floats import convert_custom_float
-        from triton_rvv.endless_loops import keep_endless_loops
-        from triton_rvv.unsigned_loops import mark_unsigned_loops
+        from triton_rvv.frontend.endless_loops import keep_endless_loops
+        from triton_rvv.frontend.float8e4b15 import convert_custom_float
+        from triton_rvv.frontend.unsigned_loops import mark_unsigned_loops
 
         mark_unsigned_loops()
         keep_endless_loops(RVVOptions)
@@ -124,7 +124,7 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
 
         Imported here, since it needs the language: Triton imports this module before that is there.
         """
-        from triton_rvv import cuda_language, libdevice
+        from triton_rvv.frontend import cuda_language, libdevice
 
         extra = "triton.language.extra"
         modules = ("libdevice", "cuda.libdevice", "hip.libdevice")
@@ -158,7 +158,7 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
 
 
 def _make_ttir(module: Any, _: dict[str, Any]) -> Any:
-    from triton_rvv.passes import optimise
+    from triton_rvv.frontend.ttir_passes import optimise
 
     optimise(module)
     return module
@@ -167,10 +167,10 @@ def _make_ttir(module: Any, _: dict[str, Any]) -> Any:
 def _make_llir(
     module: Any, metadata: dict[str, Any], target: Target, options: RVVOptions, is_called: bool
 ) -> str:
-    from triton_rvv.host_overlaps import overlap_metadata
+    from triton_rvv.frontend.ttir import parse_module
+    from triton_rvv.frontend.ttir_passes import generic_text
     from triton_rvv.lowering import argument_types, kernel_name, lower_module
-    from triton_rvv.passes import generic_text
-    from triton_rvv.ttir import parse_module
+    from triton_rvv.runtime.host_overlaps import overlap_metadata
 
     ttir = generic_text(module)
     parsed = parse_module(ttir)
@@ -193,6 +193,6 @@ def _make_llir(
 
 
 def _make_object(llir: str, target: Target) -> bytes:
-    from triton_rvv.codegen import generate
+    from triton_rvv.codegen.llvm import generate
 
     return generate(llir, target).object

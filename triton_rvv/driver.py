@@ -9,8 +9,8 @@ from typing import Any
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
-from triton_rvv.target import RVVTarget
-from triton_rvv.target_names import RUNNABLE_TARGETS
+from triton_rvv.targets.target import RVVTarget
+from triton_rvv.targets.target_names import RUNNABLE_TARGETS
 
 __all__ = ["RVVDriver"]
 
@@ -31,13 +31,13 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
     """
 
     def __init__(self, target: str | None = None) -> None:
-        from triton_rvv.device_interface import extend_torch_cpu
-        from triton_rvv.host_device import HostUtils
-        from triton_rvv.host_launch import HostLauncher
-        from triton_rvv.language_extra import add_cpu_module
-        from triton_rvv.numpy_arguments import accept_numpy_arrays
-        from triton_rvv.repeated_calls import remember_calls
-        from triton_rvv.target_names import named_target
+        from triton_rvv.frontend.language_extra import add_cpu_module
+        from triton_rvv.runtime.device_interface import extend_torch_cpu
+        from triton_rvv.runtime.host_device import HostUtils
+        from triton_rvv.runtime.host_launch import HostLauncher
+        from triton_rvv.runtime.numpy_arguments import accept_numpy_arrays
+        from triton_rvv.runtime.repeated_calls import remember_calls
+        from triton_rvv.targets.target_names import named_target
 
         super().__init__()
         self._name = _checked(target or os.environ[TARGET_VARIABLE])
@@ -45,7 +45,7 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
         self.utils: HostUtils
         self.launcher_cls: type[HostLauncher]
         if isinstance(self._target, RVVTarget):
-            from triton_rvv.guest.launch import GuestLauncher, GuestUtils
+            from triton_rvv.runtime.guest.launch import GuestLauncher, GuestUtils
 
             self.utils, self.launcher_cls = GuestUtils(self._target), GuestLauncher
         else:
@@ -101,7 +101,7 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
 
     def get_device_interface(self) -> Any:
         """What stands in for `torch.cuda` in Triton's own measuring."""
-        from triton_rvv.device_interface import HostDevice
+        from triton_rvv.runtime.device_interface import HostDevice
 
         return HostDevice
 
@@ -113,7 +113,7 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
 
     def get_empty_cache_for_benchmark(self) -> Any:
         """An array larger than the caches."""
-        from triton_rvv.host_device import cache_filler
+        from triton_rvv.runtime.host_device import cache_filler
 
         return cache_filler()
 

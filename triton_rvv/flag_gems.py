@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from triton_rvv.activation import activate
-from triton_rvv.device_interface import HostDevice
+from triton_rvv.runtime.device_interface import HostDevice
 
 __all__ = ["register"]
 

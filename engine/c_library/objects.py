@@ -8,9 +8,9 @@ from pathlib import Path
 from engine.c_library.expressions import Expression
 from engine.c_library.variants import Function, Variant
 from foundation.errors import UserError
+from triton_rvv.codegen.zig import run_zig_ar, run_zig_cc
 from triton_rvv.errors import CompileError
 from triton_rvv.pipeline import compile_kernel
-from triton_rvv.zig import run_zig_ar, run_zig_cc
 
 __all__ = ["archive", "compile_c", "compile_variants", "parameters", "symbolic_sizes"]
 

@@ -14,7 +14,7 @@ from kernels.plain_calls import plain_call
 from kernels.plain_calls.call import PlainCall, config_at
 from kernels.registry import load_kernel
 from kernels.spec import KernelSpec, Problem
-from triton_rvv.target import RVVTarget
+from triton_rvv.targets.target import RVVTarget
 
 __all__ = ["Function", "Variant", "library_functions"]
 

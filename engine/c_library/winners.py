@@ -14,7 +14,7 @@ from foundation.shapes import Shape, as_shape
 from kernels.plain_calls import plain_call
 from kernels.registry import load_kernel
 from rvv_runner.devices import board_names, known_board, known_boards
-from triton_rvv.target import RVVTarget, Target
+from triton_rvv.targets.target import RVVTarget, Target
 
 __all__ = ["LibraryWinner", "best_winners", "winners_of"]
 

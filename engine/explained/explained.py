@@ -13,7 +13,7 @@ from foundation.errors import UserError
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.causes import CAUSES, Causes, explain_run
 from rvv_runner.measurement import Measurement
-from triton_rvv.line_table import CodeMap, SourceLine, read_code_map
+from triton_rvv.codegen.line_table import CodeMap, SourceLine, read_code_map
 
 __all__ = ["CAUSE_MEANINGS", "SPILLS", "Explained", "explain_config"]
 

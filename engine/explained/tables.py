@@ -12,7 +12,7 @@ from rich.table import Table
 from engine.explained.explained import CAUSE_MEANINGS, Explained
 from engine.results.units import count_text, spaced_config
 from foundation.console import EscapingConsole
-from triton_rvv.line_table import SourceLine
+from triton_rvv.codegen.line_table import SourceLine
 
 __all__ = ["print_explained"]
 

@@ -27,12 +27,12 @@ from launchers.descriptors import taken_apart
 from launchers.objects import launcher_object
 from rvv_runner.host_lock import building
 from rvv_runner.measurement import ElfArtifact
-from triton_rvv.codegen import code_bytes
+from triton_rvv.codegen.link import LinkError, link_elf, warm_up
+from triton_rvv.codegen.llvm import code_bytes
+from triton_rvv.codegen.zig import ZigError, ZigStopped
 from triton_rvv.errors import CompileError
-from triton_rvv.link import LinkError, link_elf, warm_up
 from triton_rvv.pipeline import compile_kernel
-from triton_rvv.target import Target
-from triton_rvv.zig import ZigError, ZigStopped
+from triton_rvv.targets.target import Target
 
 __all__ = ["COMMENTED", "BuildRequest", "KernelBuilder"]
 

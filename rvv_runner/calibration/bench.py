@@ -10,8 +10,8 @@ from rvv_runner.calibration.micro_kernel import MicroKernel
 from rvv_runner.calibration.program import build_program, with_data
 from rvv_runner.calibration.readings import OVERHEAD, Reading, Readings
 from rvv_runner.measurement import Measurement
-from triton_rvv.link import LinkError
-from triton_rvv.zig import ZigError
+from triton_rvv.codegen.link import LinkError
+from triton_rvv.codegen.zig import ZigError
 
 __all__ = ["Bench"]
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from foundation.errors import UserError
 from foundation.scratch import UNFINISHED, scratch_folder
 from rvv_runner.calibration.readings import Reading, Readings
-from triton_rvv.target import SUPPORTED_VLEN_BITS
+from triton_rvv.targets.target import SUPPORTED_VLEN_BITS
 
 __all__ = ["BUNDLE_FORMAT", "Bundle", "read_bundle", "write_bundle"]
 

@@ -21,9 +21,9 @@ from rvv_runner.calibration.micro_kernel import (
     input_bytes,
 )
 from rvv_runner.measurement import ElfArtifact
-from triton_rvv.link import link_elf
-from triton_rvv.target import Target
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.link import link_elf
+from triton_rvv.codegen.zig import run_zig_cc
+from triton_rvv.targets.target import Target
 
 __all__ = ["build_program", "with_data"]
 

@@ -16,8 +16,8 @@ from rvv_runner.emulated.self_test import SELF_TEST_VLEN_BITS, check_qemu
 from rvv_runner.emulated.verdict import measurement_of
 from rvv_runner.failure import failed, taken_elf
 from rvv_runner.measurement import Artifact, Measurement
-from triton_rvv.qemu import QemuError, cpu_option, find_qemu
-from triton_rvv.target import RVVTarget
+from triton_rvv.runtime.qemu import QemuError, cpu_option, find_qemu
+from triton_rvv.targets.target import RVVTarget
 
 __all__ = ["EmulatedBoard"]
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from foundation.errors import UserError
 from foundation.processors import cores
 from foundation.scratch import UNFINISHED, scratch_folder
-from triton_rvv.qemu import BUILT_VERSION, built_qemu, qemu_version
+from triton_rvv.runtime.qemu import BUILT_VERSION, built_qemu, qemu_version
 
 __all__ = ["build_qemu", "download"]
 

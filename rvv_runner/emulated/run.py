@@ -13,7 +13,7 @@ from foundation.scratch import scratch_folder
 from rvv_runner.measurement import ElfArtifact
 from rvv_runner.process import run_bounded
 from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, Ending
-from triton_rvv.qemu import qemu_version
+from triton_rvv.runtime.qemu import qemu_version
 
 __all__ = ["Emulator", "QemuRun", "launcher_arguments", "run_in_qemu"]
 

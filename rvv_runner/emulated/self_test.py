@@ -12,7 +12,7 @@ from rvv_runner.board import BoardError
 from rvv_runner.emulated.counters import parse_report
 from rvv_runner.emulated.plugin import build_folder, write_once
 from rvv_runner.emulated.run import Emulator, run_in_qemu
-from triton_rvv.zig import ZigError, run_zig_cc
+from triton_rvv.codegen.zig import ZigError, run_zig_cc
 
 __all__ = ["SELF_TEST_VLEN_BITS", "check_qemu"]
 

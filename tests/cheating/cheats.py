@@ -15,9 +15,9 @@ from launchers import Argument
 from launchers.data_file import write_data_file
 from launchers.objects import launcher_object
 from rvv_runner import ElfArtifact, Measurement
-from triton_rvv.link import link_elf
-from triton_rvv.target import Target
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.link import link_elf
+from triton_rvv.codegen.zig import run_zig_cc
+from triton_rvv.targets.target import Target
 
 __all__ = ["CHEATS", "FOILED", "HONEST", "artifact", "build", "skip_if_starved"]
 

@@ -14,9 +14,9 @@ import pytest
 import triton
 import triton.language as tl
 
-from triton_rvv.host_target import host_target
 from triton_rvv.pipeline import compile_kernel
-from triton_rvv.target import RVVTarget, Target
+from triton_rvv.targets.host_target import host_target
+from triton_rvv.targets.target import RVVTarget, Target
 
 pytestmark = pytest.mark.timeout(120)
 

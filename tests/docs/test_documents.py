@@ -19,8 +19,8 @@ from engine import new
 from engine.arguments.problem import complete_config
 from engine.search.samplers.registry import SAMPLERS
 from kernels.registry import is_kernel_file, kernel_names, load_kernel, make_problem
-from triton_rvv.lowering.function import HANDLERS
-from triton_rvv.lowering.unsupported import REASONS
+from triton_rvv.lowering.control.function import HANDLERS
+from triton_rvv.lowering.elementwise.unsupported import REASONS
 
 RUN_TIMEOUT_S = 120
 PACKAGES = (

@@ -23,10 +23,10 @@ from kernels.spec import KernelSpec
 from rvv_runner.board_file import user_board_folder
 from rvv_runner.devices import known_board, load_board
 from search_spaces.space import SearchSpace
-from triton_rvv.cores import DEFAULT_EXTENSIONS
-from triton_rvv.qemu import cpu_option, find_qemu
-from triton_rvv.target import RVVTarget
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.zig import run_zig_cc
+from triton_rvv.runtime.qemu import cpu_option, find_qemu
+from triton_rvv.targets.cores import DEFAULT_EXTENSIONS
+from triton_rvv.targets.target import RVVTarget
 
 PROGRAM = Path(__file__).with_name("library_program.c")
 LANGUAGES = {"c": ["-x", "c", "-std=c99"], "c++": ["-x", "c++", "-std=c++11"]}

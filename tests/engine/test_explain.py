@@ -22,7 +22,7 @@ from rvv_runner.board import BoardInfo
 from rvv_runner.board_file import read_board_file
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.measurement import Measurement
-from triton_rvv.line_table import SourceLine
+from triton_rvv.codegen.line_table import SourceLine
 
 NAMES = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "GROUP_SIZE_M")
 WINNER, DEFAULT = (32, 32, 32, 1), (16, 16, 16, 8)

@@ -25,9 +25,9 @@ from launchers.arguments import Argument
 from rvv_runner.assembly import assembly_file
 from rvv_runner.measurement import ElfArtifact
 from triton_rvv import version as version_module
-from triton_rvv.codegen import code_bytes, generate
+from triton_rvv.codegen.llvm import code_bytes, generate
 from triton_rvv.compiler import RVVBackend
-from triton_rvv.target import RVVTarget
+from triton_rvv.targets.target import RVVTarget
 from triton_rvv.version import folder_digest
 
 pytestmark = pytest.mark.timeout(180)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.zig import run_zig_cc
 
 SOURCE = Path(__file__).with_name("library_dispatch.c")
 LIBRARY = Path(__file__).parents[2] / "engine" / "c_library"

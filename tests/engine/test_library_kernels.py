@@ -14,7 +14,7 @@ from kernels.plain_calls import plain_call, plain_call_names
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 from launchers.arguments import STORAGE_TYPES, Argument
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.zig import run_zig_cc
 
 # A kernel of each sort, in the types that are not fp32.
 SOME = {

@@ -15,7 +15,7 @@ from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from engine.workers.machine import memory_kills, refusal_to_write
 from foundation.config import Config
 from foundation.errors import UserError
-from triton_rvv.target import RVVTarget
+from triton_rvv.targets.target import RVVTarget
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -30,7 +30,7 @@ from pathlib import Path
 from engine.workers.artifacts import ArtifactStore
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from foundation.config import Config
-from triton_rvv.target import RVVTarget
+from triton_rvv.targets.target import RVVTarget
 
 store = ArtifactStore(Path(sys.argv[1]))
 builder = KernelBuilder(BuildRequest("vector_add", {"N": 1000}, "fp32", RVVTarget(), store))
@@ -91,8 +91,12 @@ def nothing(*_arguments: object, **_options: object) -> None:
 @pytest.mark.parametrize(
     ("where", "what", "reason"),
     [
-        ("triton_rvv.zig._zig_path", None, "zig was ended from outside, by SIGKILL"),
-        ("triton_rvv.frontend.ASTSource.make_ir", no_memory, "cannot build it: no memory"),
+        ("triton_rvv.codegen.zig._zig_path", None, "zig was ended from outside, by SIGKILL"),
+        (
+            "triton_rvv.frontend.make_ttir.ASTSource.make_ir",
+            no_memory,
+            "cannot build it: no memory",
+        ),
         ("engine.workers.artifacts.ArtifactStore.find", nothing, "the build is no longer in"),
     ],
 )
@@ -107,7 +111,9 @@ def test_what_ends_a_build_from_outside_is_not_the_configurations(
     builder = KernelBuilder(BuildRequest("vector_add", {"N": 1000}, "fp32", RVVTarget(), store))
     zig = killed_zig(tmp_path)
     monkeypatch.setattr(where, what or (lambda: zig))
-    monkeypatch.setattr("triton_rvv.link._PROGRAMS", {})  # as in a builder that has linked nothing
+    monkeypatch.setattr(
+        "triton_rvv.codegen.link._PROGRAMS", {}
+    )  # as in a builder that has linked nothing
     failure = builder.build(CONFIG)
     assert isinstance(failure, BuildFailure)
     assert (failure.status, reason in failure.reason) == ("board", True), failure
@@ -117,7 +123,7 @@ def test_a_builder_that_cannot_link_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     zig = killed_zig(tmp_path)
-    monkeypatch.setattr("triton_rvv.zig._zig_path", lambda: zig)
+    monkeypatch.setattr("triton_rvv.codegen.zig._zig_path", lambda: zig)
     request = BuildRequest("vector_add", {"N": 1000}, "fp32", RVVTarget(), ArtifactStore(tmp_path))
     with pytest.raises(UserError, match=r"^this machine cannot link programs \(zig was ended"):
         KernelBuilder(request)

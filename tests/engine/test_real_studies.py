@@ -29,7 +29,7 @@ from engine.study.storage import read_studies, study_named
 from engine.study.stored_trial import StoredTrial
 from engine.study.trials import StoredTrials
 from kernels.registry import load_kernel
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.zig import run_zig_cc
 
 pytestmark = pytest.mark.timeout(280)
 

@@ -17,9 +17,9 @@ from kernels.values import TORCH_TYPES
 from launchers.arguments import Argument
 from launchers.output import parse_launcher_output
 from rvv_runner.measurement import ElfArtifact
-from triton_rvv.host_target import host_target
-from triton_rvv.qemu import cpu_option, find_qemu
-from triton_rvv.target import RVVTarget, Target
+from triton_rvv.runtime.qemu import cpu_option, find_qemu
+from triton_rvv.targets.host_target import host_target
+from triton_rvv.targets.target import RVVTarget, Target
 
 __all__ = ["BOARD", "HOST", "run_kernel", "values_of"]
 

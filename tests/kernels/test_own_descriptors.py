@@ -9,7 +9,7 @@ from kernel_runs import BOARD, HOST, run_kernel
 
 from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
-from triton_rvv.target import Target
+from triton_rvv.targets.target import Target
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -12,9 +12,9 @@ import launchers
 from launchers import Argument
 from launchers.data_file import write_data_file
 from launchers.objects import launcher_object
-from triton_rvv.link import link_elf
-from triton_rvv.target import RVVTarget
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.link import link_elf
+from triton_rvv.codegen.zig import run_zig_cc
+from triton_rvv.targets.target import RVVTarget
 
 RUN_TIMEOUT_S = 30
 

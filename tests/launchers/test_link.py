@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from launchers.objects import launcher_object
-from triton_rvv import link
-from triton_rvv.link import LinkError, link_elf
-from triton_rvv.target import RVVTarget
-from triton_rvv.zig import ZigError, ZigStopped, run_zig_cc
+from triton_rvv.codegen import link
+from triton_rvv.codegen.link import LinkError, link_elf
+from triton_rvv.codegen.zig import ZigError, ZigStopped, run_zig_cc
+from triton_rvv.targets.target import RVVTarget
 
 MISSING = "extern void absent_function(void); absent_function();"
 

@@ -11,12 +11,12 @@ import pytest
 
 from launchers import objects
 from launchers.objects import launcher_object
-from triton_rvv.link import link_elf
-from triton_rvv.target import RVVTarget
+from triton_rvv.codegen.link import link_elf
+from triton_rvv.targets.target import RVVTarget
 
 PRINT_PATH = """
 from launchers.objects import launcher_object
-from triton_rvv.target import RVVTarget
+from triton_rvv.targets.target import RVVTarget
 print(launcher_object(RVVTarget(vlen_bits=256)))
 """
 

@@ -21,10 +21,10 @@ from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.counters import Region, parse_report
 from rvv_runner.emulated.plugin import build_plugin, write_once
 from rvv_runner.emulated.run import Emulator, run_in_qemu
-from triton_rvv.link import link_elf
-from triton_rvv.qemu import cpu_option, find_qemu
-from triton_rvv.target import RVVTarget, Target
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.link import link_elf
+from triton_rvv.codegen.zig import run_zig_cc
+from triton_rvv.runtime.qemu import cpu_option, find_qemu
+from triton_rvv.targets.target import RVVTarget, Target
 
 RUN_TIMEOUT_S = 30.0
 BUILD_TIMEOUT_S = 120.0

@@ -8,7 +8,7 @@ import pytest
 
 from foundation.errors import UserError
 from rvv_runner.emulated.build_qemu import build_qemu, download
-from triton_rvv.qemu import built_qemu
+from triton_rvv.runtime.qemu import built_qemu
 
 CONTENTS = b"the source"
 HASH = hashlib.sha256(CONTENTS).hexdigest()

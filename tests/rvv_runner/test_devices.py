@@ -22,8 +22,8 @@ from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.counters import parse_report
 from rvv_runner.emulated.plugin import build_plugin
-from triton_rvv.qemu import find_qemu
-from triton_rvv.target import RVVTarget
+from triton_rvv.runtime.qemu import find_qemu
+from triton_rvv.targets.target import RVVTarget
 
 COSTS = Path(rvv_runner.__file__).parent / "emulated" / "x60_costs.toml"
 BOARD = Path(rvv_runner.__file__).parent / "boards" / "x60.toml"

@@ -15,7 +15,7 @@ from rvv_runner import BoardError
 from rvv_runner.board_file import read_board_file
 from rvv_runner.devices import load_board
 from rvv_runner.emulated.board import EmulatedBoard
-from triton_rvv.qemu import find_qemu
+from triton_rvv.runtime.qemu import find_qemu
 
 TIMEOUT_S = 30.0
 COUNT = 1000
@@ -110,7 +110,7 @@ def qemu():
 @pytest.fixture
 def path(monkeypatch, tmp_path):
     """A folder that is first in PATH, on a machine for which no QEMU was built."""
-    monkeypatch.setattr("triton_rvv.qemu.built_qemu", lambda: tmp_path / "nowhere")
+    monkeypatch.setattr("triton_rvv.runtime.qemu.built_qemu", lambda: tmp_path / "nowhere")
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     return tmp_path
 

@@ -24,7 +24,7 @@ from rvv_runner.host import HostBoard
 from rvv_runner.host_conditions import HostWatch
 from rvv_runner.host_lock import building, measuring
 from rvv_runner.measurement import ElfArtifact
-from triton_rvv.host_target import host_target
+from triton_rvv.targets.host_target import host_target
 
 pytestmark = pytest.mark.timeout(180)
 

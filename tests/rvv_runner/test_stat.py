@@ -10,7 +10,7 @@ import pytest
 
 from foundation.errors import CommandError
 from rvv_runner.__main__ import main
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.zig import run_zig_cc
 
 BUILD_TIMEOUT_S = 120.0
 DYNAMIC = ("-target", "riscv64-linux-gnu.2.36")  # the libc of Debian 12

@@ -26,7 +26,7 @@ def machine(tmp_path: Path) -> Machine:
         "project/triton_rvv",
     ):
         (machine.folder / folder).mkdir(parents=True)
-    for name in ("setup.sh", "pyproject.toml", "constraints.txt", "triton_rvv/qemu.py"):
+    for name in ("setup.sh", "pyproject.toml", "constraints.txt", "triton_rvv/runtime/qemu.py"):
         shutil.copy2(REPOSITORY / name, machine.project / name)
     for source in ("launchers/launcher.c", "rvv_runner/emulated/plugin.c"):
         (machine.project / source).write_text("")

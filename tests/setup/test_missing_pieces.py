@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fake_machine import QEMU, STATIC_QEMU, Machine
 
-from triton_rvv.qemu import BUILT_VERSION
+from triton_rvv.runtime.qemu import BUILT_VERSION
 
 # Installs what it is asked for by putting it into the PATH.
 APT_GET = """#!/bin/sh

@@ -12,9 +12,9 @@ import torch
 
 from kernels.values import TORCH_TYPES
 from launchers import Argument
-from triton_rvv.grid_loop import CALL_HEADER
-from triton_rvv.host_assertions import raise_failed_assertion
-from triton_rvv.host_loader import load_object
+from triton_rvv.lowering.control.grid_loop import CALL_HEADER
+from triton_rvv.runtime.host_assertions import raise_failed_assertion
+from triton_rvv.runtime.host_loader import load_object
 
 __all__ = ["run_on_host"]
 

@@ -18,11 +18,11 @@ from launchers import STORAGE_TYPES, Argument
 from launchers.data_file import write_data_file
 from launchers.objects import launcher_object
 from launchers.output import LauncherReport, parse_launcher_output
-from triton_rvv.host_target import host_target
-from triton_rvv.link import link_elf
+from triton_rvv.codegen.link import link_elf
 from triton_rvv.pipeline import compile_kernel
-from triton_rvv.qemu import cpu_option, find_qemu
-from triton_rvv.target import RVVTarget
+from triton_rvv.runtime.qemu import cpu_option, find_qemu
+from triton_rvv.targets.host_target import host_target
+from triton_rvv.targets.target import RVVTarget
 
 __all__ = ["Expected", "KernelRunner", "as_argument"]
 

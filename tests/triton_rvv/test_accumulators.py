@@ -8,12 +8,12 @@ import triton
 import triton.language as tl
 from qemu_kernels import Expected
 
-from triton_rvv.frontend import make_ttir
-from triton_rvv.lowering.accumulators import narrow_accumulators
-from triton_rvv.lowering.joint_reductions import join_reductions
-from triton_rvv.target import RVVTarget
-from triton_rvv.ttir import Operation, parse_module
-from triton_rvv.types import TensorType
+from triton_rvv.frontend.make_ttir import make_ttir
+from triton_rvv.frontend.ttir import Operation, parse_module
+from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.ttir.accumulators import narrow_accumulators
+from triton_rvv.lowering.ttir.joint_reductions import join_reductions
+from triton_rvv.targets.target import RVVTarget
 
 M, N = 4, 1000
 BLOCK = 256

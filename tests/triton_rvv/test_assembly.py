@@ -9,9 +9,9 @@ from elftools.elf.elffile import ELFFile
 
 from foundation.config import Config
 from kernels.registry import load_kernel, make_problem
-from triton_rvv.matrix_instruction import assemble_object
+from triton_rvv.codegen.matrix_instruction import assemble_object
 from triton_rvv.pipeline import compile_kernel
-from triton_rvv.target import RVVTarget
+from triton_rvv.targets.target import RVVTarget
 
 BLOCKS = {"BLOCK_SIZE_M": 256, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 128, "GROUP_SIZE_M": 1}
 

@@ -8,10 +8,10 @@ import triton
 import triton.language as tl
 from qemu_kernels import Expected
 
-from triton_rvv.frontend import make_ttir
-from triton_rvv.lowering.bounded_powers import IS_BOUNDED, mark_bounded_powers
-from triton_rvv.target import RVVTarget
-from triton_rvv.ttir import parse_module
+from triton_rvv.frontend.make_ttir import make_ttir
+from triton_rvv.frontend.ttir import parse_module
+from triton_rvv.lowering.ttir.bounded_powers import IS_BOUNDED, mark_bounded_powers
+from triton_rvv.targets.target import RVVTarget
 
 N = 16
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, -87.5, -103.5, -104.5, -3e38, 1e-40, -1e-40, 39.99]

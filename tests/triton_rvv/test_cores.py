@@ -14,10 +14,10 @@ from triton.compiler import ASTSource
 
 from rvv_runner.board import BoardInfo
 from triton_rvv.compile_command import read_target
-from triton_rvv.cores import CORES
 from triton_rvv.pipeline import compile_kernel
-from triton_rvv.qemu import QemuError, cpu_option, find_qemu
-from triton_rvv.target import RVVTarget
+from triton_rvv.runtime.qemu import QemuError, cpu_option, find_qemu
+from triton_rvv.targets.cores import CORES
+from triton_rvv.targets.target import RVVTarget
 
 N = 64
 

@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 from qemu_kernels import Expected
 
-from triton_rvv.small_float import SMALL_FLOATS
+from triton_rvv.frontend.float_formats import SMALL_FLOATS
 
 E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
 TYPES = {

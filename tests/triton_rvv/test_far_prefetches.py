@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from triton_rvv.codegen import assemble, generate
-from triton_rvv.far_prefetches import without_far_prefetches
-from triton_rvv.target import RVVTarget
+from triton_rvv.codegen.far_prefetches import without_far_prefetches
+from triton_rvv.codegen.llvm import assemble, generate
+from triton_rvv.targets.target import RVVTarget
 
 TARGET = RVVTarget.named("spacemit-x60", 256)
 MODULE = """

@@ -14,10 +14,10 @@ from test_ragged_products import Case, product_kernel, wide_mask_kernel
 
 import triton_rvv
 from triton_rvv import compile_kernel
-from triton_rvv.grid_loop import CALL_HEADER
-from triton_rvv.host_loader import load_object
-from triton_rvv.host_target import host_target
-from triton_rvv.target import HostTarget, RVVTarget
+from triton_rvv.lowering.control.grid_loop import CALL_HEADER
+from triton_rvv.runtime.host_loader import load_object
+from triton_rvv.targets.host_target import host_target
+from triton_rvv.targets.target import HostTarget, RVVTarget
 
 pytestmark = [pytest.mark.usefixtures("on_host"), pytest.mark.timeout(120)]
 

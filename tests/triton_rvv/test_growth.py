@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 
 from triton_rvv import RVVTarget, compile_kernel
-from triton_rvv.host_target import host_target
+from triton_rvv.targets.host_target import host_target
 
 SIGNATURE = {"x_ptr": "*fp32", "y_ptr": "*fp32", "turns": "i32"}
 

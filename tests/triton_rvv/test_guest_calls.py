@@ -14,10 +14,10 @@ import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 import triton_rvv
-from triton_rvv.guest.memory import Mapping
-from triton_rvv.guest.process import GuestError
-from triton_rvv.qemu import QemuError, cpu_option, find_qemu
-from triton_rvv.target import RVVTarget
+from triton_rvv.runtime.guest.memory import Mapping
+from triton_rvv.runtime.guest.process import GuestError
+from triton_rvv.runtime.qemu import QemuError, cpu_option, find_qemu
+from triton_rvv.targets.target import RVVTarget
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -69,7 +69,7 @@ def test_a_core_that_is_newer_than_qemu_is_refused(monkeypatch, tmp_path):
     old = tmp_path / "qemu-riscv64"
     old.write_text("#!/bin/sh\necho qemu-riscv64 version 7.2.22\n")
     old.chmod(0o755)
-    monkeypatch.setattr("triton_rvv.qemu.built_qemu", lambda: old)
+    monkeypatch.setattr("triton_rvv.runtime.qemu.built_qemu", lambda: old)
     triton_rvv.activate("x100")
     with pytest.raises(GuestError, match=r"too old for code with .*zvfbfmin.* rvv_runner qemu"):
         halve_kernel[(1,)](torch.ones(64), torch.ones(64), BLOCK=64)
@@ -268,7 +268,9 @@ def test_a_limit_on_time(monkeypatch):
 
 
 def test_addresses_that_qemu_has_itself_are_never_taken_for_ours(monkeypatch):
-    monkeypatch.setattr("triton_rvv.guest.process.mappings", lambda process: [Mapping(0, 1 << 47)])
+    monkeypatch.setattr(
+        "triton_rvv.runtime.guest.process.mappings", lambda process: [Mapping(0, 1 << 47)]
+    )
     triton_rvv.activate("rvv256")
     with pytest.raises(GuestError, match="switch the randomisation of addresses on"):
         lanes_kernel[(1,)](torch.zeros(8, dtype=torch.int32), 8, BLOCK=8)

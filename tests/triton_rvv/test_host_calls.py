@@ -16,7 +16,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 import triton_rvv
 from triton_rvv import CompileError
-from triton_rvv.workers import run_on_workers
+from triton_rvv.runtime.workers import run_on_workers
 
 pytestmark = [pytest.mark.usefixtures("on_host"), pytest.mark.timeout(120)]
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from triton.runtime.driver import driver
 
-from triton_rvv.codegen import generate
+from triton_rvv.codegen.llvm import generate
 from triton_rvv.driver import RVVDriver
-from triton_rvv.grid_loop import grid_loop
-from triton_rvv.host_loader import load_object
-from triton_rvv.host_target import host_target
+from triton_rvv.lowering.control.grid_loop import grid_loop
+from triton_rvv.runtime.host_loader import load_object
+from triton_rvv.targets.host_target import host_target
 
 pytestmark = pytest.mark.timeout(150)
 

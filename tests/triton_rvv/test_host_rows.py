@@ -10,9 +10,9 @@ import triton.language as tl
 
 import triton_rvv
 from triton_rvv import compile_kernel
-from triton_rvv.grid_loop import CALL_HEADER
-from triton_rvv.host_loader import load_object
-from triton_rvv.host_target import host_target
+from triton_rvv.lowering.control.grid_loop import CALL_HEADER
+from triton_rvv.runtime.host_loader import load_object
+from triton_rvv.targets.host_target import host_target
 
 BLOCK = 1024
 ENDS = (0, 1, 31, 64, 127, 128, 129, 500, 896, 1000, 1023, 1024, 3000)

@@ -12,10 +12,10 @@ import triton
 import triton.language as tl
 
 from triton_rvv import compile_kernel
-from triton_rvv.grid_loop import CALL_HEADER
-from triton_rvv.host_caches import cache_bytes
-from triton_rvv.host_loader import load_object
-from triton_rvv.host_target import _vectors, host_target
+from triton_rvv.lowering.control.grid_loop import CALL_HEADER
+from triton_rvv.runtime.host_loader import load_object
+from triton_rvv.targets.host_caches import cache_bytes
+from triton_rvv.targets.host_target import _vectors, host_target
 
 pytestmark = pytest.mark.timeout(60)
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from triton_rvv import RVVTarget, compile_kernel
-from triton_rvv.lowering.intervals import Interval, Intervals, exactly, program_places
-from triton_rvv.lowering.values import Val, integer
+from triton_rvv.lowering.llvm.value_ranges import Interval, Intervals, exactly, program_places
+from triton_rvv.lowering.llvm.values import Val, integer
 
 
 @triton.jit

@@ -8,7 +8,7 @@ import triton
 import triton.language as tl
 from qemu_kernels import Expected
 
-from triton_rvv.lowering.algebra import are_equal
+from triton_rvv.lowering.ttir.algebra import are_equal
 
 
 @triton.jit

@@ -14,7 +14,7 @@ from triton.language.extra.cuda.libdevice import erf
 from triton.language.extra.hip import libdevice as hip_libdevice
 
 from triton_rvv import CompileError, RVVTarget, compile_kernel
-from triton_rvv.host_target import host_target
+from triton_rvv.targets.host_target import host_target
 
 
 @triton.jit

@@ -14,7 +14,7 @@ import triton.language as tl
 from qemu_kernels import Expected
 
 import triton_rvv
-from triton_rvv import host_scratch
+from triton_rvv.runtime import host_scratch
 
 
 @triton.jit

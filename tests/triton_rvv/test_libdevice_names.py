@@ -10,11 +10,11 @@ import pytest
 from triton.language import core
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 
-from triton_rvv.lowering.builder import Builder
+from triton_rvv.frontend.ttir import Operation, Value
+from triton_rvv.frontend.types import parse_type
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, vector_type
 from triton_rvv.lowering.math.libdevice import extern
-from triton_rvv.lowering.values import Val, vector_type
-from triton_rvv.ttir import Operation, Value
-from triton_rvv.types import parse_type
 
 MLIR_NAMES = {"fp32": "f32", "fp64": "f64"}
 LLVM_NAMES = {"f32": "float", "f64": "double"}

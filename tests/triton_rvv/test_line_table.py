@@ -9,10 +9,10 @@ import pytest
 
 from kernels.registry import load_kernel, make_problem
 from launchers.objects import launcher_object
-from triton_rvv.line_table import read_code_map, saving_places
-from triton_rvv.link import link_elf
+from triton_rvv.codegen.line_table import read_code_map, saving_places
+from triton_rvv.codegen.link import link_elf
 from triton_rvv.pipeline import CompiledKernel, compile_kernel
-from triton_rvv.target import RVVTarget
+from triton_rvv.targets.target import RVVTarget
 
 TARGET = RVVTarget.named("spacemit-x60", 256)
 

@@ -11,11 +11,11 @@ import triton.language as tl
 from qemu_kernels import Expected, KernelRunner, as_argument
 
 from launchers.objects import launcher_object
+from triton_rvv.codegen.link import link_elf
+from triton_rvv.codegen.zig import run_zig_cc
 from triton_rvv.compile_command import Mistake, read_target
-from triton_rvv.link import link_elf
 from triton_rvv.pipeline import CompiledKernel, compile_kernel
-from triton_rvv.target import RVVTarget
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.targets.target import RVVTarget
 
 TARGET = RVVTarget.named("x60-ime")
 INT8 = {"a_ptr": "*i8", "b_ptr": "*i8", "c_ptr": "*i32", "out_ptr": "*i32", "turns": "i32"}

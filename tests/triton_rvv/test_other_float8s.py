@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 from qemu_kernels import Expected
 
-from triton_rvv.small_float import SMALL_FLOATS
+from triton_rvv.frontend.float_formats import SMALL_FLOATS
 
 CODES = np.arange(256, dtype=np.uint8)
 TORCH = {tl.float8e4b8: torch.float8_e4m3fnuz, tl.float8e5b16: torch.float8_e5m2fnuz}

@@ -9,12 +9,13 @@ import triton
 import triton.language as tl
 
 from launchers.objects import launcher_object
-from triton_rvv import RVVTarget, compile_kernel, link
-from triton_rvv.codegen import generate
-from triton_rvv.elf_file import ElfFile, string_at
-from triton_rvv.link import LinkError, link_elf
-from triton_rvv.placement import with_kernel
-from triton_rvv.qemu import cpu_option, find_qemu
+from triton_rvv import RVVTarget, compile_kernel
+from triton_rvv.codegen import link
+from triton_rvv.codegen.elf_file import ElfFile, string_at
+from triton_rvv.codegen.link import LinkError, link_elf
+from triton_rvv.codegen.llvm import generate
+from triton_rvv.codegen.placement import with_kernel
+from triton_rvv.runtime.qemu import cpu_option, find_qemu
 
 TARGET = RVVTarget(vlen_bits=256)
 QEMU = find_qemu()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from triton_rvv.qemu import QemuError, built_qemu, cpu_option, find_qemu, qemu_version
-from triton_rvv.target import RVVTarget
+from triton_rvv.runtime.qemu import QemuError, built_qemu, cpu_option, find_qemu, qemu_version
+from triton_rvv.targets.target import RVVTarget
 
 
 def qemu_of(folder: Path, version: str) -> Path:

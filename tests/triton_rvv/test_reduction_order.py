@@ -11,7 +11,7 @@ import triton.language as tl
 from qemu_kernels import Expected
 
 from triton_rvv.pipeline import compile_kernel
-from triton_rvv.target import SUPPORTED_VLEN_BITS, RVVTarget
+from triton_rvv.targets.target import SUPPORTED_VLEN_BITS, RVVTarget
 
 
 @triton.jit

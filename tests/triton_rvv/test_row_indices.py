@@ -7,7 +7,7 @@ import triton.language as tl
 from qemu_kernels import Expected
 
 from triton_rvv import RVVTarget, compile_kernel
-from triton_rvv.host_target import host_target
+from triton_rvv.targets.host_target import host_target
 
 pytestmark = pytest.mark.usefixtures("on_host")
 

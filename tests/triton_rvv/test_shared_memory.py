@@ -13,9 +13,9 @@ from qemu_kernels import KernelRunner
 
 import triton_rvv
 from launchers import Argument
-from triton_rvv.codegen import generate
+from triton_rvv.codegen.llvm import generate
 from triton_rvv.pipeline import compile_kernel
-from triton_rvv.target import RVVTarget
+from triton_rvv.targets.target import RVVTarget
 
 pytestmark = pytest.mark.timeout(120)
 

@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 from qemu_kernels import Expected
 
-from triton_rvv.small_float import SMALL_FLOATS
+from triton_rvv.frontend.float_formats import SMALL_FLOATS
 
 SMALL = {
     torch.float16: "f16",

@@ -8,10 +8,10 @@ import struct
 import pytest
 import triton
 
-from triton_rvv.attributes import DenseAttribute, parse_attribute
 from triton_rvv.errors import CompileError
-from triton_rvv.ttir import parse_module
-from triton_rvv.types import PointerType, ScalarType, TensorType, parse_type
+from triton_rvv.frontend.attributes import DenseAttribute, parse_attribute
+from triton_rvv.frontend.ttir import parse_module
+from triton_rvv.frontend.types import PointerType, ScalarType, TensorType, parse_type
 
 MODULE = """
 #loc = loc("kernel.py":10:0)

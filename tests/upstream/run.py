@@ -19,7 +19,7 @@ from pathlib import Path
 from exclusions import read_exclusions
 from figures import Outcome, print_figures, sum_up
 
-from triton_rvv.target import SUPPORTED_VLEN_BITS
+from triton_rvv.targets.target import SUPPORTED_VLEN_BITS
 
 VARIABLE = "TRITON_TESTS"
 FILES = (

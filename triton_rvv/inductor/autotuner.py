@@ -6,8 +6,8 @@ from typing import Any
 
 from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 
-from triton_rvv.host_target import host_target
 from triton_rvv.inductor.launcher import HostCompileResult
+from triton_rvv.targets.host_target import host_target
 
 __all__ = ["HostAutotuner"]
 

@@ -14,11 +14,11 @@ import torch
 from torch._inductor.runtime.triton_helpers import get_constexprs
 from torch._inductor.runtime.triton_heuristics import GridExpr, TritonCompileResult
 
-from triton_rvv.grid_loop import CALL_HEADER
-from triton_rvv.host_assertions import raise_failed_assertion
-from triton_rvv.host_loader import LoadedKernel
-from triton_rvv.host_scratch import raise_out_of_memory
 from triton_rvv.inductor.parallel import openmp_start
+from triton_rvv.lowering.control.grid_loop import CALL_HEADER
+from triton_rvv.runtime.host_assertions import raise_failed_assertion
+from triton_rvv.runtime.host_loader import LoadedKernel
+from triton_rvv.runtime.host_scratch import raise_out_of_memory
 
 __all__ = ["HostCompileResult"]
 

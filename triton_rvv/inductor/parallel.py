@@ -11,9 +11,9 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from triton_rvv.codegen import generate, target_machine
-from triton_rvv.host_target import host_target
-from triton_rvv.workers import STACK_BYTES
+from triton_rvv.codegen.llvm import generate, target_machine
+from triton_rvv.runtime.workers import STACK_BYTES
+from triton_rvv.targets.host_target import host_target
 
 __all__ = ["openmp_start"]
 

@@ -1,6 +1,6 @@
 """From TTIR to LLVM IR, a file for each family of operations."""
 
-from triton_rvv.lowering.function import (
+from triton_rvv.lowering.control.function import (
     BY_ESTIMATE,
     ENTRY,
     SCHEDULED_BY_LLVM,

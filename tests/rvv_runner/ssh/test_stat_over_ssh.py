@@ -10,7 +10,7 @@ from ssh_cases import set_path
 
 from rvv_runner.board import BoardError
 from rvv_runner.program import read_program
-from triton_rvv.zig import run_zig_cc
+from triton_rvv.codegen.zig import run_zig_cc
 
 ENDS_WITH_6 = (
     '#include <stdio.h>\nint main(int c, char **v) { puts(v[1]); fputs("e", stderr); return 6; }'

@@ -9,14 +9,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-from triton_rvv.lowering.bounded_powers import IS_BOUNDED
+from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.math import exponential, power, rounding
 from triton_rvv.lowering.math.estimates import are_estimated, root
 from triton_rvv.lowering.math.integers import absolute_integer, division
 from triton_rvv.lowering.math.lanes import Emit, Lanes, absolute, emitter, fma, high_product, sqrt
 from triton_rvv.lowering.math.libdevice import FLOAT_FUNCTIONS, extern
 from triton_rvv.lowering.math.libm import CALL_COST, float_or_libm, libm_function
-from triton_rvv.ttir import Operation
+from triton_rvv.lowering.ttir.bounded_powers import IS_BOUNDED
 
 __all__ = ["EMITTERS", "FACTORIES"]
 

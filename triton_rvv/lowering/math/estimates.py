@@ -9,11 +9,11 @@ Floating-Point Arithmetic", 2nd ed., 2018, section 4.7.
 
 from __future__ import annotations
 
-from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.floors import floor_of
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.float_lower_bounds import floor_of
+from triton_rvv.lowering.llvm.register_groups import DYNAMIC_ROUNDING, fits_group, group_call
+from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.math.lanes import Lanes, call, copysign, fma, minimum, where
-from triton_rvv.lowering.register_groups import DYNAMIC_ROUNDING, fits_group, group_call
-from triton_rvv.lowering.values import Val
 
 __all__ = ["are_estimated", "quotient", "reciprocal_root", "root", "rough_reciprocal_root"]
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from triton_rvv.lowering.llvm.multiply_adds import product, scaled_and_added
+from triton_rvv.lowering.llvm.register_groups import fits_group
+from triton_rvv.lowering.llvm.values import Val, integer, type_suffix
 from triton_rvv.lowering.math.lanes import (
     SCALED_LANES,
     Lanes,
@@ -14,9 +17,6 @@ from triton_rvv.lowering.math.lanes import (
     scaled_by_powers,
     where,
 )
-from triton_rvv.lowering.multiply_adds import product, scaled_and_added
-from triton_rvv.lowering.register_groups import fits_group
-from triton_rvv.lowering.values import Val, integer, type_suffix
 
 __all__ = [
     "DOUBLE_ROUNDER",

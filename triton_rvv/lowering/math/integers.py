@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from triton_rvv.lowering.llvm.values import type_suffix
 from triton_rvv.lowering.math.lanes import Lanes, call, high_product, where
-from triton_rvv.lowering.values import type_suffix
 
 __all__ = [
     "absolute_integer",

@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.values import Val, float_constant, integer, signed
-from triton_rvv.lowering.vectors import concatenated
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, float_constant, integer, signed
+from triton_rvv.lowering.llvm.vectors import concatenated
 
 __all__ = [
     "SCALED_LANES",

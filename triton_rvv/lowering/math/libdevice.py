@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable, Mapping
 
 from triton_rvv.errors import CompileError
+from triton_rvv.frontend.ttir import Operation
+from triton_rvv.frontend.types import ScalarType, element_type
 from triton_rvv.lowering.math import (
     bessel,
     error_function,
@@ -38,8 +40,6 @@ from triton_rvv.lowering.math.libm import (
     libm_function,
     through_doubles,
 )
-from triton_rvv.ttir import Operation
-from triton_rvv.types import ScalarType, element_type
 
 __all__ = ["FLOAT_FUNCTIONS", "FUNCTIONS", "extern"]
 

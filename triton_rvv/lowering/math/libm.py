@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from triton_rvv.lowering.builder import Builder
-from triton_rvv.lowering.helpers import call_helper
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.helpers import call_helper
+from triton_rvv.lowering.llvm.values import Val, vector_type
 from triton_rvv.lowering.math.lanes import Emit, Lanes, emitter
-from triton_rvv.lowering.values import Val, vector_type
 
 __all__ = [
     "CALL_COST",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from triton_rvv.lowering.llvm.multiply_adds import scaled_and_added, upper_product
+from triton_rvv.lowering.llvm.register_groups import fits_group
 from triton_rvv.lowering.math.estimates import are_estimated, rough_reciprocal_root
 from triton_rvv.lowering.math.lanes import Lanes, call, fma, in_double, polynomial, where
-from triton_rvv.lowering.multiply_adds import scaled_and_added, upper_product
-from triton_rvv.lowering.register_groups import fits_group
 
 __all__ = ["log", "log1p", "log2", "log2_of_double", "log10", "log_of_double"]
 

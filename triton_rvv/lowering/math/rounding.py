@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from triton_rvv.lowering.llvm.values import type_suffix, vector_type
 from triton_rvv.lowering.math.lanes import Lanes, absolute, call, copysign, round_half_even, where
-from triton_rvv.lowering.values import type_suffix, vector_type
 
 __all__ = [
     "ROUNDINGS",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from triton_rvv.lowering.llvm.values import integer
 from triton_rvv.lowering.math.exponential import DOUBLE_ROUNDER
 from triton_rvv.lowering.math.lanes import (
     Lanes,
@@ -19,7 +20,6 @@ from triton_rvv.lowering.math.lanes import (
     where,
 )
 from triton_rvv.lowering.math.libm import libm_function
-from triton_rvv.lowering.values import integer
 
 __all__ = ["cos", "cospi", "cospi_of_double", "sin", "sinpi", "sinpi_of_double", "tan"]
 

@@ -1,0 +1,1 @@
+"""From LLVM IR to objects and executables."""

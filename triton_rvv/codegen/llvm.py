@@ -1,0 +1,236 @@
+"""LLVM IR to assembly and objects, by LLVM in this process."""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from triton_rvv.codegen.far_prefetches import without_far_prefetches
+from triton_rvv.codegen.loop_estimate import estimated_cycles
+from triton_rvv.codegen.matrix_instruction import assemble_object, spacemit_assembly
+from triton_rvv.errors import CompileError
+from triton_rvv.lowering import BY_ESTIMATE, SCHEDULED_BY_LLVM
+from triton_rvv.targets.cores import CORES
+from triton_rvv.targets.target import Target
+
+__all__ = [
+    "MachineCode",
+    "assemble",
+    "code_bytes",
+    "commented_assembly",
+    "generate",
+    "target_machine",
+]
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """What LLVM makes of a module.
+
+    Args:
+        llir: the IR after optimisation.
+        object: an ELF relocatable object.
+    """
+
+    llir: str
+    object: bytes
+
+
+def generate(llir: str, target: Target) -> MachineCode:
+    """Optimise a module and translate it.
+
+    Raises:
+        CompileError: where LLVM does not accept the module; that is a bug of the lowering.
+        LinkError: where a matrix unit needs an assembler and there is none that works.
+    """
+    machine = target_machine(target)
+    code = _faster_order(_optimised(llir, machine), machine)
+    if not target.has_matrix_unit:
+        return code
+    module = llvm.parse_assembly(code.llir)
+    with _scheduling(code.llir):
+        text = spacemit_assembly(machine.emit_assembly(module))
+    return MachineCode(code.llir, assemble_object(text))
+
+
+def commented_assembly(llir: str, target: Target) -> str:
+    """The assembly of the object that `generate` makes of a module, with LLVM's comments.
+
+    They say which instructions save registers: "8-byte Folded Spill".
+
+    Raises:
+        CompileError: like `generate`.
+    """
+    machine = target_machine(target)
+    optimised = _faster_order(_optimised(llir, machine), machine).llir
+    module = llvm.parse_assembly(optimised)
+    with _scheduling(optimised):
+        machine.set_asm_verbosity(True)
+        try:
+            return str(machine.emit_assembly(module))
+        finally:
+            machine.set_asm_verbosity(False)
+
+
+def _optimised(llir: str, machine: Any) -> str:
+    """The text of the module after optimisation, which is then read again and translated.
+
+    A module in memory gives LLVM more to go by than its text does, such as the order in which uses
+    were made. Its code has other registers than the code of the text, which is what is kept and
+    what people see as assembly.
+    """
+    try:
+        module = llvm.parse_assembly(llir)
+        module.verify()
+    except RuntimeError as error:
+        raise CompileError(f"LLVM does not accept the generated code: {error}") from error
+    _clean_up(module, machine)
+    return without_far_prefetches(str(module))
+
+
+def _translated(optimised: str, machine: Any) -> MachineCode:
+    module = llvm.parse_assembly(optimised)
+    with _scheduling(optimised):
+        return MachineCode(optimised, machine.emit_object(module))
+
+
+def _faster_order(optimised: str, machine: Any) -> MachineCode:
+    """The module's code, in the order that is the faster one by estimate where it asks for that.
+
+    From the top, loads come early and chains of operations alternate: swiglu is a quarter faster,
+    and rope, whose addresses ascend then, 2.5 times. In both directions fewer registers are saved,
+    and loads lie between long operations: adamw is a fifth faster. So both are made, unless code
+    from the top takes no longer than the units and memory that it needs.
+    """
+    if f'"{BY_ESTIMATE}"' not in optimised:
+        return _translated(optimised, machine)
+    asked = f'"{BY_ESTIMATE}"'
+    top = _translated(optimised.replace(asked, '"topdown"'), machine)
+    estimate = estimated_cycles(_instructions(top.object))
+    if estimate.least >= _CLEARLY * estimate.cycles:  # or there is no loop
+        return top
+    both = _translated(optimised.replace(asked, '"bidirectional"'), machine)
+    other = estimated_cycles(_instructions(both.object))
+    return both if other.cycles < _CLEARLY * estimate.cycles else top
+
+
+# Of estimates that are about the same, the code whose loads come early is the faster one.
+_CLEARLY = 0.99
+
+
+def code_bytes(compiled: bytes) -> int:
+    """Size of the instructions in an object file; constants do not count."""
+    return len(_instructions(compiled))
+
+
+def _instructions(compiled: bytes) -> bytes:
+    sections = llvm.ObjectFileRef.from_data(compiled).sections()
+    return b"".join(bytes(section.data()) for section in sections if section.is_text())
+
+
+def assemble(llir: str) -> str:
+    """The assembly, for people, of a module that `generate` has optimised.
+
+    It costs as much as the object does, so it is made only where somebody reads it. The module
+    itself says for which processor it is.
+    """
+    module = llvm.parse_assembly(llir)
+    cpu, features = (_ATTRIBUTE.format(name) for name in ("cpu", "features"))
+    found = [re.search(pattern, llir) for pattern in (cpu, features)]
+    chosen = [match[1] if match else "" for match in found]
+    machine = _machine(str(module.triple), *chosen)
+    with _scheduling(llir):
+        return spacemit_assembly(machine.emit_assembly(module))
+
+
+# How a function in LLVM's IR says what it was compiled for.
+_ATTRIBUTE = '"target-{}"="([^"]*)"'
+
+
+def _clean_up(module: Any, machine: Any) -> None:
+    """Put stack slots into registers, and fold what the lowering wrote down plainly.
+
+    The lowering has vectorised, unrolled and ordered the code. LLVM's own pipeline for -O3 takes
+    three times as long and gives slower code: what it hoists out of loops has to be spilled.
+    """
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+    passes = llvm.create_new_function_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    for function in module.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
+
+
+def target_machine(target: Target) -> Any:
+    """LLVM's code generator for `target`.
+
+    Raises:
+        CompileError: for a RISC-V core that LLVM does not know.
+    """
+    if target.backend == "rvv" and target.cpu not in _KNOWN_CPUS:
+        # LLVM ends the process over a name that it does not know.
+        raise CompileError(
+            f"there is no RISC-V core named {target.cpu}: "
+            f"use one of {', '.join([*CORES, *_KNOWN_CPUS])}"
+        )
+    return _machine(target.triple, target.cpu, target.features)
+
+
+@functools.cache
+def _machine(triple: str, cpu: str, features: str) -> Any:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    # After registers are assigned, loads and stores stay in the order that caches were given.
+    llvm.set_option("triton_rvv", "--enable-post-misched=false")
+    # Nor does a chain of multiply-adds move behind all of its loads, to where its result is stored.
+    llvm.set_option("triton_rvv", "--instcombine-code-sinking=false")
+    layout = {"reloc": "pic", "codemodel": "small"}  # in a process or in a static executable
+    if triple.startswith("riscv64"):
+        layout = {"reloc": "static", "codemodel": "medium", "abiname": "lp64d"}
+    machine = llvm.Target.from_triple(triple).create_target_machine
+    return machine(cpu=cpu, features=features, opt=3, **layout)
+
+
+@contextmanager
+def _scheduling(llir: str) -> Iterator[None]:
+    """Code emitted inside the `with` is put in order by LLVM if its module asks for that.
+
+    LLVM has such options for the whole process.
+    """
+    direction = _DIRECTION.search(llir)
+    options = [f"--enable-misched={'true' if direction else 'false'}"]
+    if direction:
+        # From the top, LLVM would put loads out of order for a register, and streams of them end.
+        pressure = "false" if direction[1] == "topdown" else "true"
+        options.append(f"--misched-prera-direction={direction[1]}")
+        options.append(f"--misched-regpressure={pressure}")
+    with _SCHEDULER:
+        for option in options:
+            llvm.set_option("triton_rvv", option)
+        yield
+
+
+_SCHEDULER = threading.Lock()
+_DIRECTION = re.compile(f'"{SCHEDULED_BY_LLVM}"="([^"]*)"')
+
+_KNOWN_CPUS = (
+    "generic-rv64",
+    "spacemit-x60",
+    "sifive-x280",
+    "sifive-x390",
+    "sifive-p470",
+    "sifive-p670",
+    "sifive-p870",
+    "tt-ascalon-d8",
+    "xiangshan-kunminghu",
+    "xiangshan-nanhu",
+)

@@ -1,0 +1,1 @@
+"""From a `@triton.jit` function to TTIR in plain Python objects."""

@@ -1,0 +1,1 @@
+"""Blocks of addresses and masks as functions of an element's indices."""

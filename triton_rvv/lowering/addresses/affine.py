@@ -1,0 +1,336 @@
+"""Integer and pointer blocks whose dimensions add up.
+
+Addresses of a block are nearly always `base + f(row) + g(column)`. Keeping the parts apart is
+what finds contiguous rows: an `Affine` holds a scalar base and a `Component` for each dimension,
+and knows scalar conditions (guards) under which a whole block is contiguous.
+
+Offsets are widened to 64 bits part by part, which is exact where the kernel's 32-bit sums do not
+overflow. Whether they do is known at run time only: see `Wrapped`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
+from triton_rvv.lowering.addresses.components import (
+    NO_COMPONENT,
+    Component,
+    Listed,
+    Table,
+    positions,
+)
+from triton_rvv.lowering.blocks.tensors import (
+    Elementwise,
+    Extents,
+    Path,
+    Point,
+    Splat,
+    Tensor,
+    memory_type,
+)
+from triton_rvv.lowering.blocks.views import places_of_lanes
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, integer
+
+if TYPE_CHECKING:
+    from triton_rvv.lowering.addresses.div_mod import Steps
+    from triton_rvv.lowering.addresses.div_mod_pow2 import Digits
+
+__all__ = [
+    "Affine",
+    "ChosenAddresses",
+    "Wrapped",
+    "as_addresses",
+    "as_affine",
+    "sum_of_offsets",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Wrapped:
+    """What is known of sums that were widened after they may have wrapped.
+
+    Args:
+        fits: true at run time where no sum wrapped, so that base and components are right.
+        offsets: what the dimensions add to the base in any case, as i64.
+    """
+
+    fits: Val
+    offsets: Tensor
+
+
+class Affine(Tensor):
+    """`base + sum of the dimensions' components (+ extra)`, as integers or as addresses.
+
+    Args:
+        base: a scalar integer, or the pointer at the block's origin.
+        components: one a dimension, in elements for pointers and then 64 bits wide.
+        extra: for pointers, an offset in elements that no dimension explains.
+        advance: for pointers in a loop, how many elements further the next turn's are.
+        wrapped: where the components are right at run time only; `on` says what to use instead.
+    """
+
+    def __init__(
+        self,
+        type_: TensorType,
+        base: Val,
+        components: Sequence[Component],
+        extra: Tensor | None = None,
+        advance: Val | None = None,
+        wrapped: Wrapped | None = None,
+    ) -> None:
+        # The offsets of `wrapped` are no operand: they must not count in how wide a run is.
+        super().__init__(type_, [] if extra is None else [extra])
+        self.advance = advance
+        self.wrapped = wrapped
+        self.base = base
+        self.components = tuple(components)
+        self.extra = extra
+
+    @property
+    def index_type(self) -> str:
+        """The integer type in which positions are multiplied by strides."""
+        return "i64" if self.is_pointer else self.base.type
+
+    @property
+    def is_pointer(self) -> bool:
+        """Whether the elements are addresses."""
+        return isinstance(self.element, PointerType)
+
+    @property
+    def pointee(self) -> ScalarType | PointerType:
+        """What the addresses point to."""
+        assert isinstance(self.element, PointerType)
+        assert not isinstance(self.element.pointee, TensorType)
+        return self.element.pointee
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether every element is the base."""
+        return self.extra is None and all(part.is_zero for part in self.components)
+
+    @functools.cached_property
+    def _plain(self) -> Affine:
+        return Affine(self.type, self.base, self.components, self.extra, self.advance)
+
+    @functools.cached_property
+    def _exact(self) -> Affine:
+        assert self.wrapped is not None
+        parts = [part for part in (self.extra, self.wrapped.offsets) if part is not None]
+        return Affine(self.type, self.base, [NO_COMPONENT] * len(self.shape), sum_of_offsets(parts))
+
+    def on(self, path: Path) -> Affine:
+        """The same elements in the form that is right on a path."""
+        if self.wrapped is None:
+            return self
+        return self._plain if path.fits else self._exact
+
+    def moving(self, advance: Val) -> Affine:
+        """The same addresses, which the next turn of a loop has so many elements further on."""
+        return Affine(self.type, self.base, self.components, self.extra, advance, self.wrapped)
+
+    def own_fit_guards(self) -> list[Val]:
+        return [] if self.wrapped is None else [self.wrapped.fits]
+
+    def own_linear_guards(self) -> list[Val]:
+        return [table.linear for part in self.components for table, _ in part.tables]
+
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        if self.extra is not None:
+            return None
+        tables = [
+            table.linear_within(builder, count)
+            for part, count in zip(self.components, extents, strict=True)
+            for table, _ in part.tables
+        ]
+        return [*self.own_fit_guards(), *tables]
+
+    def own_buffers(self) -> frozenset[str]:
+        tables = (values.values for part in self.components for values, _ in part.looked_up)
+        offsets = frozenset() if self.wrapped is None else self.wrapped.offsets.buffers()
+        return offsets.union(*(table.buffers() for table in tables))
+
+    @property
+    def own_stays_in_place(self) -> bool:
+        return True
+
+    def own_bits(self) -> int:
+        # Contiguous addresses, which are nearly all, need no vector of addresses.
+        return 0 if self.is_pointer else self.element.bits
+
+    def own_memory_bits(self) -> int:
+        return self.pointee.bits if self.is_pointer else 0
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        """The integers or addresses of the elements at `point`."""
+        if self.wrapped is not None:
+            return self.on(point.path).evaluate(builder, point)
+        if point.width > self.shape[-1]:
+            return self._evaluate_rows(builder, point)
+        row = self.row_base(builder, point)
+        last = self.components[-1]
+        offset = builder.splat(integer(0, self.index_type), point.width)
+        if self._is_strided and last.stride is not None and point.width > 1:
+            # With one scalar for all of the run, LLVM finds a load by strides.
+            start = builder.mul(builder.resize(point.start, "i64"), last.stride)
+            row = builder.element_pointer(memory_type(self.pointee), row, start)
+            lanes = builder.iota("i64", point.width)
+            offset = builder.mul(lanes, builder.splat(last.stride, point.width))
+        elif not last.is_zero:
+            places = positions(builder, point, self.index_type)
+            stride, looked_up = self._last(builder, point)
+            offset = builder.mul(places, builder.splat(stride, point.width))
+            for numbers, scale in looked_up:
+                values = numbers.at(builder, point.start, point.width)
+                values = builder.resize(values, self.index_type)
+                scaled = builder.mul(values, builder.splat(scale, point.width))
+                offset = builder.add(offset, scaled)
+            for digits, scale in last.digits if point.path.linear else ():
+                values = digits.beyond_start(builder, self._from_origin(builder, places, point))
+                scaled = builder.mul(values, builder.splat(scale, point.width))
+                offset = builder.add(offset, scaled)
+        if self.extra is not None:
+            extra = builder.resize(self.extra.at(builder, point), self.index_type)
+            offset = builder.add(offset, extra)
+        if self.is_pointer:
+            return builder.element_pointer(memory_type(self.pointee), row, offset)
+        return builder.add(builder.splat(row, point.width), offset)
+
+    @property
+    def _is_strided(self) -> bool:
+        """Whether addresses of a row have one distance from each other, whatever the path."""
+        return self.is_pointer and self.components[-1].has_rule and self.extra is None
+
+    def _from_origin(self, builder: Builder, places: Val, point: Point) -> Val:
+        """Positions in the part of the block that a path is for."""
+        if point.path.origin is None:
+            return places
+        origin = builder.resize(point.path.origin, self.index_type)
+        return builder.binary("sub", places, builder.splat(origin, point.width))
+
+    @property
+    def own_spans_rows(self) -> bool:
+        return not self.is_pointer and all(part.has_rule for part in self.components)
+
+    def _evaluate_rows(self, builder: Builder, point: Point) -> Val:
+        """The integers of a run that takes several whole rows."""
+        total = builder.splat(self.base, point.width)
+        if self.extra is not None:
+            extra = self.extra.at(builder, point)
+            return builder.add(total, builder.resize(extra, self.index_type))
+        lanes = places_of_lanes(self.shape, point.width)
+        for part, start, places in zip(self.components, point.coordinates, lanes, strict=True):
+            if part.stride is not None:
+                first = builder.splat(builder.resize(start, self.base.type), point.width)
+                place = builder.add(first, builder.vector(places, self.base.type))
+                stride = builder.splat(part.stride, point.width)
+                total = builder.add(total, builder.mul(place, stride))
+        return total
+
+    def row_base(self, builder: Builder, point: Point) -> Val:
+        """The base of the row at `point`: all but the last dimension's component.
+
+        Where the tables of the last dimension are known to be linear, their start is in it.
+        """
+        offset = integer(0, self.index_type)
+        for part, position in zip(self.components[:-1], point.index, strict=True):
+            offset = builder.add(
+                offset, self._component(builder, part, position, point.path.linear)
+            )
+        if point.path.linear:
+            for table, scale in self.components[-1].tables:
+                start = point.path.starts.get(table, table.start)
+                start = builder.resize(start, self.index_type)
+                offset = builder.add(offset, builder.mul(start, scale))
+        if self.is_pointer:
+            return builder.element_pointer(memory_type(self.pointee), self.base, offset)
+        return builder.add(self.base, offset)
+
+    def last_stride(self, builder: Builder, linear: bool) -> Val | None:
+        """The distance between neighbours, or None where it is not one number."""
+        last = self.components[-1]
+        if self.extra is not None or not last.may_be_linear or (last.tables and not linear):
+            return None
+        return last.linear_stride(builder, self.index_type)
+
+    def _last(
+        self, builder: Builder, point: Point
+    ) -> tuple[Val, Sequence[tuple[Table | Steps | Digits | Listed, Val]]]:
+        last = self.components[-1]
+        if point.path.linear:
+            return last.linear_stride(builder, self.index_type), last.listed
+        return last.stride or integer(0, self.index_type), last.looked_up
+
+    def _component(self, builder: Builder, part: Component, position: Val, linear: bool) -> Val:
+        """What a dimension adds at one position."""
+        if part.is_zero:
+            return integer(0, self.index_type)
+        narrow = builder.resize(position, self.index_type)
+        if linear:
+            total = builder.mul(narrow, part.linear_stride(builder, self.index_type))
+        elif part.stride is not None:
+            total = builder.mul(narrow, part.stride)
+        else:
+            total = integer(0, self.index_type)
+        for digits, scale in part.digits if linear else ():
+            total = builder.add(total, builder.mul(digits.beyond_start(builder, narrow), scale))
+        for table, scale in part.tables:
+            value = table.start if linear else table.at(builder, position, 1)
+            scaled = builder.mul(builder.resize(value, self.index_type), scale)
+            total = builder.add(total, scaled)
+        for listed, scale in part.listed:
+            value = builder.resize(listed.at(builder, position, 1), self.index_type)
+            total = builder.add(total, builder.mul(value, scale))
+        return total
+
+
+class ChosenAddresses(Affine):
+    """Addresses that no base and offsets explain, such as those chosen by a condition."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        unknown = Val("ptr", "poison")
+        super().__init__(tensor.type, unknown, [NO_COMPONENT] * len(tensor.shape), tensor)
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        return self.operands[0].at(builder, point)
+
+
+def as_addresses(tensor: Tensor) -> Affine:
+    """A block of pointers, taken apart where that is possible."""
+    if isinstance(tensor, Affine):
+        return tensor
+    return as_affine(tensor) or ChosenAddresses(tensor)
+
+
+def as_affine(tensor: Tensor | Val) -> Affine | None:
+    """The tensor as base and components, where it is nothing else.
+
+    Integers of 8 and 16 bits may wrap where their sums are widened, so they are not taken apart.
+    """
+    if isinstance(tensor, Affine):
+        return tensor if tensor.extra is None else None
+    if isinstance(tensor, Splat) and tensor.value.type in ("i32", "i64", "ptr"):
+        return Affine(tensor.type, tensor.value, [NO_COMPONENT] * len(tensor.shape))
+    return None
+
+
+def sum_of_offsets(parts: Sequence[Tensor]) -> Tensor:
+    """Blocks of signed integers added up, with 64 bits.
+
+    They are parts of addresses, which are seldom computed: to add them costs nothing.
+    """
+    type_ = TensorType(parts[0].shape, ScalarType("i64"))
+    if len(parts) == 1 and parts[0].type == type_:
+        return parts[0]
+
+    def add(builder: Builder, values: Sequence[Val]) -> Val:
+        total = builder.resize(values[0], "i64")
+        for value in values[1:]:
+            total = builder.add(total, builder.resize(value, "i64"))
+        return total
+
+    return Elementwise(type_, add, parts, cost=0)

@@ -1,0 +1,77 @@
+"""Neighbouring lanes of a run, such as those inside an image, by the first and the end of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, integer
+
+__all__ = ["Lanes"]
+
+TRUE = Val("i1", "true")
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """The lanes from `first` on and before `end`, any numbers of 64 bits; None bounds nothing.
+
+    As few bits as number the lanes are enough to compare them, whatever the elements have.
+    """
+
+    first: Val | None = None
+    end: Val | None = None
+
+    def within(self, builder: Builder, other: Lanes) -> Lanes:
+        """The lanes that are in both."""
+        return Lanes(
+            _bound(builder, "llvm.smax", self.first, other.first),
+            _bound(builder, "llvm.smin", self.end, other.end),
+        )
+
+    def from_place(self, builder: Builder, start: Val) -> Lanes:
+        """The same counted from a place on, such as where a run starts."""
+        ends = [
+            None if bound is None else builder.binary("sub", bound, start)
+            for bound in (self.first, self.end)
+        ]
+        return Lanes(*ends)
+
+    def contain(self, builder: Builder, first: Val, end: Val) -> Val:
+        """Whether all from `first` on and before `end` are among them."""
+        above = TRUE if self.first is None else builder.compare("sle", self.first, first)
+        below = TRUE if self.end is None else builder.compare("sge", self.end, end)
+        return builder.conjunction(above, below)
+
+    def where(self, builder: Builder, condition: Val, width: int) -> Val:
+        """A mask of a run that is true in these lanes where a condition holds as well.
+
+        It is the condition itself where nothing is bounded.
+        """
+        if self.first is None and self.end is None:
+            return condition
+        limit = integer(width)
+        end = limit if self.end is None else _clamped(builder, self.end, limit)
+        if condition.width == 1:
+            end, condition = builder.select(condition, end, integer(0)), Val("i1", "true")
+        narrow = "i8" if width <= 128 else "i16"
+        lanes, count = builder.iota(narrow, width), end
+        if self.first is not None:
+            first = _clamped(builder, self.first, limit)
+            count = builder.intrinsic("llvm.smax", [builder.binary("sub", end, first), integer(0)])
+            start = builder.splat(builder.resize(first, narrow), width)
+            lanes = builder.binary("sub", lanes, start)
+        inside = builder.splat(builder.resize(count, narrow), width)
+        return builder.conjunction(builder.compare("ult", lanes, inside), condition)
+
+
+def _bound(builder: Builder, name: str, one: Val | None, other: Val | None) -> Val | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return builder.intrinsic(name, [one, other])
+
+
+def _clamped(builder: Builder, place: Val, limit: Val) -> Val:
+    """The place, or the nearest one from 0 to the limit."""
+    place = builder.intrinsic("llvm.smax", [place, integer(0)])
+    return builder.intrinsic("llvm.smin", [place, limit])

@@ -1,0 +1,168 @@
+"""Recipes that look at another block in a different shape."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+
+from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.blocks.tensors import Extents, Point, Tensor, guards_of_all
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, integer
+
+__all__ = [
+    "Broadcast",
+    "ExpandDims",
+    "Plane",
+    "Reshaped",
+    "Squeezed",
+    "coordinates_of",
+    "line_along",
+    "places_of_lanes",
+]
+
+
+class ExpandDims(Tensor):
+    """The operand with a dimension of size 1 put in at `axis`."""
+
+    def __init__(self, type_: TensorType, operand: Tensor, axis: int) -> None:
+        super().__init__(type_, [operand])
+        self.axis = axis
+
+    @property
+    def own_spans_rows(self) -> bool:
+        return True
+
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        own = [count for axis, count in enumerate(extents) if axis != self.axis]
+        return guards_of_all(builder, self.operands, own)
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        where = list(point.coordinates)
+        del where[self.axis]
+        # A run over a new last dimension is one over the dimension before it.
+        moved = replace(point, index=tuple(where[:-1]), start=where[-1])
+        return self.operands[0].at(builder, moved)
+
+
+class Squeezed(Tensor):
+    """The operand without its dimension `axis`, which has size 1 and is not the last one."""
+
+    def __init__(self, operand: Tensor, axis: int) -> None:
+        shape = (*operand.shape[:axis], *operand.shape[axis + 1 :])
+        super().__init__(TensorType(shape, operand.element), [operand])
+        self._axis = axis
+
+    @property
+    def own_spans_rows(self) -> bool:
+        return True
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        index = (*point.index[: self._axis], integer(0), *point.index[self._axis :])
+        return self.operands[0].at(builder, replace(point, index=index))
+
+
+class Broadcast(Tensor):
+    """The operand with its dimensions of size 1 repeated."""
+
+    @property
+    def own_spans_rows(self) -> bool:
+        return True
+
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        sizes = self.operands[0].shape
+        own = [None if size == 1 else count for size, count in zip(sizes, extents, strict=True)]
+        return guards_of_all(builder, self.operands, own)
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        zero, source = integer(0), self.operands[0]
+        where = [
+            zero if size == 1 else position
+            for size, position in zip(source.shape, point.coordinates, strict=True)
+        ]
+        lanes = self._lanes(point.width)
+        width = max(lanes) + 1
+        moved = replace(point, index=tuple(where[:-1]), start=where[-1], width=width, number=None)
+        value = source.at(builder, moved)
+        if width in (1, point.width):
+            return builder.splat(value, point.width)
+        return builder.shuffle(value, lanes)
+
+    def _lanes(self, width: int) -> list[int]:
+        """For each lane of a run, the lane of the operand's run that it repeats."""
+        repeated, inner = [0] * width, 1
+        places = places_of_lanes(self.shape, width)
+        for size, offsets in zip(reversed(self.operands[0].shape), reversed(places), strict=True):
+            if size > 1:
+                repeated = [
+                    lane + inner * offset for lane, offset in zip(repeated, offsets, strict=True)
+                ]
+            inner *= size
+        return repeated
+
+
+def line_along(tensor: Tensor, axis: int) -> Tensor | None:
+    """The one-dimensional block that is repeated in every dimension but `axis`, if there is one."""
+    if isinstance(tensor, Broadcast):
+        return line_along(tensor.operands[0], axis)
+    if isinstance(tensor, ExpandDims) and tensor.axis != axis:
+        return line_along(tensor.operands[0], axis - (tensor.axis < axis))
+    is_line = axis == 0 and len(tensor.shape) == 1 and tensor.shape[0] > 1
+    return tensor if is_line else None
+
+
+class Plane(Tensor):
+    """The part of the operand at one position of its first dimension."""
+
+    def __init__(self, operand: Tensor, position: Val) -> None:
+        super().__init__(TensorType(operand.shape[1:], operand.element), [operand])
+        self._position = position
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        inside = replace(point, index=(self._position, *point.index), number=None)
+        return self.operands[0].at(builder, inside)
+
+
+class Reshaped(Tensor):
+    """The operand's elements, in row-major order, in another shape.
+
+    Runs have to be such that each lies in one row of the operand, or that it spans rows.
+    """
+
+    def __init__(self, type_: TensorType, operand: Tensor) -> None:
+        super().__init__(type_, [operand])
+
+    @property
+    def own_spans_rows(self) -> bool:
+        return True
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        number = point.number
+        if number is None:
+            number = integer(0)
+            for size, position in zip(self.shape, point.coordinates, strict=True):
+                number = builder.add(builder.mul(number, integer(size)), position)
+        where = coordinates_of(builder, self.operands[0].shape, number)
+        moved = replace(point, index=where[:-1], start=where[-1], number=number)
+        return self.operands[0].at(builder, moved)
+
+
+def coordinates_of(builder: Builder, shape: Sequence[int], number: Val) -> tuple[Val, ...]:
+    """The position in each dimension of the element with a number in row-major order."""
+    where: list[Val] = []
+    for size in reversed(shape[1:]):
+        rest, position = builder.split(number, size)
+        where.append(position)
+        number = builder.shift_right(rest, size.bit_length() - 1)
+    return (number, *reversed(where))
+
+
+@functools.lru_cache(maxsize=1024)
+def places_of_lanes(shape: tuple[int, ...], width: int) -> tuple[tuple[int, ...], ...]:
+    """For each dimension, how far each lane of a run of `width` is from its first element."""
+    places, inner = [], 1
+    for size in reversed(shape):
+        places.append(tuple(lane // inner % size for lane in range(width)))
+        inner *= size
+    return tuple(reversed(places))

@@ -1,0 +1,1 @@
+"""Functions, loops and branches."""

@@ -1,0 +1,65 @@
+"""`tl.histogram`: how often each number below a limit occurs in a block."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+
+from triton_rvv.frontend.ttir import Operation
+from triton_rvv.frontend.types import ScalarType, TensorType
+from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.registry import Handler, block_type
+from triton_rvv.lowering.blocks.tensors import Elementwise, Point, Splat
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.loops import loop_nests, materialize
+
+__all__ = ["HANDLERS"]
+
+# Elements in a turn of the loop that counts.
+_TOGETHER = 4
+
+
+def _histogram(context: Context, operation: Operation) -> None:
+    """One after another, since any two elements may be counted in the same place.
+
+    Elements that are no number of the histogram, or that the mask leaves out, are counted in a
+    place behind it.
+    """
+    type_, builder = block_type(operation), context.builder
+    operands = [context.tensor(value) for value in operation.operands]
+    (bins,), elements = type_.shape, operands[0].type.elements
+    counts = materialize.row_major_array(context, TensorType((2 * bins,), type_.element))
+    result = Buffer(type_, counts.pointer, bins)
+    materialize.copy(context, Splat(type_, integer(0, type_.element.llvm)), result)
+    place_type = TensorType(operands[0].shape, ScalarType("i32"))
+    recipe = Elementwise(place_type, functools.partial(_place, bins), operands)
+    places = materialize.row_major_array(context, place_type)
+    with materialize.walking(context, [recipe]):
+        materialize.copy(context, recipe, places)
+    together = min(_TOGETHER, elements)
+    for first in loop_nests.steps(context, elements, together, unrolled=False):
+        for number in range(together):
+            at = Point((), builder.add(first, integer(number)), 1)
+            place = builder.resize(places.at(builder, at), "i64", signed=False)
+            point = Point((), place, 1)
+            one = integer(1, type_.element.llvm)
+            counts.write(builder, point, builder.add(counts.at(builder, point), one))
+    context.bind(operation.result, result)
+
+
+def _place(bins: int, builder: Builder, values: Sequence[Val]) -> Val:
+    """Where an element is counted, or the number of bins where it is not."""
+    number, *masks = values
+    if int(number.element[1:]) < 32:
+        number = builder.cast("zext", number, "i32")
+    limit = builder.splat(integer(bins, number.element), number.width)
+    is_counted = builder.compare("ult", number, limit)
+    for mask in masks:
+        is_counted = builder.binary("and", is_counted, mask)
+    place = builder.select(is_counted, number, limit)
+    return builder.cast("trunc", place, "i32") if place.element == "i64" else place
+
+
+HANDLERS: Mapping[str, Handler] = {"tt.histogram": _histogram}

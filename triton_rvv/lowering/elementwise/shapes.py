@@ -1,0 +1,188 @@
+"""Operations that make blocks or arrange their elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from triton_rvv.frontend.ttir import Operation
+from triton_rvv.frontend.types import TensorType, element_type
+from triton_rvv.lowering.addresses.affine import Affine, Wrapped
+from triton_rvv.lowering.addresses.components import NO_COMPONENT, Component
+from triton_rvv.lowering.addresses.masks import Mask, Term
+from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.registry import Handler, block_type
+from triton_rvv.lowering.blocks.tensors import Point, Splat, Tensor
+from triton_rvv.lowering.blocks.views import Broadcast, ExpandDims, Reshaped
+from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.loops import materialize
+from triton_rvv.lowering.loops.row_offsets import listed_line
+
+__all__ = ["HANDLERS"]
+
+
+def _make_range(context: Context, operation: Operation) -> None:
+    type_ = block_type(operation)
+    component = Component(integer(1, "i32")) if type_.shape[0] > 1 else NO_COMPONENT
+    base = integer(operation.integer("start"), "i32")
+    context.bind(operation.result, Affine(type_, base, [component]))
+
+
+def _splat(context: Context, operation: Operation) -> None:
+    context.bind(
+        operation.result, Splat(block_type(operation), context.scalar(operation.operands[0]))
+    )
+
+
+def _expand_dims(context: Context, operation: Operation) -> None:
+    type_, axis = block_type(operation), operation.integer("axis")
+    tensor = context.tensor(operation.operands[0])
+    if isinstance(tensor, Splat):
+        context.bind(operation.result, Splat(type_, tensor.value))
+    elif isinstance(tensor, Affine):
+        context.pass_on(operation.operands[0])
+        context.bind(operation.result, _expand_affine(tensor, type_, axis))
+    elif isinstance(tensor, Mask) and not tensor.operands:
+        terms = [_expand_term(term, type_, axis) for term in tensor.terms]
+        context.bind(operation.result, Mask(type_, terms, [], tensor.uniform))
+    elif (line := listed_line(context, tensor)) is not None:
+        tensor.finish()
+        context.bind(operation.result, _expand_affine(line, type_, axis))
+    else:
+        context.bind(operation.result, ExpandDims(type_, tensor, axis))
+
+
+def _expand_affine(tensor: Affine, type_: TensorType, axis: int) -> Affine:
+    components = list(tensor.components)
+    components.insert(axis, NO_COMPONENT)
+
+    def expanded(part: Tensor) -> Tensor:
+        return ExpandDims(_shaped(type_, part), part, axis)
+
+    extra, wrapped = _rearranged(tensor, expanded)
+    return Affine(_shaped(type_, tensor), tensor.base, components, extra, wrapped=wrapped)
+
+
+def _expand_term(term: Term, type_: TensorType, axis: int) -> Term:
+    moved = term.axis + (axis <= term.axis)
+    return replace(term, axis=moved, left=_expand_affine(term.left, type_, axis))
+
+
+def _broadcast(context: Context, operation: Operation) -> None:
+    type_ = block_type(operation)
+    tensor = context.tensor(operation.operands[0])
+    if isinstance(tensor, Splat):
+        context.bind(operation.result, Splat(type_, tensor.value))
+    elif isinstance(tensor, Affine):
+        context.pass_on(operation.operands[0])
+        context.bind(operation.result, _broadcast_affine(tensor, type_))
+    elif isinstance(tensor, Mask):
+        context.pass_on(operation.operands[0])
+        terms = [replace(term, left=_broadcast_affine(term.left, type_)) for term in tensor.terms]
+        others = [Broadcast(type_, [other]) for other in tensor.operands]
+        context.bind(operation.result, Mask(type_, terms, others, tensor.uniform))
+    elif tensor.type.elements == 1:
+        # As a scalar it can be part of an address, and what it is made from is computed once.
+        context.bind(operation.result, Splat(type_, _only_element(context, tensor)))
+    else:
+        context.bind(operation.result, Broadcast(type_, [tensor]))
+
+
+def _broadcast_affine(tensor: Affine, type_: TensorType) -> Affine:
+    # A dimension of size 1 has no component, so repeating it changes nothing.
+    def repeated(part: Tensor) -> Tensor:
+        return Broadcast(_shaped(type_, part), [part])
+
+    extra, wrapped = _rearranged(tensor, repeated)
+    return Affine(_shaped(type_, tensor), tensor.base, tensor.components, extra, wrapped=wrapped)
+
+
+def _rearranged(
+    tensor: Affine, rearrange: Callable[[Tensor], Tensor]
+) -> tuple[Tensor | None, Wrapped | None]:
+    """What is not explained by components, in another arrangement."""
+    extra = None if tensor.extra is None else rearrange(tensor.extra)
+    if tensor.wrapped is None:
+        return extra, None
+    return extra, replace(tensor.wrapped, offsets=rearrange(tensor.wrapped.offsets))
+
+
+def _unsplat(context: Context, operation: Operation) -> None:
+    tensor = context.tensor(operation.operands[0])
+    context.bind(operation.result, _only_element(context, tensor))
+
+
+def _only_element(context: Context, tensor: Tensor) -> Val:
+    materialize.prepare(context, [tensor])
+    zeros = [integer(0)] * len(tensor.shape)
+    return tensor.at(context.builder, Point(tuple(zeros[1:]), zeros[0], 1))
+
+
+def _poison(context: Context, operation: Operation) -> None:
+    """Any value at all, though the same wherever it is used."""
+    type_ = operation.result.type
+    element = element_type(type_)
+    assert not isinstance(element, TensorType)
+    anything = context.builder.emit(element.llvm, f"freeze {element.llvm} poison")
+    block = Splat(type_, anything) if isinstance(type_, TensorType) else anything
+    context.bind(operation.result, block)
+
+
+def _reshape(context: Context, operation: Operation) -> None:
+    type_ = block_type(operation)
+    tensor = context.tensor(operation.operands[0])
+    if tensor.shape == type_.shape:
+        tensor.uses -= 1  # the result's uses are the operand's
+        context.bind(operation.result, tensor)
+        return
+    if isinstance(tensor, Splat):
+        context.bind(operation.result, Splat(type_, tensor.value))
+    elif isinstance(tensor, Affine) and (affine := _reshaped_affine(tensor, type_)):
+        context.pass_on(operation.operands[0])
+        context.bind(operation.result, affine)
+    elif tensor.spans_rows or type_.shape[-1] <= tensor.shape[-1]:
+        context.bind(operation.result, Reshaped(type_, tensor))
+    else:
+        materialize.prepare(context, [tensor])
+        context.bind(operation.result, Reshaped(type_, materialize.row_major(context, tensor)))
+
+
+def _reshaped_affine(tensor: Affine, type_: TensorType) -> Affine | None:
+    """The same integers or addresses where each dimension still has one stride.
+
+    Every size is a power of two. Taken bit by bit, a position in a dimension of stride s counts
+    s, 2 s, 4 s, ... elements; a new dimension takes the next bits of that list.
+    """
+    bits: list[int] = []
+    for part, size in zip(reversed(tensor.components), reversed(tensor.shape), strict=True):
+        stride = 0 if part.stride is None else part.stride.constant
+        if stride is None or not part.has_rule:
+            return None
+        bits += [stride << place for place in range(size.bit_length() - 1)]
+    components = []
+    for size in reversed(type_.shape):
+        count = size.bit_length() - 1
+        own, bits = bits[:count], bits[count:]
+        if any(own[place] != own[0] << place for place in range(count)):
+            return None
+        stride = own[0] if own else 0
+        zero = stride == 0
+        components.append(NO_COMPONENT if zero else Component(integer(stride, tensor.index_type)))
+    if tensor.extra is not None or tensor.wrapped is not None:
+        return None
+    return Affine(type_, tensor.base, components[::-1])
+
+
+def _shaped(like: TensorType, tensor: Tensor) -> TensorType:
+    return TensorType(like.shape, tensor.element)
+
+
+HANDLERS: Mapping[str, Handler] = {
+    "tt.make_range": _make_range,
+    "tt.splat": _splat,
+    "tt.expand_dims": _expand_dims,
+    "tt.broadcast": _broadcast,
+    "tt.reshape": _reshape,
+    "tt.unsplat": _unsplat,
+    "ub.poison": _poison,
+}

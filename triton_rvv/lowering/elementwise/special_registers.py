@@ -1,0 +1,45 @@
+"""What a kernel may ask of the machine that it runs on: the time, and which core it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from triton_rvv.frontend.ttir import Operation
+from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.registry import Handler
+from triton_rvv.lowering.elementwise import arith
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, integer
+
+__all__ = ["CORE", "HANDLERS", "NANOSECONDS"]
+
+# Symbols of external functions without operands.
+NANOSECONDS, CORE = "triton_rvv_nanoseconds", "triton_rvv_core"
+
+_CLOCK_MONOTONIC = integer(1, "i32")
+
+
+def _nanoseconds(builder: Builder) -> Val:
+    time = builder.alloca("i64", 2)
+    builder.call("i32", "clock_gettime", [_CLOCK_MONOTONIC, time])
+    seconds = builder.load("i64", time, 8)
+    rest = builder.load("i64", builder.element_pointer("i64", time, integer(1)), 8)
+    return builder.add(builder.mul(seconds, integer(10**9)), rest)
+
+
+def _core(builder: Builder) -> Val:
+    return builder.call("i32", "sched_getcpu", [])
+
+
+_FUNCTIONS: Mapping[str, Callable[[Builder], Val]] = {NANOSECONDS: _nanoseconds, CORE: _core}
+
+
+def _extern(context: Context, operation: Operation) -> None:
+    function = _FUNCTIONS.get(str(operation.attributes["symbol"]))
+    if function is None:
+        arith.HANDLERS[operation.name](context, operation)
+    else:
+        context.bind(operation.result, function(context.builder))
+
+
+HANDLERS: Mapping[str, Handler] = {"tt.extern_elementwise": _extern}

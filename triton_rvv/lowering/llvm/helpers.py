@@ -1,0 +1,38 @@
+"""Functions beside a kernel's own, for code that is too long to be written wherever it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val
+
+__all__ = ["call_helper"]
+
+
+def call_helper(
+    builder: Builder,
+    name: str,
+    arguments: Sequence[Val],
+    write: Callable[[Builder, Sequence[Val]], Val],
+) -> Val:
+    """Call a function of this module.
+
+    Args:
+        builder: where the call goes.
+        name: tells the function from others; those of one name have the same code and types.
+        arguments: what it is called with.
+        write: writes its code for parameters of the arguments' types, without constants that lie in
+            memory, and gives the result.
+    """
+    if name not in builder.helpers:
+        parameters = [Val(value.type, f"%p{place}") for place, value in enumerate(arguments)]
+        inside = Builder(builder.abilities)
+        result = write(inside, parameters)
+        assert not inside.constants
+        builder.declarations |= inside.declarations
+        head = f"define internal {result.type} @{name}({', '.join(map(str, parameters))}) #0 {{"
+        lines = [head, "entry:", *inside.allocas, *inside.lines, f"  ret {result}", "}", ""]
+        builder.helpers[name] = result.type, "\n".join(lines)
+    type_, _ = builder.helpers[name]
+    return builder.emit(type_, f"call {type_} @{name}({', '.join(map(str, arguments))})")

@@ -1,0 +1,269 @@
+"""What sizes and grid say of integers before the kernel runs, and which comparisons they decide.
+
+An `Interval` holds an integer's smallest and largest value in each program of the grid: what
+follows from a program's place alone is known exactly, and of a loop's counter, where it begins and
+ends. A value that may wrap has no interval.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from triton_rvv.lowering.llvm.values import Val
+
+__all__ = ["Interval", "Intervals", "exactly", "program_places"]
+
+# One number for all programs, or one for each.
+Numbers = int | npt.NDArray[np.int64]
+
+# The range of each type, from minus that on. Of i64, larger numbers are not followed, so that the
+# product of two fits in 64 bits.
+_LIMITS = {"i32": 1 << 31, "i64": 1 << 31}
+
+# A power of two that divides 0, as every one does.
+_NOUGHT = 1 << 31
+
+# In grids of more programs, each place is only known to lie in the grid.
+_MOST_PROGRAMS = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The smallest and the largest value of an integer with its sign, in each program."""
+
+    low: Numbers
+    high: Numbers
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether there is one value in each program."""
+        return self.low is self.high
+
+    @property
+    def least(self) -> int:
+        """The smallest value in any program."""
+        return self.low if isinstance(self.low, int) else int(self.low.min())
+
+    @property
+    def most(self) -> int:
+        """The largest value in any program."""
+        return self.high if isinstance(self.high, int) else int(self.high.max())
+
+
+def exactly(numbers: Numbers) -> Interval:
+    """The interval of a value that is known."""
+    return Interval(numbers, numbers)
+
+
+def program_places(grid: Sequence[int]) -> list[Interval]:
+    """The program ids along each axis of a grid, over all its programs, x fastest."""
+    if not 0 < math.prod(grid) <= _MOST_PROGRAMS:
+        return [Interval(0, max(size - 1, 0)) for size in grid]
+    numbers = np.arange(math.prod(grid), dtype=np.int64)
+    places = []
+    for size in grid:
+        numbers, place = np.divmod(numbers, size)
+        places.append(exactly(place))
+    return places
+
+
+class Intervals:
+    """The intervals of scalar integers, by their names in LLVM's IR."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Interval] = {}
+
+    def of(self, value: Val) -> Interval | None:
+        """What is known of a value; all of a constant."""
+        if (number := value.constant) is not None:
+            return exactly(number) if abs(number) <= max(_LIMITS.values()) else None
+        return self._known.get(value.ref)
+
+    def multiple(self, value: Val) -> int:
+        """A power of two that divides a value in each program, as far as is known."""
+        known = self._known.get(value.ref)
+        if known is None or not known.is_exact:
+            return 1
+        low = known.low
+        bits = low if isinstance(low, int) else int(np.bitwise_or.reduce(low))
+        return bits & -bits or _NOUGHT
+
+    def number(self, value: Val) -> int | None:
+        """The value, where it is one known number in all programs."""
+        known = self.of(value)
+        same = known is not None and known.is_exact and known.least == known.most
+        return known.least if known is not None and same else None
+
+    def note(self, value: Val, interval: Interval | None) -> None:
+        """Say what is known of a value; nothing if it may leave the range of its type."""
+        limit = _LIMITS.get(value.type, 0)
+        if interval is not None and -limit <= interval.least and interval.most < limit:
+            self._known[value.ref] = interval
+
+    def note_result(self, name: str, result: Val, operands: Sequence[Val]) -> None:
+        """Say what is known of the result of an instruction, from LLVM's name of it."""
+        if result.type in _LIMITS and name in _RESULTS:
+            found = [self.of(operand) for operand in operands]
+            known = [interval for interval in found if interval is not None]
+            if len(known) == len(found):
+                self.note(result, _RESULTS[name](*known))
+
+    def note_counter(self, counter: Val, start: Val, end: Val, signed: bool) -> None:
+        """Say what is known of a loop's counter inside the loop, where it is below the end.
+
+        Of numbers without a sign, the largest look negative here.
+        """
+        first, behind = self.of(start), self.of(end)
+        if first is None or behind is None:
+            return
+        if signed or min(first.least, behind.least) >= 0:
+            # In a program in which the loop does not run, any interval is right.
+            last = _larger(first.high, behind.high - 1)
+            self.note(counter, Interval(first.low, last))
+
+    def decided(self, predicate: str, left: Val, right: Val) -> bool | None:
+        """Whether an integer comparison holds, if it always does or never, in any program."""
+        a, b = (self.of(value) if value.type in _LIMITS else None for value in (left, right))
+        if a is None or b is None:
+            return None
+        if predicate in ("eq", "ne"):
+            is_equal = _equal(a, b)
+            return is_equal if is_equal is None or predicate == "eq" else not is_equal
+        if predicate[0] == "u" and min(a.least, b.least) < 0:
+            return None
+        if predicate[1] == "g":
+            a, b = b, a
+        return _less_or_equal(a, b) if predicate[2] == "e" else _less(a, b)
+
+
+def _always(holds: bool | npt.NDArray[np.bool_]) -> bool:
+    return holds if isinstance(holds, bool) else bool(holds.all())
+
+
+def _less(a: Interval, b: Interval) -> bool | None:
+    if _always(a.high < b.low):
+        return True
+    return False if _always(a.low >= b.high) else None
+
+
+def _less_or_equal(a: Interval, b: Interval) -> bool | None:
+    is_greater = _less(b, a)
+    return None if is_greater is None else not is_greater
+
+
+def _equal(a: Interval, b: Interval) -> bool | None:
+    if a.is_exact and b.is_exact and _always(a.low == b.low):
+        return True
+    return False if _less(a, b) or _less(b, a) else None
+
+
+def _smaller(a: Numbers, b: Numbers) -> Numbers:
+    return min(a, b) if isinstance(a, int) and isinstance(b, int) else np.minimum(a, b)
+
+
+def _larger(a: Numbers, b: Numbers) -> Numbers:
+    return max(a, b) if isinstance(a, int) and isinstance(b, int) else np.maximum(a, b)
+
+
+_Function = Callable[[Numbers, Numbers], Numbers]
+
+
+def _rising(function: _Function) -> Callable[[Interval, Interval], Interval]:
+    """The interval of a function that rises with both its arguments."""
+
+    def of(a: Interval, b: Interval) -> Interval:
+        low = function(a.low, b.low)
+        return Interval(low, low if a.is_exact and b.is_exact else function(a.high, b.high))
+
+    return of
+
+
+def _difference(a: Interval, b: Interval) -> Interval:
+    low = a.low - b.high
+    return Interval(low, low if a.is_exact and b.is_exact else a.high - b.low)
+
+
+def _product(a: Interval, b: Interval) -> Interval:
+    if a.is_exact and b.is_exact:
+        return exactly(a.low * b.low)
+    ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+    below, above = (
+        (choose(choose(ends[0], ends[1]), choose(ends[2], ends[3])))
+        for choose in (_smaller, _larger)
+    )
+    return Interval(below, above)
+
+
+def _quotient(a: Interval, b: Interval) -> Interval | None:
+    """Of integers that are not negative: LLVM rounds toward zero, and Python down."""
+    if a.least < 0 or b.least <= 0:
+        return None
+    low = a.low // b.high
+    return Interval(low, low if a.is_exact and b.is_exact else a.high // b.low)
+
+
+def _remainder(a: Interval, b: Interval) -> Interval | None:
+    if a.least < 0 or b.least <= 0:
+        return None
+    if a.is_exact and b.is_exact:
+        return exactly(a.low % b.low)
+    if _less(a, b):
+        return a
+    return Interval(0, _smaller(a.high, b.high - 1))
+
+
+def _common_bits(a: Interval, b: Interval) -> Interval | None:
+    if a.is_exact and b.is_exact:
+        return exactly(a.low & b.low)
+    if not isinstance(b.low, int) or not b.is_exact:
+        return None
+    if b.low < 0:  # such as ...1000, which rounds down
+        return Interval(a.low & b.low, a.high & b.low) if -b.low & (-b.low - 1) == 0 else None
+    return Interval(0, b.low)
+
+
+def _shifted(function: _Function, is_signed: bool = True) -> _Result:
+    def of(a: Interval, b: Interval) -> Interval | None:
+        if not isinstance(b.low, int) or not b.is_exact or not 0 <= b.low < 31:
+            return None
+        if a.least < 0 and not is_signed:
+            return None
+        low = function(a.low, b.low)
+        return Interval(low, low if a.is_exact else function(a.high, b.low))
+
+    return of
+
+
+def _unsigned(a: Interval) -> Interval | None:
+    return None if a.least < 0 else a
+
+
+def _either(a: Interval, b: Interval) -> Interval:
+    return Interval(_smaller(a.low, b.low), _larger(a.high, b.high))
+
+
+_Result = Callable[..., Interval | None]
+_RESULTS: Mapping[str, _Result] = {
+    "add": _rising(operator.add),
+    "sub": _difference,
+    "mul": _product,
+    **dict.fromkeys(("sdiv", "udiv"), _quotient),
+    **dict.fromkeys(("srem", "urem"), _remainder),
+    "and": _common_bits,
+    "shl": _shifted(operator.lshift),
+    "ashr": _shifted(operator.rshift),
+    "lshr": _shifted(operator.rshift, is_signed=False),
+    "select": _either,
+    **dict.fromkeys(("sext", "trunc"), lambda a: a),
+    "zext": _unsigned,
+    "llvm.smin": _rising(_smaller),
+    "llvm.smax": _rising(_larger),
+    "llvm.sadd.sat": _rising(operator.add),
+    "llvm.ssub.sat": _difference,
+}

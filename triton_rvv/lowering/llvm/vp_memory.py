@@ -1,0 +1,90 @@
+"""Loads and stores of the first lanes of a vector."""
+
+from __future__ import annotations
+
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, integer, type_suffix
+
+__all__ = [
+    "first_lanes",
+    "load_first",
+    "load_first_by_stride",
+    "masked_store",
+    "store_first",
+    "store_first_by_stride",
+]
+
+
+def first_lanes(builder: Builder, count: Val, width: int) -> Val:
+    """A mask that is true in the first `count` lanes, a number of 64 bits."""
+    lanes = builder.splat(builder.resize(count, "i32"), width)
+    return builder.compare("ult", builder.iota("i32", width), lanes)
+
+
+def load_first(
+    builder: Builder, address: Val, count: Val, fill: Val, align: int, is_seen: bool
+) -> Val:
+    """The first `count` lanes of neighbours in memory, and those of `fill` behind them.
+
+    Unless anything `is_seen` of what is behind them: then it is whatever the register held.
+    """
+    type_, width = fill.type, fill.width
+    aligned = Val(f"ptr align {align}", address.ref)
+    suffix = type_suffix(fill)
+    if not builder.abilities.has_vector_lengths:
+        mask = first_lanes(builder, count, width)
+        return builder.call(type_, f"llvm.masked.load.{suffix}.p0", [aligned, mask, fill])
+    all_lanes, length = builder.splat(Val("i1", "true"), width), _length(builder, count, width)
+    loaded = builder.call(type_, f"llvm.vp.load.{suffix}.p0", [aligned, all_lanes, length])
+    if not is_seen:
+        return builder.emit(type_, f"freeze {loaded}")
+    return builder.call(type_, f"llvm.vp.merge.{suffix}", [all_lanes, loaded, fill, length])
+
+
+def load_first_by_stride(
+    builder: Builder, type_: str, address: Val, distance_bytes: Val, count: Val, align: int
+) -> Val:
+    """The first `count` lanes, which are so far apart in memory; others hold anything."""
+    aligned, anything = Val(f"ptr align {align}", address.ref), Val(type_, "poison")
+    all_lanes = builder.splat(Val("i1", "true"), anything.width)
+    name = f"llvm.experimental.vp.strided.load.{type_suffix(anything)}.p0.i64"
+    length = _length(builder, count, anything.width)
+    loaded = builder.call(type_, name, [aligned, distance_bytes, all_lanes, length])
+    return builder.emit(type_, f"freeze {loaded}")
+
+
+def store_first_by_stride(
+    builder: Builder, value: Val, address: Val, distance_bytes: Val, count: Val, align: int
+) -> None:
+    """Write the first `count` lanes to places that are so far apart."""
+    aligned, all_lanes = Val(f"ptr align {align}", address.ref), Val("i1", "true")
+    name = f"llvm.experimental.vp.strided.store.{type_suffix(value)}.p0.i64"
+    length = _length(builder, count, value.width)
+    lanes = builder.splat(all_lanes, value.width)
+    builder.call_void(name, [value, aligned, distance_bytes, lanes, length])
+
+
+def store_first(builder: Builder, value: Val, address: Val, count: Val, align: int) -> None:
+    """Write the first `count` lanes to neighbours in memory."""
+    if not builder.abilities.has_vector_lengths:
+        mask = first_lanes(builder, count, value.width)
+        masked_store(builder, value, address, mask, align)
+        return
+    all_lanes = builder.splat(Val("i1", "true"), value.width)
+    aligned = Val(f"ptr align {align}", address.ref)
+    length = _length(builder, count, value.width)
+    name = f"llvm.vp.store.{type_suffix(value)}.p0"
+    builder.call_void(name, [value, aligned, all_lanes, length])
+
+
+def masked_store(builder: Builder, value: Val, address: Val, mask: Val, align: int) -> None:
+    """Write lanes where a mask is true: to neighbours in memory, or each to its own address."""
+    name = "llvm.masked.store" if address.width == 1 else "llvm.masked.scatter"
+    suffix = f"{type_suffix(value)}.{type_suffix(address)}"
+    aligned = Val(f"{address.type} align {align}", address.ref)
+    builder.call_void(f"{name}.{suffix}", [value, aligned, mask])
+
+
+def _length(builder: Builder, count: Val, width: int) -> Val:
+    """A number of lanes as RVV takes it; with more than there are, anything may happen."""
+    return builder.resize(builder.intrinsic("llvm.umin", [count, integer(width)]), "i32")

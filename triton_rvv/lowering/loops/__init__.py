@@ -1,0 +1,1 @@
+"""Loops over the elements of a block, and their versions for tails, edges and wrapped rows."""

@@ -1,0 +1,128 @@
+"""Walks over parts of lines that tell runs at the rim of an image from those inside.
+
+At the rim, each load of a neighbour has a mask of its own: whether its row is inside, and which of
+its columns are. Runs inside need no masks, and where they begin and end follows from a few scalars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from triton_rvv.lowering.addresses.lane_range import Lanes
+from triton_rvv.lowering.addresses.masks import Mask, Term
+from triton_rvv.lowering.blocks.tensors import Path, Point, Tensor
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, integer
+
+__all__ = ["Rims"]
+
+_Visit = Callable[[Sequence[Point]], None]
+
+
+class Rims:
+    """The masks of one walk, where it is worth looking which runs need them.
+
+    It is where there are several: blocks with one mask for all are told apart as a whole.
+
+    Args:
+        builder: writes the code.
+        tensors: the recipes of the walk, all of one shape.
+        width: the elements of a run.
+        together: how many runs are visited side by side.
+    """
+
+    def __init__(
+        self, builder: Builder, tensors: Sequence[Tensor], width: int, together: int
+    ) -> None:
+        below = dict.fromkeys(each for root in tensors for each in root.walk())
+        masks = [each for each in below if isinstance(each, Mask) and each.settled is None]
+        elsewhere = [each for each in below if not each.own_stays_in_place]
+        looks_away = any(isinstance(each, Mask) for other in elsewhere for each in other.walk())
+        self._masks = masks if len(masks) > 1 and not looks_away else []
+        self._builder, self._width = builder, width
+        self._together = min(together, tensors[0].shape[-1] // width)
+
+    @property
+    def are_any(self) -> bool:
+        """Whether there are such masks."""
+        return bool(self._masks)
+
+    def apply_on(self, path: Path) -> bool:
+        """Whether some runs on a path may need no masks, where others do."""
+        builder, unknown = self._builder, self._unknown(path)
+        return (
+            path.linear
+            and path.fits
+            and bool(unknown)
+            and all(
+                term.is_uniform_on(builder, path) or term.bounds(builder, path) for term in unknown
+            )
+        )
+
+    def visit(self, path: Path, first: Val, count: Val, visit: _Visit) -> None:
+        """Visit the runs of a part of a line, the last one with as many lanes as are left."""
+        builder, width = self._builder, self._width
+        end, holds = builder.add(first, count), self._rows_hold(path, first)
+        at_rim = replace(path, rows_inside=True)
+        inside = replace(at_rim, columns_inside=True)
+        left, right = self._inside(path, first, end)
+        left, right = (builder.select(holds, place, first) for place in (left, right))
+        size, _ = builder.split(builder.binary("sub", right, left), width * self._together)
+        grouped = builder.add(left, size)
+        pieces = [(left, grouped, self._together), (grouped, right, 1)]
+        for begin, stop, runs in pieces if self._together > 1 else pieces[:1]:
+            with builder.loop(begin, stop, integer(runs * width)) as start:
+                starts = [builder.add(start, integer(run * width)) for run in range(runs)]
+                visit([Point((), each, width, inside) for each in starts])
+        with (
+            self._before_and_behind(first, left, right, end) as (begin, stop),
+            builder.loop(begin, stop, integer(width)) as start,
+        ):
+            lanes = builder.binary("sub", stop, start)
+
+            def run_on(where: Path) -> None:
+                visit([Point((), start, width, where, lanes=lanes)])
+
+            builder.branches(holds, lambda: run_on(at_rim), lambda: run_on(path), likely=True)
+
+    @contextmanager
+    def _before_and_behind(
+        self, first: Val, inner: Val, inner_end: Val, end: Val
+    ) -> Iterator[tuple[Val, Val]]:
+        """What is before and behind a part, one after the other in a loop."""
+        builder = self._builder
+        with builder.loop(integer(0), integer(2), integer(1)) as turn:
+            is_first = builder.compare("eq", turn, integer(0))
+            yield builder.select(is_first, first, inner_end), builder.select(is_first, inner, end)
+
+    def _inside(self, path: Path, first: Val, end: Val) -> tuple[Val, Val]:
+        """Where the runs begin and end in which all columns are inside, in steps from `first`."""
+        builder, within = self._builder, Lanes()
+        for term in self._unknown(path):
+            if (bounds := term.bounds(builder, path)) is not None:
+                within = within.within(builder, bounds)
+        low, high = within.first or first, within.end or end
+        ahead = builder.binary("sub", builder.intrinsic("llvm.smax", [low, first]), first)
+        steps, _ = builder.split(builder.add(ahead, integer(self._width - 1)), self._width)
+        begin = builder.intrinsic("llvm.smin", [builder.add(first, steps), end])
+        left = builder.binary("sub", builder.intrinsic("llvm.smin", [high, end]), begin)
+        size = builder.intrinsic("llvm.smax", [left, integer(0)])
+        return begin, builder.add(begin, builder.split(size, self._width)[0])
+
+    def _rows_hold(self, path: Path, first: Val) -> Val:
+        """Whether what masks say of all columns alike holds."""
+        builder, holds = self._builder, Val("i1", "true")
+        if not path.unmasked:
+            for mask in self._masks:
+                holds = builder.conjunction(holds, mask.uniform)
+        for term in self._unknown(path):
+            if term.is_uniform_on(builder, path):
+                holds = builder.conjunction(holds, term.at(builder, Point((), first, 1, path)))
+        return holds
+
+    def _unknown(self, path: Path) -> list[Term]:
+        """The comparisons that are not known to hold on a path."""
+        terms = [term for mask in self._masks for term in mask.terms]
+        return [term for term in terms if not term.is_known_on(self._builder, path)]

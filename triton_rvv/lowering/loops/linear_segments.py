@@ -1,0 +1,163 @@
+"""Walks over a line in parts, each of which is linear where the line is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.addresses.div_mod import Steps, shortest
+from triton_rvv.lowering.addresses.div_mod_pow2 import Digits
+from triton_rvv.lowering.addresses.masks import Mask
+from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.tensors import Path, Point, Tensor
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.variable import Variable
+from triton_rvv.lowering.loops.boundary_masks import Rims
+from triton_rvv.lowering.loops.tail_vectors import rest_width
+
+__all__ = ["PartsOfLine"]
+
+_Visit = Callable[[Sequence[Point]], None]
+
+
+class PartsOfLine:
+    """How the recipes of a walk over a line are linear in parts.
+
+    Args:
+        builder: writes the code.
+        tensors: the recipes, all of one shape.
+        width: the elements of a run.
+        together: how many runs are visited side by side, where there are as many.
+        rims: tells runs apart that need masks.
+
+    Attributes:
+        found: the steps that decide where a part ends; none where others decide as well.
+    """
+
+    def __init__(
+        self, builder: Builder, tensors: Sequence[Tensor], width: int, together: int, rims: Rims
+    ) -> None:
+        below = dict.fromkeys(each for root in tensors for each in root.walk())
+        is_known = len(tensors[0].shape) == 1 and all(each.own_stays_in_place for each in below)
+        is_known &= all(each.is_one_line for each in below if isinstance(each, Buffer))
+        lines = [each for each in below if isinstance(each, Affine)]
+        lines += [term.left for each in below if isinstance(each, Mask) for term in each.terms]
+        tables = dict.fromkeys(
+            table for line in lines for part in line.components for table, _ in part.tables
+        )
+        steps = [table for table in tables if isinstance(table, Steps | Digits)]
+        self.found = steps if is_known and len(steps) == len(tables) else []
+        self._width = width
+        self._together = together
+        self._rims = rims
+        self._size = tensors[0].shape[-1]
+        self._granule = min((each.granule for each in self.found), default=1)
+        self._longest = shortest([each.length(builder) for each in self.found])
+        # Most parts are that long.
+        rest = self._longest and self._longest % (width * together)
+        self._rest_width = rest_width(builder, tensors, width, together, rest)
+
+    def visit(self, builder: Builder, path: Path, end: Val, visit: _Visit) -> None:
+        """Visit the runs of each part before `end`, on a linear path where it is linear.
+
+        The last run of a part has as many lanes as are left.
+        """
+        # Rims are at the ends of whole rows.
+        if self._width <= self._granule < self._size and not self._has_rims:
+            self._visit_granules(builder, path, end, visit)
+        else:
+            self._visit_any(builder, path, end, visit)
+
+    @property
+    def _has_rims(self) -> bool:
+        """Whether to tell runs with masks from others: not in rows of only a few runs."""
+        is_short = self._longest is not None and self._longest < 2 * self._width
+        return self._rims.are_any and not is_short
+
+    def _visit_granules(self, builder: Builder, path: Path, end: Val, visit: _Visit) -> None:
+        """The same for parts of one length, which is known when code is made."""
+        size = self._granule
+        with builder.loop(integer(0), end, integer(size)) as first:
+            is_linear, starts = Val("i1", "true"), dict[object, Val]()
+            for steps in self.found:
+                own, starts[steps] = steps.linear_from(builder, first, size)
+                is_linear = builder.conjunction(is_linear, own)
+            count, is_whole = integer(size), builder.split(end, size)[1].constant == 0
+            if not is_whole:
+                rest = builder.binary("sub", end, first)
+                count = builder.intrinsic("llvm.smin", [count, rest])
+            where = replace(path, linear=True, starts=starts, origin=first)
+
+            def others() -> None:
+                with builder.loop(integer(0), count, integer(self._width)) as place:
+                    lanes = None if is_whole else builder.binary("sub", count, place)
+                    start = builder.add(first, place)
+                    visit([Point((), start, self._width, path, lanes=lanes)])
+
+            builder.branches(
+                is_linear,
+                lambda: self._visit_runs(builder, where, first, count, visit),
+                others,
+                likely=True,
+            )
+
+    def _visit_any(self, builder: Builder, path: Path, end: Val, visit: _Visit) -> None:
+        """The same for parts that end wherever a multiple of a divisor is crossed."""
+        place = Variable(builder, integer(0))
+        head, body, done = (builder.fresh_label(hint) for hint in ("parts", "part", "done"))
+        builder.branch(head)
+        builder.label(head)
+        first = place.read()
+        builder.branch_if(builder.compare("slt", first, end), body, done)
+        builder.label(body)
+        count, starts = integer(self._size), dict[object, Val]()
+        for steps in self.found:
+            own, starts[steps] = steps.run_from(builder, first, self._size)
+            count = builder.intrinsic("llvm.smin", [count, own])
+        rest = builder.binary("sub", end, first)
+
+        def linear() -> None:
+            length = builder.intrinsic("llvm.smin", [count, rest])
+            where = replace(path, linear=True, starts=starts, origin=first)
+            self._visit_runs(builder, where, first, length, visit)
+            place.write(builder.add(first, length))
+
+        def others() -> None:
+            lanes = builder.select(
+                builder.compare("eq", count, integer(0)),
+                integer(self._width),
+                builder.binary("sub", integer(0), count),
+            )
+            # The period of digits may be longer than a run.
+            for most in (integer(self._width), rest):
+                lanes = builder.intrinsic("llvm.smin", [lanes, most])
+            visit([Point((), first, self._width, path, lanes=lanes)])
+            place.write(builder.add(first, lanes))
+
+        is_linear = builder.compare("sgt", count, integer(0))
+        builder.branches(is_linear, linear, others, likely=True)
+        builder.branch(head)
+        builder.label(done)
+
+    def _visit_runs(
+        self, builder: Builder, path: Path, first: Val, count: Val, visit: _Visit
+    ) -> None:
+        """Visit the runs of `count` elements, those of whole groups side by side."""
+        if self._has_rims and self._rims.apply_on(path):
+            self._rims.visit(path, first, count, visit)
+            return
+        most = self._size if count.constant is None else count.constant
+        together = min(self._together, most // self._width)
+        group = self._width * together
+        whole, rest = builder.split(count, group)
+        with builder.loop(integer(0), whole, integer(group)) as place:
+            start = builder.add(first, place)
+            starts = [builder.add(start, integer(at)) for at in range(0, group, self._width)]
+            visit([Point((), each, self._width, path) for each in starts])
+        if rest.constant != 0:
+            width = self._rest_width
+            with builder.loop(whole, count, integer(width)) as place:
+                lanes = builder.binary("sub", count, place)
+                visit([Point((), builder.add(first, place), width, path, lanes=lanes)])

@@ -1,0 +1,375 @@
+"""Walks over the elements of blocks: the loops, and the runs of elements in each turn."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.tensors import ANY_PATH, PLAIN_PATH, Extents, Path, Point, Tensor
+from triton_rvv.lowering.blocks.views import coordinates_of
+from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.loops.boundary_masks import Rims
+from triton_rvv.lowering.loops.linear_segments import PartsOfLine
+from triton_rvv.lowering.loops.loop_versioning import guarded, guarded_within
+from triton_rvv.lowering.loops.tail_vectors import rest_width
+from triton_rvv.lowering.loops.vector_shape import (
+    group_of_runs,
+    run_width,
+    runs_together,
+    spanning_width,
+)
+
+__all__ = [
+    "UNROLLED_RUNS",
+    "each_element",
+    "for_each_run",
+    "neighbours",
+    "points_across",
+    "positions",
+    "spanning_points",
+    "steps",
+    "steps_along",
+    "walk_exactly",
+]
+
+# Blocks walked in at most this many runs are unrolled, so that LLVM keeps them in registers.
+UNROLLED_RUNS = 8
+
+# Sides of squares that are transposed in registers: a larger one leaves none for the results.
+SMALLEST_SIDE, LARGEST_SIDE = 4, 16
+
+T = TypeVar("T")
+
+
+def for_each_run(
+    context: Context,
+    tensors: Sequence[Tensor],
+    evaluate: Callable[[Point], T],
+    commit: Callable[[Point, T], None],
+    exactly: Callable[[], None] | None = None,
+    is_plain: bool = True,
+    within: Extents | None = None,
+) -> None:
+    """Walk over a block in row-major order, in runs that suit the vector registers.
+
+    Several runs are evaluated side by side, since an in-order core waits for every result that is
+    asked for too early, and then committed one after another.
+
+    Args:
+        context: where the code goes.
+        tensors: what `evaluate` asks for, all of one shape; their guards decide at run time which
+            path is taken.
+        evaluate: writes the code that computes one run; it must not branch.
+        commit: writes the code that does something with the outcome.
+        exactly: writes the code for where sums in addresses or masks wrap, in a block of many
+            runs; by default, elements are evaluated and committed one after another.
+        is_plain: as in `paths.guarded`.
+        within: the leading part of the block behind which nothing needs to be visited.
+    """
+    builder = context.builder
+    width, points_of = _way_to_walk(context, tensors)
+    unrolled = tensors[0].type.elements <= UNROLLED_RUNS * width
+    by_row = points_of is _points_by_row and not unrolled
+    step = width * group_of_runs(tensors, tensors[0].shape, width)[1] if by_row else 0
+
+    by_column, side = _loads_by_column(context, tensors)
+    if by_column:
+        step = 0
+
+    together = runs_together(tensors)
+    rims = Rims(builder, tensors, width, together)
+    parts = PartsOfLine(builder, tensors, width, together, rims)
+
+    def walk_within(path: Path, extents: Extents) -> None:
+        if parts.found and not path.linear:
+            end = extents[-1]
+            assert end is not None
+            parts.visit(builder, path, end, visit)
+            return
+        for points in points_within(context, tensors, width, path, extents):
+            visit(points)
+
+    def walk(path: Path) -> None:
+        if path == PLAIN_PATH and by_column:
+            _walk_squares(context, tensors[0].shape, side, by_column, evaluate, commit)
+            return
+        if parts.found and not path.linear:
+            parts.visit(builder, path, integer(tensors[0].shape[-1]), visit)
+            return
+        for points in points_of(context, tensors, width, path, unrolled):
+            visit(points)
+
+    def visit(points: Sequence[Point]) -> None:
+        outcomes = builder.interleave([functools.partial(evaluate, point) for point in points])
+        for point, outcome in zip(points, outcomes, strict=True):
+            commit(point, outcome)
+
+    def otherwise() -> None:
+        if exactly is not None and not unrolled:
+            exactly()
+        else:
+            walk_exactly(context, tensors, evaluate, commit)
+
+    def anywhere() -> None:
+        guarded(context, tensors, walk, otherwise, is_plain, step, by_part=bool(parts.found))
+
+    reads_arrays = any(tensor.buffers() for tensor in tensors)
+    if (
+        within is None
+        or by_column
+        or points_of is not _points_by_row
+        or (unrolled and reads_arrays)
+    ):
+        anywhere()
+    else:
+        guarded_within(context, tensors, within, walk_within, anywhere, by_part=bool(parts.found))
+
+
+def _loads_by_column(context: Context, tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], int]:
+    """What is best loaded in squares and transposed in registers, and the side of a square.
+
+    Nothing on the way into an array: its panels are filled sooner by gathers of whole runs.
+    """
+    shape = tensors[0].shape
+    lanes = run_width(context, tensors) // context.target.run_registers
+    side = min(*shape[-2:], lanes, LARGEST_SIDE)
+    if len(shape) < 2 or side < SMALLEST_SIDE or not context.target.transposes_registers:
+        return [], 0
+    if any(isinstance(tensor, Buffer) for tensor in tensors):
+        return [], 0
+    below = dict.fromkeys(tensor for root in tensors for tensor in root.walk())
+    return [t for t in below if t.is_by_column and t.shape == shape and t.settled is None], side
+
+
+def _walk_squares(
+    context: Context,
+    shape: Sequence[int],
+    side: int,
+    by_column: Sequence[Tensor],
+    evaluate: Callable[[Point], T],
+    commit: Callable[[Point, T], None],
+) -> None:
+    """Walk over a block on the plain path in squares.
+
+    Args:
+        context: where the code goes.
+        shape: of the block.
+        side: of a square.
+        by_column: what is asked for whole squares.
+        evaluate: writes the code that computes one run.
+        commit: writes the code that does something with the outcome.
+    """
+    builder = context.builder
+    for index in positions(context, shape[:-1], False, side):
+        for start in steps(context, shape[-1], side, unrolled=False):
+            rows = neighbours(context, index, side)
+            points = [Point(row, start, side, PLAIN_PATH) for row in rows]
+            for load in by_column:
+                for point, row in zip(points, load.square_at(builder, points), strict=True):
+                    load.remember(builder, point, row)
+            for point in points:
+                commit(point, evaluate(point))
+
+
+def walk_exactly(
+    context: Context,
+    tensors: Sequence[Tensor],
+    evaluate: Callable[[Point], T],
+    commit: Callable[[Point, T], None],
+) -> None:
+    """Walk over a block of which nothing is known: in little code, whatever time it takes."""
+    width, points_of = _way_to_walk(context, tensors)
+    if tensors[0].type.elements > UNROLLED_RUNS * width:
+        for point in each_element(context, tensors[0].shape):
+            commit(point, evaluate(point))
+        return
+    # Arrays stay in registers only as long as nobody asks for single elements.
+    groups = points_of(context, tensors, width, ANY_PATH, True)
+    outcomes = [(point, evaluate(point)) for points in groups for point in points]
+    for point, outcome in outcomes:
+        commit(point, outcome)
+
+
+# Takes what `_points_by_row` does.
+_Walk = Callable[[Context, Sequence[Tensor], int, Path, bool], Iterator[list[Point]]]
+
+
+def _way_to_walk(context: Context, tensors: Sequence[Tensor]) -> tuple[int, _Walk]:
+    """The elements in a run, and what goes from run to run."""
+    width, longer = run_width(context, tensors), spanning_width(context, tensors)
+    return max(width, longer), _points_by_row if longer <= width else spanning_points
+
+
+def _points_by_row(
+    context: Context, tensors: Sequence[Tensor], width: int, path: Path, unrolled: bool
+) -> Iterator[list[Point]]:
+    """Runs over a whole block, each within a row, as many side by side as suit it.
+
+    The body of the caller's `for` is the body of the loops.
+    """
+    shape = tensors[0].shape
+    rows, runs = group_of_runs(tensors, shape, width)
+    for index in positions(context, shape[:-1], unrolled, rows):
+        for start, where in steps_along(context, 0, shape[-1], runs * width, path, unrolled):
+            yield [
+                Point(
+                    row,
+                    context.builder.add(start, integer(run * width)),
+                    width,
+                    where,
+                    rows_together=rows,
+                    row_runs=shape[-1] // width,
+                )
+                for row in neighbours(context, index, rows)
+                for run in range(runs)
+            ]
+
+
+def spanning_points(
+    context: Context, tensors: Sequence[Tensor], width: int, path: Path, unrolled: bool
+) -> Iterator[list[Point]]:
+    """Runs over a whole block in row-major order, as many side by side as suit it.
+
+    The body of the caller's `for` is the body of the loop.
+    """
+    shape, elements = tensors[0].shape, tensors[0].type.elements
+    together = min(runs_together(tensors), elements // width)
+    for first in steps(context, elements, together * width, unrolled):
+        points = []
+        for run in range(together):
+            number = context.builder.add(first, integer(run * width))
+            where = coordinates_of(context.builder, shape, number)
+            points.append(Point(where[:-1], where[-1], width, path, number=number))
+        yield points
+
+
+def points_within(
+    context: Context, tensors: Sequence[Tensor], width: int, path: Path, extents: Extents
+) -> Iterator[list[Point]]:
+    """Runs over the leading part of a block, the last one of each row with as many lanes as count.
+
+    The body of the caller's `for` is the body of the loops.
+    """
+    builder, shape = context.builder, tensors[0].shape
+    rows, runs = group_of_runs(tensors, shape, width)
+    *outer, end = [
+        integer(size) if count is None else count
+        for size, count in zip(shape, extents, strict=True)
+    ]
+    whole, rest = builder.split(end, runs * width)
+    for index, together in _rows_within(context, outer, rows):
+        indices = neighbours(context, index, together)
+        for start in steps(context, whole, runs * width, unrolled=False):
+            yield [
+                Point(
+                    row,
+                    builder.add(start, integer(run * width)),
+                    width,
+                    path,
+                    rows_together=together,
+                    row_runs=shape[-1] // width,
+                )
+                for row in indices
+                for run in range(runs)
+            ]
+        if rest.constant != 0:
+            count = builder.intervals.number(end)
+            known = 1 if count is None else count % (runs * width)
+            last = rest_width(builder, tensors, width, runs, known)
+            with builder.loop(whole, end, integer(last)) as start:
+                lanes = builder.binary("sub", end, start)
+                yield [Point(row, start, last, path, lanes=lanes) for row in indices]
+
+
+def _rows_within(
+    context: Context, sizes: Sequence[Val], together: int
+) -> Iterator[tuple[tuple[Val, ...], int]]:
+    """Every index of the given dimensions in row-major order, and how many rows from there on.
+
+    As many as `together`, and single ones at the end.
+    """
+    if not sizes:
+        yield (), 1
+        return
+    for outer in positions(context, sizes[:-1], unrolled=False):
+        whole, rest = context.builder.split(sizes[-1], together)
+        for row in steps(context, whole, together, unrolled=False):
+            yield (*outer, row), together
+        if rest.constant != 0:
+            with context.builder.loop(whole, sizes[-1], integer(1)) as row:
+                yield (*outer, row), 1
+
+
+def steps_along(
+    context: Context, first: int, size: int, step: int, path: Path, unrolled: bool = False
+) -> Iterator[tuple[Val, Path]]:
+    """first, first + step, ... below `size`, and the path on which each so many columns are.
+
+    The body of the caller's `for` is the body of the loops, of which there are two where a path has
+    plain columns: at least `first` of them, in whole steps.
+    """
+    if unrolled or size <= step:
+        for known in range(first, size, step):
+            yield integer(known), path
+        return
+    begin = integer(first)
+    if path.plain_columns is not None:
+        with context.builder.loop(begin, path.plain_columns, integer(step)) as position:
+            yield position, PLAIN_PATH
+        begin, path = path.plain_columns, replace(path, plain_columns=None)
+    with context.builder.loop(begin, integer(size), integer(step)) as position:
+        yield position, path
+
+
+def points_across(
+    index: tuple[Val, ...], axis: int, starts: Sequence[Val], width: int, path: Path, along: Val
+) -> list[Point]:
+    """Runs of an array, at position `along` of a dimension that `index` leaves out."""
+    where = (*index[:axis], along, *index[axis:])
+    return [Point(where, start, width, path) for start in starts]
+
+
+def neighbours(context: Context, index: tuple[Val, ...], rows: int) -> list[tuple[Val, ...]]:
+    """`index` and the rows that follow it."""
+    if not index:
+        return [index]
+    *outer, last = index
+    return [(*outer, context.builder.add(last, integer(row))) for row in range(rows)]
+
+
+def each_element(context: Context, shape: Sequence[int]) -> Iterator[Point]:
+    """Every element of a block; nothing is known of it."""
+    for index in positions(context, shape, unrolled=False):
+        yield Point(index[:-1], index[-1], 1)
+
+
+def positions(
+    context: Context, sizes: Sequence[int | Val], unrolled: bool, step: int = 1
+) -> Iterator[tuple[Val, ...]]:
+    """Every index of the given dimensions in row-major order, the last one in steps of `step`.
+
+    The body of the caller's `for` is the body of the loops.
+    """
+    if not sizes:
+        yield ()
+        return
+    for position in steps(context, sizes[0], step if len(sizes) == 1 else 1, unrolled):
+        for rest in positions(context, sizes[1:], unrolled, step):
+            yield (position, *rest)
+
+
+def steps(context: Context, size: int | Val, step: int, unrolled: bool) -> Iterator[Val]:
+    """0, step, 2 * step, ... below `size`, as a loop at run time unless `unrolled`.
+
+    The body of the caller's `for` is the body of the loop.
+    """
+    end = integer(size) if isinstance(size, int) else size
+    if (known := end.constant) is not None and (unrolled or known <= step):
+        yield from map(integer, range(0, known, step))
+        return
+    with context.builder.loop(integer(0), end, integer(step)) as position:
+        yield position

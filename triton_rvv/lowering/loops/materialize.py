@@ -1,0 +1,225 @@
+"""Carries out recipes, and decides what is kept in arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.sharing import at_same_places, reachable, readers
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Point, Splat, Tensor
+from triton_rvv.lowering.llvm.values import Val
+from triton_rvv.lowering.loops import loop_nests
+from triton_rvv.lowering.loops.loop_versioning import all_fit
+from triton_rvv.lowering.loops.vector_shape import run_width
+
+__all__ = [
+    "copied_exactly",
+    "copy",
+    "copy_together",
+    "materialise",
+    "prepare",
+    "quick_to_read",
+    "row_major",
+    "row_major_array",
+    "settle_loads",
+    "walking",
+    "where_sums_fit",
+]
+
+
+def materialise(context: Context, tensor: Tensor) -> Buffer:
+    """An array that holds the tensor's elements as they are now."""
+    if isinstance(tensor, Buffer):
+        return tensor
+    if tensor.settled is None:
+        buffer = context.buffer(tensor.type, tensor.panel_bits)
+        copy(context, tensor, buffer)
+        context.keep(tensor, buffer)
+        _drop_loads(context)
+        return buffer
+    return tensor.settled
+
+
+def quick_to_read(context: Context, tensor: Tensor) -> Tensor:
+    """The tensor, or an array of it if elements that are asked for one by one would cost more."""
+    if isinstance(tensor, Splat | Affine) or tensor.cost == 0:
+        return tensor
+    return materialise(context, tensor)
+
+
+def row_major(context: Context, tensor: Tensor) -> Buffer:
+    """An array that holds the tensor's elements as they are now, one whole row after another.
+
+    No product should take it for an operand: it has no panels.
+    """
+    found = tensor if isinstance(tensor, Buffer) else tensor.settled
+    if found is not None and found.panel == found.shape[-1]:
+        return found
+    array = row_major_array(context, tensor.type)
+    copy(context, tensor, array)
+    return array
+
+
+def row_major_array(context: Context, type_: TensorType) -> Buffer:
+    """An array without panels, its contents undefined."""
+    return Buffer(type_, context.buffer(type_).pointer, type_.shape[-1])
+
+
+def copy(context: Context, tensor: Tensor, buffer: Buffer, is_plain: bool = True) -> None:
+    """Write every element of `tensor` to `buffer`; `is_plain` as in `paths.guarded`."""
+    _write_all(context, [(tensor, buffer)], is_plain)
+
+
+def copy_together(context: Context, pairs: Sequence[tuple[Tensor, Buffer]]) -> None:
+    """Write every element of tensors of one shape to arrays, in one walk.
+
+    A tensor may read its own array where it is written next, and no other array of these.
+    """
+    with walking(context, [tensor for tensor, _ in pairs]):
+        _write_all(context, pairs)
+
+
+def _write_all(
+    context: Context, pairs: Sequence[tuple[Tensor, Buffer]], is_plain: bool = True
+) -> None:
+    """Write every element of tensors of one shape to arrays."""
+    tensors, arrays = [tensor for tensor, _ in pairs], [array for _, array in pairs]
+
+    def write(point: Point, values: Sequence[Val]) -> None:
+        for array, value in zip(arrays, values, strict=True):
+            array.write(context.builder, point, value)
+
+    loop_nests.for_each_run(
+        context,
+        [*tensors, *arrays],
+        lambda point: [tensor.at(context.builder, point) for tensor in tensors],
+        write,
+        is_plain=is_plain,
+    )
+
+
+def prepare(context: Context, roots: Sequence[Tensor], changes_memory: bool = False) -> None:
+    """Get ready for a sink that evaluates `roots`.
+
+    What only this sink uses is computed on the way. Of what others use too, costly results, and
+    loads that take long, are computed now and kept; where the sink changes memory, so are all
+    other loads.
+    """
+    order, exclusive, _ = reachable(roots, set())
+    _compute_shared(context, roots, [tensor for tensor in order if tensor not in exclusive])
+    if changes_memory:
+        settle_loads(context)
+
+
+@contextmanager
+def walking(
+    context: Context, roots: Sequence[Tensor], changes: Callable[[Tensor], bool] | None = None
+) -> Iterator[None]:
+    """Like `prepare`, for a sink that evaluates every element of `roots` inside the `with`.
+
+    Of what others use too, elements that are computed for this sink are kept as they go by: costly
+    ones, and those whose loads the sink may change, so that no load is copied beforehand.
+
+    Args:
+        context: where the code goes.
+        roots: of one shape.
+        changes: of a sink that changes memory, whether it may change what a load reads.
+    """
+    places = at_same_places(roots)
+    candidates = {each for each in places if _is_worth_keeping(context, each)}
+    if changes is not None:
+        candidates.difference_update(context.pending_loads)
+        candidates |= places & _kept_for_loads(roots, filter(changes, context.pending_loads))
+    order, exclusive, kept = reachable(roots, candidates)
+    others = [tensor for tensor in order if tensor not in exclusive and tensor not in kept]
+    _compute_shared(context, roots, others)
+    if changes is not None:
+        # What only this walk asks for is read on the way.
+        context.pending_loads = [each for each in context.pending_loads if each not in exclusive]
+        settle_loads(context, changes)
+    for tensor in kept:
+        tensor.filling = context.buffer(tensor.type)
+    yield
+    for tensor in order:
+        tensor.walks += 1
+    for tensor in kept:
+        assert tensor.filling is not None
+        context.keep(tensor, tensor.filling)
+        tensor.filling = None
+    _drop_loads(context)
+
+
+def _kept_for_loads(roots: Sequence[Tensor], changed: Iterable[Tensor]) -> set[Tensor]:
+    """What is made of loads that a sink changes, where nothing else asks for these loads again."""
+    loads = set(changed)
+    if not loads:
+        return set()
+    made = readers(roots, loads)
+    order, exclusive, _ = reachable(roots, made)
+    asked_again = [each for each in order if each in loads and each not in exclusive]
+    return made - readers(roots, asked_again)
+
+
+def settle_loads(context: Context, which: Callable[[Tensor], bool] = lambda _: True) -> None:
+    """Carry out loads that were put off."""
+    for load in [load for load in context.pending_loads if which(load)]:
+        if load.settled is None:
+            materialise(context, load)
+    _drop_loads(context)
+
+
+def _compute_shared(context: Context, roots: Sequence[Tensor], shared: Sequence[Tensor]) -> None:
+    """Compute what is better not computed again for the next sink, before this one."""
+    for tensor in shared:
+        if _is_worth_keeping(context, tensor):
+            materialise(context, tensor)
+    for root in roots:
+        root.finish()
+    _drop_loads(context)
+
+
+def _drop_loads(context: Context) -> None:
+    """Forget the loads that nothing asks for any more."""
+    context.pending_loads = [
+        load for load in context.pending_loads if not (load.is_over or load.settled)
+    ]
+
+
+def _is_worth_keeping(context: Context, tensor: Tensor) -> bool:
+    """Whether an array of the elements, or registers, are faster than to ask for them again."""
+    if tensor.settled is not None:
+        return False
+    if tensor in context.pending_loads:
+        stays_in_registers = tensor.type.elements <= loop_nests.UNROLLED_RUNS * run_width(
+            context, [tensor]
+        )
+        if stays_in_registers or not tensor.own_reads_again:
+            return True
+    return tensor.cost >= EXPENSIVE
+
+
+def where_sums_fit(
+    context: Context, tensors: Sequence[Tensor], sink: Callable[[Sequence[Tensor]], None]
+) -> None:
+    """Write `sink` of the tensors, or of arrays of their elements where sums in them wrap."""
+
+    def of_arrays() -> None:
+        sink([copied_exactly(context, tensor) for tensor in tensors])
+
+    context.builder.branches(all_fit(context, tensors), lambda: sink(tensors), of_arrays)
+
+
+def copied_exactly(context: Context, tensor: Tensor) -> Buffer:
+    """An array of the tensor's elements, where sums in their addresses may wrap."""
+    array, builder = row_major_array(context, tensor.type), context.builder
+    loop_nests.walk_exactly(
+        context,
+        [tensor, array],
+        lambda point: tensor.at(builder, point),
+        lambda point, value: array.write(builder, point, value),
+    )
+    return array

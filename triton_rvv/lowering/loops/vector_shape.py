@@ -1,0 +1,76 @@
+"""How many elements a run takes, and how many runs are computed side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from triton_rvv.frontend.types import PointerType
+from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
+
+__all__ = ["group_of_runs", "run_width", "runs_together", "spanning_width", "widest_bits"]
+
+
+def run_width(context: Context, tensors: Sequence[Tensor]) -> int:
+    """How many neighbours one run takes."""
+    return min(tensors[0].shape[-1], _lanes(context, tensors))
+
+
+def _lanes(context: Context, tensors: Sequence[Tensor]) -> int:
+    """How many elements a run takes in rows that are long enough."""
+    bits = widest_bits(tensors)
+    lanes, longer = (context.run_lanes(bits, long) for long in (False, True))
+    return longer if _takes_long_runs(tensors, bits, 2 * longer) else lanes
+
+
+def _takes_long_runs(tensors: Sequence[Tensor], bits: int, two_runs: int) -> bool:
+    """Whether twice the registers for each value save more instructions than they cost spills.
+
+    They do where memory holds shorter elements than the `bits` of registers, since a load or a
+    store fills whole registers then; and for a few sums and products, if there is enough for
+    `two_runs` side by side. What is cheaper waits for memory anyway, and a costly function holds
+    many values at a time.
+    """
+    below = {tensor for root in tensors for tensor in root.walk()}
+    if any(tensor.own_cost >= EXPENSIVE for tensor in below):
+        return False
+    moved = [tensor.own_memory_bits() for tensor in below]
+    narrowest = min((bits for bits in moved if bits), default=0)
+    if 0 < narrowest < bits:
+        return True
+    is_short = EXPENSIVE < sum(tensor.cost for tensor in tensors) <= 2 * EXPENSIVE
+    return is_short and tensors[0].type.elements >= two_runs
+
+
+def widest_bits(tensors: Sequence[Tensor]) -> int:
+    """The bits of the widest elements in registers on the way to some blocks."""
+    bits = 8  # truth values take a byte in memory
+    for tensor in tensors:
+        # Addresses are seldom computed for every lane.
+        own = 0 if isinstance(tensor.element, PointerType) else tensor.element.bits
+        bits = max(bits, own, tensor.widest_bits())
+    return bits
+
+
+def spanning_width(context: Context, tensors: Sequence[Tensor]) -> int:
+    """How many elements a run takes that spans several short rows; 0 where none may."""
+    type_ = tensors[0].type
+    lanes = min(type_.elements, _lanes(context, tensors))
+    may_span = lanes > type_.shape[-1] and all(tensor.spans_rows for tensor in tensors)
+    return lanes if may_span else 0
+
+
+def group_of_runs(tensors: Sequence[Tensor], shape: Sequence[int], width: int) -> tuple[int, int]:
+    """How many rows, and runs in each of them, are best computed side by side.
+
+    Cheap recipes need few registers, so that more of them fit.
+    """
+    together = runs_together(tensors)
+    runs = min(together, shape[-1] // width)
+    rows = min(together // runs, shape[-2]) if len(shape) > 1 else 1
+    return rows, runs
+
+
+def runs_together(tensors: Sequence[Tensor]) -> int:
+    """How many runs are computed side by side, whether in one row or in several."""
+    return 4 if sum(tensor.cost for tensor in tensors) <= EXPENSIVE else 2

@@ -1,0 +1,178 @@
+"""Vectors of float32 as integers of 8 and 16 bits, by sums that leave them in the lowest bits.
+
+QEMU 7.2 aborts at the instruction that cuts floats off. Where limits are known, as in
+
+    tl.clamp(tl.floor(x / scale + 0.5), -128, 127).to(tl.int8)
+
+a sum and a shift are enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.float_lower_bounds import number_of
+from triton_rvv.lowering.llvm.values import Val
+from triton_rvv.lowering.math.lanes import (
+    Lanes,
+    absolute,
+    call,
+    copysign,
+    maximum,
+    minimum,
+    where,
+)
+
+__all__ = ["few_bits"]
+
+_BITS_OF_2_TO_22, _BITS_OF_HALVES = 0x4A800000, 0x4AC00000
+# From 2^22 on a float32 counts in halves, and from 2^23 on in ones.
+_HALVES, _ONES = 1.5 * 2**22, 1.5 * 2**23
+_SMALLER, _LARGER = "llvm.minnum", "llvm.maxnum"
+_FLOOR = ("llvm.floor",)
+_NEAREST = ("llvm.rint", "llvm.roundeven")
+
+
+def few_bits(x: Lanes, bits: int, signed: bool) -> Lanes:
+    """A float32 as an integer of 8 or 16 bits, cut off at the point.
+
+    What is too large becomes the integer that comes closest, and NaN becomes 0.
+    """
+    if (limited := _limited(x, bits, signed)) is not None:
+        return limited
+    if not signed:
+        # Negative numbers and NaN become 0.
+        inside = minimum(maximum(x, 0.0), (1 << bits) - 0.5)
+        return _floor_of_few_bits(inside, bits)
+    beyond = 1 << bits - 1
+    size = _floor_of_few_bits(minimum(absolute(x), float(beyond)), bits)
+    # The size of the lowest number is that number, once it has no more than these bits.
+    highest = where(size < 0, beyond - 1, size)
+    return where(x.equals(x), where(x < 0.0, -size, highest), 0)
+
+
+def _floor_of_few_bits(x: Lanes, bits: int) -> Lanes:
+    """The whole number not above a float32 from 0 to 2^bits, exclusive.
+
+    From 2^22 on a float32 counts in halves. So 2^22 - 1/4 + x has 2 x - 1/2 in its lowest bits,
+    rounded to even: the even number 2 n for x = n, and never more than 2 n + 1 for x below n + 1.
+    Below 1/4, the sum is below 2^22 and has -1 there, or 0.
+    """
+    counted = (x + (2.0**22 - 0.25)).bits() - _BITS_OF_2_TO_22
+    doubled = counted.to("i16" if bits == 8 else "i32")
+    doubled = call("llvm.smax", doubled, doubled.constant(0))
+    return (doubled >> 1).to(f"i{bits}")
+
+
+def _limited(x: Lanes, bits: int, signed: bool) -> Lanes | None:
+    """A number that is known to fit, as an integer; None for any other.
+
+    Whole limits may be put to a number before it is rounded as well as after.
+    """
+    name, operands = x.builder.definition(x.value)
+    if name in (*_FLOOR, *_NEAREST):
+        source = x.of(operands[0])
+        limits = _limits_of(source, bits, signed)
+        return None if limits is None else _rounded(source, name, limits, bits)
+    limits = _limits_of(x, bits, signed)
+    if limits is None:
+        return None
+    name, operands = x.builder.definition(limits.value)
+    if name not in (*_FLOOR, *_NEAREST):
+        return _rounded(x, "", limits, bits)
+    inside = x.of(operands[0])
+    for limit, number in limits.steps:
+        inside = call(limit, inside, inside.constant(number))
+    return _rounded(inside, name, replace(limits, value=operands[0]), bits)
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """What is put between two whole limits.
+
+    Args:
+        value: the number without limits.
+        steps: the intrinsics that limit it, in their order, each with its limit.
+    """
+
+    value: Val
+    steps: tuple[tuple[str, float], ...]
+
+    @property
+    def lowest(self) -> float:
+        return dict(self.steps)[_LARGER]
+
+    @property
+    def highest(self) -> float:
+        return dict(self.steps)[_SMALLER]
+
+
+def _limits_of(x: Lanes, bits: int, signed: bool) -> _Limits | None:
+    """The limits of a number, where integers of a type have both."""
+    steps: list[tuple[str, float]] = []
+    value = x.value
+    for _ in (_SMALLER, _LARGER):
+        name, operands = x.builder.definition(value)
+        if name not in (_SMALLER, _LARGER):
+            return None
+        value, number = _apart(x.builder, operands[0], operands[1])
+        # A limit of -0 would leave a negative 0.
+        if number is None or not number.is_integer() or str(number) == "-0.0":
+            return None
+        steps.insert(0, (name, number))
+    if steps[0][0] == steps[1][0]:
+        return None
+    limits = _Limits(value, tuple(steps))
+    lowest = -(1 << bits - 1) if signed else 0
+    fits = lowest <= limits.lowest <= limits.highest < lowest + (1 << bits)
+    return limits if fits else None
+
+
+def _apart(builder: Builder, one: Val, other: Val) -> tuple[Val, float | None]:
+    """Of two operands the one that is no constant, and the number that the other one is."""
+    number = number_of(builder.repeated(other) or other)
+    if number is not None:
+        return one, number
+    return other, number_of(builder.repeated(one) or one)
+
+
+def _rounded(x: Lanes, name: str, limits: _Limits, bits: int) -> Lanes:
+    """A number inside of limits as an integer: rounded so, or else cut off at the point.
+
+    The sum of x - 1/4 and 2^22 + 2^21 has 2 x - 1/2 in its lowest bits, rounded to even: 2 n or
+    2 n + 1 for x from n on and below n + 1. To cut off, a quarter goes toward zero, and so does the
+    last bit.
+    """
+    short, whole = "i16" if bits == 8 else "i32", f"i{bits}"
+    if name in _NEAREST:
+        return (x + _ONES).bits().to(short).to(whole)
+    if limits.lowest >= 0:
+        return _floor_of_few_bits(x, bits)
+    if name in _FLOOR:
+        return (_lowest(_below_zero(x, limits.value) - 0.25 + _HALVES, short) >> 1).to(whole)
+    doubled = _lowest(x - copysign(x.constant(0.25), x) + _HALVES, short)
+    return (doubled + doubled.shift_in_zeros(int(short[1:]) - 1) >> 1).to(whole)
+
+
+def _below_zero(x: Lanes, source: Val) -> Lanes:
+    """The same, but no number between a small negative one and 0: it would be lost in a sum.
+
+    Args:
+        x: a number without limits, or inside of them.
+        source: the one without.
+    """
+    name, operands = x.builder.definition(source)
+    number = _apart(x.builder, *operands)[1] if name == "fadd" else None
+    if number is None or abs(number) < 2.0**-60:
+        x = x + 0.0  # a sum with a number is never -0, which is no negative number
+    least = x.constant(-(2.0**-20)).bits()
+    return call("llvm.smax", x.bits(), least).as_float()
+
+
+def _lowest(x: Lanes, element: str) -> Lanes:
+    """What the lowest bits of a float count, from 2^22 + 2^21 on."""
+    whole = x.bits()
+    if element == "i32":
+        whole = whole - _BITS_OF_HALVES
+    return whole.to(element)

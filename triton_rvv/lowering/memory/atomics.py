@@ -1,0 +1,149 @@
+"""Atomic operations on memory, one element after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from triton_rvv.frontend.float_formats import SMALL_FLOATS
+from triton_rvv.frontend.ttir import Operation
+from triton_rvv.frontend.types import ScalarType, TensorType, element_type
+from triton_rvv.lowering.addresses.affine import as_addresses
+from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.registry import Handler
+from triton_rvv.lowering.blocks.tensors import Point, Tensor
+from triton_rvv.lowering.elementwise.arith import constant
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val
+from triton_rvv.lowering.llvm.variable import Variable
+from triton_rvv.lowering.loops import loop_nests, materialize
+from triton_rvv.lowering.math.narrow_floats import narrow, widen
+
+__all__ = ["HANDLERS"]
+
+# The orders of Triton's enumerations; the first value of each is 1.
+_INSTRUCTIONS = ("and", "or", "xor", "add", "fadd", "max", "min", "umax", "umin", "xchg")
+_ORDERS = ("monotonic", "acquire", "release", "acq_rel")
+
+# What is done to one element: (address, operands) -> what was there before.
+Update = Callable[[Val, Sequence[Val]], Val]
+
+
+def _rmw(context: Context, operation: Operation) -> None:
+    builder, element = context.builder, _element(operation)
+    name = _INSTRUCTIONS[operation.integer("atomic_rmw_op") - 1]
+    order = _ORDERS[operation.integer("sem") - 1]
+
+    def update(address: Val, operands: Sequence[Val]) -> Val:
+        (value,) = operands
+        if element.is_kept_as_bits and name == "fadd":
+            return _add_small(builder, address, value, element, order)
+        text = f"atomicrmw {name} {address}, {value} {order}, align {element.size_bytes}"
+        return builder.emit(value.type, text)
+
+    _each(context, operation, 1, update)
+
+
+def _cas(context: Context, operation: Operation) -> None:
+    builder, element = context.builder, _element(operation)
+    order = _ORDERS[operation.integer("sem") - 1]
+
+    def update(address: Val, operands: Sequence[Val]) -> Val:
+        bits = [_as_bits(builder, value, element) for value in operands]
+        before, _ = _compare_and_swap(builder, address, bits[0], bits[1], order)
+        return builder.cast("bitcast", before, element.llvm) if element.is_float else before
+
+    _each(context, operation, 2, update)
+
+
+def _element(operation: Operation) -> ScalarType:
+    element = element_type(operation.result.type)
+    assert isinstance(element, ScalarType)
+    return element
+
+
+def _as_bits(builder: Builder, value: Val, element: ScalarType) -> Val:
+    return builder.cast("bitcast", value, f"i{element.bits}") if element.is_float else value
+
+
+def _compare_and_swap(
+    builder: Builder, address: Val, expected: Val, value: Val, order: str
+) -> tuple[Val, Val]:
+    """What was at an address, and whether that was as expected and has been replaced."""
+    on_failure = "acquire" if order in ("acquire", "acq_rel") else "monotonic"
+    align = int(value.type[1:]) // 8
+    text = f"cmpxchg {address}, {expected}, {value} {order} {on_failure}, align {align}"
+    pair_type = f"{{ {value.type}, i1 }}"
+    pair = builder.emit(pair_type, text)
+    before = builder.emit(value.type, f"extractvalue {pair}, 0")
+    return before, builder.emit("i1", f"extractvalue {pair}, 1")
+
+
+def _add_small(builder: Builder, address: Val, value: Val, element: ScalarType, order: str) -> Val:
+    """A sum of floats that no instruction adds: computed anew until nobody came in between."""
+    small = SMALL_FLOATS[element.name]
+    addend = widen(builder, value, small)
+    text = f"load atomic {value.type}, {address} monotonic, align {element.size_bytes}"
+    expected = Variable(builder, builder.emit(value.type, text))
+    again, done = builder.fresh_label("again"), builder.fresh_label("done")
+    builder.branch(again)
+    builder.label(again)
+    found = expected.read()
+    total = builder.binary("fadd", widen(builder, found, small), addend)
+    before, swapped = _compare_and_swap(
+        builder, address, found, narrow(builder, total, small), order
+    )
+    expected.write(before)
+    builder.branch_if(swapped, done, again)
+    builder.label(done)
+    return found
+
+
+def _each(context: Context, operation: Operation, count: int, update: Update) -> None:
+    """Carry out an update of each element, where the mask says so.
+
+    Args:
+        context: where the code goes.
+        operation: its operands are addresses, `count` values and perhaps a mask.
+        count: how many operands `update` takes.
+        update: writes the code for one element.
+    """
+    materialize.settle_loads(context)
+    operands = [context.lowered(value) for value in operation.operands]
+    if isinstance(operands[0], Val):
+        scalars = [operand for operand in operands if isinstance(operand, Val)]
+        context.bind(operation.result, _where(context, operation, scalars, count, update))
+        return
+    tensors = [operand for operand in operands if isinstance(operand, Tensor)]
+    addresses = as_addresses(tensors[0])
+    materialize.prepare(context, [addresses, *tensors[1:]], changes_memory=True)
+    parts: list[Tensor] = [
+        addresses,
+        *(materialize.quick_to_read(context, tensor) for tensor in tensors[1:]),
+    ]
+    type_ = operation.result.type
+    assert isinstance(type_, TensorType)
+    result = context.buffer(type_) if operation.result.uses else None
+    for index in loop_nests.positions(context, type_.shape, unrolled=False):
+        point = Point(index[:-1], index[-1], 1)
+        elements = [part.at(context.builder, point) for part in parts]
+        before = _where(context, operation, elements, count, update)
+        if result is not None:
+            result.write(context.builder, point, before)
+    if result is not None:
+        context.bind(operation.result, result)
+
+
+def _where(
+    context: Context, operation: Operation, operands: Sequence[Val], count: int, update: Update
+) -> Val:
+    """The update under its mask; 0 stands for what was not read."""
+    address, values, mask = operands[0], operands[1 : count + 1], operands[count + 1 :]
+    if not mask or mask[0].ref == "true":
+        return update(address, values)
+    builder = context.builder
+    before = Variable(builder, constant(_element(operation), 0))
+    builder.branches(mask[0], lambda: before.write(update(address, values)))
+    return before.read()
+
+
+HANDLERS: Mapping[str, Handler] = {"tt.atomic_rmw": _rmw, "tt.atomic_cas": _cas}

@@ -1,0 +1,385 @@
+"""What a load gives: contiguous runs, streams, gathers and scalars, under masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from triton_rvv.frontend.ttir import Value
+from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
+from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.addresses.masks import Mask
+from triton_rvv.lowering.addresses.memory_overlap import (
+    UNKNOWN,
+    are_apart,
+    keeps_apart,
+    lanes_are_apart,
+)
+from triton_rvv.lowering.blocks.memory_format import loaded, stored
+from triton_rvv.lowering.blocks.tensors import (
+    PLAIN_PATH,
+    Extents,
+    Point,
+    Splat,
+    Tensor,
+    guards_of_all,
+    memory_type,
+)
+from triton_rvv.lowering.llvm.builder import READ, Builder
+from triton_rvv.lowering.llvm.values import Val, integer, type_suffix, vector_type
+from triton_rvv.lowering.llvm.vectors import transposed
+from triton_rvv.lowering.llvm.vp_memory import first_lanes, load_first, load_first_by_stride
+from triton_rvv.lowering.memory.periodic_loads import periodic_run
+from triton_rvv.lowering.memory.prefetches import (
+    prefetch_ahead,
+    prefetch_columns_ahead,
+    prefetch_next_program,
+    row_in_set,
+    run_address,
+)
+from triton_rvv.lowering.memory.segment_loads import Streams
+
+__all__ = ["Load", "condition_at", "load_scalar", "zero"]
+
+
+class Load(Tensor):
+    """The elements at a block of addresses; `other` (or 0) where the mask is false.
+
+    It is put off until something asks, and has to be carried out before memory changes.
+
+    Attributes:
+        to_next_program: elements to the block of the next program, where that is known and worth
+            asking for while this one is read again.
+        fills: whether anything is seen of lanes in which the mask is false.
+    """
+
+    def __init__(
+        self,
+        type_: TensorType,
+        pointers: Affine,
+        mask: Mask | None,
+        other: Tensor | None,
+        source: Value,
+    ) -> None:
+        optional = [tensor for tensor in (mask, other) if tensor is not None]
+        super().__init__(type_, [pointers, *optional], cost=1)
+        self.source = source
+        self.pointers = pointers
+        self.mask = mask
+        self.other = other
+        self.is_denser_by_column = False
+        self._is_run_of_list = False
+        self.streams: Streams | None = None
+        self.place = 0
+        self.to_next_program: Val | None = None
+        self.fills = True
+
+    def join_streams(self, builder: Builder, earlier: Sequence[Tensor]) -> None:
+        """Find out with which of the loads before it this one takes streams that lie in turn."""
+        last = self.pointers.components[-1]
+        stride = None if last.stride is None or not last.has_rule else last.stride.constant
+        if stride not in (2, 3, 4) or self.pointers.extra is not None or self.shape[-1] == 1:
+            return
+        for load in earlier:
+            if isinstance(load, Load) and load.streams and load.is_like(self):
+                place = load.streams.place_of(builder, self.pointers)
+                if place is not None:
+                    self.streams, self.place = load.streams, place
+                    return
+        self.streams = Streams(stride, self.pointers)
+
+    def is_like(self, other: Load) -> bool:
+        """Whether both are loads of blocks of one type under one mask."""
+        return self.type == other.type and self.mask is other.mask
+
+    @property
+    def lies_by_column(self) -> bool:
+        if self.settled is not None or len(self.shape) < 2:
+            return False
+        above, last = self.pointers.components[-2:]
+        strides = [part.stride for part in (above, last)]
+        down, along = (stride is not None and stride.constant == 1 for stride in strides)
+        is_listed = bool(last.listed) or (bool(above.listed) and last.has_rule)
+        is_by_column = down or is_listed or self.is_denser_by_column
+        return is_by_column and not (along and last.has_rule)
+
+    def is_each_element_of(self, addresses: Affine) -> bool:
+        """Whether every element is loaded from an address of its own, the one in `addresses`."""
+        return self.pointers.base == addresses.base and self.is_parallel_to(addresses)
+
+    def is_parallel_to(self, addresses: Affine) -> bool:
+        """Whether elements are as far from one another as those in `addresses`, and none shared.
+
+        Strides that are only known at run time are taken to keep the elements apart;
+        `lanes_are_apart` tells then.
+        """
+        own, other = self.pointers, addresses
+        same = (own.shape, own.components, own.pointee.size_bytes) == (
+            other.shape,
+            other.components,
+            other.pointee.size_bytes,
+        )
+        return same and own.extra is None and other.extra is None and keeps_apart(own)
+
+    def survives_store(self, builder: Builder, addresses: Affine, on_the_way: bool) -> Val:
+        """Whether, at run time, a store to `addresses` changes no element before it is loaded.
+
+        Args:
+            builder: writes the code.
+            addresses: where the store goes.
+            on_the_way: whether each element is loaded right before its place is stored to.
+        """
+        apart = are_apart(builder, self.pointers, addresses)
+        if not on_the_way or not self.is_parallel_to(addresses):
+            return apart
+        same = builder.compare("eq", self.pointers.base, addresses.base)
+        same = builder.conjunction(same, lanes_are_apart(builder, addresses))
+        return same if apart == UNKNOWN else builder.binary("or", apart, same)
+
+    def guards_in_place(self, builder: Builder, extents: Extents) -> list[Val]:
+        """Truth values under which rows can be read where they lie: all there, and contiguous.
+
+        Of the block only the leading part is looked at that `extents` says.
+        """
+        contiguous = self.pointers.last_stride(builder, linear=True)
+        guards = self.guards_within(builder, extents)
+        is_plain = guards is not None and self._is_plain_when_guarded
+        has_stride = self.pointers.components[-2].may_be_linear
+        if contiguous is None or contiguous.constant != 1 or not (is_plain and has_stride):
+            return [Val("i1", "false")]
+        assert guards is not None
+        return guards
+
+    def rows_are_apart(self, builder: Builder, conflict_bytes: int) -> Val:
+        """Whether rows do not lie at multiples of `conflict_bytes`.
+
+        There they would drive one another out of the cache.
+        """
+        in_set = row_in_set(builder, self.pointers, conflict_bytes)
+        return builder.compare("ne", in_set, integer(0))
+
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        return guards_of_all(builder, self._recipe[0], extents)
+
+    def zero_from(self, builder: Builder, axis: int) -> Val | None:
+        if self.mask is None or not self.fills_with_zeros:
+            return None
+        return self.mask.false_from(builder, axis)
+
+    @property
+    def fills_with_zeros(self) -> bool:
+        """Whether elements that a mask leaves out are 0."""
+        other = self.other
+        return other is None or (isinstance(other, Splat) and other.value.ref in _ZEROS)
+
+    @property
+    def _is_plain_when_guarded(self) -> bool:
+        return self.mask is None or (
+            not self.mask.operands and all(term.has_guard for term in self.mask.terms)
+        )
+
+    def rows_in_place(self, builder: Builder, first: Val) -> tuple[Val, Val]:
+        """The address of a row, and the elements from one to the next below it.
+
+        Only where the guards in place hold.
+        """
+        pointers = self.pointers.on(PLAIN_PATH)
+        start = pointers.row_base(builder, Point((first,), integer(0), 1, PLAIN_PATH))
+        stride = self.pointers.components[-2].linear_stride(builder, self.pointers.index_type)
+        return start, stride
+
+    @property
+    def own_stays_in_place(self) -> bool:
+        return True
+
+    @property
+    def own_reads_again(self) -> bool:
+        last = self.pointers.components[-1]
+        is_contiguous = last.stride is not None and last.stride.constant == 1 and last.has_rule
+        return is_contiguous and self.pointers.extra is None
+
+    @property
+    def is_by_column(self) -> bool:
+        if len(self.shape) < 2 or self.element.bits == 1 or not self._is_plain_when_guarded:
+            return False
+        above, last = self.pointers.components[-2:]
+        strides = [part.stride.constant if part.stride is not None else 0 for part in (above, last)]
+        has_rules = above.has_rule and last.has_rule and self.pointers.extra is None
+        return has_rules and strides[0] == 1 and strides[1] not in (0, 1)
+
+    def square_at(self, builder: Builder, points: Sequence[Point]) -> list[Val]:
+        pointers, first = self.pointers.on(PLAIN_PATH), points[0]
+        stride = pointers.components[-1].linear_stride(builder, pointers.index_type)
+        start = pointers.at(builder, replace(first, width=1, memo={}))
+        type_ = vector_type(memory_type(self.element), len(points))
+        columns = []
+        for column in range(first.width):
+            distance = builder.mul(integer(column, stride.type), stride)
+            address = builder.element_pointer(memory_type(self.element), start, distance)
+            columns.append(builder.load(type_, address, self.element.size_bytes))
+        return [loaded(builder, row, self.element) for row in transposed(builder, columns)]
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        condition = condition_at(builder, self.mask, point)
+        lanes = point.lanes if point.width > 1 else None
+        pointers = self.pointers.on(point.path)
+        stride = pointers.last_stride(builder, point.path.linear)
+        if point.width == 1:
+            address = self.pointers.at(builder, point)
+            value = self._scalar(builder, address, condition, point)
+        elif stride is not None and stride.constant == 1:
+            value = self._run(builder, pointers, condition, point)
+        elif stride is not None and stride.constant == 0 and condition.width == 1:
+            value = self._repeated(builder, pointers, condition, point)
+        elif condition.ref == "true" and (run := self._run_by_lines(builder, pointers, point)):
+            value = run
+        else:
+            addresses = self.pointers.at(builder, point)
+            condition = _within(builder, condition, lanes, point.width)
+            value = self._call(builder, "llvm.masked.gather", addresses, condition, point)
+            if condition.ref == "true":
+                prefetch_columns_ahead(builder, pointers, point)
+        return loaded(builder, value, self.element)
+
+    def _run(self, builder: Builder, pointers: Affine, condition: Val, point: Point) -> Val:
+        """Neighbours in memory."""
+        type_ = vector_type(memory_type(self.element), point.width)
+        lanes, size_bytes = point.lanes, self.element.size_bytes
+        row = run_address(builder, pointers, point)
+        if self.to_next_program is not None and self.walks == 1:
+            distance = self.to_next_program
+            prefetch_next_program(builder, row, self.element, point.width, distance)
+        if condition.ref == "true" and lanes is not None:
+            fill = self._fill(builder, point)
+            return load_first(builder, row, lanes, fill, size_bytes, point.clears)
+        if condition.ref == "true":
+            value = builder.load(type_, row, size_bytes)
+            aligned = not self._is_run_of_list
+            prefetch_ahead(builder, pointers, point, row, READ, aligned)
+        elif condition.width == 1 and lanes is None and self._has_listed_rows:
+            zeros = builder.zeros(type_)
+            value = builder.load(type_, builder.select(condition, row, zeros), size_bytes)
+            prefetch_ahead(builder, pointers, point, row, READ)
+        else:
+            wanted = _within(builder, condition, lanes, point.width)
+            value = self._call(builder, "llvm.masked.load", row, wanted, point)
+            if self._is_run_of_list and pointers.components[-2].may_be_linear:
+                prefetch_ahead(builder, pointers, point, row, READ, is_aligned=False)
+            elif lanes is None and pointers.advance is not None:
+                prefetch_ahead(builder, pointers, point, row, READ)
+        return value
+
+    @property
+    def _has_listed_rows(self) -> bool:
+        """Whether rows that are left out are best read from zeros elsewhere.
+
+        Where their addresses follow a rule, masks take less than the choice between two.
+        """
+        above = self.pointers.components[-2:][0]
+        return self.fills_with_zeros and bool(above.listed)
+
+    def with_runs(self, pointers: Affine, mask: Mask | None) -> Load:
+        """The same load where a list says that the addresses of a run follow one another."""
+        load = Load(self.type, pointers, mask, self.other, self.source)
+        load._is_run_of_list = True
+        return load
+
+    def _repeated(self, builder: Builder, pointers: Affine, condition: Val, point: Point) -> Val:
+        """One element in all lanes that are wanted."""
+        address = pointers.row_base(builder, point)
+        if point.lanes is None:
+            return builder.splat(self._scalar(builder, address, condition, point), point.width)
+        wanted = builder.conjunction(condition, builder.compare("sgt", point.lanes, integer(0)))
+        value = builder.splat(self._scalar(builder, address, wanted, point), point.width)
+        mask = first_lanes(builder, point.lanes, point.width)
+        return builder.select(mask, value, self._fill(builder, point))
+
+    def _run_by_lines(self, builder: Builder, pointers: Affine, point: Point) -> Val | None:
+        """A run that is loaded from pieces of memory, where it can be."""
+        if (run := periodic_run(builder, pointers, point)) is not None:
+            return run
+        if self.streams is not None and pointers.extra is None:
+            return self.streams.run(builder, pointers, self.place, point, point.lanes)
+        stride = pointers.last_stride(builder, point.path.linear)
+        if stride is not None and point.lanes is not None and not point.clears:
+            return self._first_by_stride(builder, pointers, stride, point, point.lanes)
+        if stride is None or stride.constant != -1 or point.lanes is not None:
+            return None
+        last = builder.binary("sub", integer(1 - point.width), point.start)
+        element, row = memory_type(self.element), pointers.row_base(builder, point)
+        address = builder.element_pointer(element, row, last)
+        type_ = vector_type(element, point.width)
+        run = builder.load(type_, address, self.element.size_bytes)
+        return builder.shuffle(run, range(point.width - 1, -1, -1))
+
+    def _first_by_stride(
+        self, builder: Builder, pointers: Affine, stride: Val, point: Point, lanes: Val
+    ) -> Val | None:
+        """The lanes that are wanted of a run by one stride, where a load can be told how many."""
+        element, size_bytes = memory_type(self.element), self.element.size_bytes
+        if element == "ptr" or not builder.abilities.has_vector_lengths:
+            return None
+        start = pointers.at(builder, replace(point, width=1, memo={}))
+        distance_bytes = builder.mul(builder.resize(stride, "i64"), integer(size_bytes))
+        type_ = vector_type(element, point.width)
+        return load_first_by_stride(builder, type_, start, distance_bytes, lanes, size_bytes)
+
+    def _scalar(self, builder: Builder, address: Val, condition: Val, point: Point) -> Val:
+        one = Point(point.index, point.start, 1, point.path, point.memo)
+        return load_scalar(builder, self.element, address, condition, self._fill(builder, one))
+
+    def _call(self, builder: Builder, name: str, address: Val, condition: Val, point: Point) -> Val:
+        """A masked load or gather, with the fill value in the lanes that are off."""
+        element = memory_type(self.element)
+        keeps_any = not self.fills and builder.abilities.has_vector_lengths
+        type_ = vector_type(element, point.width)
+        fill = Val(type_, "poison") if keeps_any else self._fill(builder, point)
+        mask = builder.splat(condition, point.width)
+        suffix = f"{type_suffix(fill)}.{type_suffix(address)}"
+        aligned = Val(f"{address.type} align {self.element.size_bytes}", address.ref)
+        arguments = [aligned, mask, fill]
+        value = builder.call(type_, f"{name}.{suffix}", arguments)
+        return builder.emit(type_, f"freeze {value}") if keeps_any else value
+
+    def _fill(self, builder: Builder, point: Point) -> Val:
+        """What a lane holds that is not loaded; without `other` Triton leaves it undefined."""
+        if self.other is None:
+            element = memory_type(self.element)
+            return builder.splat(Val(element, zero(element)), point.width)
+        return stored(builder, self.other.at(builder, point))
+
+
+def _within(builder: Builder, condition: Val, lanes: Val | None, width: int) -> Val:
+    """A condition, where only so many lanes are wanted."""
+    if lanes is None:
+        return condition
+    return builder.conjunction(condition, first_lanes(builder, lanes, width))
+
+
+def load_scalar(
+    builder: Builder, element: ScalarType | PointerType, address: Val, condition: Val, fill: Val
+) -> Val:
+    """One element in its memory type; where the condition is false, memory is left alone."""
+    type_ = memory_type(element)
+    if condition.ref == "true":
+        return builder.load(type_, address, element.size_bytes)
+    # Reading a place of our own keeps this free of branches inside vector code.
+    safe = builder.alloca(type_, 1)
+    chosen = builder.select(condition, address, safe)
+    return builder.select(condition, builder.load(type_, chosen, element.size_bytes), fill)
+
+
+# How constants of 0 are written, as integers and as floats of 16, 32 and 64 bits.
+_ZEROS = frozenset(["0", "0.0", "0xH0000", "0x0000000000000000"])
+
+
+def zero(element: str) -> str:
+    """How a constant of 0 is written, of a type of LLVM."""
+    if element == "ptr":
+        return "null"
+    return "0" if element.startswith("i") else "0.0"
+
+
+def condition_at(builder: Builder, mask: Mask | None, point: Point) -> Val:
+    """A mask at `point`, which may be left out; a scalar where it is the same for the run."""
+    return Val("i1", "true") if mask is None else mask.condition(builder, point)

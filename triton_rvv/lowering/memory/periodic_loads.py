@@ -1,0 +1,68 @@
+"""Loads from places that follow no line, but so many lines in turn (see `digits`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.addresses.components import Component
+from triton_rvv.lowering.blocks.tensors import Point, memory_type
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, integer, vector_type
+from triton_rvv.lowering.llvm.vectors import in_turn
+from triton_rvv.lowering.llvm.vp_memory import load_first
+
+__all__ = ["periodic_run"]
+
+
+def periodic_run(builder: Builder, pointers: Affine, point: Point) -> Val | None:
+    """The elements of a run on a linear path, by one load for each different line.
+
+    None unless each line is contiguous. Lanes that are not wanted are 0.
+    """
+    last = pointers.components[-1]
+    if not last.digits or pointers.extra is not None or last.listed or not point.path.linear:
+        return None
+    offsets = _offsets(builder, last, pointers.index_type)
+    if offsets is None or point.width < 2 * len(offsets):
+        return None
+    element, size_bytes = memory_type(pointers.pointee), pointers.pointee.size_bytes
+    type_ = vector_type(element, point.width // len(offsets))
+    origin, bits = point.path.origin, len(offsets).bit_length() - 1
+    start = point.start if origin is None else builder.binary("sub", point.start, origin)
+    group = builder.shift_right(start, bits)
+    row = builder.element_pointer(element, pointers.row_base(builder, point), group)
+    lines: dict[str, Val] = {}
+    for place, offset in enumerate(offsets):
+        if offset.ref not in lines:
+            address = builder.element_pointer(element, row, offset)
+            lines[offset.ref] = _line(builder, type_, address, point, place, size_bytes)
+    return in_turn(builder, [lines[offset.ref] for offset in offsets])
+
+
+def _line(builder: Builder, type_: str, address: Val, point: Point, place: int, align: int) -> Val:
+    """Every so many lanes of a run, from lane `place` on, which lie next to one another."""
+    if point.lanes is None:
+        return builder.load(type_, address, align)
+    zeros = Val(type_, "zeroinitializer")
+    period = point.width // zeros.width
+    more = builder.add(point.lanes, integer(period - 1 - place))
+    count = builder.shift_right(more, period.bit_length() - 1)
+    return load_first(builder, address, count, zeros, align, point.clears)
+
+
+def _offsets(builder: Builder, part: Component, index_type: str) -> Sequence[Val] | None:
+    """How far each of so many neighbours as the period lies from the first of them, in elements.
+
+    None unless the same neighbour of the next ones lies one element further on.
+    """
+    period = max(digits.period for digits, _ in part.digits)
+    stride = part.linear_stride(builder, index_type)
+    to_next = builder.mul(stride, integer(period, index_type))
+    offsets = [builder.mul(stride, integer(place, index_type)) for place in range(period)]
+    for digits, scale in part.digits:
+        places = [digits.beyond_start(builder, integer(p, index_type)) for p in range(period + 1)]
+        scaled = [builder.mul(scale, place) for place in places]
+        to_next = builder.add(to_next, scaled.pop())
+        offsets = [builder.add(*pair) for pair in zip(offsets, scaled, strict=True)]
+    return offsets if to_next.constant == 1 else None

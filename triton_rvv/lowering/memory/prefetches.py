@@ -1,0 +1,183 @@
+"""Prefetches of what a walk over a block in memory reads or writes next."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from triton_rvv.frontend.types import PointerType, ScalarType
+from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.blocks.tensors import Point, memory_type
+from triton_rvv.lowering.llvm.builder import READ, Builder
+from triton_rvv.lowering.llvm.values import Val, integer
+
+__all__ = [
+    "CONFLICT_BYTES",
+    "LINE_BYTES",
+    "ends_of_run",
+    "prefetch_ahead",
+    "prefetch_columns_ahead",
+    "prefetch_next_program",
+    "row_in_set",
+    "run_address",
+]
+
+# Caches move so many bytes at a time, on every core that is known here.
+LINE_BYTES = 64
+# Half of what one way of a 32 KiB cache of 4 ways holds: of rows at multiples of this distance, 8
+# share two sets, and drive one another out.
+CONFLICT_BYTES = 4096
+# Of such rows, so many are still there when their turn comes, beside those that are being read.
+ROWS_OF_A_SET = 2
+# Neighbouring rows that are read side by side: to ask for one of them comes too late.
+ROWS_AT_ONCE = 2
+
+
+def run_address(builder: Builder, pointers: Affine, point: Point) -> Val:
+    """The address of the first element of a contiguous run."""
+    row = pointers.row_base(builder, point)
+    return builder.element_pointer(memory_type(pointers.pointee), row, point.start)
+
+
+def ends_of_run(
+    builder: Builder, start: Val, element: ScalarType | PointerType, width: int, stride: Val
+) -> list[Val]:
+    """Addresses in each of the cache lines in which a run lies.
+
+    Args:
+        builder: writes the code.
+        start: where the run starts.
+        element: the type of its elements.
+        width: how many it has; they take no more than a line.
+        stride: elements from one row to the next; the first row starts with a line.
+    """
+    size_bytes = element.size_bytes
+    if builder.multiple(stride) * size_bytes % min(width * size_bytes, LINE_BYTES) == 0:
+        return [start]
+    return [start, builder.element_pointer(memory_type(element), start, integer(width - 1))]
+
+
+def prefetch_ahead(
+    builder: Builder,
+    pointers: Affine,
+    point: Point,
+    address: Val,
+    access: Val,
+    is_aligned: bool = True,
+) -> None:
+    """Ask for a run some rows further on; a hint, whatever is there.
+
+    After the last rows of a block come the first ones of the next turn, where a loop is known to
+    move the block by so many elements. Unless the first row is aligned, a run may lie in one line
+    more.
+
+    Processors that foresee rows are not asked: on Zen 4, finding out which rows share sets of its
+    cache took a tenth of the time of a transposed copy and of column sums.
+    """
+    if builder.abilities.foresees_rows or not point.index or not point.path.linear:
+        return
+    rows, element = pointers.shape[-2], memory_type(pointers.pointee)
+    if not pointers.components[-2].may_be_linear:
+        ahead = max(1, point.rows_ahead // point.row_runs)
+        further = builder.add(point.index[-1], integer(min(ahead, rows - 1)))
+        last = builder.intrinsic("llvm.umin", [further, integer(rows - 1)])
+        row = replace(point, index=(*point.index[:-1], last))
+        builder.prefetch(run_address(builder, pointers, row), access)
+        return
+    if pointers.advance is None and point.rows_ahead >= rows:
+        return
+    stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
+    distance, last_inside = _to_row_ahead(builder, pointers, point, stride)
+    back = builder.binary("sub", distance, builder.mul(integer(rows), stride))
+    beyond = integer(0) if pointers.advance is None else builder.add(pointers.advance, back)
+    inside = builder.compare("sle", point.index[-1], last_inside)
+    target = builder.select(inside, distance, beyond)
+    further = builder.element_pointer(element, address, target)
+    apart = stride if is_aligned else integer(1)
+    for end in ends_of_run(builder, further, pointers.pointee, point.width, apart):
+        builder.prefetch(end, access)
+
+
+def prefetch_next_program(
+    builder: Builder, address: Val, element: ScalarType | PointerType, width: int, distance: Val
+) -> None:
+    """Ask for what the next program reads in place of a run; a hint, whatever is there.
+
+    Where programs read neighbouring rows, the line in which the next one's run begins is the last
+    one of the run before, so each line is asked for by its last element.
+
+    Args:
+        builder: writes the code.
+        address: where the run starts.
+        element: the type of its elements.
+        width: how many it has.
+        distance: elements to those of the next program.
+    """
+    type_, in_line = memory_type(element), max(LINE_BYTES // element.size_bytes, 1)
+    start = builder.element_pointer(type_, address, distance)
+    for end in range(min(in_line, width), width + 1, in_line):
+        builder.prefetch(builder.element_pointer(type_, start, integer(end - 1)))
+
+
+def _to_row_ahead(builder: Builder, pointers: Affine, point: Point, stride: Val) -> tuple[Val, Val]:
+    """Elements to the row to ask for, and the last row from which that is still in the block.
+
+    It is nearer where rows drive one another out of the cache.
+    """
+    rows = pointers.shape[-2]
+    nearest = max(ROWS_OF_A_SET, point.rows_together)
+    counts = [min(count, rows) for count in (nearest, point.rows_ahead)]
+    near, far = [(builder.mul(integer(n), stride), integer(rows - n - 1)) for n in counts]
+    if counts[1] <= counts[0]:
+        return far
+    collide = builder.compare("eq", row_in_set(builder, pointers), integer(0))
+    return builder.select(collide, near[0], far[0]), builder.select(collide, near[1], far[1])
+
+
+def row_in_set(builder: Builder, pointers: Affine, apart_bytes: int = CONFLICT_BYTES) -> Val:
+    """Bytes from a row to the next one, modulo a power of two.
+
+    0 where all rows share a few sets: at multiples of CONFLICT_BYTES two.
+    """
+    stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
+    distance_bytes = builder.mul(stride, integer(pointers.pointee.size_bytes))
+    return builder.binary("and", distance_bytes, integer(apart_bytes - 1))
+
+
+def prefetch_columns_ahead(builder: Builder, pointers: Affine, point: Point) -> None:
+    """Ask for what follows a run, each element of which lies in a cache line of its own column.
+
+    Rows are a few elements apart. While as many of them go by as a line holds, the next line of
+    each column is asked for: at each row for some of the columns. Below the block come the columns
+    of the next run, and behind those what a loop moves the block to.
+    """
+    if not point.index or not point.path.linear or pointers.extra is not None:
+        return
+    *_, above, last = pointers.components
+    if not (above.may_be_linear and last.may_be_linear):
+        return
+    down = builder.intervals.number(above.linear_stride(builder, "i64"))
+    elements = LINE_BYTES // pointers.pointee.size_bytes
+    if down is None or not 0 < down < elements:
+        return
+    rows, columns, lanes = *pointers.shape[-2:], point.width
+    stride, row = last.linear_stride(builder, pointers.index_type), point.index[-1]
+    period = 1 << min(rows, elements // down).bit_length() - 1
+    ahead = max(period, ROWS_AT_ONCE)
+    below = integer((ahead - rows) * down)
+    to_next_run = builder.add(below, builder.mul(integer(lanes), stride))
+    if pointers.advance is not None:
+        back = builder.binary("sub", below, builder.mul(point.start, stride))
+        is_last = builder.compare("sge", point.start, integer(columns - lanes))
+        to_next_turn = builder.add(pointers.advance, back)
+        to_next_run = builder.select(is_last, to_next_turn, to_next_run)
+    inside = builder.compare("slt", row, integer(rows - ahead))
+    distance = builder.select(inside, integer(ahead * down), to_next_run)
+    start = pointers.at(builder, replace(point, width=1, memo={}))
+    _, turn = builder.split(row, min(period, lanes))
+    element, step = memory_type(pointers.pointee), builder.mul(integer(period), stride)
+    first = builder.add(distance, builder.mul(turn, stride))
+    address = builder.element_pointer(element, start, first)
+    for part in range(0, lanes, period):
+        if part:
+            address = builder.element_pointer(element, address, step)
+        builder.prefetch(address, READ)

@@ -1,0 +1,426 @@
+"""Stores: blocks of addresses, scalars, and what a store would change too early."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from triton_rvv.frontend.ttir import Operation, Value
+from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.addresses.affine import Affine, as_addresses
+from triton_rvv.lowering.addresses.masks import Mask
+from triton_rvv.lowering.addresses.memory_overlap import UNKNOWN, lanes_are_apart
+from triton_rvv.lowering.blocks.context import Context, Pairs, WaitingStore
+from triton_rvv.lowering.blocks.memory_format import stored
+from triton_rvv.lowering.blocks.registry import Handler
+from triton_rvv.lowering.blocks.tensors import Extents, Point, Tensor, memory_type
+from triton_rvv.lowering.llvm.builder import WRITE, Builder
+from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.vectors import in_turn as lanes_in_turn
+from triton_rvv.lowering.llvm.vp_memory import (
+    first_lanes,
+    masked_store,
+    store_first,
+    store_first_by_stride,
+)
+from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialize
+from triton_rvv.lowering.memory.dont_care_lanes import unfilled
+from triton_rvv.lowering.memory.load_recipe import Load, condition_at
+from triton_rvv.lowering.memory.loads import as_mask, optional_operands
+from triton_rvv.lowering.memory.prefetches import prefetch_ahead, run_address
+
+__all__ = ["HANDLERS"]
+
+
+# What RVV's segment loads and stores may take (the LMUL times the fields).
+_SEGMENT_REGISTERS = 8
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one store does: `value` goes to `addresses`, which come from the pointers `target`."""
+
+    target: Value
+    addresses: Affine
+    value: Tensor
+
+
+def _store(context: Context, operation: Operation) -> None:
+    done = context.stored_already.pop(operation, None)
+    if done is None:
+        _store_now(context, operation, _may_wait(context, operation))
+        return
+
+    def not_done() -> None:
+        with context.region():
+            _store_now(context, operation, may_wait=False)
+
+    context.builder.branches(done, lambda: None, not_done, likely=True)
+
+
+def _store_now(context: Context, operation: Operation, may_wait: bool) -> None:
+    pointers, value, mask = optional_operands(context, operation, 3)
+    if isinstance(pointers, Val):
+        assert isinstance(value, Val)
+        condition = mask if isinstance(mask, Val) else Val("i1", "true")
+        _store_scalar(context, operation, pointers, value, condition)
+        return
+    if any(operation in earlier for earlier in context.store_groups.values()):
+        return  # done together with the last one of its group
+    where = as_mask(mask)
+    earlier = context.store_groups.get(operation, ())
+    parts = [_part(context, each) for each in (*earlier, operation)]
+    if earlier:
+        _store_group(context, parts, where)
+        return
+    write = functools.partial(_store_parts, context, parts, where)
+    if may_wait:
+        sources: list[Tensor] = [parts[0].value, parts[0].addresses]
+        if where is not None:
+            sources.append(where)
+        context.waiting_store = WaitingStore(sources, write)
+    else:
+        write()
+
+
+def _store_group(context: Context, parts: Sequence[_Part], where: Mask | None) -> None:
+    """Store some parts after one another, as many of them in one walk as may be."""
+    while parts:
+        sizes = range(len(parts), 1, -1)
+        in_turn = next((size for size in sizes if _are_in_turn(parts[:size])), 1)
+        apart = next((size for size in sizes if _are_apart(context, parts[:size])), 1)
+        together = max(in_turn, apart)
+        _store_parts(context, parts[:together], where, in_turn=in_turn > 1)
+        parts = parts[together:]
+
+
+def _may_wait(context: Context, operation: Operation) -> bool:
+    return operation in context.last_stores and context.aliases.arguments_are_disjoint
+
+
+def _part(context: Context, operation: Operation) -> _Part:
+    pointers, value, _ = optional_operands(context, operation, 3)
+    assert isinstance(pointers, Tensor)
+    assert isinstance(value, Tensor)
+    return _Part(operation.operands[0], as_addresses(pointers), value)
+
+
+def _are_in_turn(parts: Sequence[_Part]) -> bool:
+    """Whether each of n parts goes to every n-th element of a row, from wherever it starts."""
+    first = parts[0].addresses
+    last = first.components[-1]
+    is_nth = last.stride is not None and last.stride.constant == len(parts) and last.has_rule
+    return is_nth and all(
+        part.addresses.extra is None and part.addresses.components == first.components
+        for part in parts
+    )
+
+
+def _are_apart(context: Context, parts: Sequence[_Part]) -> bool:
+    """Whether no part writes where another one does."""
+    aliases = context.aliases
+    return aliases.arguments_are_disjoint and not any(
+        aliases.may_overlap(one.target, other.target)
+        for one, other in itertools.combinations(parts, 2)
+    )
+
+
+def _store_parts(
+    context: Context,
+    parts: Sequence[_Part],
+    where: Mask | None,
+    others: Pairs = (),
+    in_turn: bool = False,
+) -> None:
+    """One store, or several that are apart, or `in_turn`.
+
+    Whether the elements of the latter do lie in turn is found out at run time. With one store,
+    `others` are written to their arrays in the same walk.
+    """
+    sources: list[Tensor] = [each for part in parts for each in (part.value, part.addresses)]
+    sources += [tensor for tensor, _ in others]
+    if where is not None:
+        sources.append(where)
+    loads = [load for load in context.pending_loads if isinstance(load, Load)]
+    at_once, builder = not in_turn, context.builder
+    for part in parts:
+        _settle_overlapping(context, loads, part, parts if at_once else ())
+    if at_once:
+        for one, other in itertools.combinations(parts, 2):
+            context.aliases.rely_on_apart(one.target, other.target, False)
+
+    def write() -> None:
+        if at_once:
+            _write(context, parts, where, others)
+            return
+        builder.branches(
+            _lie_in_turn(context, [part.addresses for part in parts]),
+            lambda: _write(context, parts, where, in_turn=True),
+            one_by_one,
+        )
+
+    def one_by_one() -> None:
+        for part in parts:
+            _write(context, [part], where)
+
+    def changes(load: Tensor) -> bool:
+        return any(_may_change(context, part.target, load) for part in parts)
+
+    with materialize.walking(context, sources, changes):
+        guards: list[Val] = []
+        endangered: dict[Load, None] = {}
+        for part in parts:
+            for load in _endangered(context, loads, part, at_once):
+                endangered[load] = None
+                guards.append(load.survives_store(builder, part.addresses, at_once))
+            for load in _read_on_the_way(context, loads, part) if at_once else ():
+                endangered[load] = None
+                guards.append(lanes_are_apart(builder, part.addresses))
+
+        def copy_and_write() -> None:
+            with context.region():
+                for load in endangered:
+                    materialize.materialise(context, load)
+                write()
+
+        safe = UNKNOWN if UNKNOWN in guards else loop_versioning.all_of(context, guards)
+        builder.branches(safe, write, copy_and_write)
+
+
+def _lie_in_turn(context: Context, stores: Sequence[Affine]) -> Val:
+    """Whether each store begins one element behind the one before it, and no two rows meet.
+
+    In the order of rows, elements of one store are then never those of another one. It is certain
+    that rows do not meet where they are a multiple of the number of stores apart.
+    """
+    builder, first = context.builder, stores[0]
+    element = memory_type(first.pointee)
+    guards = []
+    for number, addresses in enumerate(stores[1:], 1):
+        follows = builder.element_pointer(element, first.base, integer(number))
+        guards.append(builder.compare("eq", addresses.base, follows))
+    for part, size in zip(first.components[:-1], first.shape[:-1], strict=True):
+        factors = [part.stride, *(scale for _, scale in part.looked_up)] if size > 1 else []
+        for factor in factors:
+            if factor is not None and builder.multiple(factor) % len(stores):
+                rest = builder.binary("srem", factor, integer(len(stores)))
+                guards.append(builder.compare("eq", rest, integer(0)))
+    return loop_versioning.all_of(context, guards)
+
+
+def _write(
+    context: Context,
+    parts: Sequence[_Part],
+    where: Mask | None,
+    others: Pairs = (),
+    in_turn: bool = False,
+) -> None:
+    """Walk once over the blocks of stores that are apart, or whose elements lie in turn."""
+    builder = context.builder
+    sources: list[Tensor] = [each for part in parts for each in (part.value, part.addresses)]
+    sources += [each for pair in others for each in pair]
+    if where is not None:
+        sources.append(where)
+
+    def evaluate(point: Point) -> tuple[list[Val], list[Val], Val | None]:
+        # Where addresses may meet, nothing is left to load when the first run is stored.
+        early = None if point.path.fits else condition_at(builder, where, point)
+        values = [stored(builder, part.value.at(builder, point)) for part in parts]
+        return values, [tensor.at(builder, point) for tensor, _ in others], early
+
+    def commit(point: Point, outcome: tuple[list[Val], list[Val], Val | None]) -> None:
+        values, kept, early = outcome
+        condition = condition_at(builder, where, point) if early is None else early
+        if point.lanes is not None and (in_turn or condition.width > 1):
+            wanted = first_lanes(builder, point.lanes, point.width)
+            condition = builder.conjunction(condition, wanted)
+        if in_turn and point.path.fits and point.width > 1:
+            _store_in_turn(context, parts[0].addresses, values, condition, point)
+            return
+        for part, elements in zip(parts, values, strict=True):
+            _store_run(builder, part.addresses, elements, condition, point)
+        for (_, array), elements in zip(others, kept, strict=True):
+            array.write(builder, point, elements)
+
+    def wrapped() -> None:
+        kept = [materialize.copied_exactly(context, tensor) for tensor, _ in others]
+        _store_wrapped(context, parts, where)
+        for (_, array), elements in zip(others, kept, strict=True):
+            materialize.copy(context, elements, array)
+
+    within = None if others or where is None else _extents(builder, where)
+    if any(_is_for_all(tensor) for source in sources for tensor in source.walk()):
+        within = None
+    values = [part.value for part in parts]
+    elsewhere: list[Tensor] = [part.addresses for part in parts]
+    elsewhere += [each for pair in others for each in pair]
+    with unfilled(values, elsewhere, where):
+        loop_nests.for_each_run(context, sources, evaluate, commit, wrapped, within=within)
+
+
+def _is_for_all(tensor: Tensor) -> bool:
+    """Whether more than what is stored is wanted of a block.
+
+    A load without a mask reads a whole block, so that one beyond an array is found as it is on
+    other targets.
+    """
+    return tensor.filling is not None or (isinstance(tensor, Load) and tensor.mask is None)
+
+
+def _extents(builder: Builder, where: Mask) -> Extents | None:
+    """How far along each dimension anything is stored; None where that is not known, or all."""
+    extents = [
+        None if where.holds_along(builder, axis) else where.false_from(builder, axis)
+        for axis in range(len(where.shape))
+    ]
+    return extents if any(end is not None for end in extents) else None
+
+
+def _store_in_turn(
+    context: Context, pointers: Affine, values: Sequence[Val], condition: Val, point: Point
+) -> None:
+    """Store an element of each of some runs, then the next one of each, to neighbours."""
+    builder, count, size_bytes = context.builder, len(values), pointers.pointee.size_bytes
+    start = pointers.on(point.path).at(builder, replace(point, width=1))
+    piece = min(point.width, _segment_lanes(context, count, 8 * size_bytes))
+    for at in range(0, point.width, piece):
+        together = lanes_in_turn(builder, [builder.lanes(value, at, piece) for value in values])
+        address = builder.element_pointer(together.element, start, integer(count * at))
+        if condition.width == 1:
+            store = functools.partial(builder.store, together, address, size_bytes)
+            builder.branches(condition, store)
+            continue
+        wanted = lanes_in_turn(builder, [builder.lanes(condition, at, piece)] * count)
+        masked_store(builder, together, address, wanted, size_bytes)
+
+
+def _segment_lanes(context: Context, count: int, bits: int) -> int:
+    """The most lanes of each of `count` runs that one segment store takes, a power of two."""
+    registers = _SEGMENT_REGISTERS // count
+    return (1 << registers.bit_length() - 1) * context.target.lanes(bits)
+
+
+def _store_wrapped(context: Context, parts: Sequence[_Part], where: Mask | None) -> None:
+    """Store one element after another, once all of them have been computed."""
+    builder = context.builder
+    copies = [materialize.copied_exactly(context, part.value) for part in parts]
+    wanted = None if where is None else materialize.copied_exactly(context, where)
+    for part, elements in zip(parts, copies, strict=True):
+        for point in loop_nests.each_element(context, part.value.shape):
+            condition = Val("i1", "true") if wanted is None else wanted.at(builder, point)
+            value = stored(builder, elements.at(builder, point))
+            _store_run(builder, part.addresses, value, condition, point)
+
+
+def _settle_overlapping(
+    context: Context, loads: Sequence[Load], part: _Part, at_once: Sequence[_Part]
+) -> None:
+    """Carry out the loads of which a store would change what is read later.
+
+    What it reads and changes element by element is not among them, if all stores of a walk happen
+    `at_once`: otherwise the second one may read it again after the first one. Addresses, too, are
+    computed when their store comes.
+    """
+    addresses = {tensor for each in at_once for tensor in each.addresses.walk()}
+    for load in loads:
+        on_the_way = at_once and load.is_each_element_of(part.addresses) and load not in addresses
+        if context.aliases.may_overlap(load.source, part.target) and not on_the_way:
+            materialize.materialise(context, load)
+
+
+def _may_change(context: Context, target: Value, load: Tensor) -> bool:
+    """Whether what a load reads may be different after a store."""
+    aliases = context.aliases
+    if not aliases.arguments_are_disjoint or not isinstance(load, Load):
+        return True
+    return aliases.may_overlap(load.source, target)
+
+
+def _endangered(context: Context, loads: Sequence[Load], part: _Part, at_once: bool) -> list[Load]:
+    """The loads that are carried out while or after a store changes memory.
+
+    Returns:
+        Those that are wrong where two arguments of the kernel lead to the same memory; none where
+        the code relies on that they do not.
+    """
+    aliases = context.aliases
+    put_off = [load for load in loads if load.settled is None]
+    endangered = [load for load in put_off if not aliases.may_overlap(load.source, part.target)]
+    if not aliases.arguments_are_disjoint:
+        return endangered
+    for load in endangered:
+        on_the_way = at_once and load not in context.pending_loads
+        parallel = load.is_parallel_to(part.addresses)
+        aliases.rely_on_apart(load.source, part.target, on_the_way and parallel)
+    return []
+
+
+def _read_on_the_way(context: Context, loads: Sequence[Load], part: _Part) -> list[Load]:
+    """The loads of what a store changes that are carried out in its walk, element by element.
+
+    Or of what it changes where two arguments are the same array, on which the code then relies.
+    """
+    apart = context.aliases.arguments_are_disjoint
+    return [
+        load
+        for load in loads
+        if load.settled is None
+        and load not in context.pending_loads
+        and load.is_parallel_to(part.addresses)
+        and (apart or context.aliases.may_overlap(load.source, part.target))
+    ]
+
+
+def _store_scalar(
+    context: Context, operation: Operation, address: Val, value: Val, condition: Val
+) -> None:
+    target, builder = operation.operands[0], context.builder
+    materialize.settle_loads(context, functools.partial(_may_change, context, target))
+    for load in context.pending_loads:
+        assert isinstance(load, Load)
+        context.aliases.rely_on_apart(load.source, target, False)
+    element = operation.operands[1].type
+    assert not isinstance(element, TensorType)
+    kept = stored(builder, value)
+    builder.branches(condition, lambda: builder.store(kept, address, element.size_bytes))
+
+
+def _store_run(
+    builder: Builder, pointers: Affine, value: Val, condition: Val, point: Point
+) -> None:
+    size_bytes = pointers.pointee.size_bytes
+    pointers = pointers.on(point.path)
+    stride = pointers.last_stride(builder, point.path.linear)
+    contiguous = point.width == 1 or (stride is not None and stride.constant == 1)
+    if contiguous and condition.width == 1:
+        address = (
+            pointers.at(builder, point)
+            if point.width == 1
+            else run_address(builder, pointers, point)
+        )
+        if point.lanes is not None and point.width > 1:
+            lanes = point.lanes
+            builder.branches(
+                condition, lambda: store_first(builder, value, address, lanes, size_bytes)
+            )
+            return
+        builder.branches(condition, lambda: builder.store(value, address, size_bytes))
+        if point.path.unmasked and point.width > 1:
+            prefetch_ahead(builder, pointers, point, address, WRITE)
+        return
+    lengths = builder.abilities.has_vector_lengths and value.element != "ptr"
+    if lengths and stride is not None and point.lanes is not None and condition.ref == "true":
+        start = pointers.at(builder, replace(point, width=1, memo={}))
+        distance_bytes = builder.mul(builder.resize(stride, "i64"), integer(size_bytes))
+        store_first_by_stride(builder, value, start, distance_bytes, point.lanes, size_bytes)
+        return
+    address = run_address(builder, pointers, point) if contiguous else pointers.at(builder, point)
+    if point.lanes is not None and condition.width == 1:
+        wanted = first_lanes(builder, point.lanes, point.width)
+        condition = builder.conjunction(condition, wanted)
+    masked_store(builder, value, address, builder.splat(condition, point.width), size_bytes)
+
+
+HANDLERS: Mapping[str, Handler] = {"tt.store": _store}

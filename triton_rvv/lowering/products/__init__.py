@@ -1,0 +1,1 @@
+"""`tl.dot`: packing, register tiles, and stores of the result."""

@@ -1,0 +1,132 @@
+"""Accumulators of loops over products, which begin with one number everywhere.
+
+    total = zeros(M, N)
+    for ...:
+        total = dot(a, b, total)
+
+The array of `total` is not filled before the loop: in the first turn, a product starts from the
+number itself, and writes the whole array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from triton_rvv.frontend.ttir import Block, Operation, Value
+from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.sharing import replaced
+from triton_rvv.lowering.blocks.tensors import Elementwise, Point, Splat, Tensor, memory_type
+from triton_rvv.lowering.blocks.views import Plane
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, vector_type
+from triton_rvv.lowering.llvm.variable import Variable
+from triton_rvv.lowering.products.epilogue_stores import StraightStore
+
+__all__ = ["BegunArray", "Start", "begins_in_product", "start_of"]
+
+NEVER = Val("i1", "false")
+_PRODUCTS = ("tt.dot", "tt.dot_scaled")
+_START_OPERAND = 2
+
+
+def begins_in_product(context: Context, loop: Operation, number: int) -> bool:
+    """Whether a product alone asks for a carried block that starts with one number everywhere.
+
+    It may ask by way of operations on each element. Blocks of one tile stay in registers anyway.
+    """
+    initial = context.lowered(loop.operands[3 + number])
+    block = loop.regions[0].block
+    argument = block.arguments[1 + number]
+    if not isinstance(initial, Splat) or not isinstance(argument.type, TensorType):
+        return False
+    target, element = context.target, argument.type.element
+    one_tile = target.tile_rows * context.run_lanes(element.bits)
+    return argument.type.elements > one_tile and _ends_in_product(block, argument)
+
+
+def _ends_in_product(block: Block, value: Value) -> bool:
+    for operation in block.operations:
+        if value in operation.operands:
+            if operation.name in _PRODUCTS:
+                return value.uses == 1 and operation.operands[_START_OPERAND] is value
+            if value.uses != 1 or not operation.name.startswith("arith."):
+                return False
+            value = operation.result
+    return False
+
+
+class BegunArray(Buffer):
+    """An array of which nothing has been written in a loop's first turn.
+
+    Args:
+        array: where the elements are in later turns.
+        is_first: whether this is the first turn, as i1.
+        initial: the elements in the first turn.
+        store: what the last turn may do with the elements.
+    """
+
+    def __init__(
+        self, array: Buffer, is_first: Val, initial: Splat, store: StraightStore | None
+    ) -> None:
+        super().__init__(array.type, array.pointer, array.panel)
+        self.is_first = is_first
+        self.initial = initial
+        self.store = store
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        written = super().evaluate(builder, point)
+        return builder.select(self.is_first, self.initial.evaluate(builder, point), written)
+
+
+@dataclass(frozen=True)
+class Start:
+    """An accumulator before a product.
+
+    Args:
+        usual: its elements.
+        first: in place of `usual` where `is_first` holds; the same tensor where that never does.
+        is_first: whether this is the first turn of a loop, as i1.
+        store: what the last turn of the loop may do with the elements.
+    """
+
+    usual: Tensor
+    first: Tensor
+    is_first: Val = NEVER
+    store: StraightStore | None = None
+
+    def plane(self, position: Val) -> Start:
+        """The part at one position of the first dimension."""
+        return replace(self, usual=Plane(self.usual, position), first=Plane(self.first, position))
+
+    def read(self, builder: Builder, points: Sequence[Point]) -> list[Variable]:
+        """The elements at each of the points, to add to."""
+        element = memory_type(self.usual.element)
+        nothing = (Val(vector_type(element, point.width), "poison") for point in points)
+        totals = [Variable(builder, value) for value in nothing]
+
+        def write(source: Tensor) -> None:
+            for point, total in zip(points, totals, strict=True):
+                total.write(source.at(builder, replace(point, memo={})))
+
+        builder.branches(self.is_first, lambda: write(self.first), lambda: write(self.usual))
+        return totals
+
+
+def start_of(tensor: Tensor) -> Start:
+    """An accumulator that a sink is about to read."""
+    arrays = [each for each in tensor.walk() if isinstance(each, BegunArray)]
+    if len(arrays) != 1 or not _is_elementwise_of(tensor, arrays[0]):
+        return Start(tensor, tensor)
+    (array,) = arrays
+    usual, first = (replaced(tensor, array, other) for other in (array.alias(), array.initial))
+    return Start(usual, first, array.is_first, array.store)
+
+
+def _is_elementwise_of(tensor: Tensor, array: Tensor) -> bool:
+    if tensor is array:
+        return True
+    parts = [part for part in tensor.operands if array in part.walk()]
+    return isinstance(tensor, Elementwise) and all(_is_elementwise_of(p, array) for p in parts)

@@ -1,0 +1,273 @@
+"""`tl.dot` as register tiles.
+
+The product of an M x K and a K x N block is computed tile by tile, in an order that keeps one
+operand in the L1 cache. Small floats are multiplied and summed in float32, 8-bit integers in 32
+bits: operands are converted once, when they are copied into panels.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import replace
+
+from triton_rvv.errors import CompileError
+from triton_rvv.frontend.ttir import Operation
+from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
+from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.registry import Handler, block_type
+from triton_rvv.lowering.blocks.tensors import Elementwise, Tensor, memory_type
+from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialize
+from triton_rvv.lowering.math.casts import conversion
+from triton_rvv.lowering.math.lanes import Emit
+from triton_rvv.lowering.memory.load_recipe import Load
+from triton_rvv.lowering.memory.prefetches import CONFLICT_BYTES
+from triton_rvv.lowering.products.accumulator_init import start_of
+from triton_rvv.lowering.products.dot_extents import (
+    Live,
+    live_part,
+    packed_columns,
+    packed_rows,
+    packed_steps,
+)
+from triton_rvv.lowering.products.grouped_dot import is_grouped, multiply_in_groups
+from triton_rvv.lowering.products.lhs_tiles import PackedRows, PackedSteps, Rows, RowsInPlace
+from triton_rvv.lowering.products.matrix_dot import fits_matrix_unit, multiply_int8
+from triton_rvv.lowering.products.product import RESIDENT_B_BYTES, Product, write_tiles
+from triton_rvv.lowering.products.rhs_tiles import Columns, PackedColumns
+from triton_rvv.lowering.products.unpacked_rhs import columns_read_once
+
+__all__ = ["HANDLERS", "converted", "multiply"]
+
+# Up to this many panels of B, reading A where it lies is quicker than copying it first: a copy
+# costs about as much as a third of the multiply-adds with one panel.
+PANELS_IN_PLACE = 4
+# Sums of narrower elements, which some multiply-adds widen.
+WIDE_BITS = 32
+
+
+class _Narrow(Elementwise):
+    """A right operand for multiply-adds that widen it: panels are as wide as those of the sums."""
+
+    def own_bits(self) -> int:
+        return self.panel_bits
+
+    @property
+    def panel_bits(self) -> int:
+        return WIDE_BITS
+
+
+def _dot(context: Context, operation: Operation) -> None:
+    left, right, start = (context.tensor(value) for value in operation.operands)
+    multiply(context, operation, left, right, start)
+
+
+def multiply(
+    context: Context, operation: Operation, left: Tensor, right: Tensor, start: Tensor
+) -> None:
+    """Bind the operation's result to `start + left @ right`.
+
+    Raises:
+        CompileError: for a result in which nothing is summed.
+    """
+    sum_type = _sum_type(operation, start.element)
+    result = _destination(context, operation, start)
+    if fits_matrix_unit(context.target, left, right, sum_type):
+        multiply_int8(context, left, right, start, result)
+        context.bind(operation.result, result)
+        return
+    start = converted(start, sum_type)
+    rounded = _rounding(sum_type, result)
+    if is_grouped(context.target, left, right, sum_type):
+        multiply_in_groups(context, operation, left, right, start, result, rounded)
+        context.bind(operation.result, result)
+        return
+    # The type of its elements, if multiply-adds widen them, is that of panels only.
+    read_once = right if _is_multiplied_as_it_is(context, left, right, sum_type) else None
+    left, right = _operands(context, left, right, sum_type)
+    read_once = right if read_once is None else read_once
+    in_place = [_is_matrix_in_memory(context, operand) for operand in (left, read_once)]
+    materialize.prepare(context, [left, right, start])
+    for operand in (left, right):
+        # What another product multiplies too is copied once, and not inside of one of two ways.
+        if operand.uses > 1 and not operand.lies_by_column:
+            materialize.materialise(context, operand)
+    live = live_part(context, operation, left, right, sum_type)
+    before = start_of(start)
+    store = before.store if before.store and before.store.product is operation else None
+    if store is not None:
+        store.is_taken = True
+
+    def by(b: Columns, live: Live) -> None:
+        rows, depth = left.shape[-2:]
+        product = Product(live, rows, depth, b, before, result, rounded, store)
+        with context.region():
+            _multiply_by(context, left, in_place[0], product)
+
+    def by_a_copy() -> None:
+        with context.region():
+            by(_panels(context, packed_columns(context, right, live)), live)
+
+    once = columns_read_once(context, left, read_once, in_place[1], live)
+    if once is None:
+        by_a_copy()
+    else:
+        is_possible = loop_versioning.all_of(context, once.guards)
+        context.builder.branches(is_possible, lambda: by(once.columns, once.live), by_a_copy)
+    context.bind(operation.result, result)
+
+
+def _is_multiplied_as_it_is(
+    context: Context, left: Tensor, right: Tensor, sum_type: ScalarType
+) -> bool:
+    """Whether multiply-adds take elements of B as they lie in memory, and widen them."""
+    assert isinstance(right.element, ScalarType)
+    name, is_alike = right.element.name, left.element == right.element
+    return (
+        is_alike and sum_type.bits == WIDE_BITS and context.target.widened_by_product(name) == name
+    )
+
+
+def _operands(
+    context: Context, left: Tensor, right: Tensor, sum_type: ScalarType
+) -> tuple[Tensor, Tensor]:
+    """The operands in the types in which they are multiplied."""
+    assert isinstance(right.element, ScalarType)
+    narrow = context.target.widened_by_product(right.element.name)
+    is_alike = left.element == right.element
+    if narrow is None or not is_alike or sum_type.bits != WIDE_BITS:
+        return converted(left, sum_type), converted(right, sum_type)
+    target = ScalarType(narrow)
+    type_ = TensorType(right.shape, target)
+    return left, _Narrow(type_, conversion(right.element, target), [right], keeps_zero=True)
+
+
+def _panels(context: Context, block: Buffer) -> PackedColumns:
+    # Processors of hosts foresee what is read in sequence.
+    return PackedColumns(block, block.panel, is_prefetched=context.target.backend == "rvv")
+
+
+def _multiply_by(context: Context, left: Tensor, in_place: bool, product: Product) -> None:
+    """Multiply by B, and by A where it lies or in panels too."""
+    b, live = product.b, product.live
+
+    def packed() -> None:
+        steps = packed_steps(context, left, live)
+        if steps is not None:
+            _multiply_packed(context, steps, product, PackedSteps)
+        else:
+            _multiply_packed(context, packed_rows(context, left, live), product)
+
+    def where_it_lies() -> None:
+        assert isinstance(left, Load)
+        write_tiles(context, product, functools.partial(_rows_in_place, context, left, live.rows))
+
+    if isinstance(left, Load) and in_place and b.block.shape[-1] <= PANELS_IN_PLACE * b.panel:
+        # Panels that stay in the cache leave fewer places there to rows that share a set.
+        conflict_bytes = CONFLICT_BYTES if b.size_bytes > RESIDENT_B_BYTES else CONFLICT_BYTES // 2
+        apart = left.rows_are_apart(context.builder, conflict_bytes)
+        guards = left.guards_in_place(context.builder, [live.rows, live.depth])
+        plain = loop_versioning.all_of(
+            context, [*live.guards_in_place(context.builder), apart, *guards]
+        )
+        context.builder.branches(plain, where_it_lies, packed)
+    else:
+        packed()
+
+
+def _is_matrix_in_memory(context: Context, tensor: Tensor) -> bool:
+    """Whether nobody has loaded the matrix yet, and nobody else will."""
+    is_own = tensor.uses == 1 and tensor in context.pending_loads
+    return is_own and isinstance(tensor, Load) and len(tensor.shape) == 2
+
+
+def _sum_type(operation: Operation, result: ScalarType | PointerType) -> ScalarType:
+    """The type in which products are summed."""
+    assert isinstance(result, ScalarType)
+    if result.name in ("f64", "i32", "i64"):
+        return result
+    if not result.is_float:
+        raise CompileError(f"tl.dot into {result.name} is not supported: use int32", operation.line)
+    return ScalarType("f32")
+
+
+def converted(tensor: Tensor, target: ScalarType) -> Tensor:
+    """The tensor's numbers as another type, of which both have to be integers or floats."""
+    if tensor.element == target:
+        return tensor
+    assert isinstance(tensor.element, ScalarType)
+    emit = conversion(tensor.element, target)
+    return Elementwise(TensorType(tensor.shape, target), emit, [tensor], keeps_zero=True)
+
+
+def _rounding(sum_type: ScalarType, result: Buffer) -> Emit:
+    assert isinstance(result.element, ScalarType)
+    return conversion(sum_type, result.element)
+
+
+def _multiply_packed(
+    context: Context,
+    a: Buffer,
+    product: Product,
+    rows: type[PackedRows] | type[PackedSteps] = PackedRows,
+) -> None:
+    """Multiply operands that lie in panels, plane by plane where there is a batch of them.
+
+    `rows` reads the array of A, or of its transpose.
+    """
+    builder = context.builder
+    if len(a.shape) == 2:
+        write_tiles(context, product, functools.partial(rows, builder, a))
+        return
+    block = product.b.block
+    assert isinstance(block, Buffer)
+    for batch in loop_nests.steps(context, a.shape[0], 1, unrolled=False):
+        plane = a.plane(builder, batch)
+        one = replace(
+            product,
+            b=_panels(context, block.plane(builder, batch)),
+            start=product.start.plane(batch),
+            result=product.result.plane(builder, batch),
+        )
+        write_tiles(context, one, functools.partial(rows, builder, plane))
+
+
+def _destination(context: Context, operation: Operation, start: Tensor) -> Buffer:
+    """Where the result goes: in place of an accumulator that nobody else reads."""
+    type_ = block_type(operation)
+    array = _read_by_nobody_else(context, start, type_)
+    return context.buffer(type_) if array is None else array.alias()
+
+
+def _read_by_nobody_else(context: Context, start: Tensor, type_: TensorType) -> Buffer | None:
+    """An array of this type, each element of which is read for this place of `start` alone."""
+    if start.settled is not None or start.uses > 1:
+        return None
+    if isinstance(start, Buffer):
+        is_own = start.uses == 1 and start.type == type_ and context.is_local(start)
+        return start if is_own else None
+    parts = start.operands if isinstance(start, Elementwise) else ()
+    found = (_read_by_nobody_else(context, part, type_) for part in parts)
+    return next((array for array in found if array is not None), None)
+
+
+def _rows_in_place(
+    context: Context, left: Load, live_rows: Val | None, row: Val, count: int
+) -> Rows:
+    """The rows of a tile that starts at `row`; behind the last one that counts, that one again."""
+    builder = context.builder
+    start, stride = left.rows_in_place(builder, row)
+    starts = [start]
+    while len(starts) < count:
+        distance = stride
+        if live_rows is not None:
+            is_there = builder.compare("slt", builder.add(row, integer(len(starts))), live_rows)
+            distance = builder.select(is_there, stride, integer(0, stride.type))
+        starts.append(builder.element_pointer(memory_type(left.element), starts[-1], distance))
+    run = min(left.shape[1], context.run_lanes(left.element.bits))
+    return RowsInPlace(builder, left.element, starts, stride, run)
+
+
+HANDLERS: Mapping[str, Handler] = {"tt.dot": _dot}

@@ -1,0 +1,364 @@
+"""`tl.dot` by instructions that multiply and add several steps along K at once.
+
+`HostTarget.steps_together` says which there are: x86's `vdpbf16ps` takes 2 steps of bf16, and
+`vpdpbusd` 4 steps of 8-bit integers. Both add the products in each word of 32 bits of two registers
+to a sum of 32 bits. So both operands are copied into arrays of words: of A, neighbours in a row
+make a word, and of B, neighbours in a column.
+
+    for each word along K: b = B[word, columns]; for each row r: acc[r] = dp(acc[r], A[r, word], b)
+
+`vpdpbusd` takes one operand to be unsigned. That is A, to which 128 is added: 128 times the sum of
+each column of B is too much then, and is taken from the sums before a tile starts. Integers wrap,
+so the result is exact.
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from triton_rvv.frontend.ttir import Operation
+from triton_rvv.frontend.types import ScalarType, TensorType
+from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.tensors import Extents, Point, Tensor, guards_of_all
+from triton_rvv.lowering.blocks.views import Plane
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, integer, vector_type
+from triton_rvv.lowering.llvm.variable import Variable
+from triton_rvv.lowering.llvm.vectors import concatenated, in_turn
+from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialize
+from triton_rvv.lowering.math.lanes import Emit
+from triton_rvv.lowering.products.dot_extents import Live, live_part
+from triton_rvv.lowering.products.pack import copy_part
+from triton_rvv.targets.target import Target
+
+__all__ = ["is_grouped", "multiply_in_groups"]
+
+_WORD, _INT8 = ScalarType("i32"), ScalarType("i8")
+# With fewer rows, copying B costs more than it saves.
+_LEAST_ROWS = 4
+# The instructions take registers of at least 128 bits.
+_LEAST_COLUMNS = 4
+# Words along K whose multiply-adds are written out.
+_UNROLL = 8
+# Sums of a column's words that are under way together.
+_CHAINS = 4
+
+_SUMS = {"bf16": "f32", "i8": "i32"}
+# 128 in each byte of a word, as the signed integer that LLVM writes.
+_OFFSETS = integer(0x80808080 - (1 << 32), "i32")
+
+
+def is_grouped(target: Target, left: Tensor, right: Tensor, sum_type: ScalarType) -> bool:
+    """Whether such an instruction can compute `left @ right`."""
+    element = left.element
+    if not isinstance(element, ScalarType) or element != right.element:
+        return False
+    together = target.steps_together(element.name)
+    is_large = left.shape[-2] >= _LEAST_ROWS and right.shape[-1] >= _LEAST_COLUMNS
+    fits = is_large and left.shape[-1] >= together
+    return together > 1 and fits and sum_type.name == _SUMS[element.name]
+
+
+def multiply_in_groups(
+    context: Context,
+    operation: Operation,
+    left: Tensor,
+    right: Tensor,
+    start: Tensor,
+    result: Buffer,
+    rounded: Emit,
+) -> None:
+    """Write `start + left @ right` to `result`, which may be the array that `start` reads.
+
+    Args:
+        context: where the code goes.
+        operation: the product.
+        left, right: its operands, for which `is_grouped` holds.
+        start: the accumulator before, in the type of the sums.
+        result: the accumulator after.
+        rounded: converts sums to the type of the result.
+    """
+    assert isinstance(left.element, ScalarType)
+    assert isinstance(start.element, ScalarType)
+    together = context.target.steps_together(left.element.name)
+    a, b = _WordsOfRows(left, together), _WordsOfColumns(right, together)
+    materialize.prepare(context, [a, b, start])
+    live = live_part(context, operation, left, right, start.element)
+    words = None if live.depth is None else _words(context.builder, live.depth, together)
+    around = [None] * (len(left.shape) - 2)
+    product = _Product(
+        _packed(context, a, [*around, live.rows, words], whole_columns=_UNROLL),
+        _packed(context, b, [*around, words, live.columns], whole_rows=_UNROLL),
+        start,
+        result,
+        rounded,
+        Live(live.rows, live.columns, words),
+        _multiply_add(context.target, left.element.name),
+        is_offset=left.element == _INT8,
+    )
+    if not around:
+        _tiles(context, product)
+        return
+    for batch in loop_nests.steps(context, left.shape[0], 1, unrolled=False):
+        _tiles(context, product.plane(context.builder, batch))
+
+
+def _words(builder: Builder, steps: Val, together: int) -> Val:
+    """So many steps along K in words, the last of which need not be full."""
+    more = builder.add(steps, integer(together - 1))
+    return builder.shift_right(more, together.bit_length() - 1)
+
+
+def _packed(
+    context: Context, words: _Words, extents: Extents, whole_rows: int = 1, whole_columns: int = 1
+) -> Buffer:
+    """An array of a block's words, as far as they count (see `parts.copy_part`).
+
+    Where the operand is masked or wraps, its elements are copied first: of each element, the code
+    for that is long. So they are where something else uses them too.
+    """
+    builder, operand = context.builder, words.operands[0]
+    if isinstance(operand, Buffer):
+        return materialize.materialise(context, words)
+    if operand.uses > 1:
+        return materialize.materialise(context, words.of(materialize.materialise(context, operand)))
+    guards = words.guards_within(builder, extents)
+    if guards is None:
+        extents, guards = [None] * len(extents), words.plain_guards(builder)
+    array = context.buffer(words.type)
+
+    def copied() -> None:
+        with context.region():
+            materialize.copy(context, words.of(materialize.materialise(context, operand)), array)
+
+    builder.branches(
+        loop_versioning.all_of(context, guards),
+        lambda: copy_part(context, words, array, extents, whole_rows, whole_columns),
+        copied,
+        likely=True,
+    )
+    return array
+
+
+class _Words(Tensor):
+    """A block of which some elements make a word.
+
+    Args:
+        shape: of the words.
+        operand: the block.
+        together: how many elements make a word, a power of two.
+    """
+
+    def __init__(self, shape: tuple[int, ...], operand: Tensor, together: int) -> None:
+        super().__init__(TensorType(shape, _WORD), [operand])
+        self._together = together
+
+    @abstractmethod
+    def of(self, operand: Tensor) -> _Words:
+        """The same words of another block."""
+
+    def _steps(self, builder: Builder, words: Val | None) -> Val | None:
+        return None if words is None else builder.mul(words, integer(self._together))
+
+
+class _WordsOfRows(_Words):
+    """Some neighbours in a row make a word."""
+
+    def __init__(self, operand: Tensor, together: int) -> None:
+        *outer, depth = operand.shape
+        super().__init__((*outer, depth // together), operand, together)
+
+    def of(self, operand: Tensor) -> _WordsOfRows:
+        return _WordsOfRows(operand, self._together)
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        together = integer(self._together)
+        lanes = self._steps(builder, point.lanes)
+        start, width = builder.mul(point.start, together), point.width * self._together
+        moved = replace(point, start=start, width=width, lanes=lanes, number=None)
+        type_ = vector_type("i32", point.width)
+        value = builder.emit(type_, f"bitcast {self.operands[0].at(builder, moved)} to {type_}")
+        if self.operands[0].element != _INT8:
+            return value
+        return builder.binary("xor", value, builder.splat(_OFFSETS, point.width))
+
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        *outer, words = extents
+        own = [*outer, self._steps(builder, words)]
+        return guards_of_all(builder, self.operands, own)
+
+    def own_bits(self) -> int:
+        # A run of words is a longer one of the operand.
+        return self._together * self.operands[0].widest_bits()
+
+
+class _WordsOfColumns(_Words):
+    """Some neighbours in a column make a word."""
+
+    def __init__(self, operand: Tensor, together: int) -> None:
+        *outer, depth, columns = operand.shape
+        super().__init__((*outer, depth // together, columns), operand, together)
+
+    def of(self, operand: Tensor) -> _WordsOfColumns:
+        return _WordsOfColumns(operand, self._together)
+
+    def evaluate(self, builder: Builder, point: Point) -> Val:
+        *outer, row = point.index
+        first, parts = builder.mul(row, integer(self._together)), []
+        for step in range(self._together):
+            index = (*outer, builder.add(first, integer(step)))
+            parts.append(self.operands[0].at(builder, replace(point, index=index, number=None)))
+        type_ = vector_type("i32", point.width)
+        return builder.emit(type_, f"bitcast {in_turn(builder, parts)} to {type_}")
+
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        *outer, words, columns = extents
+        own = [*outer, self._steps(builder, words), columns]
+        return guards_of_all(builder, self.operands, own)
+
+
+# Adds products of words to sums: of the sums, a word of A in each lane, and words of B.
+_MultiplyAdd = Callable[[Builder, Val, Val, Val], Val]
+
+
+def _multiply_add(target: Target, element: str) -> _MultiplyAdd:
+    """What writes the instruction for operands of a type."""
+    sum_, operand, many, name = {
+        "bf16": ("float", "bfloat", 2, "llvm.x86.avx512bf16.dpbf16ps"),
+        "i8": ("i32", "i8", 4, "llvm.x86.avx512.vpdpbusd"),
+    }[element]
+
+    def emit(builder: Builder, total: Val, left: Val, right: Val) -> Val:
+        type_ = vector_type(operand, many * total.width)
+        operands = [builder.emit(type_, f"bitcast {word} to {type_}") for word in (left, right)]
+        sums = vector_type(sum_, total.width)
+        return builder.call(sums, f"{name}.{32 * total.width}", [total, *operands])
+
+    return emit
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A product on its way: `result = start + a @ b`.
+
+    Args:
+        a, b: the operands as words.
+        start: the accumulator before, in the type of the sums.
+        result: the accumulator after; it may be the array that `start` reads.
+        rounded: converts sums to the type of the result.
+        live: how many rows, columns and words along K there are to compute.
+        multiply_add: writes the instruction.
+        is_offset: whether 128 has been added to each element of A.
+    """
+
+    a: Buffer
+    b: Buffer
+    start: Tensor
+    result: Buffer
+    rounded: Emit
+    live: Live
+    multiply_add: _MultiplyAdd
+    is_offset: bool
+
+    @property
+    def unroll(self) -> int:
+        """Words along K that are written out."""
+        return min(self.a.shape[-1], _UNROLL)
+
+    def words(self, builder: Builder) -> Val | int:
+        """How far loops along K go, in words."""
+        return self.live.padded_depth(builder, self.unroll) or self.a.shape[-1]
+
+    def plane(self, builder: Builder, batch: Val) -> _Product:
+        """One product of a batch of them."""
+        a, b, result = (array.plane(builder, batch) for array in (self.a, self.b, self.result))
+        return replace(self, a=a, b=b, start=Plane(self.start, batch), result=result)
+
+
+def _tiles(context: Context, product: _Product) -> None:
+    """Every tile of the result; a panel of B stays in the L1 cache while rows of A go by."""
+    rows, columns = product.result.shape
+    tile_rows, panel = min(rows, context.target.tile_rows), product.b.panel
+    # A single tile stays in registers from one product to the next.
+    single = (rows, columns) == (tile_rows, panel)
+    live_rows = rows if product.live.rows is None or single else product.live.rows
+    live_columns = columns if product.live.columns is None or single else product.live.columns
+    for column in loop_nests.steps(context, live_columns, panel, single):
+        offset = _offset(context, product, column) if product.is_offset else None
+        for row in loop_nests.steps(context, live_rows, tile_rows, single):
+            places = [context.builder.add(row, integer(place)) for place in range(tile_rows)]
+            _tile(context, product, [Point((place,), column, panel) for place in places], offset)
+
+
+def _offset(context: Context, product: _Product, column: Val) -> Sequence[Val]:
+    """128 times the sum of each column of a panel."""
+    builder, width = context.builder, _register_lanes(context, product)
+    pieces = product.b.panel // width
+    zeros, offsets = (
+        Val(vector_type("i32", width), "zeroinitializer"),
+        builder.splat(_OFFSETS, width),
+    )
+    # Sums of neighbouring words do not wait for one another.
+    chains = min(product.unroll, _CHAINS)
+    totals = [[Variable(builder, zeros) for _ in range(pieces)] for _ in range(chains)]
+    for base in loop_nests.steps(context, product.words(builder), product.unroll, unrolled=False):
+        for word in range(product.unroll):
+            bs = _b(builder, product, column, base, word, width)
+            for total, b in zip(totals[word % chains], bs, strict=True):
+                total.write(product.multiply_add(builder, total.read(), offsets, b))
+    add = functools.partial(builder.binary, "add")
+    return [functools.reduce(add, [t.read() for t in piece]) for piece in zip(*totals, strict=True)]
+
+
+def _tile(
+    context: Context, product: _Product, points: Sequence[Point], offset: Sequence[Val] | None
+) -> None:
+    """One tile of the result, whose rows are at `points`.
+
+    Args:
+        context: where the code goes.
+        product: what is multiplied.
+        points: the tile's rows.
+        offset: what is to be taken from the sums, one vector for each register of a row.
+    """
+    builder, width = context.builder, _register_lanes(context, product)
+    row, column, panel = points[0].index[0], points[0].start, product.a.panel
+    totals = []
+    for point in points:
+        before = product.start.at(builder, point)
+        pieces = [builder.lanes(before, at, width) for at in range(0, point.width, width)]
+        if offset is not None:
+            pieces = [builder.binary("sub", *two) for two in zip(pieces, offset, strict=True)]
+        totals.append([Variable(builder, piece) for piece in pieces])
+    for base in loop_nests.steps(context, product.words(builder), product.unroll, unrolled=False):
+        first, place = builder.split(base, panel)
+        pointer = product.a.address_in_panel(builder, first, row, place)
+        for word in range(product.unroll):
+            bs = _b(builder, product, column, base, word, width)
+            for number, sums in enumerate(totals):
+                address = builder.element_pointer("i32", pointer, integer(number * panel + word))
+                a = builder.splat(builder.load("i32", address, 4), width)
+                for total, b in zip(sums, bs, strict=True):
+                    total.write(product.multiply_add(builder, total.read(), a, b))
+    for point, sums in zip(points, totals, strict=True):
+        whole = concatenated(builder, [each.read() for each in sums])
+        product.result.write(builder, point, product.rounded(builder, [whole]))
+
+
+def _register_lanes(context: Context, product: _Product) -> int:
+    """Words in one register, as far as there are columns."""
+    return min(product.b.panel, context.target.lanes(32))
+
+
+def _b(
+    builder: Builder, product: _Product, column: Val, base: Val, word: int, width: int
+) -> list[Val]:
+    """The words of a panel of B, a step along K, in registers."""
+    start = product.b.address_in_panel(builder, column, base, integer(0))
+    places = range(word * product.b.panel, (word + 1) * product.b.panel, width)
+    pointers = [builder.element_pointer("i32", start, integer(place)) for place in places]
+    return [builder.load(vector_type("i32", width), pointer, 4) for pointer in pointers]

@@ -1,0 +1,248 @@
+"""A matrix product on its way, tile by tile.
+
+Tiles have as many rows as fill the vector registers with one run of columns each. Where fewer rows
+are left, their tiles take more runs, so that as many sums are under way and few rows are wasted.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.tensors import Point
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.loops import loop_nests
+from triton_rvv.lowering.math.lanes import Emit
+from triton_rvv.lowering.products.accumulator_init import Start
+from triton_rvv.lowering.products.dot_extents import Live
+from triton_rvv.lowering.products.epilogue_stores import StraightStore
+from triton_rvv.lowering.products.lhs_tiles import TAIL_K, Rows
+from triton_rvv.lowering.products.rhs_tiles import Columns
+from triton_rvv.lowering.products.tile import Tile
+
+__all__ = ["Product", "RowsOfA", "write_tiles"]
+
+# B blocks up to half an L1 cache of 32 KiB stay there while the rows of A go by.
+RESIDENT_B_BYTES = 16 << 10
+
+# Tiles of fewer rows take as many runs as these.
+FEWEST_ROWS = 2
+
+TRUE = Val("i1", "true")
+
+# So many rows of A from the given one on, for a tile.
+RowsOfA = Callable[[Val, int], Rows]
+
+
+@dataclass(frozen=True)
+class Product:
+    """A dot product on its way: `result = start + A @ b`.
+
+    Args:
+        live: how many rows, columns and steps along K there are to compute.
+        rows, depth: the shape of A.
+        b: the right operand.
+        start: the accumulator before, in the type of the sums.
+        result: the accumulator after; it may be the array that `start` reads.
+        rounded: converts sums to the type of the result.
+        store: what to do with complete tiles in the last turn of a loop.
+    """
+
+    live: Live
+    rows: int
+    depth: int
+    b: Columns
+    start: Start
+    result: Buffer
+    rounded: Emit
+    store: StraightStore | None
+
+    def is_one_tile(self, most_rows: int) -> bool:
+        """Whether a tile of that many rows at most is the whole block, and stays in registers."""
+        return self.rows <= most_rows and self.b.block.shape[-1] <= self.b.panel
+
+
+def write_tiles(context: Context, product: Product, rows_of_a: RowsOfA) -> None:
+    """Every tile of the result.
+
+    Args:
+        context: where the code goes.
+        product: what is multiplied.
+        rows_of_a: the rows of A for a tile.
+    """
+    builder, most, live = context.builder, context.target.tile_rows, product.live.rows
+
+    def every(end: int | Val) -> None:
+        rows = min(product.rows, most)
+        whole_tiles = functools.partial(loop_nests.steps, context, end, rows, False)
+        last = builder.add(_as_val(end), integer(-rows))
+        _tiles(context, product, rows_of_a, rows, whole_tiles, last)
+
+    if live is None:
+        every(product.rows)
+        return
+
+    def last(first: Val, rows: int) -> None:
+        _tiles(context, product, rows_of_a, min(product.rows, rows), lambda: [first], first)
+
+    count = builder.intervals.number(live)
+    if count is not None and not product.is_one_tile(most):
+        whole, rest = builder.split(integer(count), most)
+        every(whole)
+        if rest.constant:
+            last(whole, max(FEWEST_ROWS, rest.constant))
+        return
+    # More than half a tile of rows are worth a whole one.
+    half, quarter = most // 2, max(1, most // 4)
+    whole, _ = builder.split(builder.add(live, integer(half - 1)), most)
+    rest = builder.binary("sub", live, whole)
+    every(whole)
+
+    def last_few() -> None:
+        is_any = builder.compare("sgt", rest, integer(0))
+        builder.branches(is_any, lambda: last(whole, quarter))
+
+    are_more = builder.compare("sgt", rest, integer(quarter))
+    builder.branches(are_more, lambda: last(whole, half), last_few)
+
+
+def _tiles(
+    context: Context,
+    product: Product,
+    rows_of_a: RowsOfA,
+    tile_rows: int,
+    starts: Callable[[], Iterable[Val]],
+    last: Val,
+) -> None:
+    """Tiles of some rows of the result.
+
+    Args:
+        context: where the code goes.
+        product: what is multiplied.
+        rows_of_a: the rows of A for a tile.
+        tile_rows: the rows of a tile.
+        starts: gives the first row of each tile; the body of the loop is that of a loop over them.
+        last: the first row of the last tile.
+    """
+    b = product.b.of_tiles(context.target.tile_rows // tile_rows)
+    product, columns = replace(product, b=b), b.block.shape[-1]
+    # A single tile stays in registers from one product to the next.
+    single = (tile_rows, b.width) == (product.rows, columns)
+    live = product.live.columns
+    # Where one step is all there is, it is taken in any case.
+    end = columns if live is None or columns <= b.width else live
+    # Whether columns of B stay in the L1 cache while rows of A go by, and not the other way round.
+    b_stays = b.lies_in_memory or b.size_bytes > RESIDENT_B_BYTES
+    if b_stays:
+        for column in loop_nests.steps(context, end, b.width, single):
+            for row in starts():
+                to_next = None if single else (tile_rows, 0)
+                is_last = context.builder.compare("sge", row, last)
+                rows = rows_of_a(row, tile_rows)
+                _tile(context, product, rows, (row, column), to_next, is_last)
+    else:
+        for row in starts():
+            rows = rows_of_a(row, tile_rows)
+            for column in loop_nests.steps(context, end, b.width, single):
+                to_next = None if single else (0, b.width)
+                _tile(context, product, rows, (row, column), to_next, TRUE)
+
+
+def _tile(
+    context: Context,
+    product: Product,
+    rows: Rows,
+    corner: tuple[Val, Val],
+    to_next: tuple[int, int] | None,
+    is_last: Val,
+) -> None:
+    """One tile of the result.
+
+    Args:
+        context: where the code goes.
+        product: what is multiplied.
+        rows: of A.
+        corner: row and column of the tile's upper left element.
+        to_next: so many rows and columns further on is the next tile; None if there is none.
+        is_last: whether no tile follows that takes the same columns, as i1.
+    """
+    builder, (row, column) = context.builder, corner
+    stays = to_next is None or to_next[1] == 0
+    tile = Tile(builder, rows, product.b, column, stays)
+    # Loads take longest where they come first.
+    depth, end = _depth_and_turns(builder, product, tile)
+    tile = replace(tile, to_next=product.b.to_next_tile(builder, column, depth, is_last))
+    ahead = tile.begin(depth)
+    places = [builder.add(row, integer(offset)) for offset in range(rows.count)]
+    starts = [builder.add(column, integer(run * product.b.panel)) for run in range(product.b.runs)]
+    points = [Point((place,), start, product.b.panel) for place in places for start in starts]
+    totals = product.start.read(builder, points)
+    if to_next is not None:
+        _prefetch_start(builder, product, points, to_next)
+    for base in loop_nests.steps(context, end, tile.unroll, unrolled=False):
+        if product.store is not None:
+            after = builder.add(base, integer(tile.unroll))
+            ends = builder.compare("sge", after, end)
+            now = builder.conjunction(product.store.is_now, ends)
+            builder.branches(now, functools.partial(product.store.prefetch, builder, points))
+        tile.multiply_add(base, depth, ahead, totals)
+    if end is not depth:
+        with builder.loop(end, depth, integer(TAIL_K)) as base:
+            longest = TAIL_K * product.b.runs
+            replace(tile, longest=longest).multiply_add(base, depth, ahead, totals)
+    sums = [product.rounded(builder, [total.read()]) for total in totals]
+
+    def to_array() -> None:
+        for point, value in zip(points, sums, strict=True):
+            product.result.write(builder, point, value)
+
+    if (store := product.store) is None:
+        to_array()
+    else:
+        to_memory = functools.partial(store.write, builder, points, sums)
+        builder.branches(store.is_now, to_memory, to_array)
+
+
+def _as_val(count: int | Val) -> Val:
+    return integer(count) if isinstance(count, int) else count
+
+
+def _depth_and_turns(builder: Builder, product: Product, tile: Tile) -> tuple[Val, Val]:
+    """How far a tile goes along K, and how far of that in whole turns: all, if it is one value."""
+    live = product.live
+    if live.depth is None:
+        depth = integer(product.depth)
+        return depth, depth
+    if tile.rows.is_padded and product.b.is_padded:
+        padded = live.padded_depth(builder, tile.unroll)
+        assert padded is not None
+        return padded, padded
+    if tile.unroll <= TAIL_K:  # of which the depth is a multiple
+        return live.depth, live.depth
+    whole, rest = builder.split(live.depth, tile.unroll)
+    return live.depth, live.depth if rest.constant == 0 else whole
+
+
+def _prefetch_start(
+    builder: Builder, product: Product, points: Sequence[Point], to_next: tuple[int, int]
+) -> None:
+    """Ask for the accumulators of the next tile, unless these are neither read nor written."""
+    before, (down, right) = product.start.usual, to_next
+    if not isinstance(before, Buffer):
+        return
+
+    def ask() -> None:
+        for point in points:
+            (place,) = point.index
+            later = (builder.add(place, integer(down)), builder.add(point.start, integer(right)))
+            builder.prefetch(before.address(builder, later))
+
+    if product.store is None:
+        ask()
+    else:
+        is_only = builder.conjunction(product.start.is_first, product.store.is_now)
+        builder.branches(is_only, lambda: None, ask)

@@ -1,0 +1,300 @@
+"""Where the right operand of a product lies, and how a tile reads its columns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+
+from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.tensors import PLAIN_PATH, Point, Tensor, memory_type
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, integer, vector_type
+from triton_rvv.lowering.memory.load_recipe import Load
+from triton_rvv.lowering.memory.prefetches import LINE_BYTES
+
+__all__ = [
+    "Columns",
+    "ColumnsComputedOnce",
+    "ColumnsInPlace",
+    "PackedColumns",
+    "Turn",
+    "TurnOfColumns",
+]
+
+# So many lines of B on their way at once do not drive one another out of the cache.
+LINES_ON_THEIR_WAY = 8
+# With 4 panels, a tile of 2 rows waits longer for lines of L2 than for its multiply-adds.
+PANELS_OF_A_TILE = 2
+
+NOTHING = integer(0)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Steps along K that are written out, in the columns of one tile.
+
+    Args:
+        column: the tile's first.
+        base: the first step.
+        after: the first one of the next turn; 0 behind the last turn.
+        inside: whether there is a next turn, as i1.
+        steps: how many there are.
+        loaded: how many steps ahead loads are.
+        stays: whether the next tile takes the same columns, and not those beside them.
+        to_next: elements from what lies behind the last step to the next tile, as `to_next_tile`.
+    """
+
+    column: Val
+    base: Val
+    after: Val
+    inside: Val
+    steps: int
+    loaded: int
+    stays: bool
+    to_next: Val
+
+    def row(self, builder: Builder, step: int) -> Val:
+        """The row of B in a step, or in one of the next turn."""
+        if step < self.steps:
+            return builder.add(self.base, integer(step))
+        return builder.add(self.after, integer(step - self.steps))
+
+
+class TurnOfColumns(ABC):
+    """The rows of B that some steps along K multiply, and those of the next turn."""
+
+    @abstractmethod
+    def load(self, step: int, run: int) -> Val:
+        """A run of the row in a step, up to twice as many as a turn has.
+
+        Behind the last turn, nothing is needed: any place will do.
+        """
+
+    def prefetch(self, step: int) -> None:
+        """Ask in one of a turn's steps for what will be needed: by default, `load` does that."""
+        return
+
+
+@dataclass(frozen=True)
+class Columns(ABC):
+    """The right operand, of which a tile takes some columns.
+
+    Args:
+        block: shape and element type.
+        panel: how many columns a run of a row has.
+        runs: how many neighbouring runs a tile takes of each row.
+    """
+
+    block: Tensor
+    panel: int
+    runs: int = 1
+
+    # Whether zeros lie behind the last step along K up to a whole turn.
+    is_padded = False
+    # Whether it is read where the kernel's caller has put it.
+    lies_in_memory = False
+
+    @property
+    def width(self) -> int:
+        """Columns of a tile."""
+        return self.panel * self.runs
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the whole operand."""
+        return self.block.type.elements * self.block.element.size_bytes
+
+    def of_tiles(self, most_runs: int) -> Columns:
+        """The same operand for tiles of so many runs, or as many as there are."""
+        return replace(self, runs=max(1, min(most_runs, self.block.shape[-1] // self.panel)))
+
+    @abstractmethod
+    def turn(self, builder: Builder, turn: Turn) -> TurnOfColumns:
+        """What is read in a turn."""
+
+    def to_next_tile(self, builder: Builder, column: Val, depth: Val, is_last: Val) -> Val:
+        """Elements from row `depth` of a tile to the first row of the tile that comes next.
+
+        Args:
+            builder: writes the code.
+            column: the tile's first.
+            depth: steps along K of a tile.
+            is_last: whether no tile of further rows takes the same columns next, as i1.
+        """
+        return integer(0)
+
+
+@dataclass(frozen=True)
+class PackedColumns(Columns):
+    """A block in panels, for tiles that read it several times.
+
+    Args:
+        block: the array.
+        panel, runs: as of all columns.
+        is_prefetched: whether its lines are asked for: rows of A and C that go by drive some of a
+            panel out of the L1 cache, and a simple core does not foresee that.
+    """
+
+    is_prefetched: bool = False
+
+    is_padded = True
+
+    def of_tiles(self, most_runs: int) -> Columns:
+        """As for all columns, but of few panels: their lines often share a set of the cache."""
+        return super().of_tiles(min(most_runs, PANELS_OF_A_TILE))
+
+    def turn(self, builder: Builder, turn: Turn) -> TurnOfColumns:
+        return _PackedTurn(builder, self, turn)
+
+    def to_next_tile(self, builder: Builder, column: Val, depth: Val, is_last: Val) -> Val:
+        """Behind the last row of a panel lies the next one; a tile takes several of them."""
+        assert isinstance(self.block, Buffer)
+        return integer((self.runs - 1) * self.block.panel_elements)
+
+
+class _PackedTurn(TurnOfColumns):
+    def __init__(self, builder: Builder, columns: PackedColumns, turn: Turn) -> None:
+        assert isinstance(columns.block, Buffer)
+        self._builder = builder
+        self._block = columns.block
+        self._turn = turn
+        self._is_prefetched = columns.is_prefetched and turn.inside.ref != "false"
+        starts = [integer(run * columns.panel) for run in range(columns.runs)]
+        self._columns = [builder.add(turn.column, start) for start in starts]
+
+    def load(self, step: int, run: int) -> Val:
+        builder, block = self._builder, self._block
+        row = self._turn.row(builder, step)
+        address = block.address_in_panel(builder, self._columns[run], row, integer(0))
+        type_ = vector_type(memory_type(block.element), block.panel)
+        return builder.load(type_, address, block.element.size_bytes)
+
+    def prefetch(self, step: int) -> None:
+        builder, block, turn = self._builder, self._block, self._turn
+        run_bytes = block.panel * block.element.size_bytes
+        if not self._is_prefetched or step * run_bytes % LINE_BYTES:
+            return
+        # What the next turn reads, or the next tile: its panel is this one, or lies behind it.
+        row, further = (turn.after, step) if turn.stays else (turn.base, turn.steps + step)
+        shift = integer(0) if turn.stays else builder.select(turn.inside, integer(0), turn.to_next)
+        for column in self._columns:
+            first = block.address_in_panel(builder, column, row, shift)
+            for place_bytes in range(0, run_bytes, LINE_BYTES):
+                offset = integer(further * run_bytes + place_bytes)
+                builder.prefetch(builder.element_pointer("i8", first, offset))
+
+
+@dataclass(frozen=True)
+class ColumnsInPlace(Columns):
+    """A matrix where the kernel's caller has put it, whose rows lie in one piece each.
+
+    Behind its last row or column, nothing may be read.
+
+    Args:
+        block: the load.
+        panel, runs: as of all columns.
+        row_bytes: from one row to the next, of unknown origin.
+        may_collide: whether rows may share a few sets of the L1 cache, where a few lines on their
+            way drive one another out.
+    """
+
+    row_bytes: Val = NOTHING
+    may_collide: bool = False
+
+    lies_in_memory = True
+
+    @property
+    def rows_ahead(self) -> int:
+        """How many rows further on than those that are loaded lines are asked for."""
+        if self.may_collide:  # several runs of a row are loaded one after another
+            return 0 if self.runs > 1 else 1
+        lines = -(-self.width * self.block.element.size_bytes // LINE_BYTES)
+        return min(2, max(1, LINES_ON_THEIR_WAY // lines))
+
+    def turn(self, builder: Builder, turn: Turn) -> TurnOfColumns:
+        return _TurnInPlace(builder, self, turn)
+
+    def to_next_tile(self, builder: Builder, column: Val, depth: Val, is_last: Val) -> Val:
+        """To the columns beside it, and from the last ones to where the loop moves the block."""
+        assert isinstance(self.block, Load)
+        _, stride = self.block.rows_in_place(builder, integer(0))
+        to_next = integer(self.width)
+        if (advance := self.block.pointers.advance) is not None:
+            last = integer(self.block.shape[-1] - self.width)
+            is_at_end = builder.compare("sge", column, last)
+            further = builder.binary("sub", builder.resize(advance, "i64"), column)
+            to_next = builder.select(is_at_end, further, to_next)
+        to_next = builder.select(is_last, to_next, integer(0))
+        back = builder.mul(builder.resize(stride, "i64"), depth)
+        return builder.binary("sub", to_next, back)
+
+
+class _TurnInPlace(TurnOfColumns):
+    """A pointer goes from row to row, into the next turn."""
+
+    def __init__(self, builder: Builder, columns: ColumnsInPlace, turn: Turn) -> None:
+        assert isinstance(columns.block, Load)
+        self._builder = builder
+        self._columns = columns
+        self._turn = turn
+        self._element = memory_type(columns.block.element)
+        start, stride = columns.block.rows_in_place(builder, integer(0))
+        self._stride, zero = builder.resize(stride, "i64"), integer(0)
+        first = builder.element_pointer(self._element, start, builder.mul(turn.base, self._stride))
+        self._rows = [builder.element_pointer(self._element, first, turn.column)]
+        self._shift = builder.select(turn.inside, zero, turn.to_next)
+        # Lines that were read right before are still in the cache.
+        back = builder.mul(integer(-turn.loaded), self._stride)
+        self._back = builder.select(turn.inside, zero, back)
+
+    def _at(self, step: int, column: int, behind: Val) -> Val:
+        """The address of a column in a step; `behind` is added in steps of the next turn."""
+        builder, element = self._builder, self._element
+        while len(self._rows) <= step:
+            below = builder.element_pointer("i8", self._rows[-1], self._columns.row_bytes)
+            self._rows.append(builder.on_from_here(below))
+        row = self._rows[step]
+        if step >= self._turn.steps:
+            row = builder.element_pointer(element, row, behind)
+        return builder.element_pointer(element, row, integer(column))
+
+    def load(self, step: int, run: int) -> Val:
+        columns = self._columns
+        type_ = vector_type(self._element, columns.panel)
+        address = self._at(step, run * columns.panel, self._back)
+        return self._builder.load(type_, address, columns.block.element.size_bytes)
+
+    def prefetch(self, step: int) -> None:
+        builder, columns = self._builder, self._columns
+        further = min(self._turn.loaded + columns.rows_ahead, self._turn.steps)
+        size_bytes = columns.block.element.size_bytes
+        places = list(range(0, columns.width, LINE_BYTES // size_bytes))
+        aligned_bytes = min(columns.width * size_bytes, LINE_BYTES)
+        if builder.multiple(self._stride) * size_bytes % aligned_bytes:
+            places.append(columns.width - 1)
+        for place in places:
+            builder.prefetch(self._at(step + further, place, self._shift))
+
+
+@dataclass(frozen=True)
+class ColumnsComputedOnce(Columns):
+    """A block of which each element is computed where it is multiplied, on a plain path."""
+
+    def turn(self, builder: Builder, turn: Turn) -> TurnOfColumns:
+        return _ComputedTurn(builder, self, turn)
+
+
+class _ComputedTurn(TurnOfColumns):
+    def __init__(self, builder: Builder, columns: ColumnsComputedOnce, turn: Turn) -> None:
+        self._builder = builder
+        self._columns = columns
+        self._turn = turn
+        self._rows_ahead = max(1, LINES_ON_THEIR_WAY // columns.runs)
+
+    def load(self, step: int, run: int) -> Val:
+        builder, panel = self._builder, self._columns.panel
+        column = builder.add(self._turn.column, integer(run * panel))
+        row, ahead = self._turn.row(builder, step), self._rows_ahead
+        return self._columns.block.at(
+            builder, Point((row,), column, panel, PLAIN_PATH, rows_ahead=ahead)
+        )

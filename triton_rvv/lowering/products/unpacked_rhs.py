@@ -1,0 +1,147 @@
+"""Right operands that are read where they lie, and not copied into panels first.
+
+So they are where few tiles take all rows of the left operand that count: one reads each line once,
+and the others find lines in the L1 cache, or in L2 at less than a copy costs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.loops.vector_shape import run_width
+from triton_rvv.lowering.memory.load_recipe import Load
+from triton_rvv.lowering.memory.prefetches import CONFLICT_BYTES
+from triton_rvv.lowering.products.dot_extents import WHOLE, Live
+from triton_rvv.lowering.products.product import FEWEST_ROWS
+from triton_rvv.lowering.products.rhs_tiles import Columns, ColumnsComputedOnce, ColumnsInPlace
+
+__all__ = ["ReadOnce", "columns_read_once"]
+
+# What is computed on the way is waited for: that pays where few rows multiply it.
+RUNS_COMPUTED_ONCE = 4
+# More tiles read B again and again: a copy of a run costs what a tile takes to multiply it.
+MOST_TILES = 8
+# Both ways, where only the run tells which one is right, are worth their code for so many tiles.
+TILES_WORTH_TWO_WAYS = 2
+# Rows of a panel of B that 2 tiles, or more of them, find in the caches when they come back; a row
+# that shares its set of L1 with all others takes a page of the TLB too.
+STEPS_OF_MORE_TILES = 64
+STEPS_THAT_COLLIDE = 32
+
+
+@dataclass(frozen=True)
+class ReadOnce:
+    """A right operand that is read once.
+
+    Args:
+        columns: the operand.
+        guards: truth values under which it can be.
+        live: how much of the product is to be computed then.
+    """
+
+    columns: Columns
+    guards: list[Val]
+    live: Live
+
+
+def _lies_by_row(context: Context, right: Tensor) -> bool:
+    """Whether a block's rows lie in memory as the code of this target reads them best."""
+    if context.target.backend != "rvv" or not isinstance(right, Load):
+        return False
+    stride = right.pointers.last_stride(context.builder, linear=True)
+    return stride is not None and stride.constant == 1
+
+
+def _tiles(context: Context, left: Tensor, live: Live) -> int:
+    """How many tiles take all rows that count, by sizes and grid, rounded up to a power of two."""
+    tile_rows, count = context.target.tile_rows, 1
+    while count * tile_rows < left.shape[-2]:
+        most = integer(count * tile_rows)
+        if live.rows and context.builder.compare("sle", live.rows, most).ref == "true":
+            break
+        count *= 2
+    return count
+
+
+def _stays_in_caches(tiles: int, steps: int, may_collide: bool) -> bool:
+    """Whether tiles find again what the first of them has read of a panel.
+
+    Args:
+        tiles: how many read the same columns.
+        steps: rows of B.
+        may_collide: whether these may share few sets of the L1 cache.
+    """
+    if tiles == 1:
+        return True
+    if may_collide:
+        return tiles == 2 and steps <= STEPS_THAT_COLLIDE
+    return tiles == 2 or (tiles <= MOST_TILES and steps <= STEPS_OF_MORE_TILES)
+
+
+def columns_read_once(
+    context: Context, left: Tensor, right: Tensor, in_place: bool, live: Live
+) -> ReadOnce | None:
+    """The right operand of a product with so few rows that copying it does not pay.
+
+    Args:
+        context: where the code goes.
+        left, right: the operands.
+        in_place: whether the right one is a matrix that nobody else loads.
+        live: how much of the product counts.
+    """
+    builder, tile_rows, rows = context.builder, context.target.tile_rows, left.shape[-2]
+    if len(right.shape) > 2 or isinstance(right, Buffer) or right.settled is not None:
+        return None
+    if in_place and isinstance(right, Load) and _lies_by_row(context, right):
+        return _in_place(context, right, rows, _tiles(context, left, live), live)
+    panel = run_width(context, [right])
+    runs = min(tile_rows // rows, right.shape[-1] // panel)
+    if runs < RUNS_COMPUTED_ONCE:
+        return None
+    return ReadOnce(ColumnsComputedOnce(right, panel), right.plain_guards(builder), WHOLE)
+
+
+def _in_place(context: Context, right: Load, rows: int, tiles: int, live: Live) -> ReadOnce | None:
+    """A matrix whose rows lie in one piece each.
+
+    Args:
+        context: where the code goes.
+        right: the matrix.
+        rows: of the left operand.
+        tiles: how many take all of them that count.
+        live: how much of the product counts.
+    """
+    builder, tile_rows = context.builder, context.target.tile_rows
+    may_collide = right.rows_are_apart(builder, CONFLICT_BYTES).ref != "true"
+    if not _stays_in_caches(tiles, right.shape[-2], may_collide):
+        return None
+    _, stride = right.rows_in_place(builder, integer(0))
+    row_bytes = builder.mul(builder.resize(stride, "i64"), integer(right.element.size_bytes))
+    columns = ColumnsInPlace(
+        right,
+        _run_width(context, right),
+        row_bytes=builder.of_unknown_origin(row_bytes),
+        may_collide=may_collide,
+    )
+    guards = [
+        *live.guards_in_place(builder),
+        *right.guards_in_place(builder, [live.depth, live.columns]),
+    ]
+    if live.columns is not None:
+        # A single tile takes its columns even where none count.
+        widest = columns.of_tiles(tile_rows // min(rows, FEWEST_ROWS)).width
+        guards.append(builder.compare("ne", live.columns, integer(0)))
+        guards.append(builder.compare("eq", builder.split(live.columns, widest)[1], integer(0)))
+    is_decided = all(guard.ref in ("true", "false") for guard in guards)
+    if tiles > TILES_WORTH_TWO_WAYS and not is_decided:
+        return None
+    return ReadOnce(columns, guards, live)
+
+
+def _run_width(context: Context, right: Tensor) -> int:
+    """Columns of a run: as many as a run of the sums has, which have 32 bits at least."""
+    return min(right.shape[-1], context.run_lanes(max(right.element.bits, 32)))

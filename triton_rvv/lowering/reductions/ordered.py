@@ -1,0 +1,94 @@
+"""Reductions along rows that keep the order of elements, for combinations that do not commute.
+
+Neighbours are combined in pairs, the results in pairs again, and so on: a tree that is the same for
+vectors of any length. It is carried out in place in an array, whose first half each level leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.tensors import Point, Tensor
+from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.loops import loop_nests, materialize
+from triton_rvv.lowering.loops.vector_shape import run_width
+from triton_rvv.lowering.reductions.combine_region import Combination
+
+__all__ = ["reduce_rows_in_order"]
+
+
+def reduce_rows_in_order(
+    context: Context,
+    sources: Sequence[Tensor],
+    combination: Combination,
+    results: Sequence[Buffer],
+) -> None:
+    """Each row becomes one element.
+
+    Args:
+        context: where the code goes.
+        sources: the blocks that are reduced together.
+        combination: how two elements become one, the left one first.
+        results: where the outcome goes.
+    """
+    shape, width = sources[0].shape, run_width(context, sources)
+    arrays = [materialize.row_major_array(context, source.type) for source in sources]
+    for source, array in zip(sources, arrays, strict=True):
+        materialize.copy(context, source, array)
+    for row in loop_nests.positions(context, shape[:-1], unrolled=False):
+        tree = _Tree(context, combination, arrays, row)
+        size = shape[-1]
+        while size > width:
+            size //= 2
+            tree.halve(size, width)
+        place = row or (integer(0),)
+        for result, value in zip(results, tree.top(width), strict=True):
+            result.write(context.builder, Point(place[:-1], place[-1], 1), value)
+
+
+class _Tree:
+    """The elements of one row on their way to a single one.
+
+    Args:
+        context: where the code goes.
+        combination: how two elements become one.
+        arrays: the elements; they are overwritten.
+        row: which one it is.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        combination: Combination,
+        arrays: Sequence[Buffer],
+        row: tuple[Val, ...],
+    ) -> None:
+        self._context = context
+        self._builder = context.builder
+        self._combination = combination
+        self._arrays = arrays
+        self._row = row
+
+    def halve(self, count: int, width: int) -> None:
+        """Make `count` elements of twice as many, `width` of them at a time."""
+        for start in loop_nests.steps(self._context, count, width, unrolled=False):
+            doubled = self._builder.mul(start, integer(2))
+            both = Point(self._row, doubled, 2 * width)
+            pairs = [array.at(self._builder, both) for array in self._arrays]
+            for array, value in zip(self._arrays, self._combined(pairs), strict=True):
+                array.write(self._builder, Point(self._row, start, width), value)
+
+    def top(self, width: int) -> Sequence[Val]:
+        """The single element that the first `width` ones become."""
+        first = Point(self._row, integer(0), width)
+        values: Sequence[Val] = [array.at(self._builder, first) for array in self._arrays]
+        while values[0].width > 1:
+            values = self._combined(values)
+        return values
+
+    def _combined(self, pairs: Sequence[Val]) -> Sequence[Val]:
+        lanes = range(pairs[0].width)
+        left, right = ([self._builder.chosen(p, lanes[side::2]) for p in pairs] for side in (0, 1))
+        return self._combination.emit(left, right)

@@ -1,0 +1,213 @@
+"""What runs of elements come to so far in a reduction, and how their lanes become one element."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+
+from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Point, Tensor
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.multiply_adds import multiply_add
+from triton_rvv.lowering.llvm.values import Val, type_suffix
+from triton_rvv.lowering.llvm.variable import Variable
+from triton_rvv.lowering.reductions.combine_region import Combination
+
+__all__ = ["Totals"]
+
+# Combinations that RVV reduces over a register group in one instruction.
+_VECTOR_REDUCTIONS = {
+    "arith.addi": "llvm.vector.reduce.add",
+    "arith.andi": "llvm.vector.reduce.and",
+    "arith.ori": "llvm.vector.reduce.or",
+    "arith.xori": "llvm.vector.reduce.xor",
+    "arith.minsi": "llvm.vector.reduce.smin",
+    "arith.maxsi": "llvm.vector.reduce.smax",
+    "arith.minui": "llvm.vector.reduce.umin",
+    "arith.maxui": "llvm.vector.reduce.umax",
+    "arith.minnumf": "llvm.vector.reduce.fmin",
+    "arith.maxnumf": "llvm.vector.reduce.fmax",
+}
+_REDUCED_AT_ONCE = frozenset(["arith.addf", *_VECTOR_REDUCTIONS])
+# Without such an instruction, LLVM goes from lane to lane for these.
+_FLOAT_EXTREMES = frozenset(["arith.minnumf", "arith.maxnumf"])
+
+
+class Totals:
+    """Elements combined so far, for several runs side by side.
+
+    Args:
+        context: where the code goes.
+        combination: how two elements become one.
+        sources: the blocks that are reduced together.
+        points: the first runs.
+        runs: how many neighbours of them belong to one row.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        combination: Combination,
+        sources: Sequence[Tensor],
+        points: Sequence[Point],
+        runs: int = 1,
+    ) -> None:
+        self._context = context
+        self._builder = builder = context.builder
+        self._combination = combination
+        self._sources = sources
+        self._width = points[0].width
+        # While costly elements are computed, one total of a row has time to wait for its sums.
+        is_costly = combination.operation_of_each and sum(each.cost for each in sources) > EXPENSIVE
+        self._shared_by = runs if is_costly else 1
+        self._first = self._elements(points)
+        first = [
+            functools.reduce(self._combined, self._first[start : start + self._shared_by])
+            for start in range(0, len(points), self._shared_by)
+        ]
+        self._variables = [[Variable(builder, value) for value in row] for row in first]
+        self._numbers: frozenset[int] = frozenset()
+
+    def keep_numbers(self, points_from: Callable[[Val], Sequence[Point]]) -> bool:
+        """Have what is one number in all lanes be a scalar, such as a count of elements.
+
+        Args:
+            points_from: the runs from a position on, like all that will be added.
+
+        Returns:
+            Whether there is any in a combination that is more than an instruction for each result.
+        """
+        if not self._combination.operation_of_each:
+            self._numbers = self._lasting_numbers(points_from)
+        for place in self._numbers:
+            # All runs have the same number, so that what is made of it is computed once.
+            shared = Variable(self._builder, self._number(self._first[0][place]))
+            for variables in self._variables:
+                variables[place] = shared
+        return bool(self._numbers)
+
+    def _lasting_numbers(self, points_from: Callable[[Val], Sequence[Point]]) -> frozenset[int]:
+        """The results that are one number before and after more is added, by their place."""
+        builder, found = self._builder, self._numbers_in(self._first, are_same=True)
+        start = builder.snapshot()
+        while found:
+            so_far = [
+                [
+                    value if place in found else builder.emit(value.type, f"freeze {value}")
+                    for place, value in enumerate(values)
+                ]
+                for values in self._first
+            ]
+            anywhere = builder.emit("i64", "freeze i64 0")
+            elements = self._elements(points_from(anywhere))
+            same = self._numbers_in(elements, are_same=True)
+            pairs = zip(so_far, elements, strict=True)
+            combined = [self._combination.emit(*pair) for pair in pairs]
+            lasting = found & same & self._numbers_in(combined)
+            builder.restore(start)
+            if lasting == found:
+                break
+            found = lasting
+        return found
+
+    def _numbers_in(self, rows: Sequence[Sequence[Val]], are_same: bool = False) -> frozenset[int]:
+        """The results that are one number in the lanes of each run, or of all runs."""
+        found = []
+        for place, values in enumerate(zip(*rows, strict=True)):
+            numbers = [self._builder.repeated(value) for value in values]
+            if all(numbers) and not (are_same and len(set(numbers)) > 1):
+                found.append(place)
+        return frozenset(found)
+
+    def _number(self, value: Val) -> Val:
+        number = self._builder.repeated(value)
+        assert number is not None
+        return number
+
+    def add(self, points: Sequence[Point]) -> None:
+        """Combine each total with the run at its point."""
+        elements = self._elements(points)
+        for neighbour in range(self._shared_by):
+            self._add(elements[neighbour :: self._shared_by])
+
+    def _add(self, elements: Sequence[Sequence[Val]]) -> None:
+        combined = self._builder.interleave(
+            [
+                functools.partial(self._combine, variables, values)
+                for variables, values in zip(self._variables, elements, strict=True)
+            ]
+        )
+        for variables, values in zip(self._variables, combined, strict=True):
+            for place, (variable, value) in enumerate(zip(variables, values, strict=True)):
+                variable.write(self._number(value) if place in self._numbers else value)
+
+    def by_row(self, runs: int, across_lanes: bool = True) -> list[Sequence[Val]]:
+        """The totals, of runs of which `runs` neighbours belong to one row."""
+        values = [self._read(variables) for variables in self._variables]
+        runs //= self._shared_by
+        rows = []
+        for first in range(0, len(values), runs):
+            total: Sequence[Val] = values[first]
+            for other in values[first + 1 : first + runs]:
+                total = self._combination.emit(total, other)
+            if across_lanes:
+                total = _across_lanes(self._context, self._combination, total)
+            rows.append(total)
+        return rows
+
+    def _read(self, variables: Sequence[Variable]) -> list[Val]:
+        values = [variable.read() for variable in variables]
+        return [self._builder.splat(value, self._width) for value in values]
+
+    def _elements(self, points: Sequence[Point]) -> list[list[Val]]:
+        return self._builder.interleave(
+            [functools.partial(self._elements_at, point) for point in points]
+        )
+
+    def _elements_at(self, point: Point) -> list[Val]:
+        return [source.at(self._builder, point) for source in self._sources]
+
+    def _combine(self, variables: Sequence[Variable], values: Sequence[Val]) -> list[Val]:
+        return self._combined(self._read(variables), values)
+
+    def _combined(self, so_far: Sequence[Val], values: Sequence[Val]) -> list[Val]:
+        if set(self._combination.operation_of_each) == {"arith.addf"}:
+            return [self._added(*each) for each in zip(so_far, values, strict=True)]
+        return self._combination.emit(so_far, values)
+
+    def _added(self, total: Val, value: Val) -> Val:
+        """A sum of floats; of a product, with one rounding where an instruction does both."""
+        builder = self._builder
+        both = multiply_add(builder, total, value)
+        return both or builder.binary("fadd", total, value, "contract ")
+
+
+def _across_lanes(
+    context: Context, combination: Combination, values: Sequence[Val]
+) -> Sequence[Val]:
+    """One element from all the lanes, in any order: only for combinations that commute."""
+    builder, at_once = context.builder, _REDUCED_AT_ONCE
+    if not context.target.has_float_extremes:
+        at_once = at_once - _FLOAT_EXTREMES
+    width, names = values[0].width, combination.operation_of_each
+    if width > 1 and names and all(name in at_once for name in names):
+        return [
+            _reduce_lanes(builder, name, value) for name, value in zip(names, values, strict=True)
+        ]
+    while width > 1:
+        width //= 2
+        low = [builder.lanes(value, 0, width) for value in values]
+        high = [builder.lanes(value, width, width) for value in values]
+        values = combination.emit(low, high)
+    return values
+
+
+def _reduce_lanes(builder: Builder, name: str, value: Val) -> Val:
+    if name != "arith.addf":
+        return builder.call(
+            value.element, f"{_VECTOR_REDUCTIONS[name]}.{type_suffix(value)}", [value]
+        )
+    function = f"llvm.vector.reduce.fadd.{type_suffix(value)}"
+    zero = Val(value.element, "-0.0")
+    builder.declarations.add(f"declare {value.element} @{function}({value.element}, {value.type})")
+    return builder.emit(value.element, f"call reassoc {value.element} @{function}({zero}, {value})")

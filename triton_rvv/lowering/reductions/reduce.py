@@ -1,0 +1,291 @@
+"""Reductions along one dimension of a block, with any operation that combines two elements."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from triton_rvv.frontend.ttir import Operation
+from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.addresses.masks import TRUE
+from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.registry import Handler
+from triton_rvv.lowering.blocks.tensors import PLAIN_PATH, Path, Point, Tensor
+from triton_rvv.lowering.blocks.views import Reshaped, Squeezed, coordinates_of
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.variable import Variable
+from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialize
+from triton_rvv.lowering.loops.vector_shape import group_of_runs, run_width, spanning_width
+from triton_rvv.lowering.reductions.combine_region import Combination
+from triton_rvv.lowering.reductions.ordered import reduce_rows_in_order
+from triton_rvv.lowering.reductions.partial_reductions import Totals
+
+__all__ = ["HANDLERS"]
+
+# Takes the blocks that are reduced together, and writes the code that reduces them.
+_Reduction = Callable[[Sequence[Tensor]], None]
+
+
+def _reduce(context: Context, operation: Operation) -> None:
+    sources = [context.tensor(value) for value in operation.operands]
+    shape, axis = sources[0].shape, operation.integer("axis")
+    if shape[axis] == 1 and axis < len(shape) - 1:
+        # Nothing is combined, and nothing computed before somebody asks.
+        for value, source in zip(operation.results, sources, strict=True):
+            context.bind(value, Squeezed(source, axis))
+        return
+    combination = Combination(context, operation)
+    with materialize.walking(context, sources):
+        results, reduction = _planned(context, operation, sources, combination)
+        materialize.where_sums_fit(context, sources, reduction)
+    for value, result in zip(operation.results, results, strict=True):
+        scalar = Point((), integer(0), 1)
+        is_block = isinstance(value.type, TensorType)
+        context.bind(value, result if is_block else result.at(context.builder, scalar))
+
+
+def _planned(
+    context: Context, operation: Operation, sources: Sequence[Tensor], combination: Combination
+) -> tuple[Sequence[Tensor], _Reduction]:
+    """What the results are, and the way to compute them that suits shape and combination."""
+    shape, axis = sources[0].shape, operation.integer("axis")
+    outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
+    kept = (*shape[:axis], *shape[axis + 1 :])
+    longer = spanning_width(context, sources)
+    if 0 < longer <= inner:
+        # All dimensions after the reduced one are taken as one, which fills vectors.
+        types = [TensorType((outer, inner), source.element) for source in sources]
+        arrays = [materialize.row_major_array(context, type_) for type_ in types]
+        views = [
+            Reshaped(TensorType(kept, array.element), array) if kept != array.shape else array
+            for array in arrays
+        ]
+        middle = (outer, shape[axis], inner)
+        return views, lambda tensors: _across_rows(
+            context, [_reshaped(tensor, middle) for tensor in tensors], combination, arrays, 1
+        )
+    # A result without dimensions is a block of one element until it is read back.
+    results = [context.buffer(TensorType(kept or (1,), source.element)) for source in sources]
+    arguments = (combination, results)
+    if axis == len(shape) - 1 and not combination.is_commutative:
+        return results, lambda tensors: reduce_rows_in_order(context, tensors, *arguments)
+    if kept and shape[axis] * inner <= longer and combination.is_commutative:
+        sizes = (shape[axis], inner)
+        return results, lambda tensors: _within_runs(context, tensors, *arguments, sizes)
+    if axis == len(shape) - 1:
+        return results, lambda tensors: _along_rows(context, tensors, *arguments)
+    return results, lambda tensors: _across_rows(context, tensors, *arguments, axis)
+
+
+def _reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    return Reshaped(TensorType(shape, tensor.element), tensor)
+
+
+def _within_runs(
+    context: Context,
+    sources: Sequence[Tensor],
+    combination: Combination,
+    results: Sequence[Buffer],
+    sizes: tuple[int, int],
+) -> None:
+    """One run holds all that is combined into several elements.
+
+    Args:
+        context: where the code goes.
+        sources: the blocks that are reduced together.
+        combination: how two elements become one.
+        results: where the outcome goes.
+        sizes: of the reduced dimension, and of those after it together.
+    """
+    builder, kept = context.builder, results[0].shape
+    width = spanning_width(context, sources)
+    size, _ = sizes
+    halved = functools.partial(_halved, builder, sources, combination, sizes)
+
+    def walk(path: Path) -> None:
+        for points in loop_nests.spanning_points(context, sources, width, path, unrolled=False):
+            parts = [functools.partial(halved, point) for point in points]
+            for point, values in zip(points, builder.interleave(parts), strict=True):
+                assert point.number is not None
+                number = builder.shift_right(point.number, size.bit_length() - 1)
+                where = coordinates_of(builder, kept, number)
+                place = Point(where[:-1], where[-1], width // size, number=number)
+                for result, value in zip(results, values, strict=True):
+                    result.write(builder, place, value)
+
+    loop_versioning.guarded(context, sources, walk)
+
+
+def _halved(
+    builder: Builder,
+    sources: Sequence[Tensor],
+    combination: Combination,
+    sizes: tuple[int, int],
+    point: Point,
+) -> list[Val]:
+    """One run, its halves along the reduced dimension combined until one element is left."""
+    values, (count, inner) = [source.at(builder, point) for source in sources], sizes
+    while count > 1:
+        count //= 2
+        lanes = range(values[0].width)
+        low = [lane for lane in lanes if lane // inner % (2 * count) < count]
+        high = [lane + count * inner for lane in low]
+        halves = [[builder.chosen(value, half) for value in values] for half in (low, high)]
+        values = combination.emit(*halves)
+    return values
+
+
+def _along_rows(
+    context: Context,
+    sources: Sequence[Tensor],
+    combination: Combination,
+    results: Sequence[Buffer],
+) -> None:
+    """Each row becomes one element: runs are combined lane by lane, then the lanes.
+
+    A few rows, or runs of one row, are combined side by side.
+    """
+    builder, shape = context.builder, sources[0].shape
+    width = run_width(context, sources)
+    rows, runs = group_of_runs(sources, shape, width)
+    step = runs * width
+
+    def group_from(index: tuple[Val, ...], path: Path) -> None:
+        group = [
+            (row, run * width)
+            for row in loop_nests.neighbours(context, index, rows)
+            for run in range(runs)
+        ]
+        points = functools.partial(_points_of_group, builder, group, width)
+        masked = replace(path, plain_columns=None)
+        first = path if path.plain_columns is None else PLAIN_PATH
+        totals = Totals(context, combination, sources, points(first, integer(0)), runs)
+        if not totals.keep_numbers(functools.partial(points, first)):
+            for start, where in loop_nests.steps_along(context, step, shape[-1], step, path):
+                totals.add(points(where, start))
+            write(group, totals.by_row(runs))
+            return
+        end = path.plain_columns or integer(shape[-1])
+        with builder.loop(integer(step), end, integer(step)) as start:
+            totals.add(points(first, start))
+        so_far: Sequence[Sequence[Val]] = totals.by_row(runs)
+        if path.plain_columns is not None:
+            so_far = with_rest(so_far, functools.partial(points, masked), end)
+        write(group, so_far)
+
+    def with_rest(
+        rows: Sequence[Sequence[Val]], points: Callable[[Val], list[Point]], first: Val
+    ) -> Sequence[Sequence[Val]]:
+        """The totals of rows, combined with what is from a position on, where that is inside."""
+        variables = [[Variable(builder, value) for value in row] for row in rows]
+
+        def add() -> None:
+            rest = Totals(context, combination, sources, points(first), runs)
+            begin = builder.add(first, integer(step))
+            with builder.loop(begin, integer(shape[-1]), integer(step)) as start:
+                rest.add(points(start))
+            for own, values in zip(variables, rest.by_row(runs), strict=True):
+                both = combination.emit([variable.read() for variable in own], values)
+                for variable, value in zip(own, both, strict=True):
+                    variable.write(value)
+
+        builder.branches(builder.compare("slt", first, integer(shape[-1])), add)
+        return [[variable.read() for variable in row] for row in variables]
+
+    def write(group: Sequence[tuple[tuple[Val, ...], int]], rows: Sequence[Sequence[Val]]) -> None:
+        for (row, _), values in zip(group[::runs], rows, strict=True):
+            place = row or (integer(0),)
+            for result, value in zip(results, values, strict=True):
+                result.write(builder, Point(place[:-1], place[-1], 1), value)
+
+    def walk(path: Path) -> None:
+        masked = replace(path, plain_columns=None)
+        for index in loop_nests.positions(context, shape[:-1], False, rows):
+            has_plain = TRUE
+            if path.plain_columns is not None:
+                has_plain = builder.compare("sge", path.plain_columns, integer(step))
+            builder.branches(
+                has_plain,
+                functools.partial(group_from, index, path),
+                functools.partial(group_from, index, masked),
+                likely=True,
+            )
+
+    loop_versioning.guarded(context, sources, walk, step=step if shape[-1] > step else 0)
+
+
+def _points_of_group(
+    builder: Builder,
+    group: Sequence[tuple[tuple[Val, ...], int]],
+    width: int,
+    path: Path,
+    start: Val,
+) -> list[Point]:
+    """The runs of a group of rows and offsets in them, from `start` on."""
+    return [Point(row, builder.add(start, integer(offset)), width, path) for row, offset in group]
+
+
+def _across_rows(
+    context: Context,
+    sources: Sequence[Tensor],
+    combination: Combination,
+    results: Sequence[Buffer],
+    axis: int,
+) -> None:
+    """Rows are combined with one another, a few runs of columns at a time."""
+    builder, shape = context.builder, sources[0].shape
+    width = run_width(context, sources)
+    _, runs = group_of_runs(sources, shape, width)
+    outer = (*shape[:axis], *shape[axis + 1 : -1])
+
+    def columns_from(
+        index: tuple[Val, ...], starts: Sequence[Val], parts: Sequence[tuple[Path, Val]]
+    ) -> None:
+        points = functools.partial(loop_nests.points_across, index, axis, starts, width)
+        totals = Totals(context, combination, sources, points(parts[0][0], integer(0)))
+        begin = integer(1)
+        for path, end in parts:
+            with builder.loop(begin, end, integer(1)) as along:
+                totals.add(points(path, along))
+            begin = end
+        for at, values in zip(starts, totals.by_row(1, across_lanes=False), strict=True):
+            for result, value in zip(results, values, strict=True):
+                result.write(builder, Point(index, at, width), value)
+
+    def walk(path: Path) -> None:
+        plain, size = _plain_rows(context, sources, path), integer(shape[axis])
+        has_plain = builder.compare("sge", plain, integer(1))
+        for index in loop_nests.positions(context, outer, unrolled=False):
+            for start, where in loop_nests.steps_along(context, 0, shape[-1], runs * width, path):
+                starts = [builder.add(start, integer(run * width)) for run in range(runs)]
+                both = ((PLAIN_PATH, plain), (where, size))
+                builder.branches(
+                    has_plain,
+                    functools.partial(columns_from, index, starts, both),
+                    functools.partial(columns_from, index, starts, both[1:]),
+                    likely=True,
+                )
+
+    loop_versioning.guarded(
+        context, sources, walk, step=runs * width if shape[-1] > runs * width else 0
+    )
+
+
+def _plain_rows(context: Context, sources: Sequence[Tensor], path: Path) -> Val:
+    """How many leading rows of lines that were cut into rows need no masks, as i64."""
+    lines = [each.operands[0] for each in sources if isinstance(each, Reshaped)]
+    columns = sources[0].shape[-1]
+    is_cut = len(lines) == len(sources) and all(len(line.shape) == 1 for line in lines)
+    if path.unmasked or not is_cut or len(sources[0].shape) != 2:
+        return integer(0)
+    elements = loop_versioning.plain_columns(context, lines, columns)
+    if elements is None:
+        return integer(0)
+    return context.builder.shift_right(elements, columns.bit_length() - 1)
+
+
+HANDLERS: Mapping[str, Handler] = {"tt.reduce": _reduce}

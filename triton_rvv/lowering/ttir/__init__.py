@@ -1,0 +1,1 @@
+"""What is found in TTIR before any code is written, and rewrites of it."""

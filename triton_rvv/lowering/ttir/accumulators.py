@@ -1,0 +1,178 @@
+"""Makes blocks smaller that a loop adds to and that are reduced in the end.
+
+    total = zeros(M, N)                     total = zeros(M, W)
+    for ...:                                for ...:
+        total += x                              total += the sum of x over each W-th column
+    sum(total, axis=1)                      sum(total, axis=1)
+
+The smaller block stays in registers where the larger one would be read and written in every turn.
+Both add the same elements, in another order, which the order of a sum is free to be
+(`lowering/commutative.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from triton_rvv.frontend.attributes import DenseAttribute
+from triton_rvv.frontend.ttir import Block, Operation, Value
+from triton_rvv.frontend.types import ScalarType, TensorType
+from triton_rvv.lowering.ttir.combined import operation_of_each
+from triton_rvv.targets.target import Target
+
+__all__ = ["narrow_accumulators"]
+
+# What changes nothing, by operation. To take the largest or smallest twice changes nothing either,
+# so any number may be in there from the start.
+_NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.ori": 0, "arith.xori": 0}
+_TAKEN_TWICE = frozenset(
+    f"arith.{name}"
+    for name in (
+        *("minsi", "minui", "maxsi", "maxui"),
+        *("minnumf", "maxnumf", "minimumf", "maximumf"),
+    )
+)
+# Shorter floats lose too much in the longer sums.
+_LEAST_FLOAT_BITS = 32
+# As many chains hide the latency of a sum.
+_RUNS_LEFT = 4
+# More runs leave no registers for what the sums of one loop are made from.
+_RUNS_LEFT_TOGETHER = 8
+
+
+def narrow_accumulators(module: Operation, target: Target) -> None:
+    """Rewrite a parsed module in place."""
+    makers = {result: operation for operation in module.walk() for result in operation.results}
+    for operation in list(module.walk()):
+        for region in operation.regions:
+            for block in region.blocks:
+                _narrow_block(block, makers, target)
+
+
+def _narrow_block(block: Block, makers: Mapping[Value, Operation], target: Target) -> None:
+    reductions = {
+        operation.operands[0]: operation
+        for operation in block.operations
+        if operation.name == "tt.reduce" and len(operation.operands) == 1
+    }
+    for loop in [operation for operation in block.operations if operation.name == "scf.for"]:
+        sums = [
+            found
+            for number in range(len(loop.results))
+            if (found := _sum(loop, number, reductions, makers)) is not None
+        ]
+        for each in sums:
+            size = _size_left(each.reduction, target, len(sums))
+            if size:
+                _narrow(block, loop, each, size)
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A carried block that a loop adds to: which it is, how it starts, grows, and is reduced."""
+
+    number: int
+    start: Operation
+    update: Operation
+    reduction: Operation
+
+
+def _sum(
+    loop: Operation,
+    number: int,
+    reductions: Mapping[Value, Operation],
+    makers: Mapping[Value, Operation],
+) -> _Sum | None:
+    """What a loop carries by this number, if only a reduction asks for it."""
+    result = loop.results[number]
+    reduction, start = reductions.get(result), makers.get(loop.operands[3 + number])
+    if reduction is None or start is None or result.uses != 1:
+        return None
+    update = _update(loop, number, reduction)
+    if update is None or not _starts_neutral(start, update.name):
+        return None
+    return _Sum(number, start, update, reduction)
+
+
+def _update(loop: Operation, number: int, reduction: Operation) -> Operation | None:
+    """What adds to a carried block once a turn, if only that asks for it."""
+    body = loop.regions[0].block
+    argument, yielded = body.arguments[1 + number], body.operations[-1].operands[number]
+    element = yielded.type.element if isinstance(yielded.type, TensorType) else None
+    if not isinstance(element, ScalarType) or argument.uses != 1 or yielded.uses != 1:
+        return None
+    if element.is_float and element.bits < _LEAST_FLOAT_BITS:
+        return None
+    for operation in body.operations:
+        if yielded in operation.results:
+            combines = (operation.name,) == operation_of_each(reduction)
+            return operation if combines and argument in operation.operands else None
+    return None
+
+
+def _size_left(reduction: Operation, target: Target, sums: int) -> int:
+    """The size that is left of the reduced dimension, or 0 where the block stays as it is.
+
+    `sums` blocks are added to in the same loop.
+    """
+    type_, axis = reduction.operands[0].type, reduction.integer("axis")
+    assert isinstance(type_, TensorType)
+    lanes = target.run_registers * target.lanes(max(type_.element.bits, 8))
+    together = _RUNS_LEFT_TOGETHER >> (sums - 1).bit_length()
+    runs = max(min(_RUNS_LEFT, together), 1)
+    left = runs * lanes if axis == len(type_.shape) - 1 else 1
+    return left if left < type_.shape[axis] else 0
+
+
+def _starts_neutral(start: Operation, name: str) -> bool:
+    """Whether a carried block starts with one number everywhere that may be added again."""
+    value = start.attributes.get("value") if start.name == "arith.constant" else None
+    if not isinstance(value, DenseAttribute) or len(value.elements) != 1:
+        return False
+    return name in _TAKEN_TWICE or _NEUTRAL.get(name) == value.elements[0]
+
+
+def _narrow(block: Block, loop: Operation, narrowed: _Sum, size: int) -> None:
+    number, reduction, update = narrowed.number, narrowed.reduction, narrowed.update
+    start, body, axis = narrowed.start, loop.regions[0].block, reduction.integer("axis")
+    argument, result = body.arguments[1 + number], loop.results[number]
+    (added,) = (value for value in update.operands if value is not argument)
+    smaller = _resized(result.type, axis, size)
+    for value in (argument, update.result, result):
+        value.type = smaller
+    parts, value = _partly_reduced(added, reduction, size, update.line)
+    where = body.operations.index(update)
+    body.operations[where:where] = parts
+    update.operands = [value if each is added else each for each in update.operands]
+    constant = start.attributes["value"]
+    assert isinstance(constant, DenseAttribute)
+    begin = Value(f"{loop.operands[3 + number].name}_{size}", smaller, 1)
+    attributes = {"value": DenseAttribute(smaller, constant.elements)}
+    loop.operands[3 + number].uses -= 1
+    loop.operands[3 + number] = begin
+    first = block.operations.index(loop)
+    block.operations.insert(
+        first, Operation(start.name, [], [begin], dict(attributes), [], [], start.line)
+    )
+
+
+def _partly_reduced(
+    added: Value, reduction: Operation, size: int, line: str
+) -> tuple[Sequence[Operation], Value]:
+    """Operations that leave `size` positions of the reduced dimension, and their outcome."""
+    type_, axis = added.type, reduction.integer("axis")
+    assert isinstance(type_, TensorType)
+    split = (*type_.shape[:axis], type_.shape[axis] // size, size, *type_.shape[axis + 1 :])
+    shaped = Value(f"{added.name}_by_{size}", TensorType(split, type_.element), 1)
+    outcome = Value(f"{added.name}_to_{size}", _resized(type_, axis, size), 1)
+    reshape = Operation("tt.reshape", [added], [shaped], {}, [], [], line)
+    reduce = Operation(
+        "tt.reduce", [shaped], [outcome], {"axis": axis}, reduction.regions, [], line
+    )
+    return (reshape, reduce), outcome
+
+
+def _resized(type_: object, axis: int, size: int) -> TensorType:
+    assert isinstance(type_, TensorType)
+    return TensorType((*type_.shape[:axis], size, *type_.shape[axis + 1 :]), type_.element)

@@ -1,0 +1,145 @@
+"""Which combinations of two elements are known to commute, so that their order is free.
+
+A region is followed with names for its arguments, and again with the two sides in exchange. Where
+both give the same terms, up to the order of operands that the operations themselves leave free, it
+commutes. So it does where both are the same by algebra, as where means and variances of two parts
+are joined, and where it chooses the first of two in a strict order, as in `tl.argmax`. Zeros of
+either sign and NaN do not count: what they come to in a reduction is free as well. Neither does
+what stands in for a quotient by zero, such as the mean of no elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from triton_rvv.frontend.ttir import Block, Operation, Value
+from triton_rvv.lowering.llvm.predicates import CMPF_PREDICATES, CMPI_PREDICATES
+from triton_rvv.lowering.ttir.algebra import are_equal
+
+__all__ = ["is_known_to_commute"]
+
+# ("argument", number), ("outside", name), ("compare", predicate, two terms), or the name of an
+# operation, its attributes and its operands' terms.
+_Term = tuple[Any, ...]
+
+_SYMMETRIC = frozenset(
+    f"arith.{name}"
+    for name in (
+        *("addi", "muli", "andi", "ori", "xori", "minsi", "minui", "maxsi", "maxui"),
+        *("addf", "mulf", "minnumf", "maxnumf", "minimumf", "maximumf"),
+    )
+)
+_EQUAL = ("eq", "oeq", "ueq")
+_STRICT = ("slt", "ult", "olt")
+_MIRRORED = {
+    **{f"{sign}g{kind}": f"{sign}l{kind}" for sign in "suo" for kind in "te"},
+}
+
+
+def is_known_to_commute(
+    blocks: Sequence[Block], constant_of: Callable[[Value], float | None]
+) -> bool:
+    """Whether a region of one block gives the same results with its two operands in exchange.
+
+    Args:
+        blocks: of the region; its arguments are the elements of one side, then those of the other.
+        constant_of: the number that a value from outside the region is, where it is a constant.
+    """
+    if len(blocks) != 1:
+        return False
+    (block,) = blocks
+    count = len(block.arguments) // 2
+    numbers = list(range(2 * count))
+    terms = _results(block, numbers, constant_of)
+    exchanged = _results(block, [*numbers[count:], *numbers[:count]], constant_of)
+    if terms is None or exchanged is None:
+        return False
+    return all(
+        one == other or are_equal(one, other) or _is_first_in_order(one, count)
+        for one, other in zip(terms, exchanged, strict=True)
+    )
+
+
+def _results(
+    block: Block, numbers: Sequence[int], constant_of: Callable[[Value], float | None]
+) -> list[_Term] | None:
+    """The terms of a block's results; None where there is more in it than terms."""
+    terms: dict[Value, _Term] = {
+        argument: ("argument", number)
+        for argument, number in zip(block.arguments, numbers, strict=True)
+    }
+
+    def term(value: Value) -> _Term:
+        if value in terms:
+            return terms[value]
+        # What comes from outside is the same on both sides.
+        number = constant_of(value)
+        if number is None:
+            return ("outside", value.name)
+        return ("arith.constant", (("value", repr(number)),))
+
+    for operation in block.operations[:-1]:
+        if operation.regions or len(operation.results) != 1 or operation.name == "tt.call":
+            return None
+        terms[operation.result] = _term(operation, [term(value) for value in operation.operands])
+    return [term(value) for value in block.operations[-1].operands]
+
+
+def _term(operation: Operation, operands: list[_Term]) -> _Term:
+    if operation.name in ("arith.cmpi", "arith.cmpf"):
+        names = CMPI_PREDICATES if operation.name == "arith.cmpi" else CMPF_PREDICATES
+        predicate = names[operation.integer("predicate")]
+        if predicate in _MIRRORED:
+            return ("compare", _MIRRORED[predicate], *operands[::-1])
+        return ("compare", predicate, *(_sorted(operands) if predicate in _EQUAL else operands))
+    if operation.name in _SYMMETRIC:
+        operands = _sorted(operands)
+    attributes = sorted((name, repr(value)) for name, value in operation.attributes.items())
+    return (operation.name, tuple(attributes), *operands)
+
+
+def _sorted(operands: Sequence[_Term]) -> list[_Term]:
+    return sorted(operands, key=repr)
+
+
+def _is_first_in_order(term: _Term, count: int) -> bool:
+    """Whether a term is the element of the side that comes first in a strict order.
+
+    Sides that are equal in that order have to be equal in this element as well.
+    """
+    if term[0] != "arith.select":
+        return False
+    _, _, condition, chosen, other = term
+    keys = _keys(condition, count)
+    return any({chosen, other} == {("argument", key), ("argument", key + count)} for key in keys)
+
+
+def _keys(condition: Any, count: int) -> list[int]:
+    """The elements by which a condition orders the two sides, first things first.
+
+    `a < b`, or `a < b or (a == b and ...)`; empty where it is no such condition.
+    """
+    if condition[0] == "compare":
+        number = _compared(condition, count)
+        return [number] if condition[1] in _STRICT and number is not None else []
+    if condition[0] != "arith.ori":
+        return []
+    for first, second in (condition[2:], condition[:1:-1]):
+        key = _keys(first, count)
+        if len(key) == 1 and second[0] == "arith.andi":
+            for tie, rest in (second[2:], second[:1:-1]):
+                is_tie = tie[0] == "compare" and tie[1] in _EQUAL
+                more = _keys(rest, count)
+                if is_tie and _compared(tie, count) == key[0] and more:
+                    return [*key, *more]
+    return []
+
+
+def _compared(comparison: Any, count: int) -> int | None:
+    """The element that both sides of a comparison are, by its number."""
+    sides = comparison[2:]
+    if any(side[0] != "argument" for side in sides):
+        return None
+    low, high = sorted(side[1] for side in sides)
+    return low if high == low + count else None

@@ -1,0 +1,88 @@
+"""Finds stores that follow one another, which may then be written in one walk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from triton_rvv.frontend.ttir import Operation, Value
+from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.ttir.aliasing import Aliases
+
+__all__ = ["WITHOUT_MEMORY", "StoreGroups", "store_groups"]
+
+# Operations that neither read nor change memory, by the beginning of their names.
+WITHOUT_MEMORY = (
+    "arith.",
+    "math.",
+    "tt.addptr",
+    "tt.bitcast",
+    "tt.broadcast",
+    "tt.expand_dims",
+    "tt.make_range",
+    "tt.splat",
+)
+
+# RVV's segment stores take up to eight, but runs of more than four leave no registers.
+_LARGEST = 4
+
+# For the last store of a group, those before it, which may as well happen right before it.
+StoreGroups = Mapping[Operation, Sequence[Operation]]
+
+
+def store_groups(module: Operation, aliases: Aliases) -> StoreGroups:
+    """The groups of a module.
+
+    All stores of a group are of blocks of one type, under one mask. Between them nothing reads what
+    they write: neither any memory, nor, where arguments are disjoint, that of their arguments.
+    """
+    groups = [
+        group
+        for operation in module.walk()
+        for region in operation.regions
+        for block in region.blocks
+        for group in _groups_of(block.operations, aliases)
+    ]
+    return {group[-1]: tuple(group[:-1]) for group in groups if len(group) > 1}
+
+
+@dataclass
+class _Growing:
+    """A group so far, and the loads behind its last store."""
+
+    stores: list[Operation] = field(default_factory=list)
+    loads: list[Value] = field(default_factory=list)
+
+
+def _groups_of(operations: Sequence[Operation], aliases: Aliases) -> Iterator[list[Operation]]:
+    group = _Growing()
+    for operation in operations:
+        if operation.name == "tt.store":
+            if not group.stores or not _joins(group, operation):
+                yield group.stores
+                group = _Growing([operation])
+            else:
+                for load in group.loads:
+                    for store in group.stores:
+                        aliases.rely_on_apart(load, store.operands[0], False)
+                group = _Growing([*group.stores, operation])
+        elif operation.name == "tt.load" and _is_apart(group, operation.operands[0], aliases):
+            group.loads.append(operation.operands[0])
+        elif not operation.name.startswith(WITHOUT_MEMORY):
+            yield group.stores
+            group = _Growing()
+    yield group.stores
+
+
+def _joins(group: _Growing, operation: Operation) -> bool:
+    """Whether a store is of a block of the group's type, under the group's mask."""
+    (_, ours, *our_mask), (_, theirs, *their_mask) = group.stores[0].operands, operation.operands
+    is_alike = (ours.type, our_mask) == (theirs.type, their_mask)
+    return isinstance(ours.type, TensorType) and is_alike and len(group.stores) < _LARGEST
+
+
+def _is_apart(group: _Growing, load: Value, aliases: Aliases) -> bool:
+    """Whether the group's stores may wait until something has been loaded."""
+    return aliases.arguments_are_disjoint and not any(
+        aliases.may_overlap(load, store.operands[0]) for store in group.stores
+    )

@@ -1,0 +1,121 @@
+"""Makes one reduction of two along the same dimension that read the same elements.
+
+So each element is read and computed once for both, as for the two sums along a row in the backward
+pass of a layer normalisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from triton_rvv.frontend.ttir import Block, Operation, Region, Value
+from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.ttir.combined import operation_of_each
+from triton_rvv.lowering.ttir.interleaved_stores import WITHOUT_MEMORY
+
+__all__ = ["join_reductions"]
+
+# What may stand between the two: nothing that changes memory, and no control flow.
+_BETWEEN = (*WITHOUT_MEMORY, "tt.load", "tt.reduce", "tt.reshape")
+
+
+def join_reductions(module: Operation) -> None:
+    """Rewrite a parsed module in place."""
+    makers = {result: operation for operation in module.walk() for result in operation.results}
+    for operation in list(module.walk()):
+        for region in operation.regions:
+            for block in region.blocks:
+                while _join_one(block, makers):
+                    pass
+
+
+def _join_one(block: Block, makers: dict[Value, Operation]) -> bool:
+    """Join the first two reductions of a block that may be; whether there were any."""
+    for place, first in enumerate(block.operations):
+        if not _may_join(first):
+            continue
+        for second_place in range(place + 1, len(block.operations)):
+            second = block.operations[second_place]
+            if not second.name.startswith(_BETWEEN):
+                break
+            if _may_join(second) and _read_the_same(first, second, makers):
+                between = block.operations[place + 1 : second_place]
+                after = _that_need(first, between)
+                if not _uses_results_of([first, *after], second):
+                    joint = _joined(first, second)
+                    makers.update(dict.fromkeys(joint.results, joint))
+                    before = [operation for operation in between if operation not in after]
+                    block.operations[place : second_place + 1] = [*before, joint, *after]
+                    return True
+    return False
+
+
+def _may_join(operation: Operation) -> bool:
+    return operation.name == "tt.reduce" and bool(operation_of_each(operation))
+
+
+def _read_the_same(first: Operation, second: Operation, makers: Mapping[Value, Operation]) -> bool:
+    """Whether two reductions are along one dimension, and of what is loaded once for both."""
+    ours, theirs = first.operands[0].type, second.operands[0].type
+    assert isinstance(ours, TensorType)
+    assert isinstance(theirs, TensorType)
+    if ours.shape != theirs.shape or first.integer("axis") != second.integer("axis"):
+        return False
+    return bool(_loads(first, makers) & _loads(second, makers))
+
+
+def _loads(reduction: Operation, makers: Mapping[Value, Operation]) -> set[Value]:
+    """The blocks, as large as what is reduced, that are loaded on the way to a reduction."""
+    size = _elements(reduction.operands[0])
+    found, waiting, seen = set(), list(reduction.operands), set()
+    while waiting:
+        value = waiting.pop()
+        if value not in seen and _elements(value) == size:
+            seen.add(value)
+            maker = makers.get(value)
+            if maker is not None and maker.name == "tt.load":
+                found.add(value)
+            elif maker is not None and maker.name != "tt.reduce":
+                waiting.extend(maker.operands)
+    return found
+
+
+def _elements(value: Value) -> int:
+    return value.type.elements if isinstance(value.type, TensorType) else 1
+
+
+def _that_need(first: Operation, between: Sequence[Operation]) -> list[Operation]:
+    """The operations that need what comes out of the first one."""
+    after: list[Operation] = []
+    for operation in between:
+        if _uses_results_of([first, *after], operation):
+            after.append(operation)
+    return after
+
+
+def _uses_results_of(operations: Sequence[Operation], user: Operation) -> bool:
+    results = {result for operation in operations for result in operation.results}
+    used = {operand for operation in user.walk() for operand in operation.operands}
+    return not results.isdisjoint(used)
+
+
+def _joined(first: Operation, second: Operation) -> Operation:
+    blocks = [each.regions[0].block for each in (first, second)]
+    halves = [
+        [argument for block in blocks for argument in _half(block, side)] for side in range(2)
+    ]
+    operations = [operation for block in blocks for operation in block.operations[:-1]]
+    last = blocks[0].operations[-1]
+    returned = [value for block in blocks for value in block.operations[-1].operands]
+    end = Operation(last.name, returned, [], last.attributes, [], [], last.line)
+    region = Region([Block("", [*halves[0], *halves[1]], [*operations, end])])
+    operands, results = (
+        [*first.operands, *second.operands],
+        [*first.results, *second.results],
+    )
+    return Operation(first.name, operands, results, first.attributes, [region], [], second.line)
+
+
+def _half(block: Block, side: int) -> list[Value]:
+    count = len(block.arguments) // 2
+    return block.arguments[side * count : (side + 1) * count]

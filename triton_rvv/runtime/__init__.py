@@ -1,0 +1,1 @@
+"""Runs compiled kernels: in this process, or on an emulated core in QEMU."""

@@ -1,0 +1,1 @@
+"""What code is made for: cores, profiles and this machine."""

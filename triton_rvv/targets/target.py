@@ -1,0 +1,341 @@
+"""What code is generated for: a RISC-V core with vectors of a known length, or this machine."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from triton_rvv.targets.cores import (
+    CORES,
+    DEFAULT_EXTENSIONS,
+    MATRIX_EXTENSION,
+    MATRIX_STAND_IN,
+    MATRIX_VLEN_BITS,
+)
+
+__all__ = ["SUPPORTED_VLEN_BITS", "Backend", "HostTarget", "RVVTarget", "Target"]
+
+# The kinds of targets, by the names that Triton knows them by.
+Backend = Literal["rvv", "host"]
+
+SUPPORTED_VLEN_BITS = (128, 256, 512, 1024)
+
+
+class Target(Protocol):
+    """What the lowering and LLVM have to know of a processor."""
+
+    @property
+    def backend(self) -> Backend:
+        """The kind of target."""
+        ...
+
+    @property
+    def cpu(self) -> str:
+        """LLVM's name of the core."""
+        ...
+
+    @property
+    def triple(self) -> str:
+        """LLVM's name of the platform."""
+        ...
+
+    @property
+    def features(self) -> str:
+        """LLVM's feature string."""
+        ...
+
+    @property
+    def vector_bits(self) -> int:
+        """Bits in one vector register."""
+        ...
+
+    @property
+    def vector_registers(self) -> int:
+        """How many vector registers there are."""
+        ...
+
+    @property
+    def run_registers(self) -> int:
+        """Registers that one run of elements takes (on RISC-V, the LMUL)."""
+        ...
+
+    @property
+    def long_run_registers(self) -> int:
+        """Registers of a run where more of them pay."""
+        ...
+
+    @property
+    def tile_rows(self) -> int:
+        """Rows of a register tile of a matrix product, each one run wide; a power of two."""
+        ...
+
+    @property
+    def converts_bf16(self) -> bool:
+        """Whether there are instructions between bf16 and fp32."""
+        ...
+
+    @property
+    def has_matrix_unit(self) -> bool:
+        """Whether SpacemiT's instruction multiplies small matrices of 8-bit integers."""
+        ...
+
+    @property
+    def has_float_extremes(self) -> bool:
+        """Whether an instruction gives the smallest or largest float of a register's lanes."""
+        ...
+
+    @property
+    def scales_floats(self) -> bool:
+        """Whether an instruction multiplies registers of floats by powers of two."""
+        ...
+
+    @property
+    def transposes_registers(self) -> bool:
+        """Whether squares of elements are loaded by row and transposed, not gathered by column."""
+        ...
+
+    @property
+    def masks_are_slow(self) -> bool:
+        """Whether the part of a row that needs no masks is worth a loop of its own."""
+        ...
+
+    def steps_together(self, element: str) -> int:
+        """Steps along K of a product that one instruction multiplies and adds; 1 without one.
+
+        Args:
+            element: MLIR's name of the operands' type.
+        """
+        ...
+
+    def widened_by_product(self, element: str) -> str | None:
+        """The type of elements that multiply-adds take and widen to 32 bits; None without such.
+
+        Args:
+            element: MLIR's name of the operands' type.
+        """
+        ...
+
+    def lanes(self, element_bits: int) -> int:
+        """Elements of `element_bits` in one vector register."""
+        ...
+
+    def __hash__(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class RVVTarget:
+    """A RISC-V core with the vector extension 1.0.
+
+    Args:
+        vlen_bits: bits in one vector register. Code for one length is wrong on a shorter one and
+            leaves a longer one idle, so the launcher refuses any other.
+        cpu: LLVM's name of the core; its scheduling model orders the instructions.
+        extensions: what code may use beyond rv64gcv, by LLVM's names (see `CORES`).
+
+    Raises:
+        ValueError: for a vector length that is not one of SUPPORTED_VLEN_BITS, or not the one that
+            a matrix unit has.
+    """
+
+    vlen_bits: int = 256
+    cpu: str = "generic-rv64"
+    extensions: tuple[str, ...] = DEFAULT_EXTENSIONS
+
+    @classmethod
+    def named(cls, name: str, vlen_bits: int | None = None) -> RVVTarget:
+        """The target for a core.
+
+        Args:
+            name: one of `triton_rvv.targets.cores.CORES`, or LLVM's name of a core, which gets the
+                extensions that every core has.
+            vlen_bits: bits in a vector register; without it the core's own, or 256.
+
+        Raises:
+            ValueError: for a vector length that is not one of SUPPORTED_VLEN_BITS.
+        """
+        core = CORES.get(name)
+        if core is None:
+            return cls(vlen_bits or cls.vlen_bits, name)
+        return cls(vlen_bits or core.vlen_bits, core.cpu, core.extensions)
+
+    def __post_init__(self) -> None:
+        if self.vlen_bits not in SUPPORTED_VLEN_BITS:
+            raise ValueError(
+                f"a vector length of {self.vlen_bits} bits is not supported: "
+                f"choose one of {', '.join(map(str, SUPPORTED_VLEN_BITS))}"
+            )
+        if self.has_matrix_unit and self.vlen_bits != MATRIX_VLEN_BITS:
+            raise ValueError(
+                f"the matrix unit of x60-ime works on vectors of {MATRIX_VLEN_BITS} bits, not of "
+                f"{self.vlen_bits}: leave out the vector length"
+            )
+
+    @property
+    def backend(self) -> Literal["rvv"]:
+        return "rvv"
+
+    @property
+    def triple(self) -> str:
+        return "riscv64-unknown-linux-gnu"
+
+    @property
+    def features(self) -> str:
+        """LLVM's feature string: rv64gcv, the vector length and the extensions."""
+        matrix = (MATRIX_STAND_IN,) if self.has_matrix_unit else ()
+        return ",".join((f"+m,+a,+f,+d,+c,+v,+zvl{self.vlen_bits}b", *self.extensions, *matrix))
+
+    @property
+    def has_matrix_unit(self) -> bool:
+        return MATRIX_EXTENSION in self.extensions
+
+    @property
+    def converts_bf16(self) -> bool:
+        return "+zvfbfmin" in self.extensions
+
+    @property
+    def vector_bits(self) -> int:
+        return self.vlen_bits
+
+    @property
+    def vector_registers(self) -> int:
+        return 32
+
+    @property
+    def run_registers(self) -> int:
+        """LMUL 2 hides most of a loop's overhead, and leaves groups for long expressions."""
+        return 2
+
+    @property
+    def long_run_registers(self) -> int:
+        """The largest LMUL that leaves an expression more than three groups."""
+        return 4
+
+    @property
+    def tile_rows(self) -> int:
+        """8 accumulators of LMUL 2 and three rows of B leave registers to spare.
+
+        Eight independent chains hide the latency of a multiply-add.
+        """
+        return 8
+
+    @property
+    def has_float_extremes(self) -> bool:
+        return True
+
+    @property
+    def scales_floats(self) -> bool:
+        return False
+
+    @property
+    def transposes_registers(self) -> bool:
+        return False
+
+    @property
+    def masks_are_slow(self) -> bool:
+        return False
+
+    def steps_together(self, element: str) -> int:
+        return 1
+
+    def widened_by_product(self, element: str) -> str | None:
+        """`vwmacc` takes 16-bit integers, `vfwmacc` (Zvfh) fp16."""
+        types = {"i8": "i16", "f16": "f16" if "+zvfh" in self.extensions else None}
+        return types.get(element)
+
+    def lanes(self, element_bits: int) -> int:
+        return self.vlen_bits // element_bits
+
+    def __str__(self) -> str:
+        if self.extensions == DEFAULT_EXTENSIONS:
+            return f"{self.cpu}-vlen{self.vlen_bits}"
+        extensions = hashlib.sha256(",".join(self.extensions).encode()).hexdigest()[:8]
+        return f"{self.cpu}-vlen{self.vlen_bits}-{extensions}"
+
+
+# By the type of the operands and the bits of a register: steps along K that are taken at once, and
+# the features that the instruction comes with, of which one is enough.
+_STEPS_TOGETHER = {
+    ("bf16", 512): (2, frozenset(["+avx512bf16"])),
+    ("i8", 512): (4, frozenset(["+avx512vnni"])),
+    ("i8", 256): (4, frozenset(["+avxvnni"])),
+}
+
+
+@dataclass(frozen=True)
+class HostTarget:
+    """A processor with vector registers of a fixed length, as this machine's.
+
+    `triton_rvv.targets.host_target.host_target` describes the machine it runs on.
+
+    Args:
+        triple: LLVM's name of the platform.
+        cpu: LLVM's name of the core.
+        features: LLVM's feature string.
+        vector_bits: bits in one vector register.
+        vector_registers: how many there are.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+    vector_bits: int
+    vector_registers: int
+
+    @property
+    def backend(self) -> Literal["host"]:
+        return "host"
+
+    @property
+    def run_registers(self) -> int:
+        return 2
+
+    @property
+    def long_run_registers(self) -> int:
+        return self.run_registers
+
+    @property
+    def tile_rows(self) -> int:
+        """As many accumulators of one run as leave half of the registers to the operands."""
+        return self.vector_registers // (2 * self.run_registers)
+
+    @property
+    def has_matrix_unit(self) -> bool:
+        return False
+
+    @property
+    def converts_bf16(self) -> bool:
+        """Never: LLVM's own rounding to bf16 differs between processors in what it calls NaN."""
+        return False
+
+    @property
+    def has_float_extremes(self) -> bool:
+        return False
+
+    @property
+    def scales_floats(self) -> bool:
+        return self.vector_bits == 512 and "+avx512f" in self.features.split(",")
+
+    @property
+    def transposes_registers(self) -> bool:
+        return True
+
+    @property
+    def masks_are_slow(self) -> bool:
+        """A softmax over 1000 of 1024 columns takes a quarter less time without them."""
+        return True
+
+    def steps_together(self, element: str) -> int:
+        """AVX512-BF16 has an instruction for bf16, and VNNI one for 8-bit integers."""
+        together, features = _STEPS_TOGETHER.get((element, self.vector_bits), (1, frozenset()))
+        return together if features & frozenset(self.features.split(",")) else 1
+
+    def widened_by_product(self, element: str) -> str | None:
+        return None
+
+    def lanes(self, element_bits: int) -> int:
+        return self.vector_bits // element_bits
+
+    def __str__(self) -> str:
+        features = hashlib.sha256(self.features.encode()).hexdigest()[:8]
+        return f"host-{self.cpu}-{features}-vector{self.vector_bits}"
