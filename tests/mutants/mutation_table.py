@@ -1,6 +1,6 @@
 """How strong the tests are: how many mutants of the source they notice.
 
-`python tests/mutants/run.py --seed 37` draws mutants, each one small edit of the source. In a clone
+`python tests/mutants/mutation_table.py --seed 37` draws mutants, each one small edit of the source. In a clone
 of HEAD it runs all tests once, to see which reach which mutant, and then for each mutant those that
 reach it, until one fails. A test that fails counts only if it passes without the mutant. What was
 found is kept in the folder, and a later run does the rest.
