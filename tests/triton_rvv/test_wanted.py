@@ -8,9 +8,9 @@ import pytest
 import triton
 import triton.language as tl
 
-from triton_rvv.frontend.make_ttir import make_ttir
 from triton_rvv.frontend.ttir import Operation, parse_module
 from triton_rvv.lowering.ttir.demanded_elements import Wanted
+from triton_rvv.make_ttir import make_ttir
 from triton_rvv.targets.target import RVVTarget
 
 

@@ -13,32 +13,21 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
 from triton_rvv.lowering.addresses.components import (
     NO_COMPONENT,
     Component,
-    Listed,
-    Table,
+    Looked,
     positions,
 )
-from triton_rvv.lowering.blocks.tensors import (
-    Elementwise,
-    Extents,
-    Path,
-    Point,
-    Splat,
-    Tensor,
-    memory_type,
-)
+from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import Extents, Path, Point
 from triton_rvv.lowering.blocks.views import places_of_lanes
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-
-if TYPE_CHECKING:
-    from triton_rvv.lowering.addresses.div_mod import Steps
-    from triton_rvv.lowering.addresses.div_mod_pow2 import Digits
 
 __all__ = [
     "Affine",
@@ -257,9 +246,7 @@ class Affine(Tensor):
             return None
         return last.linear_stride(builder, self.index_type)
 
-    def _last(
-        self, builder: Builder, point: Point
-    ) -> tuple[Val, Sequence[tuple[Table | Steps | Digits | Listed, Val]]]:
+    def _last(self, builder: Builder, point: Point) -> tuple[Val, Sequence[tuple[Looked, Val]]]:
         last = self.components[-1]
         if point.path.linear:
             return last.linear_stride(builder, self.index_type), last.listed

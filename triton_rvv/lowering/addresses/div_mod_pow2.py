@@ -19,7 +19,8 @@ from triton_rvv.lowering.addresses.div_mod import (
     quotient_bound,
     steps_of,
 )
-from triton_rvv.lowering.blocks.tensors import Point, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import Point
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 

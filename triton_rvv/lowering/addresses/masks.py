@@ -10,7 +10,9 @@ from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.components import Component
 from triton_rvv.lowering.addresses.lane_range import Lanes
-from triton_rvv.lowering.blocks.tensors import Extents, Path, Point, Tensor, guards_of_all
+from triton_rvv.lowering.blocks.recipes import guards_of_all
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import Extents, Path, Point
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triton_rvv.frontend.types import TensorType
-from triton_rvv.lowering.blocks.memory_format import loaded, stored
-from triton_rvv.lowering.blocks.tensors import Extents, Point, Tensor, memory_type
+from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
+from triton_rvv.lowering.blocks.tensors import Array
+from triton_rvv.lowering.blocks.vector_index import Extents, Point
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.llvm.vp_memory import load_first, store_first
@@ -14,7 +15,7 @@ from triton_rvv.lowering.llvm.vp_memory import load_first, store_first
 __all__ = ["Buffer"]
 
 
-class Buffer(Tensor):
+class Buffer(Array):
     """A block that lies on the stack.
 
     Its columns are cut into panels of one run each, and each panel lies in row-major order. What
@@ -76,7 +77,6 @@ class Buffer(Tensor):
         return Buffer(type_, self.pointer, self.panel, (first, rows))
 
     def write(self, builder: Builder, point: Point, value: Val) -> None:
-        """Store the elements at `point`, of which others than the wanted ones stay as they are."""
         address, run = self._address_of_run(builder, point), stored(builder, value)
         if point.lanes is None or point.width == 1:
             builder.store(run, address, self.element.size_bytes)
@@ -90,7 +90,6 @@ class Buffer(Tensor):
 
     @property
     def is_row_major(self) -> bool:
-        """Whether the elements lie in row-major order."""
         return self.panel == self.shape[-1]
 
     @property

@@ -14,7 +14,8 @@ from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.loop_strides import Counter
-from triton_rvv.lowering.blocks.tensors import Tensor, memory_type
+from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.tensors import Array, Tensor
 from triton_rvv.lowering.llvm.abilities import abilities_of
 from triton_rvv.lowering.llvm.builder import Builder, Snapshot
 from triton_rvv.lowering.llvm.values import Val
@@ -265,9 +266,9 @@ class Context:
             for part in lowered.operands:
                 part.uses = max(part.uses, 1) + (value.uses > 1)
 
-    def keep(self, tensor: Tensor, buffer: Buffer) -> None:
-        """Until the end of this region the tensor's elements are those in `buffer`."""
-        tensor.settle(buffer)
+    def keep(self, tensor: Tensor, array: Array) -> None:
+        """Until the end of this region the tensor's elements are those in `array`."""
+        tensor.settle(array)
         self._kept.append(tensor)
 
     def is_local(self, tensor: Tensor) -> bool:

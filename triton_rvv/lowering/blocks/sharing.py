@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from triton_rvv.lowering.blocks.tensors import Elementwise, Tensor
+from triton_rvv.lowering.blocks.recipes import Elementwise
+from triton_rvv.lowering.blocks.tensors import Tensor
 
 __all__ = ["at_same_places", "reachable", "readers", "replaced"]
 

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from triton_rvv.frontend.types import TensorType
-from triton_rvv.lowering.blocks.tensors import Extents, Point, Tensor, guards_of_all
+from triton_rvv.lowering.blocks.recipes import guards_of_all
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import Extents, Point
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 

@@ -12,9 +12,10 @@ from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context, Lowered, Pairs
 from triton_rvv.lowering.blocks.loop_strides import Counter
+from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.sharing import at_same_places
-from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Elementwise, Splat, Tensor
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
 from triton_rvv.lowering.blocks.views import Broadcast, ExpandDims
 from triton_rvv.lowering.control.loop_carried import (
     ArraySlot,

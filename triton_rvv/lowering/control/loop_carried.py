@@ -13,7 +13,8 @@ from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine, as_affine
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context, Lowered
-from triton_rvv.lowering.blocks.tensors import Splat, Tensor
+from triton_rvv.lowering.blocks.recipes import Splat
+from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.loops import materialize
 from triton_rvv.lowering.products.accumulator_init import BegunArray

@@ -11,8 +11,9 @@ from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering import math
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.registry import Handler
-from triton_rvv.lowering.blocks.tensors import Elementwise, Splat, Tensor
+from triton_rvv.lowering.blocks.tensors import MAX_DEPTH, Tensor
 from triton_rvv.lowering.blocks.views import Broadcast
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.predicates import CMPF_PREDICATES, CMPI_PREDICATES
@@ -29,10 +30,6 @@ __all__ = [
     "combine",
     "emitter",
 ]
-
-# Recipes are evaluated by recursion, of which Python allows so much; `tl.static_range` makes long
-# chains of them.
-DEEPEST = 64
 
 # Products and sums may be fused into one rounding, as Triton's front end allows by default.
 _INSTRUCTIONS = {
@@ -73,7 +70,7 @@ def combine(context: Context, operation: Operation, emit: Emit, cost: int = 1) -
     tensors = [_as_tensor(operand, result.type) for operand in operands]
     recipe = Elementwise(result.type, emit, tensors, cost)
     context.bind(result, recipe)
-    if recipe.depth > DEEPEST:
+    if recipe.depth > MAX_DEPTH:
         materialize.prepare(context, [recipe])
         materialize.materialise(context, recipe)
 

@@ -13,8 +13,10 @@ from triton_rvv.lowering.addresses.div_mod import divided
 from triton_rvv.lowering.addresses.div_mod_pow2 import digits
 from triton_rvv.lowering.addresses.masks import JointComparison, Mask, Term
 from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.registry import Handler, block_type
-from triton_rvv.lowering.blocks.tensors import Elementwise, Splat, Tensor, memory_type
+from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.elementwise import arith
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES

@@ -11,8 +11,10 @@ from triton_rvv.lowering.addresses.affine import Affine, Wrapped
 from triton_rvv.lowering.addresses.components import NO_COMPONENT, Component
 from triton_rvv.lowering.addresses.masks import Mask, Term
 from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.registry import Handler, block_type
-from triton_rvv.lowering.blocks.tensors import Point, Splat, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import Point
 from triton_rvv.lowering.blocks.views import Broadcast, ExpandDims, Reshaped
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import materialize

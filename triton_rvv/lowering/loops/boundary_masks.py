@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from triton_rvv.lowering.addresses.lane_range import Lanes
 from triton_rvv.lowering.addresses.masks import Mask, Term
-from triton_rvv.lowering.blocks.tensors import Path, Point, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import Path, Point
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import ANY_PATH, PLAIN_PATH, Extents, Path, Point, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import ANY_PATH, PLAIN_PATH, Extents, Path, Point
 from triton_rvv.lowering.blocks.views import coordinates_of
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops.boundary_masks import Rims

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import PLAIN_PATH, Extents, Path, Tensor, guards_of_all
+from triton_rvv.lowering.blocks.recipes import guards_of_all
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import PLAIN_PATH, Extents, Path
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 

@@ -9,8 +9,10 @@ from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.sharing import at_same_places, reachable, readers
-from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Point, Splat, Tensor
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
+from triton_rvv.lowering.blocks.vector_index import Point
 from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.loops import loop_nests
 from triton_rvv.lowering.loops.loop_versioning import all_fit
@@ -41,6 +43,7 @@ def materialise(context: Context, tensor: Tensor) -> Buffer:
         context.keep(tensor, buffer)
         _drop_loads(context)
         return buffer
+    assert isinstance(tensor.settled, Buffer)
     return tensor.settled
 
 
@@ -57,7 +60,7 @@ def row_major(context: Context, tensor: Tensor) -> Buffer:
     No product should take it for an operand: it has no panels.
     """
     found = tensor if isinstance(tensor, Buffer) else tensor.settled
-    if found is not None and found.panel == found.shape[-1]:
+    if isinstance(found, Buffer) and found.is_row_major:
         return found
     array = row_major_array(context, tensor.type)
     copy(context, tensor, array)

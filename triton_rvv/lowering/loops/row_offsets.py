@@ -13,7 +13,9 @@ from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.components import NO_COMPONENT, Component, Listed
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import Elementwise, Point, Splat, Tensor
+from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import Point
 from triton_rvv.lowering.blocks.views import Broadcast, ExpandDims
 from triton_rvv.lowering.llvm.values import Val, integer, type_suffix
 from triton_rvv.lowering.llvm.variable import Variable

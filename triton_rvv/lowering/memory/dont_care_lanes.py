@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from triton_rvv.lowering.addresses.masks import TRUE, Mask
-from triton_rvv.lowering.blocks.tensors import Elementwise, Tensor
+from triton_rvv.lowering.blocks.recipes import Elementwise
+from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.memory.load_recipe import Load
 
 __all__ = ["unfilled"]

@@ -14,19 +14,20 @@ from typing import TYPE_CHECKING
 
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.addresses.affine import Affine
-from triton_rvv.lowering.addresses.components import Component, Listed, Table, positions
+from triton_rvv.lowering.addresses.components import Component, Listed, Looked, positions
 from triton_rvv.lowering.addresses.masks import TRUE, Mask, Term
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import Elementwise, Point, Splat, Tensor
+from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import Point
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import loop_nests, materialize
 from triton_rvv.lowering.loops.row_offsets import line_of, varying
 
 if TYPE_CHECKING:
-    from triton_rvv.lowering.addresses.div_mod import Steps
-    from triton_rvv.lowering.addresses.div_mod_pow2 import Digits
+    pass
 
 __all__ = ["with_lists"]
 
@@ -84,7 +85,7 @@ def _one_list(context: Context, part: Component, size: int) -> Component:
     return Component(listed=((Listed(values, _ANY_NUMBER), integer(1)),))
 
 
-def _is_one_list(looked_up: Sequence[tuple[Table | Steps | Digits | Listed, Val]]) -> bool:
+def _is_one_list(looked_up: Sequence[tuple[Looked, Val]]) -> bool:
     (values, scale), *others = looked_up
     return not others and scale.constant == 1 and values.values.element.bits == 64
 

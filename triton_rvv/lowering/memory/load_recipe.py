@@ -10,16 +10,10 @@ from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.addresses.memory_overlap import UNKNOWN, are_apart, keeps_apart
-from triton_rvv.lowering.blocks.memory_format import loaded, stored
-from triton_rvv.lowering.blocks.tensors import (
-    PLAIN_PATH,
-    Extents,
-    Point,
-    Splat,
-    Tensor,
-    guards_of_all,
-    memory_type,
-)
+from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
+from triton_rvv.lowering.blocks.recipes import Splat, guards_of_all
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import PLAIN_PATH, Extents, Point
 from triton_rvv.lowering.llvm.builder import READ, Builder
 from triton_rvv.lowering.llvm.values import Val, integer, type_suffix, vector_type
 from triton_rvv.lowering.llvm.vectors import transposed

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from triton_rvv.frontend.types import PointerType, ScalarType
 from triton_rvv.lowering.addresses.affine import Affine
-from triton_rvv.lowering.blocks.tensors import Point, memory_type
+from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.vector_index import Point
 from triton_rvv.lowering.llvm.builder import READ, Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 

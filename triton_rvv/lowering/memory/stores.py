@@ -13,9 +13,10 @@ from triton_rvv.lowering.addresses.affine import Affine, as_addresses
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.addresses.memory_overlap import UNKNOWN
 from triton_rvv.lowering.blocks.context import Context, Pairs, WaitingStore
-from triton_rvv.lowering.blocks.memory_format import stored
+from triton_rvv.lowering.blocks.memory_format import memory_type, stored
 from triton_rvv.lowering.blocks.registry import Handler
-from triton_rvv.lowering.blocks.tensors import Extents, Point, Tensor, memory_type
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import Extents, Point
 from triton_rvv.lowering.llvm.builder import WRITE, Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.vectors import in_turn as lanes_in_turn

@@ -11,17 +11,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from triton_rvv.codegen.matrix_instruction import INTRINSIC
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import Point, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import Point
 from triton_rvv.lowering.blocks.views import Plane
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.llvm.vectors import concatenated
 from triton_rvv.lowering.loops import loop_nests, materialize
+from triton_rvv.targets.cores import MATRIX_INTRINSIC
 from triton_rvv.targets.target import Target
 
 __all__ = ["fits_matrix_unit", "multiply_int8"]
@@ -150,7 +151,7 @@ def _multiplied_and_added(builder: Builder, left: Val, right: Val, total: Val) -
     operands = [scalable(total, _TOTAL), scalable(left, _OPERAND), scalable(right, _OPERAND)]
     # All elements of a register; lanes beyond them may hold anything.
     elements, policy = integer(_SIDE * _DEPTH), integer(3)
-    product = builder.call(_TOTAL, INTRINSIC, [*operands, elements, policy])
+    product = builder.call(_TOTAL, MATRIX_INTRINSIC, [*operands, elements, policy])
     name = f"llvm.vector.extract.{_suffix(total.type)}.{_suffix(_TOTAL)}"
     return builder.call(total.type, name, [product, integer(0)])
 

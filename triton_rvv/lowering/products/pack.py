@@ -15,8 +15,10 @@ from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.registry import block_type
-from triton_rvv.lowering.blocks.tensors import PLAIN_PATH, Extents, Path, Point, Tensor, memory_type
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import PLAIN_PATH, Extents, Path, Point
 from triton_rvv.lowering.blocks.views import line_along
 from triton_rvv.lowering.llvm.values import Val, integer, type_suffix, vector_type
 from triton_rvv.lowering.llvm.variable import Variable

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import Point, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import Point
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import loop_nests, materialize
 from triton_rvv.lowering.loops.vector_shape import run_width

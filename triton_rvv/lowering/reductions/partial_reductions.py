@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable, Sequence
 
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Point, Tensor
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
+from triton_rvv.lowering.blocks.vector_index import Point
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.multiply_adds import multiply_add
 from triton_rvv.lowering.llvm.values import Val, type_suffix

@@ -13,7 +13,8 @@ from triton_rvv.lowering.addresses.masks import TRUE
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.registry import Handler
-from triton_rvv.lowering.blocks.tensors import PLAIN_PATH, Path, Point, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import PLAIN_PATH, Path, Point
 from triton_rvv.lowering.blocks.views import Reshaped, Squeezed, coordinates_of
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
