@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol, cast
 
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.tensors import Tensor
-from triton_rvv.lowering.blocks.vector_index import Point
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 
@@ -16,7 +16,7 @@ __all__ = [
     "NO_COMPONENT",
     "Component",
     "Listed",
-    "Looked",
+    "Lookup",
     "PartlyLinear",
     "Periodic",
     "Table",
@@ -105,7 +105,7 @@ class Table:
 
     def at(self, builder: Builder, position: Val, width: int) -> Val:
         """The values at `position` and after it, whether they are linear or not."""
-        point = Point((), position, width)
+        point = VectorIndex((), position, width)
         stored = self.values.at(builder, point)
         line = builder.add(
             builder.splat(self.start, width), positions(builder, point, stored.element)
@@ -127,11 +127,11 @@ class Listed:
 
     def at(self, builder: Builder, position: Val, width: int) -> Val:
         """The values at `position` and after it."""
-        return self.values.at(builder, Point((), position, width))
+        return self.values.at(builder, VectorIndex((), position, width))
 
 
 # What is looked up by position, whether or not a rule explains it.
-Looked = PartlyLinear | Listed
+Lookup = PartlyLinear | Listed
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Component:
         return not self.tables and not self.listed
 
     @property
-    def looked_up(self) -> tuple[tuple[Looked, Val], ...]:
+    def looked_up(self) -> tuple[tuple[Lookup, Val], ...]:
         """All values that are looked up, each with its scale."""
         return (*self.tables, *self.listed)
 
@@ -190,7 +190,7 @@ class Component:
 NO_COMPONENT = Component()
 
 
-def positions(builder: Builder, point: Point, type_: str) -> Val:
+def positions(builder: Builder, point: VectorIndex, type_: str) -> Val:
     """start, start + 1, ... in the lanes."""
     start = builder.resize(point.start, type_)
     return builder.add(builder.splat(start, point.width), builder.iota(type_, point.width))

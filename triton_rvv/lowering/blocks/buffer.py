@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
 from triton_rvv.lowering.blocks.tensors import Array
-from triton_rvv.lowering.blocks.vector_index import Extents, Point
+from triton_rvv.lowering.blocks.vector_index import Extents, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.llvm.vp_memory import load_first, store_first
@@ -37,7 +37,7 @@ class Buffer(Array):
         self.panel = min(panel, type_.shape[-1])
         self._part = part or (integer(0), type_.elements // type_.shape[-1])
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         address = self._address_of_run(builder, point)
         type_ = vector_type(memory_type(self.element), point.width)
         size_bytes = self.element.size_bytes
@@ -76,7 +76,7 @@ class Buffer(Array):
         first = builder.add(first, builder.mul(position, own_rows))
         return Buffer(type_, self.pointer, self.panel, (first, rows))
 
-    def write(self, builder: Builder, point: Point, value: Val) -> None:
+    def write(self, builder: Builder, point: VectorIndex, value: Val) -> None:
         address, run = self._address_of_run(builder, point), stored(builder, value)
         if point.lanes is None or point.width == 1:
             builder.store(run, address, self.element.size_bytes)
@@ -96,7 +96,7 @@ class Buffer(Array):
     def own_spans_rows(self) -> bool:
         return self.is_row_major
 
-    def _address_of_run(self, builder: Builder, point: Point) -> Val:
+    def _address_of_run(self, builder: Builder, point: VectorIndex) -> Val:
         if point.number is None or not self.is_row_major:
             return self.address(builder, point.coordinates)
         first = builder.mul(self._part[0], integer(self.panel))

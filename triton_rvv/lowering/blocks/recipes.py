@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
 from triton_rvv.lowering.blocks.tensors import Tensor
-from triton_rvv.lowering.blocks.vector_index import Extents, Point
+from triton_rvv.lowering.blocks.vector_index import Extents, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val
 
@@ -20,7 +20,7 @@ class Splat(Tensor):
         super().__init__(type_)
         self.value = value
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         return builder.splat(self.value, point.width)
 
     @property
@@ -67,7 +67,7 @@ class Elementwise(Tensor):
         """The same function of other operands."""
         return Elementwise(type_, self._emit, operands, self._own_cost, self._keeps_zero)
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         values = [operand.at(builder, point) for operand in self.operands]
         numbers = [builder.repeated(value) for value in values]
         if numbers and all(numbers):
@@ -102,7 +102,7 @@ def guards_of_all(
     """The guards of several recipes of one shape, where all of them have such."""
     total: list[Val] = []
     for tensor in tensors:
-        guards = [] if tensor.settled else tensor.guards_within(builder, extents)
+        guards = [] if tensor.materialised else tensor.guards_within(builder, extents)
         if guards is None:
             return None
         total += guards

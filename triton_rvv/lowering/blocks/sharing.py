@@ -67,7 +67,7 @@ def at_same_places(roots: Sequence[Tensor]) -> set[Tensor]:
     waiting = list(roots)
     while waiting:
         tensor = waiting.pop()
-        if tensor not in found and tensor.settled is None:
+        if tensor not in found and tensor.materialised is None:
             found.add(tensor)
             if isinstance(tensor, Elementwise):
                 waiting.extend(tensor.operands)

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
-from triton_rvv.lowering.blocks.vector_index import Extents, Point
+from triton_rvv.lowering.blocks.vector_index import Extents, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val
 
@@ -38,7 +38,7 @@ class Tensor(ABC):
         finished: how many of the uses are over, because a sink has evaluated them.
         filling: the array that a sink on its way puts the elements into.
         region: the loop or branch that it was made in.
-        settled: the array with the elements, once they have been computed for good.
+        materialised: the array with the elements, once they have been computed for good.
         walks: how many sinks have walked over its elements.
         mark: the builder's, where the kernel's line is that the recipe comes from.
     """
@@ -47,13 +47,13 @@ class Tensor(ABC):
         self.type = type_
         self.operands = tuple(operands)
         self.cost: int = cost + sum(operand.cost for operand in operands)
-        self.depth: int = 1 + max((0 if o.settled else o.depth for o in operands), default=0)
+        self.depth: int = 1 + max((0 if o.materialised else o.depth for o in operands), default=0)
         self.uses = 0
         self.finished = 0
         self.filling: Array | None = None
         self.walks = 0
         self.region = 0
-        self.settled: Array | None = None
+        self.materialised: Array | None = None
         self.mark = ""
         self._recipe = (self.operands, self.cost)
 
@@ -67,10 +67,10 @@ class Tensor(ABC):
         """The type of one element."""
         return self.type.element
 
-    def at(self, builder: Builder, point: Point) -> Val:
+    def at(self, builder: Builder, point: VectorIndex) -> Val:
         """Elements at `point`: a scalar where the width is 1, and a vector otherwise."""
-        if self.settled is not None:
-            return self.settled.at(builder, point)
+        if self.materialised is not None:
+            return self.materialised.at(builder, point)
         key = (id(self), point.index, point.start, point.width)
         if key not in point.memo:
             mark, builder.mark = builder.mark, self.mark or builder.mark
@@ -78,7 +78,7 @@ class Tensor(ABC):
             builder.mark = mark
         return point.memo[key]
 
-    def remember(self, builder: Builder, point: Point, value: Val) -> None:
+    def remember(self, builder: Builder, point: VectorIndex, value: Val) -> None:
         """Have `at` give for a point what has been computed already."""
         point.memo[id(self), point.index, point.start, point.width] = value
         if self.filling is not None:
@@ -92,12 +92,12 @@ class Tensor(ABC):
         """
         return False
 
-    def square_at(self, builder: Builder, points: Sequence[Point]) -> list[Val]:
+    def square_at(self, builder: Builder, points: Sequence[VectorIndex]) -> list[Val]:
         """Elements at points on the plain path, as many one below the other as each is wide."""
         return [self.at(builder, point) for point in points]
 
     @abstractmethod
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         """Write the code that computes the elements at `point`."""
 
     @property
@@ -116,19 +116,19 @@ class Tensor(ABC):
             for operand in self.operands:
                 operand.finish()
 
-    def settle(self, array: Array) -> None:
+    def materialise_in(self, array: Array) -> None:
         """From now on the elements are those in `array`."""
         if not self.is_over:
             for operand in self.operands:
                 operand.finish()
         self._recipe = (self.operands, self.cost)
-        self.settled = array
+        self.materialised = array
         self.operands = (array,)
         self.cost = 0
 
-    def unsettle(self) -> None:
+    def rematerialise(self) -> None:
         """Back to the recipe: the array need not have been written where the code goes on."""
-        self.settled = None
+        self.materialised = None
         self.operands, self.cost = self._recipe
 
     def plain_guards(self, builder: Builder) -> list[Val]:
@@ -180,7 +180,7 @@ class Tensor(ABC):
     @property
     def spans_rows(self) -> bool:
         """Whether runs may take several short rows at once."""
-        return all(tensor.settled or tensor._itself_spans_rows for tensor in self.walk())
+        return all(tensor.materialised or tensor._itself_spans_rows for tensor in self.walk())
 
     @property
     def _itself_spans_rows(self) -> bool:
@@ -250,5 +250,5 @@ class Array(Tensor):
         """Whether the elements lie in row-major order."""
 
     @abstractmethod
-    def write(self, builder: Builder, point: Point, value: Val) -> None:
+    def write(self, builder: Builder, point: VectorIndex, value: Val) -> None:
         """Store the elements at `point`, of which others than the wanted ones stay as they are."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from triton_rvv.lowering.llvm.values import Val
 
-__all__ = ["ANY_PATH", "PLAIN_PATH", "Extents", "Path", "Point"]
+__all__ = ["ANY_VERSION", "PLAIN_VERSION", "Extents", "LoopVersion", "VectorIndex"]
 
 
 @dataclass(frozen=True)
-class Path:
+class LoopVersion:
     """What is known at run time of the block on this path through the code.
 
     Args:
@@ -39,15 +39,15 @@ class Path:
 # How many leading positions of each dimension are meant, as i64; None for all of them.
 Extents = Sequence[Val | None]
 
-ANY_PATH = Path()
-PLAIN_PATH = Path(linear=True, unmasked=True, fits=True)
+ANY_VERSION = LoopVersion()
+PLAIN_VERSION = LoopVersion(linear=True, unmasked=True, fits=True)
 
 # Rows further on than this are often driven out of a cache of 4 ways before their turn comes.
 ROWS_AHEAD = 4
 
 
 @dataclass(frozen=True)
-class Point:
+class VectorIndex:
     """Where to evaluate: a run of `width` neighbours in row-major order.
 
     Runs stay within a row, except in blocks with rows so short that a run takes several of them
@@ -57,7 +57,7 @@ class Point:
         index: the position in each dimension but the last, as i64.
         start: the position of the first element in the last dimension, as i64.
         width: how many elements; one of them is a scalar, more are a vector.
-        path: what is known of the whole block here.
+        version: what is known of the whole block here.
         memo: what has been computed already at the same place in the code.
         number: of the first element in row-major order, where blocks are walked by it.
         rows_ahead: how many rows further on a load asks for what comes next.
@@ -70,7 +70,7 @@ class Point:
     index: tuple[Val, ...]
     start: Val
     width: int
-    path: Path = ANY_PATH
+    version: LoopVersion = ANY_VERSION
     memo: dict[object, Val] = field(default_factory=dict, compare=False)
     number: Val | None = None
     rows_ahead: int = ROWS_AHEAD

@@ -18,7 +18,7 @@ from triton_rvv.lowering.blocks.views import Broadcast
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.predicates import CMPF_PREDICATES, CMPI_PREDICATES
 from triton_rvv.lowering.llvm.values import Val, float_constant, integer
-from triton_rvv.lowering.loops import materialize
+from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.math.casts import CASTS, cast
 from triton_rvv.lowering.math.division import COST_BY_ONE_NUMBER, divide
 from triton_rvv.lowering.math.lanes import Emit
@@ -71,8 +71,8 @@ def combine(context: Context, operation: Operation, emit: Emit, cost: int = 1) -
     recipe = Elementwise(result.type, emit, tensors, cost)
     context.bind(result, recipe)
     if recipe.depth > MAX_DEPTH:
-        materialize.prepare(context, [recipe])
-        materialize.materialise(context, recipe)
+        materialise.prepare(context, [recipe])
+        materialise.materialise(context, recipe)
 
 
 def _as_tensor(operand: Tensor | Val, like: TensorType) -> Tensor:

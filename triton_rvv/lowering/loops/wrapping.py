@@ -19,7 +19,7 @@ from triton_rvv.lowering.blocks.recipes import Elementwise
 from triton_rvv.lowering.blocks.tensors import MAX_DEPTH, Tensor
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import loop_versioning, materialize
+from triton_rvv.lowering.loops import loop_versioning, materialise
 
 __all__ = [
     "fits_32_bits",
@@ -112,7 +112,7 @@ def sum_of_wrapped(context: Context, left: Affine, right: Affine) -> Wrapped | N
     fits = loop_versioning.all_of(context, (each.fits for each in known))
     offsets = sum_of_offsets([_offsets(part) for part in parts])
     if offsets.depth > MAX_DEPTH:
-        materialize.materialise(context, offsets)
+        materialise.materialise(context, offsets)
     return Wrapped(fits, offsets)
 
 
