@@ -126,6 +126,6 @@ def test_functions_of_the_c_library_are_found_and_others_are_an_error(capfd):
         return load_object(generate(llir, target).object)
 
     assert load("expf").run_programs
-    with pytest.raises(RuntimeError, match="Failed to materialise symbols"):
+    with pytest.raises(RuntimeError, match="Failed to materialize symbols"):
         load("no_such_function")
     assert "no_such_function" in capfd.readouterr().err
