@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
@@ -14,15 +15,49 @@ from rvv_runner.board import BoardInfo
 from search_spaces.registry import registered_space
 from search_spaces.space import SearchSpace
 
-if TYPE_CHECKING:
-    from kernels.own.callable_file import CallableFile
-
-__all__ = ["OWN_OUTPUTS", "Blocks", "Constants", "Grid", "KernelSpec", "Outputs", "Problem"]
+__all__ = [
+    "OWN_OUTPUTS",
+    "Blocks",
+    "CallableSource",
+    "Constants",
+    "Grid",
+    "KernelSpec",
+    "Outputs",
+    "Problem",
+]
 
 Grid = tuple[int, int, int]
 # None is the value of an optional pointer that is not passed.
 Constants = Mapping[str, ParameterValue | None]
 Blocks = Mapping[str, tuple[int, ...]]
+
+
+class CallableSource(Protocol):
+    """What makes a callable for a configuration, where that is no Triton kernel."""
+
+    @property
+    def path(self) -> Path:
+        """The user's file."""
+        ...
+
+    @property
+    def update_on_change(self) -> tuple[str, ...] | None:
+        """Names of the sizes whose change asks for another configuration; None for all."""
+        ...
+
+    def argument_names(self, problem: Problem, config: Config) -> tuple[str, ...]:
+        """Names of what is passed, in its order."""
+        ...
+
+    def build(
+        self, problem: Problem, config: Config, values: Mapping[str, Any]
+    ) -> Callable[..., object]:
+        """The callable for a configuration: called with the arguments in their order."""
+        ...
+
+    def compiled_key(self, problem: Problem, config: Config) -> object:
+        """What decides whether a compiled callable serves again."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -105,7 +140,7 @@ class KernelSpec:
     file: str | None = None
     launch_functions: tuple[Callable[..., Any], ...] = ()
     output_dtypes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    callable_file: CallableFile | None = None
+    callable_file: CallableSource | None = None
     arguments_limit_s: float = 0.0
 
     @property

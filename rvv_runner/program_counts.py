@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rvv_runner.emulated.error_band import ErrorBand
+from rvv_runner.error_band import ErrorBand
 
 __all__ = ["TIME", "ProgramCounts", "Scope", "counts_text"]
 

@@ -12,10 +12,10 @@ from typing import Any
 from triton_rvv.codegen.embedding import embedded
 from triton_rvv.codegen.llvm import assemble, commented_assembly, generate
 from triton_rvv.frontend.descriptors import part_names
-from triton_rvv.frontend.make_ttir import make_ttir
 from triton_rvv.frontend.source_lines import SourceLines, for_people, with_source_comments
 from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.lowering import lower_module
+from triton_rvv.make_ttir import make_ttir
 from triton_rvv.targets.target import Target
 
 __all__ = ["CompiledKernel", "compile_kernel"]

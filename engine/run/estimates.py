@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from engine.run.counters import counters_of
 from engine.study.stored_trial import StoredTrial
-from rvv_runner.emulated.error_band import ErrorBand, error_band
+from rvv_runner.emulated.error_band import error_band
+from rvv_runner.error_band import ErrorBand
 
 __all__ = ["estimate_text", "measurement_text", "tied", "trial_band"]
 

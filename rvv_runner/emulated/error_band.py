@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["BANDS_FILE", "KERNEL_CLASSES", "ErrorBand", "error_band", "has_bands", "kernel_class"]
+from rvv_runner.error_band import ErrorBand
+
+__all__ = ["BANDS_FILE", "KERNEL_CLASSES", "error_band", "has_bands", "kernel_class"]
 
 _PREFIX = "emulated:"
 BANDS_FILE = Path(__file__).with_name("error_bands.toml")
@@ -23,20 +24,6 @@ KERNEL_CLASSES: Mapping[str, str] = {
 
 # A line from DRAM takes this long (x60_costs.toml).
 _DRAM_LINE_CYCLES = 14.3
-
-
-@dataclass(frozen=True)
-class ErrorBand:
-    """What published times say of a class of estimates.
-
-    Args:
-        error: relative error that 80% of the published times do not exceed.
-        tied: relative difference of two estimates below which fewer than 90% of such pairs were
-            published in that order.
-    """
-
-    error: float
-    tied: float
 
 
 def kernel_class(counters: Mapping[str, float]) -> str:

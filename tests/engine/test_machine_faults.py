@@ -93,7 +93,7 @@ def nothing(*_arguments: object, **_options: object) -> None:
     [
         ("triton_rvv.codegen.zig._zig_path", None, "zig was ended from outside, by SIGKILL"),
         (
-            "triton_rvv.frontend.make_ttir.ASTSource.make_ir",
+            "triton_rvv.make_ttir.ASTSource.make_ir",
             no_memory,
             "cannot build it: no memory",
         ),

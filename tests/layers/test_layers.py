@@ -41,6 +41,10 @@ def test_imports_point_down() -> None:
         ("search_spaces/matmul.py", "from kernels.spec import KernelSpec"),
         ("engine/study/trials.py", "from engine.run.loop import TuningLoop"),
         ("engine/search/model/candidates.py", "from engine.search.samplers import grid"),
+        ("triton_rvv/frontend/ttir.py", "from triton_rvv.lowering import lower_module"),
+        ("triton_rvv/lowering/addresses/masks.py", "import triton_rvv.lowering.loops.wrapping"),
+        ("rvv_runner/board.py", "from rvv_runner.devices import load_board"),
+        ("kernels/values.py", "from kernels.spec import Problem"),
     ],
 )
 def test_an_import_up_is_noticed(tmp_path: Path, file: str, line: str) -> None:

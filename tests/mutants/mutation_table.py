@@ -1,9 +1,9 @@
 """How strong the tests are: how many mutants of the source they notice.
 
-`python tests/mutants/mutation_table.py --seed 37` draws mutants, each one small edit of the source. In a clone
-of HEAD it runs all tests once, to see which reach which mutant, and then for each mutant those that
-reach it, until one fails. A test that fails counts only if it passes without the mutant. What was
-found is kept in the folder, and a later run does the rest.
+`python tests/mutants/mutation_table.py --seed 37` draws mutants, each one small edit of the source.
+In a clone of HEAD it runs all tests once, to see which reach which mutant, and then for each mutant
+those that reach it, until one fails. A test that fails counts only if it passes without the mutant.
+What was found is kept in the folder, and a later run does the rest.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import pytest
 from mutants import PARTS, Mutant, draw
 from probes import insert_probes, reaching_tests, write_probe_module
 
@@ -128,8 +129,10 @@ def _first_failure(project: Path, mutant: Mutant, tests: Sequence[str]) -> str:
         done = _pytest(project, ["-q", "-x", f"--timeout={TEST_LIMIT_S}", f"@{chosen}"])
     finally:
         file.write_text(original)
-    if done.returncode == 0:
+    if done.returncode == pytest.ExitCode.OK:
         return ""
+    if done.returncode == pytest.ExitCode.USAGE_ERROR:
+        raise RuntimeError(f"the tests that reach {mutant} cannot be chosen: {done.stderr}")
     failures = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
     named = [test for line in failures for test in tests if line.split(" ", 1)[1].startswith(test)]
     return max(named, key=len, default=f"pytest's status {done.returncode}")

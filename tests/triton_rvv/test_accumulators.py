@@ -8,11 +8,11 @@ import triton
 import triton.language as tl
 from qemu_kernels import Expected
 
-from triton_rvv.frontend.make_ttir import make_ttir
 from triton_rvv.frontend.ttir import Operation, parse_module
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.accumulators import narrow_accumulators
 from triton_rvv.lowering.ttir.joint_reductions import join_reductions
+from triton_rvv.make_ttir import make_ttir
 from triton_rvv.targets.target import RVVTarget
 
 M, N = 4, 1000

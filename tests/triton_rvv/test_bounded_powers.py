@@ -8,9 +8,9 @@ import triton
 import triton.language as tl
 from qemu_kernels import Expected
 
-from triton_rvv.frontend.make_ttir import make_ttir
 from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.lowering.ttir.bounded_powers import IS_BOUNDED, mark_bounded_powers
+from triton_rvv.make_ttir import make_ttir
 from triton_rvv.targets.target import RVVTarget
 
 N = 16

@@ -9,7 +9,7 @@ import triton.language as tl
 from qemu_kernels import Expected
 
 from triton_rvv import pipeline
-from triton_rvv.frontend.make_ttir import make_ttir
+from triton_rvv.make_ttir import make_ttir
 
 
 @triton.jit

@@ -8,9 +8,9 @@ import pytest
 import triton
 import triton.language as tl
 
-from triton_rvv.frontend.make_ttir import make_ttir
 from triton_rvv.frontend.ttir import Operation, parse_module
-from triton_rvv.lowering.ttir.demanded_elements import Wanted
+from triton_rvv.lowering.ttir.demanded_elements import DemandedElements
+from triton_rvv.make_ttir import make_ttir
 from triton_rvv.targets.target import RVVTarget
 
 
@@ -30,7 +30,7 @@ def stored_kernel(a_ptr, c_ptr, m, turns, READ: tl.constexpr):
     tl.store(c_ptr + rows * 16 + columns, c * 2, rows + tl.zeros_like(columns) < m)
 
 
-def products(**constants: Any) -> tuple[Wanted, list[Operation]]:
+def products(**constants: Any) -> tuple[DemandedElements, list[Operation]]:
     """What is wanted of a kernel's blocks, and its products."""
     names = stored_kernel.arg_names
     signature = dict.fromkeys(names, "i32") | {"a_ptr": "*fp32", "c_ptr": "*fp32"}
@@ -38,7 +38,7 @@ def products(**constants: Any) -> tuple[Wanted, list[Operation]]:
     text = make_ttir(stored_kernel, signature, constants, frozenset(), RVVTarget())
     module = parse_module(text)
     functions = module.regions[0].block.operations
-    return Wanted(functions), [op for op in module.walk() if op.name == "tt.dot"]
+    return DemandedElements(functions), [op for op in module.walk() if op.name == "tt.dot"]
 
 
 @pytest.mark.parametrize(

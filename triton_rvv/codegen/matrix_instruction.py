@@ -14,9 +14,7 @@ from pathlib import Path
 from triton_rvv.codegen.link import LinkError
 from triton_rvv.codegen.zig import ZigError, ZigStopped, run_zig_cc
 
-__all__ = ["INTRINSIC", "assemble_object", "spacemit_assembly"]
-
-INTRINSIC = "llvm.riscv.sf.vqmacc.4x8x4.nxv4i32.nxv8i8"
+__all__ = ["assemble_object", "spacemit_assembly"]
 
 _ASSEMBLER_LIMIT_S = 60.0
 

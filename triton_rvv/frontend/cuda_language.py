@@ -12,7 +12,7 @@ from triton.language import core
 from triton.language.extra import cuda
 
 from triton_rvv.frontend import libdevice
-from triton_rvv.lowering.elementwise.special_registers import CORE, NANOSECONDS
+from triton_rvv.frontend.register_symbols import CORE, NANOSECONDS
 
 __all__ = ["gdc_launch_dependents", "gdc_wait", "globaltimer", "libdevice", "smid"]
 

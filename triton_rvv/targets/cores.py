@@ -9,6 +9,7 @@ __all__ = [
     "CORES",
     "DEFAULT_EXTENSIONS",
     "MATRIX_EXTENSION",
+    "MATRIX_INTRINSIC",
     "MATRIX_STAND_IN",
     "MATRIX_VLEN_BITS",
     "Core",
@@ -28,6 +29,7 @@ _BF16 = ("+zfbfmin", "+zvfbfmin", "+zvfbfwma")
 # LLVM's name of SpacemiT's matrix instructions, on vectors of one length only, and of SiFive's, for
 # which code is generated first (`triton_rvv.codegen.matrix_instruction`).
 MATRIX_EXTENSION, MATRIX_STAND_IN, MATRIX_VLEN_BITS = "+xsmtvdot", "+xsfvqmaccqoq", 256
+MATRIX_INTRINSIC = "llvm.riscv.sf.vqmacc.4x8x4.nxv4i32.nxv8i8"
 
 
 @dataclass(frozen=True)

@@ -13,32 +13,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
-from triton_rvv.lowering.addresses.components import (
-    NO_COMPONENT,
-    Component,
-    Listed,
-    Table,
-    positions,
-)
-from triton_rvv.lowering.blocks.tensors import (
-    Elementwise,
-    Extents,
-    Path,
-    Point,
-    Splat,
-    Tensor,
-    memory_type,
-)
+from triton_rvv.lowering.addresses.components import NO_COMPONENT, Component, Lookup, positions
+from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.blocks.views import places_of_lanes
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-
-if TYPE_CHECKING:
-    from triton_rvv.lowering.addresses.div_mod import Steps
-    from triton_rvv.lowering.addresses.div_mod_pow2 import Digits
 
 __all__ = [
     "Affine",
@@ -123,11 +107,11 @@ class Affine(Tensor):
         parts = [part for part in (self.extra, self.wrapped.offsets) if part is not None]
         return Affine(self.type, self.base, [NO_COMPONENT] * len(self.shape), sum_of_offsets(parts))
 
-    def on(self, path: Path) -> Affine:
+    def on(self, version: LoopVersion) -> Affine:
         """The same elements in the form that is right on a path."""
         if self.wrapped is None:
             return self
-        return self._plain if path.fits else self._exact
+        return self._plain if version.fits else self._exact
 
     def moving(self, advance: Val) -> Affine:
         """The same addresses, which the next turn of a loop has so many elements further on."""
@@ -165,10 +149,10 @@ class Affine(Tensor):
     def own_memory_bits(self) -> int:
         return self.pointee.bits if self.is_pointer else 0
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         """The integers or addresses of the elements at `point`."""
         if self.wrapped is not None:
-            return self.on(point.path).evaluate(builder, point)
+            return self.on(point.version).evaluate(builder, point)
         if point.width > self.shape[-1]:
             return self._evaluate_rows(builder, point)
         row = self.row_base(builder, point)
@@ -189,7 +173,7 @@ class Affine(Tensor):
                 values = builder.resize(values, self.index_type)
                 scaled = builder.mul(values, builder.splat(scale, point.width))
                 offset = builder.add(offset, scaled)
-            for digits, scale in last.digits if point.path.linear else ():
+            for digits, scale in last.digits if point.version.linear else ():
                 values = digits.beyond_start(builder, self._from_origin(builder, places, point))
                 scaled = builder.mul(values, builder.splat(scale, point.width))
                 offset = builder.add(offset, scaled)
@@ -205,18 +189,18 @@ class Affine(Tensor):
         """Whether addresses of a row have one distance from each other, whatever the path."""
         return self.is_pointer and self.components[-1].has_rule and self.extra is None
 
-    def _from_origin(self, builder: Builder, places: Val, point: Point) -> Val:
+    def _from_origin(self, builder: Builder, places: Val, point: VectorIndex) -> Val:
         """Positions in the part of the block that a path is for."""
-        if point.path.origin is None:
+        if point.version.origin is None:
             return places
-        origin = builder.resize(point.path.origin, self.index_type)
+        origin = builder.resize(point.version.origin, self.index_type)
         return builder.binary("sub", places, builder.splat(origin, point.width))
 
     @property
     def own_spans_rows(self) -> bool:
         return not self.is_pointer and all(part.has_rule for part in self.components)
 
-    def _evaluate_rows(self, builder: Builder, point: Point) -> Val:
+    def _evaluate_rows(self, builder: Builder, point: VectorIndex) -> Val:
         """The integers of a run that takes several whole rows."""
         total = builder.splat(self.base, point.width)
         if self.extra is not None:
@@ -231,7 +215,7 @@ class Affine(Tensor):
                 total = builder.add(total, builder.mul(place, stride))
         return total
 
-    def row_base(self, builder: Builder, point: Point) -> Val:
+    def row_base(self, builder: Builder, point: VectorIndex) -> Val:
         """The base of the row at `point`: all but the last dimension's component.
 
         Where the tables of the last dimension are known to be linear, their start is in it.
@@ -239,11 +223,11 @@ class Affine(Tensor):
         offset = integer(0, self.index_type)
         for part, position in zip(self.components[:-1], point.index, strict=True):
             offset = builder.add(
-                offset, self._component(builder, part, position, point.path.linear)
+                offset, self._component(builder, part, position, point.version.linear)
             )
-        if point.path.linear:
+        if point.version.linear:
             for table, scale in self.components[-1].tables:
-                start = point.path.starts.get(table, table.start)
+                start = point.version.starts.get(table, table.start)
                 start = builder.resize(start, self.index_type)
                 offset = builder.add(offset, builder.mul(start, scale))
         if self.is_pointer:
@@ -258,10 +242,10 @@ class Affine(Tensor):
         return last.linear_stride(builder, self.index_type)
 
     def _last(
-        self, builder: Builder, point: Point
-    ) -> tuple[Val, Sequence[tuple[Table | Steps | Digits | Listed, Val]]]:
+        self, builder: Builder, point: VectorIndex
+    ) -> tuple[Val, Sequence[tuple[Lookup, Val]]]:
         last = self.components[-1]
-        if point.path.linear:
+        if point.version.linear:
             return last.linear_stride(builder, self.index_type), last.listed
         return last.stride or integer(0, self.index_type), last.looked_up
 
@@ -295,7 +279,7 @@ class ChosenAddresses(Affine):
         unknown = Val("ptr", "poison")
         super().__init__(tensor.type, unknown, [NO_COMPONENT] * len(tensor.shape), tensor)
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         return self.operands[0].at(builder, point)
 
 

@@ -4,18 +4,75 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Protocol, cast
 
 from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.tensors import Point
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 
-if TYPE_CHECKING:
-    from triton_rvv.lowering.addresses.div_mod import Steps
-    from triton_rvv.lowering.addresses.div_mod_pow2 import Digits
+__all__ = [
+    "NO_COMPONENT",
+    "Component",
+    "Listed",
+    "Lookup",
+    "PartlyLinear",
+    "Periodic",
+    "Table",
+    "positions",
+    "reaches",
+]
 
-__all__ = ["NO_COMPONENT", "Component", "Listed", "Table", "positions"]
+
+class PartlyLinear(Protocol):
+    """Values along one dimension that rise evenly on some paths."""
+
+    @property
+    def values(self) -> Tensor:
+        """All of them, one-dimensional."""
+        ...
+
+    @property
+    def linear(self) -> Val:
+        """True at run time where all are `start + step * position`."""
+        ...
+
+    @property
+    def start(self) -> Val:
+        """The first one."""
+        ...
+
+    @property
+    def step(self) -> int:
+        """From one to the next, where they are linear."""
+        ...
+
+    @property
+    def period(self) -> int:
+        """Neighbours of which each has its own place; 1 but for `Periodic`."""
+        ...
+
+    @property
+    def bound(self) -> Val:
+        """What no value exceeds, with or without its sign."""
+        ...
+
+    def linear_within(self, builder: Builder, count: Val | None) -> Val:
+        """Whether the first `count` values are linear; None stands for all."""
+        ...
+
+    def at(self, builder: Builder, position: Val, width: int) -> Val:
+        """The values at `position` and after it, whether they are linear or not."""
+        ...
+
+
+class Periodic(PartlyLinear, Protocol):
+    """Values that rise evenly but for what the place within a period adds."""
+
+    def beyond_start(self, builder: Builder, positions: Val) -> Val:
+        """What is added to the start at integers that are no less than 0."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -48,7 +105,7 @@ class Table:
 
     def at(self, builder: Builder, position: Val, width: int) -> Val:
         """The values at `position` and after it, whether they are linear or not."""
-        point = Point((), position, width)
+        point = VectorIndex((), position, width)
         stored = self.values.at(builder, point)
         line = builder.add(
             builder.splat(self.start, width), positions(builder, point, stored.element)
@@ -70,7 +127,11 @@ class Listed:
 
     def at(self, builder: Builder, position: Val, width: int) -> Val:
         """The values at `position` and after it."""
-        return self.values.at(builder, Point((), position, width))
+        return self.values.at(builder, VectorIndex((), position, width))
+
+
+# What is looked up by position, whether or not a rule explains it.
+Lookup = PartlyLinear | Listed
 
 
 @dataclass(frozen=True)
@@ -82,7 +143,7 @@ class Component:
     """
 
     stride: Val | None = None
-    tables: tuple[tuple[Table | Steps | Digits, Val], ...] = ()
+    tables: tuple[tuple[PartlyLinear, Val], ...] = ()
     listed: tuple[tuple[Listed, Val], ...] = ()
 
     @property
@@ -96,14 +157,14 @@ class Component:
         return not self.tables and not self.listed
 
     @property
-    def looked_up(self) -> tuple[tuple[Table | Steps | Digits | Listed, Val], ...]:
+    def looked_up(self) -> tuple[tuple[Lookup, Val], ...]:
         """All values that are looked up, each with its scale."""
         return (*self.tables, *self.listed)
 
     @property
-    def digits(self) -> list[tuple[Digits, Val]]:
+    def digits(self) -> list[tuple[Periodic, Val]]:
         """The tables that are periodic, each with its scale."""
-        return [(table, scale) for table, scale in self.tables if table.period > 1]  # type: ignore[misc]
+        return [(cast(Periodic, table), scale) for table, scale in self.tables if table.period > 1]
 
     @property
     def may_be_linear(self) -> bool:
@@ -129,7 +190,30 @@ class Component:
 NO_COMPONENT = Component()
 
 
-def positions(builder: Builder, point: Point, type_: str) -> Val:
+def positions(builder: Builder, point: VectorIndex, type_: str) -> Val:
     """start, start + 1, ... in the lanes."""
     start = builder.resize(point.start, type_)
     return builder.add(builder.splat(start, point.width), builder.iota(type_, point.width))
+
+
+def reaches(builder: Builder, part: Component, size: int) -> list[tuple[Val, Val]]:
+    """How far each term of a dimension gets below and above 0, as i64."""
+    zero, found = integer(0), []
+    if part.stride is not None:
+        far = builder.mul(builder.resize(part.stride, "i64"), integer(size - 1))
+        if far.constant is not None:
+            found.append((integer(min(far.constant, 0)), integer(max(far.constant, 0))))
+        else:
+            ends = [builder.intrinsic(name, [far, zero]) for name in ("llvm.smin", "llvm.smax")]
+            found.append((ends[0], ends[1]))
+    for values, scale in part.looked_up:
+        bound, factor = (builder.resize(value, "i64") for value in (values.bound, scale))
+        far = _magnitude(builder, builder.mul(bound, factor))
+        found.append((builder.binary("sub", zero, far), far))
+    return found
+
+
+def _magnitude(builder: Builder, value: Val) -> Val:
+    if value.constant is not None:
+        return integer(abs(value.constant))
+    return builder.intrinsic("llvm.smax", [value, builder.binary("sub", integer(0), value)])

@@ -13,18 +13,20 @@ from typing import TYPE_CHECKING, ClassVar
 
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine
-from triton_rvv.lowering.addresses.components import Component
-from triton_rvv.lowering.blocks.tensors import Elementwise, Point, Splat, Tensor
+from triton_rvv.lowering.addresses.components import Component, reaches
+from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops.wrapping import reaches
 from triton_rvv.lowering.math.lanes import Emit
 
 if TYPE_CHECKING:
     from triton_rvv.lowering.blocks.context import Context
 
 __all__ = [
-    "Steps",
+    "DivMod",
+    "div_mods_of",
     "divided",
     "dividend_at",
     "dividend_from",
@@ -32,13 +34,12 @@ __all__ = [
     "length_of",
     "quotient_bound",
     "shortest",
-    "steps_of",
 ]
 
 # A line that crosses multiples of the divisor more often than this is never taken apart.
-_FEWEST = 8
+_MIN_LENGTH = 8
 # A result is made of no more divisions, which are computed again wherever it is used.
-_MOST_DIVISIONS = 8
+_MAX_DIVISIONS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +63,9 @@ class _Division:
         return self.dividend.components[0]
 
     @property
-    def inner(self) -> Sequence[Steps]:
+    def inner(self) -> Sequence[DivMod]:
         """The steps of which the dividend is made."""
-        return steps_of(self.part)
+        return div_mods_of(self.part)
 
     @property
     def count(self) -> int:
@@ -136,7 +137,7 @@ class _Division:
         if stride > 1:
             room = builder.add(room, integer(stride - 1, type_))
             room = builder.binary("udiv", room, integer(stride, type_))
-        is_large = builder.compare("sge", self.divisor, integer(_FEWEST * stride, type_))
+        is_large = builder.compare("sge", self.divisor, integer(_MIN_LENGTH * stride, type_))
         is_in_order = is_in_range(builder, dividend, stride * (size - 1))
         is_known = builder.conjunction(is_large, is_in_order)
         own = builder.select(is_known, builder.resize(room, "i64"), integer(0))
@@ -151,7 +152,7 @@ class _Division:
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class DivMod:
     """Numbers along one dimension that rise evenly but at multiples of a divisor.
 
     Args:
@@ -177,7 +178,7 @@ class Steps:
 
     def at(self, builder: Builder, position: Val, width: int) -> Val:
         """The values at `position` and after it, whether they are linear or not."""
-        return self.values.at(builder, Point((), position, width))
+        return self.values.at(builder, VectorIndex((), position, width))
 
     def linear_within(self, builder: Builder, count: Val | None) -> Val:
         """Whether the first `count` values are linear, as far as is known."""
@@ -205,14 +206,14 @@ class Steps:
         return count, self._start_of(builder, first, result)
 
 
-def steps_of(part: Component) -> list[Steps]:
+def div_mods_of(part: Component) -> list[DivMod]:
     """The steps of which a line is made."""
-    return [steps for steps, _ in part.tables if isinstance(steps, Steps)]
+    return [steps for steps, _ in part.tables if isinstance(steps, DivMod)]
 
 
 def length_of(builder: Builder, part: Component) -> int | None:
     """The most neighbours of a line for which its steps are linear, if known."""
-    return shortest([steps.division.length(builder) for steps in steps_of(part)])
+    return shortest([steps.division.length(builder) for steps in div_mods_of(part)])
 
 
 def shortest(lengths: Sequence[int | None]) -> int | None:
@@ -231,7 +232,7 @@ def dividend_at(
     along = part.stride or integer(0, type_)
     total = builder.add(dividend.base, builder.mul(builder.resize(first, type_), along))
     for steps, scale in part.tables:
-        assert isinstance(steps, Steps)
+        assert isinstance(steps, DivMod)
         linear, value = steps.division.first_of(builder, first, count)
         guards.append(linear)
         total = builder.add(total, builder.mul(builder.resize(value, type_), scale))
@@ -247,7 +248,7 @@ def dividend_from(builder: Builder, dividend: Affine, first: Val, size: int) -> 
     along = part.stride or integer(0, type_)
     total = builder.add(dividend.base, builder.mul(builder.resize(first, type_), along))
     for steps, scale in part.tables:
-        assert isinstance(steps, Steps)
+        assert isinstance(steps, DivMod)
         own, value = steps.division.run_from(builder, first, size)
         count = builder.intrinsic("llvm.smin", [count, own])
         total = builder.add(total, builder.mul(builder.resize(value, type_), scale))
@@ -275,16 +276,20 @@ def divided(
     stride, known = division.stride(builder), division.divisor_of(builder)
     if part.listed or len(division.inner) < len(part.tables) or dividend.wrapped is not None:
         return None
-    if division.count > _MOST_DIVISIONS:
+    if division.count > _MAX_DIVISIONS:
         return None
-    if stride is None or stride < 0 or (known is not None and stride * (_FEWEST - 1) >= known > 0):
+    if (
+        stride is None
+        or stride < 0
+        or (known is not None and stride * (_MIN_LENGTH - 1) >= known > 0)
+    ):
         return None
     type_, size = dividend.type, dividend.shape[0]
     if stride * (size - 1) >> type_.element.bits - 1:  # the dividends wrap on the way
         return None
     linear, start = division.first_of(builder, integer(0), size)
     values = Elementwise(type_, emit, [dividend, Splat(type_, divisor)], cost)
-    steps = Steps(
+    steps = DivMod(
         values,
         division,
         linear,

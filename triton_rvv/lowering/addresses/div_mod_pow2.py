@@ -12,25 +12,26 @@ from typing import ClassVar
 
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.div_mod import (
+    div_mods_of,
     dividend_at,
     dividend_from,
     is_in_range,
     length_of,
     quotient_bound,
-    steps_of,
 )
-from triton_rvv.lowering.blocks.tensors import Point, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 
-__all__ = ["Digits", "digits"]
+__all__ = ["DivModPow2", "div_mod_pow2"]
 
 # Of a larger divisor, runs are rather taken apart where they cross a multiple of it.
-_LARGEST = 8
+_MAX_DIVISOR = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Digits:
+class DivModPow2:
     """Numbers along one dimension that are quotients or remainders of places by `period`.
 
     Args:
@@ -57,7 +58,7 @@ class Digits:
 
     def at(self, builder: Builder, position: Val, width: int) -> Val:
         """The values at `position` and after it, whether they are linear or not."""
-        return self.values.at(builder, Point((), position, width))
+        return self.values.at(builder, VectorIndex((), position, width))
 
     def beyond_start(self, builder: Builder, positions: Val) -> Val:
         """What is added to the start at integers that are no less than 0."""
@@ -101,9 +102,9 @@ class Digits:
         return builder.intrinsic("llvm.smin", [count, own]), builder.resize(start, "i64")
 
 
-def digits(
+def div_mod_pow2(
     builder: Builder, dividend: Affine, period: int, values: Tensor, is_quotient: bool
-) -> Digits | None:
+) -> DivModPow2 | None:
     """A line of quotients or remainders by a small power of two; None for other lines.
 
     Args:
@@ -114,10 +115,10 @@ def digits(
         is_quotient: which of the two it is.
     """
     (part,), (size,) = dividend.components, dividend.shape
-    steps = steps_of(part)
+    steps = div_mods_of(part)
     if part.listed or len(steps) < len(part.tables) or dividend.wrapped is not None:
         return None
-    if not 1 < period <= min(_LARGEST, size) or period & period - 1:
+    if not 1 < period <= min(_MAX_DIVISOR, size) or period & period - 1:
         return None
     if part.linear_stride(builder, dividend.index_type).constant != 1:
         return None
@@ -127,7 +128,7 @@ def digits(
     if is_quotient:  # a shift rounds down, so that -1 remains what it is
         bound = builder.add(quotient_bound(builder, dividend, integer(period)), integer(1))
     granule = min((each.granule for each in steps), default=builder.multiple(dividend.base))
-    return Digits(values, dividend, period, is_quotient, linear, start, bound, granule)
+    return DivModPow2(values, dividend, period, is_quotient, linear, start, bound, granule)
 
 
 def _start(

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 
-__all__ = ["Lanes"]
+__all__ = ["LaneRange"]
 
 TRUE = Val("i1", "true")
 
 
 @dataclass(frozen=True)
-class Lanes:
+class LaneRange:
     """The lanes from `first` on and before `end`, any numbers of 64 bits; None bounds nothing.
 
     As few bits as number the lanes are enough to compare them, whatever the elements have.
@@ -22,20 +22,20 @@ class Lanes:
     first: Val | None = None
     end: Val | None = None
 
-    def within(self, builder: Builder, other: Lanes) -> Lanes:
+    def within(self, builder: Builder, other: LaneRange) -> LaneRange:
         """The lanes that are in both."""
-        return Lanes(
+        return LaneRange(
             _bound(builder, "llvm.smax", self.first, other.first),
             _bound(builder, "llvm.smin", self.end, other.end),
         )
 
-    def from_place(self, builder: Builder, start: Val) -> Lanes:
+    def from_place(self, builder: Builder, start: Val) -> LaneRange:
         """The same counted from a place on, such as where a run starts."""
         ends = [
             None if bound is None else builder.binary("sub", bound, start)
             for bound in (self.first, self.end)
         ]
-        return Lanes(*ends)
+        return LaneRange(*ends)
 
     def contain(self, builder: Builder, first: Val, end: Val) -> Val:
         """Whether all from `first` on and before `end` are among them."""

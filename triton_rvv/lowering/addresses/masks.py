@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.components import Component
-from triton_rvv.lowering.addresses.lane_range import Lanes
-from triton_rvv.lowering.blocks.tensors import Extents, Path, Point, Tensor, guards_of_all
+from triton_rvv.lowering.addresses.lane_range import LaneRange
+from triton_rvv.lowering.blocks.recipes import guards_of_all
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 
@@ -79,37 +81,39 @@ class Term:
             return None
         return part.linear_stride(builder, self.left.index_type).constant
 
-    def bounds(self, builder: Builder, path: Path) -> Lanes | None:
+    def bounds(self, builder: Builder, version: LoopVersion) -> LaneRange | None:
         """The columns in which the comparison holds, on a path where sums fit.
 
         None where they are no neighbours, or that is not known.
         """
-        stride = self._linear_stride(builder) if path.linear else self._constant_stride
-        is_known = stride == 1 and self.predicate in _EXTREME and path.fits and self.may_fit
+        stride = self._linear_stride(builder) if version.linear else self._constant_stride
+        is_known = stride == 1 and self.predicate in _EXTREME and version.fits and self.may_fit
         rank = len(self.left.shape)
         if not is_known or self.axis < rank - 1:
             return None
-        origin = path.origin or integer(0)
-        near = self.left.evaluate(builder, Point((integer(0),) * (rank - 1), origin, 1, path))
+        origin = version.origin or integer(0)
+        near = self.left.evaluate(
+            builder, VectorIndex((integer(0),) * (rank - 1), origin, 1, version)
+        )
         near, right = (builder.resize(value, "i64") for value in (near, self.right))
         bound = builder.add(origin, builder.binary("sub", right, near))
         if self.predicate in ("sle", "sgt"):
             bound = builder.add(bound, integer(1))
         is_end = _EXTREME[self.predicate] == "largest"
-        return Lanes(end=bound) if is_end else Lanes(first=bound)
+        return LaneRange(end=bound) if is_end else LaneRange(first=bound)
 
-    def is_uniform_on(self, builder: Builder, path: Path) -> bool:
+    def is_uniform_on(self, builder: Builder, version: LoopVersion) -> bool:
         """Whether the comparison is the same in all columns on a path."""
         is_last = self.axis == len(self.left.shape) - 1
-        return not is_last or (path.linear and self._linear_stride(builder) == 0)
+        return not is_last or (version.linear and self._linear_stride(builder) == 0)
 
-    def is_known_on(self, builder: Builder, path: Path) -> bool:
+    def is_known_on(self, builder: Builder, version: LoopVersion) -> bool:
         """Whether the comparison is known to hold wherever a path leads."""
-        if path.unmasked and self.has_guard:
+        if version.unmasked and self.has_guard:
             return True
-        if path.rows_inside and self.is_uniform_on(builder, path):
+        if version.rows_inside and self.is_uniform_on(builder, version):
             return True
-        return path.columns_inside and self.bounds(builder, path) is not None
+        return version.columns_inside and self.bounds(builder, version) is not None
 
     def false_from(self, builder: Builder) -> Val | None:
         """A position from which on the comparison is false, as i64, where it has one.
@@ -130,12 +134,12 @@ class Term:
         widened = self.left.wrapped
         return end if widened is None else builder.select(widened.fits, end, size)
 
-    def lanes_in(self, builder: Builder, point: Point) -> Lanes | None:
+    def lanes_in(self, builder: Builder, point: VectorIndex) -> LaneRange | None:
         """The lanes of a run in which the comparison holds, where they are neighbours."""
         in_row = 1 < point.width <= self.left.shape[-1]
         if not in_row or not builder.abilities.has_vector_lengths:
             return None
-        bounds = self.bounds(builder, point.path)
+        bounds = self.bounds(builder, point.version)
         return None if bounds is None else bounds.from_place(builder, point.start)
 
     @property
@@ -153,12 +157,12 @@ class Term:
         stride = self.left.last_stride(builder, linear=True)
         return stride is not None and stride.constant == 0
 
-    def at(self, builder: Builder, point: Point) -> Val:
+    def at(self, builder: Builder, point: VectorIndex) -> Val:
         """The comparison at `point`; a scalar unless the last dimension varies."""
         shape = self.left.shape
         if self.axis < len(shape) - 1 and point.width <= shape[-1]:
-            point = Point(point.index, integer(0), 1, point.path)
-        elif point.path.linear and len(shape) == 1 and self._is_uniform(builder):
+            point = VectorIndex(point.index, integer(0), 1, point.version)
+        elif point.version.linear and len(shape) == 1 and self._is_uniform(builder):
             point = replace(point, width=1, memo={})
         value = self.left.evaluate(builder, point)
         return builder.compare(self.predicate, value, builder.splat(self.right, point.width))
@@ -207,7 +211,7 @@ class JointComparison(Tensor):
             return [holds]
         return [builder.conjunction(builder.compare("sge", last, base), holds)]
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         right = builder.splat(self._right, point.width)
         return builder.compare(self._predicate, self._left.at(builder, point), right)
 
@@ -298,23 +302,23 @@ class Mask(Tensor):
     def own_buffers(self) -> frozenset[str]:
         return frozenset().union(*(term.left.buffers() for term in self.terms))
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         return builder.splat(self._computed(builder, point), point.width)
 
-    def condition(self, builder: Builder, point: Point) -> Val:
+    def condition(self, builder: Builder, point: VectorIndex) -> Val:
         """The mask at `point`; a scalar where it is the same for the whole run.
 
         On an unmasked path what has a guard is known to hold.
         """
-        is_kept = self.settled is not None or self.filling is not None
+        is_kept = self.materialised is not None or self.filling is not None
         return self.at(builder, point) if is_kept else self._computed(builder, point)
 
-    def _computed(self, builder: Builder, point: Point) -> Val:
-        path = point.path
-        total = TRUE if path.unmasked or path.rows_inside else self.uniform
-        lanes, neighbours = Lanes(), []
+    def _computed(self, builder: Builder, point: VectorIndex) -> Val:
+        version = point.version
+        total = TRUE if version.unmasked or version.rows_inside else self.uniform
+        lanes, neighbours = LaneRange(), []
         for term in self.terms:
-            if term.is_known_on(builder, path):
+            if term.is_known_on(builder, version):
                 continue
             if (own := term.lanes_in(builder, point)) is not None:
                 lanes = lanes.within(builder, own)
@@ -323,10 +327,10 @@ class Mask(Tensor):
                 total = builder.conjunction(total, term.at(builder, point))
         # One mask with one bound for all loads, as where rows end, is made sooner by positions.
         if len(neighbours) == 1 and len(neighbours[0].alike) == 1:
-            lanes = Lanes()
+            lanes = LaneRange()
             total = builder.conjunction(total, neighbours[0].at(builder, point))
         for other in self.operands:
-            if path.unmasked and isinstance(other, JointComparison):
+            if version.unmasked and isinstance(other, JointComparison):
                 continue
             total = builder.conjunction(total, other.at(builder, point))
         return lanes.where(builder, total, point.width)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triton_rvv.frontend.types import TensorType
-from triton_rvv.lowering.blocks.memory_format import loaded, stored
-from triton_rvv.lowering.blocks.tensors import Extents, Point, Tensor, memory_type
+from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
+from triton_rvv.lowering.blocks.tensors import Array
+from triton_rvv.lowering.blocks.vector_index import Extents, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.llvm.vp_memory import load_first, store_first
@@ -14,7 +15,7 @@ from triton_rvv.lowering.llvm.vp_memory import load_first, store_first
 __all__ = ["Buffer"]
 
 
-class Buffer(Tensor):
+class Buffer(Array):
     """A block that lies on the stack.
 
     Its columns are cut into panels of one run each, and each panel lies in row-major order. What
@@ -36,7 +37,7 @@ class Buffer(Tensor):
         self.panel = min(panel, type_.shape[-1])
         self._part = part or (integer(0), type_.elements // type_.shape[-1])
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         address = self._address_of_run(builder, point)
         type_ = vector_type(memory_type(self.element), point.width)
         size_bytes = self.element.size_bytes
@@ -75,8 +76,7 @@ class Buffer(Tensor):
         first = builder.add(first, builder.mul(position, own_rows))
         return Buffer(type_, self.pointer, self.panel, (first, rows))
 
-    def write(self, builder: Builder, point: Point, value: Val) -> None:
-        """Store the elements at `point`, of which others than the wanted ones stay as they are."""
+    def write(self, builder: Builder, point: VectorIndex, value: Val) -> None:
         address, run = self._address_of_run(builder, point), stored(builder, value)
         if point.lanes is None or point.width == 1:
             builder.store(run, address, self.element.size_bytes)
@@ -90,14 +90,13 @@ class Buffer(Tensor):
 
     @property
     def is_row_major(self) -> bool:
-        """Whether the elements lie in row-major order."""
         return self.panel == self.shape[-1]
 
     @property
     def own_spans_rows(self) -> bool:
         return self.is_row_major
 
-    def _address_of_run(self, builder: Builder, point: Point) -> Val:
+    def _address_of_run(self, builder: Builder, point: VectorIndex) -> Val:
         if point.number is None or not self.is_row_major:
             return self.address(builder, point.coordinates)
         first = builder.mul(self._part[0], integer(self.panel))

@@ -13,16 +13,17 @@ from triton_rvv.frontend.source_lines import SourceLines
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.loop_strides import Counter
-from triton_rvv.lowering.blocks.tensors import Tensor, memory_type
+from triton_rvv.lowering.blocks.loop_strides import InductionVariable
+from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.tensors import Array, Tensor
 from triton_rvv.lowering.llvm.abilities import abilities_of
 from triton_rvv.lowering.llvm.builder import Builder, Snapshot
 from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.ttir.aliasing import Aliases
-from triton_rvv.lowering.ttir.demanded_elements import Wanted
-from triton_rvv.lowering.ttir.interleaved_stores import StoreGroups
+from triton_rvv.lowering.ttir.demanded_elements import DemandedElements
+from triton_rvv.lowering.ttir.interleaved_stores import InterleavedStores
 from triton_rvv.lowering.ttir.shaped_blocks import shaped_blocks
-from triton_rvv.lowering.ttir.store_sinking import last_stores
+from triton_rvv.lowering.ttir.store_sinking import sinkable_stores
 from triton_rvv.targets.target import Target
 
 __all__ = ["Context", "Lowered", "Pairs", "WaitingStore"]
@@ -70,7 +71,7 @@ class Context:
         aliases: which pointers can lead to the same memory.
         functions: those of the module, by name.
         source_lines: marks instructions with the kernel's lines; None leaves them without.
-        store_groups: stores that may be put off until another one, by that one.
+        interleaved_stores: stores that may be put off until another one, by that one.
         has_products: whether the function multiplies matrices, so that arrays need panels.
     """
 
@@ -84,11 +85,11 @@ class Context:
         functions: Mapping[str, Operation],
         source_lines: SourceLines | None,
         has_products: bool,
-        store_groups: StoreGroups,
+        interleaved_stores: InterleavedStores,
     ) -> None:
         self.target = target
         self.has_products = has_products
-        self.store_groups = store_groups
+        self.interleaved_stores = interleaved_stores
         self._handlers = handlers
         self.builder = Builder(abilities_of(target))
         self.program_ids = tuple(program_ids)
@@ -99,7 +100,7 @@ class Context:
         self.pending_loads: list[Tensor] = []
         self.loads_here: list[Tensor] = []
         self.waiting_store: WaitingStore | None = None
-        self.counter: Counter | None = None
+        self.counter: InductionVariable | None = None
         self.stored_already: dict[Operation, Val] = {}
         self._values: dict[Value, Lowered] = {}
         self._stack_bytes = 0
@@ -196,7 +197,7 @@ class Context:
         self.waiting_store = None
         place, self._stack_bytes, self.scratch_bytes, kept = snapshot
         for tensor in self._kept[kept:]:
-            tensor.unsettle()
+            tensor.rematerialise()
         del self._kept[kept:]
         self.builder.restore(place)
 
@@ -217,7 +218,7 @@ class Context:
             self._around.pop()
             for tensor in self._kept:
                 if not self.is_local(tensor):
-                    tensor.unsettle()
+                    tensor.rematerialise()
             self._region, self._kept = outer_region, outer_kept
 
     def callee(self, call: Operation) -> Operation:
@@ -265,9 +266,9 @@ class Context:
             for part in lowered.operands:
                 part.uses = max(part.uses, 1) + (value.uses > 1)
 
-    def keep(self, tensor: Tensor, buffer: Buffer) -> None:
-        """Until the end of this region the tensor's elements are those in `buffer`."""
-        tensor.settle(buffer)
+    def keep(self, tensor: Tensor, array: Array) -> None:
+        """Until the end of this region the tensor's elements are those in `array`."""
+        tensor.materialise_in(array)
         self._kept.append(tensor)
 
     def is_local(self, tensor: Tensor) -> bool:
@@ -283,9 +284,9 @@ class Context:
         return value
 
     @functools.cached_property
-    def wanted(self) -> Wanted:
+    def demanded(self) -> DemandedElements:
         """Which part of each block anybody asks for."""
-        return Wanted(self._functions.values())
+        return DemandedElements(self._functions.values())
 
     @functools.cached_property
     def shaped_blocks(self) -> frozenset[Value]:
@@ -293,9 +294,9 @@ class Context:
         return shaped_blocks(self._functions.values())
 
     @functools.cached_property
-    def last_stores(self) -> frozenset[Operation]:
+    def sinkable_stores(self) -> frozenset[Operation]:
         """The stores that may wait until the blocks that their loop carries change."""
-        return frozenset().union(*map(last_stores, self._functions.values()))
+        return frozenset().union(*map(sinkable_stores, self._functions.values()))
 
     # -- arrays --------------------------------------------------------------------------------
 

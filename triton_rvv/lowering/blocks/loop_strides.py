@@ -13,26 +13,26 @@ from dataclasses import dataclass
 from triton_rvv.lowering.llvm.builder import ADDRESS, Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 
-__all__ = ["ARGUMENT", "Counter", "growth"]
+__all__ = ["ARGUMENT", "InductionVariable", "loop_stride"]
 
 # What `Builder.define` calls what is the same in all programs.
 ARGUMENT = "argument"
 
 # Addresses take fewer instructions one after another; what takes more is not looked into.
-_MOST_INSTRUCTIONS = 12
+_MAX_INSTRUCTIONS = 12
 _FOLLOWED = frozenset(["add", "sub", "mul", "sext", "zext", "trunc", ADDRESS])
 
 
 @dataclass(frozen=True)
-class Counter:
+class InductionVariable:
     """A loop's counter or a program's number, and how much it grows until the next one."""
 
     value: Val
     step: Val
 
 
-def growth(
-    builder: Builder, value: Val, counter: Counter, most: int = _MOST_INSTRUCTIONS
+def loop_stride(
+    builder: Builder, value: Val, counter: InductionVariable, most: int = _MAX_INSTRUCTIONS
 ) -> Val | None:
     """The difference as an integer of 64 bits, of an address in elements; None if not known.
 
@@ -48,7 +48,7 @@ def growth(
         return integer(0)
     if name not in _FOLLOWED or most == 0:
         return None
-    parts = [growth(builder, operand, counter, most - 1) for operand in operands]
+    parts = [loop_stride(builder, operand, counter, most - 1) for operand in operands]
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None

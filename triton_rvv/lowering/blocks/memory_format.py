@@ -6,7 +6,7 @@ from triton_rvv.frontend.types import PointerType, ScalarType
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val
 
-__all__ = ["loaded", "stored"]
+__all__ = ["loaded", "memory_type", "stored"]
 
 
 def stored(builder: Builder, value: Val) -> Val:
@@ -17,3 +17,8 @@ def stored(builder: Builder, value: Val) -> Val:
 def loaded(builder: Builder, value: Val, element: ScalarType | PointerType) -> Val:
     """What was read from memory as elements of that type."""
     return builder.cast("trunc", value, "i1") if element.bits == 1 else value
+
+
+def memory_type(element: ScalarType | PointerType) -> str:
+    """LLVM's type of an element in memory: truth values take a byte."""
+    return "i8" if element.bits == 1 else element.llvm

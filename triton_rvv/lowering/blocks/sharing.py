@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from triton_rvv.lowering.blocks.tensors import Elementwise, Tensor
+from triton_rvv.lowering.blocks.recipes import Elementwise
+from triton_rvv.lowering.blocks.tensors import Tensor
 
 __all__ = ["at_same_places", "reachable", "readers", "replaced"]
 
@@ -66,7 +67,7 @@ def at_same_places(roots: Sequence[Tensor]) -> set[Tensor]:
     waiting = list(roots)
     while waiting:
         tensor = waiting.pop()
-        if tensor not in found and tensor.settled is None:
+        if tensor not in found and tensor.materialised is None:
             found.add(tensor)
             if isinstance(tensor, Elementwise):
                 waiting.extend(tensor.operands)

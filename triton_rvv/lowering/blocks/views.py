@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from triton_rvv.frontend.types import TensorType
-from triton_rvv.lowering.blocks.tensors import Extents, Point, Tensor, guards_of_all
+from triton_rvv.lowering.blocks.recipes import guards_of_all
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import Extents, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 
@@ -38,7 +40,7 @@ class ExpandDims(Tensor):
         own = [count for axis, count in enumerate(extents) if axis != self.axis]
         return guards_of_all(builder, self.operands, own)
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         where = list(point.coordinates)
         del where[self.axis]
         # A run over a new last dimension is one over the dimension before it.
@@ -58,7 +60,7 @@ class Squeezed(Tensor):
     def own_spans_rows(self) -> bool:
         return True
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         index = (*point.index[: self._axis], integer(0), *point.index[self._axis :])
         return self.operands[0].at(builder, replace(point, index=index))
 
@@ -75,7 +77,7 @@ class Broadcast(Tensor):
         own = [None if size == 1 else count for size, count in zip(sizes, extents, strict=True)]
         return guards_of_all(builder, self.operands, own)
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         zero, source = integer(0), self.operands[0]
         where = [
             zero if size == 1 else position
@@ -119,7 +121,7 @@ class Plane(Tensor):
         super().__init__(TensorType(operand.shape[1:], operand.element), [operand])
         self._position = position
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         inside = replace(point, index=(self._position, *point.index), number=None)
         return self.operands[0].at(builder, inside)
 
@@ -137,7 +139,7 @@ class Reshaped(Tensor):
     def own_spans_rows(self) -> bool:
         return True
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         number = point.number
         if number is None:
             number = integer(0)

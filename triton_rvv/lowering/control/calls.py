@@ -17,7 +17,7 @@ from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.control.control import read_slots, result_slot, update_slots
 from triton_rvv.lowering.control.loop_carried import Slot
-from triton_rvv.lowering.loops import materialize
+from triton_rvv.lowering.loops import materialise
 
 __all__ = ["HANDLERS", "lower_body"]
 
@@ -85,7 +85,7 @@ class _Body:
 
     def _end(self, terminator: Operation) -> None:
         """Loads that later blocks use are carried out while memory is as it was."""
-        materialize.settle_loads(self._context)
+        materialise.materialise_loads(self._context)
         if not terminator.successors:
             self._leave(terminator.operands)
             return

@@ -11,26 +11,27 @@ from triton_rvv.lowering.addresses.affine import as_affine
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context, Lowered, Pairs
-from triton_rvv.lowering.blocks.loop_strides import Counter
+from triton_rvv.lowering.blocks.loop_strides import InductionVariable
+from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.sharing import at_same_places
-from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Elementwise, Splat, Tensor
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
 from triton_rvv.lowering.blocks.views import Broadcast, ExpandDims
 from triton_rvv.lowering.control.loop_carried import (
     ArraySlot,
     BaseSlot,
-    BegunSlot,
     ScalarSlot,
     ShapeOfOffsetsChangedError,
     Slot,
+    UnfilledSlot,
     loop_slot,
 )
 from triton_rvv.lowering.llvm.values import Val
-from triton_rvv.lowering.loops import materialize
+from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.loops.wrapping import guard_widening
 from triton_rvv.lowering.products import pack
 from triton_rvv.lowering.products.accumulator_init import begins_in_product
-from triton_rvv.lowering.products.epilogue_stores import StraightStore, plan_straight_store
+from triton_rvv.lowering.products.epilogue_stores import EpilogueStore, plan_epilogue_store
 
 __all__ = ["HANDLERS", "read_slots", "result_slot", "update_slots"]
 
@@ -53,7 +54,7 @@ def update_slots(context: Context, slots: Sequence[Slot], values: Sequence[Lower
     staged = [(slot, slot.stage(context, value, changing)) for slot, value in others]
     alone = _with_waiting_store(context, in_place)
     for shape in dict.fromkeys(value.shape for value, _ in alone):
-        materialize.copy_together(context, [each for each in alone if each[0].shape == shape])
+        materialise.copy_together(context, [each for each in alone if each[0].shape == shape])
     for slot, value in staged:
         slot.commit(context, value)
 
@@ -101,12 +102,12 @@ def _goes_in_place(value: Lowered, slot: ArraySlot, changing: frozenset[str]) ->
 
 def _before_regions(context: Context, operation: Operation) -> None:
     """Compute what the regions would otherwise compute again and again, or after a change."""
-    materialize.settle_loads(context)
+    materialise.materialise_loads(context)
     inside: set[Value] = set()
     for inner in (inner for region in operation.regions for inner in _walk(region.blocks)):
         inside.update(inner.results)
         if inner.name in ("tt.dot", "tt.dot_scaled"):
-            pack.prepare_wanted(context, inner)
+            pack.prepare_demanded(context, inner)
         for value in inner.operands:
             if value not in inside and context.knows(value):
                 lowered = context.lowered(value)
@@ -121,13 +122,13 @@ def _compute_once(context: Context, tensor: Tensor) -> None:
 
     Loads of such kernels list its conditions again; others are faster with all of a mask at hand.
     """
-    if tensor.settled is not None or tensor.cost < EXPENSIVE:
+    if tensor.materialised is not None or tensor.cost < EXPENSIVE:
         return
     if context.has_products and isinstance(tensor, Broadcast | ExpandDims | Mask):
         for part in tensor.operands:
             _compute_once(context, part)
     else:
-        materialize.materialise(context, tensor)
+        materialise.materialise(context, tensor)
 
 
 def _walk(blocks: Sequence[Block]) -> list[Operation]:
@@ -139,7 +140,7 @@ def _for(context: Context, operation: Operation) -> None:
     count = len(operation.results)
     as_array = [False] * count
     begun = _begun_slots(context, operation)
-    store = plan_straight_store(context, operation, {n: slot.array for n, slot in begun.items()})
+    store = plan_epilogue_store(context, operation, {n: slot.array for n, slot in begun.items()})
     if store is not None:
         begun[store.number].store = store
     while True:
@@ -163,13 +164,13 @@ def _for(context: Context, operation: Operation) -> None:
     read_slots(context, [value for value, _ in read], [slot for _, slot in read])
 
 
-def _begun_slots(context: Context, loop: Operation) -> dict[int, BegunSlot]:
+def _begun_slots(context: Context, loop: Operation) -> dict[int, UnfilledSlot]:
     """Those of the carried blocks with which only a product begins, by their number."""
     slots = {}
     for number, value in enumerate(loop.operands[3:]):
         initial = context.lowered(value)
         if isinstance(initial, Splat) and begins_in_product(context, loop, number):
-            slots[number] = BegunSlot(context, initial)
+            slots[number] = UnfilledSlot(context, initial)
     return slots
 
 
@@ -178,14 +179,14 @@ def _loop(
     operation: Operation,
     slots: Sequence[Slot],
     initial: Sequence[Lowered],
-    store: StraightStore | None,
+    store: EpilogueStore | None,
 ) -> None:
     builder, signed = context.builder, "unsignedCmp" not in operation.attributes
     bounds = [context.scalar(value) for value in operation.operands[:3]]
     type_ = bounds[0].type
     # Counted with 64 bits, the step beyond the end does not wrap.
     start, end, step = (builder.resize(bound, "i64", signed) for bound in bounds)
-    begun = [slot for slot in slots if isinstance(slot, BegunSlot)]
+    begun = [slot for slot in slots if isinstance(slot, UnfilledSlot)]
     others = [pair for pair in zip(slots, initial, strict=True) if pair[0] not in begun]
     update_slots(context, [slot for slot, _ in others], [value for _, value in others])
     less = "slt" if signed else "ult"
@@ -198,7 +199,7 @@ def _loop(
             slot.advance = _advance(context, block, argument, value)
     mark, around = _loop_mark(context, operation), context.counter
     with builder.loop(start, end, step, mark, signed) as index, context.region():
-        context.counter = None if index is start else Counter(index, step)
+        context.counter = None if index is start else InductionVariable(index, step)
         context.bind(block.arguments[0], builder.resize(index, type_))
         for slot in begun:
             slot.is_first = builder.compare("eq", index, start)
@@ -218,7 +219,7 @@ def _loop(
 
 
 def _has_turns(
-    context: Context, begun: Sequence[BegunSlot], start: Val, end: Val, less: str
+    context: Context, begun: Sequence[UnfilledSlot], start: Val, end: Val, less: str
 ) -> Val:
     """Whether a loop has turns, as i1; if not, write the arrays that its first turn would."""
     first, last = start.constant, end.constant

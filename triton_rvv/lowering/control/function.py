@@ -37,7 +37,7 @@ from triton_rvv.lowering.reductions import maps, reduce, scan
 from triton_rvv.lowering.ttir.accumulators import narrow_accumulators
 from triton_rvv.lowering.ttir.aliasing import Aliases, Apart
 from triton_rvv.lowering.ttir.bounded_powers import mark_bounded_powers
-from triton_rvv.lowering.ttir.interleaved_stores import store_groups
+from triton_rvv.lowering.ttir.interleaved_stores import interleaved_stores
 from triton_rvv.lowering.ttir.joint_reductions import join_reductions
 from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
 from triton_rvv.targets.target import RVVTarget, Target
@@ -180,7 +180,7 @@ def lower_module(
         functions,
         source_lines,
         has_product,
-        store_groups(module, aliases),
+        interleaved_stores(module, aliases),
     )
     if grid is not None:
         for place, known in zip(places, [*program_places(grid), *map(exactly, grid)], strict=True):

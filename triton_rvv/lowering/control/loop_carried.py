@@ -13,19 +13,20 @@ from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine, as_affine
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context, Lowered
-from triton_rvv.lowering.blocks.tensors import Splat, Tensor
+from triton_rvv.lowering.blocks.recipes import Splat
+from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.values import Val
-from triton_rvv.lowering.loops import materialize
-from triton_rvv.lowering.products.accumulator_init import BegunArray
-from triton_rvv.lowering.products.epilogue_stores import StraightStore
+from triton_rvv.lowering.loops import materialise
+from triton_rvv.lowering.products.accumulator_init import UnfilledAccumulator
+from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
 
 __all__ = [
     "ArraySlot",
     "BaseSlot",
-    "BegunSlot",
     "ScalarSlot",
     "ShapeOfOffsetsChangedError",
     "Slot",
+    "UnfilledSlot",
     "loop_slot",
 ]
 
@@ -121,27 +122,27 @@ class ArraySlot:
 
     def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
         assert isinstance(value, Tensor)
-        materialize.prepare(context, [value])
+        materialise.prepare(context, [value])
         if isinstance(value, Buffer) and value.buffers() == self.arrays:
             return value
         if not value.buffers() & changing:
             return value
         # Another slot's array is no safe place either: a, b = b, a needs both in full.
         staged = context.buffer(value.type)
-        materialize.copy(context, value, staged)
+        materialise.copy(context, value, staged)
         return staged
 
     def commit(self, context: Context, value: Lowered) -> None:
         assert isinstance(value, Tensor)
         if not (isinstance(value, Buffer) and value.buffers() == self.arrays):
-            materialize.copy(context, value, self.array)
+            materialise.copy(context, value, self.array)
 
     @property
     def arrays(self) -> frozenset[str]:
         return self.array.buffers()
 
 
-class BegunSlot(ArraySlot):
+class UnfilledSlot(ArraySlot):
     """A block of which the loop's first turn knows every element, and writes the array.
 
     Attributes:
@@ -152,17 +153,17 @@ class BegunSlot(ArraySlot):
     def __init__(self, context: Context, initial: Splat) -> None:
         super().__init__(context, initial.type)
         self._initial = initial
-        self.store: StraightStore | None = None
+        self.store: EpilogueStore | None = None
         self.is_first: Val | None = None
 
     def fill(self, context: Context) -> None:
         """Write the array, where there is no first turn."""
-        materialize.copy(context, self._initial, self.array)
+        materialise.copy(context, self._initial, self.array)
 
     def read(self, context: Context) -> Tensor:
         if self.is_first is None:
             return super().read(context)
-        return BegunArray(self.array, self.is_first, self._initial, self.store)
+        return UnfilledAccumulator(self.array, self.is_first, self._initial, self.store)
 
 
 class ShapeOfOffsetsChangedError(Exception):

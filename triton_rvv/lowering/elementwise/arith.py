@@ -11,13 +11,14 @@ from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering import math
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.registry import Handler
-from triton_rvv.lowering.blocks.tensors import Elementwise, Splat, Tensor
+from triton_rvv.lowering.blocks.tensors import MAX_DEPTH, Tensor
 from triton_rvv.lowering.blocks.views import Broadcast
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.predicates import CMPF_PREDICATES, CMPI_PREDICATES
 from triton_rvv.lowering.llvm.values import Val, float_constant, integer
-from triton_rvv.lowering.loops import materialize
+from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.math.casts import CASTS, cast
 from triton_rvv.lowering.math.division import COST_BY_ONE_NUMBER, divide
 from triton_rvv.lowering.math.lanes import Emit
@@ -29,10 +30,6 @@ __all__ = [
     "combine",
     "emitter",
 ]
-
-# Recipes are evaluated by recursion, of which Python allows so much; `tl.static_range` makes long
-# chains of them.
-DEEPEST = 64
 
 # Products and sums may be fused into one rounding, as Triton's front end allows by default.
 _INSTRUCTIONS = {
@@ -73,9 +70,9 @@ def combine(context: Context, operation: Operation, emit: Emit, cost: int = 1) -
     tensors = [_as_tensor(operand, result.type) for operand in operands]
     recipe = Elementwise(result.type, emit, tensors, cost)
     context.bind(result, recipe)
-    if recipe.depth > DEEPEST:
-        materialize.prepare(context, [recipe])
-        materialize.materialise(context, recipe)
+    if recipe.depth > MAX_DEPTH:
+        materialise.prepare(context, [recipe])
+        materialise.materialise(context, recipe)
 
 
 def _as_tensor(operand: Tensor | Val, like: TensorType) -> Tensor:

@@ -9,11 +9,12 @@ from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType, element_type
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.registry import Handler
-from triton_rvv.lowering.blocks.tensors import Point, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
-from triton_rvv.lowering.loops import loop_nests, materialize
+from triton_rvv.lowering.loops import loop_nests, materialise
 from triton_rvv.lowering.math.casts import conversion
 
 __all__ = ["ASSERTION_FAILED", "HANDLERS", "PRINT_DESCRIPTOR", "leave_unless"]
@@ -89,10 +90,10 @@ def _print_value(context: Context, value: Value, label: str, style: _Style) -> N
 
 def _elements(context: Context, tensor: Tensor) -> Iterator[tuple[tuple[Val, ...], Val]]:
     """Every element with its place, in row-major order; the caller's `for` is a loop's body."""
-    materialize.prepare(context, [tensor])
-    array = materialize.materialise(context, tensor)
+    materialise.prepare(context, [tensor])
+    array = materialise.materialise(context, tensor)
     for index in loop_nests.positions(context, array.shape, unrolled=False):
-        yield index, array.at(context.builder, Point(index[:-1], index[-1], 1))
+        yield index, array.at(context.builder, VectorIndex(index[:-1], index[-1], 1))
 
 
 def _print_line(builder: Builder, line: str, arguments: Sequence[Val]) -> None:

@@ -8,12 +8,13 @@ from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.memory_format import loaded
+from triton_rvv.lowering.blocks.memory_format import loaded, memory_type
 from triton_rvv.lowering.blocks.registry import Handler, block_type
-from triton_rvv.lowering.blocks.tensors import Point, Tensor, memory_type
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import materialize
+from triton_rvv.lowering.loops import materialise
 
 __all__ = ["HANDLERS"]
 
@@ -36,7 +37,7 @@ class _Gathered(Tensor):
         self._positions = positions
         self._axis = axis
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         shape, width = self._source.shape, point.width
         offset = builder.splat(integer(0), width)
         for axis, (size, place) in enumerate(zip(shape, point.coordinates, strict=True)):
@@ -63,8 +64,8 @@ class _Gathered(Tensor):
 
 def _gather(context: Context, operation: Operation) -> None:
     source, positions = (context.tensor(value) for value in operation.operands)
-    materialize.prepare(context, [source])
-    array = materialize.row_major(context, source)
+    materialise.prepare(context, [source])
+    array = materialise.row_major(context, source)
     axis = operation.integer("axis")
     context.bind(operation.result, _Gathered(block_type(operation), array, positions, axis))
 

@@ -9,11 +9,12 @@ from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.registry import Handler, block_type
-from triton_rvv.lowering.blocks.tensors import Elementwise, Point, Splat
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import loop_nests, materialize
+from triton_rvv.lowering.loops import loop_nests, materialise
 
 __all__ = ["HANDLERS"]
 
@@ -30,20 +31,20 @@ def _histogram(context: Context, operation: Operation) -> None:
     type_, builder = block_type(operation), context.builder
     operands = [context.tensor(value) for value in operation.operands]
     (bins,), elements = type_.shape, operands[0].type.elements
-    counts = materialize.row_major_array(context, TensorType((2 * bins,), type_.element))
+    counts = materialise.row_major_array(context, TensorType((2 * bins,), type_.element))
     result = Buffer(type_, counts.pointer, bins)
-    materialize.copy(context, Splat(type_, integer(0, type_.element.llvm)), result)
+    materialise.copy(context, Splat(type_, integer(0, type_.element.llvm)), result)
     place_type = TensorType(operands[0].shape, ScalarType("i32"))
     recipe = Elementwise(place_type, functools.partial(_place, bins), operands)
-    places = materialize.row_major_array(context, place_type)
-    with materialize.walking(context, [recipe]):
-        materialize.copy(context, recipe, places)
+    places = materialise.row_major_array(context, place_type)
+    with materialise.walking(context, [recipe]):
+        materialise.copy(context, recipe, places)
     together = min(_TOGETHER, elements)
     for first in loop_nests.steps(context, elements, together, unrolled=False):
         for number in range(together):
-            at = Point((), builder.add(first, integer(number)), 1)
+            at = VectorIndex((), builder.add(first, integer(number)), 1)
             place = builder.resize(places.at(builder, at), "i64", signed=False)
-            point = Point((), place, 1)
+            point = VectorIndex((), place, 1)
             one = integer(1, type_.element.llvm)
             counts.write(builder, point, builder.add(counts.at(builder, point), one))
     context.bind(operation.result, result)

@@ -10,16 +10,18 @@ from triton_rvv.frontend.types import PointerType, TensorType, element_type
 from triton_rvv.lowering.addresses.affine import Affine, as_affine, sum_of_offsets
 from triton_rvv.lowering.addresses.components import NO_COMPONENT, Component, Table
 from triton_rvv.lowering.addresses.div_mod import divided
-from triton_rvv.lowering.addresses.div_mod_pow2 import digits
+from triton_rvv.lowering.addresses.div_mod_pow2 import div_mod_pow2
 from triton_rvv.lowering.addresses.masks import JointComparison, Mask, Term
 from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.registry import Handler, block_type
-from triton_rvv.lowering.blocks.tensors import Elementwise, Splat, Tensor, memory_type
+from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.elementwise import arith
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import materialize
+from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.loops.row_offsets import listed_by_row
 from triton_rvv.lowering.loops.wrapping import fits_32_bits, scaled_wrapped, sum_of_wrapped, widened
 from triton_rvv.lowering.math.lanes import Emit
@@ -138,7 +140,7 @@ def _remainder(
     flat = TensorType((size,), left.element)
     values = context.buffer(flat)
     row = Elementwise(flat, emit, [Affine(flat, left.base, [part]), Splat(flat, n)], cost)
-    builder.branches(linear, lambda: None, lambda: materialize.copy(context, row, values))
+    builder.branches(linear, lambda: None, lambda: materialise.copy(context, row, values))
     components = [NO_COMPONENT] * len(left.shape)
     table = Table(values, linear, start, n, rises)
     components[axis] = Component(None, ((table, integer(1, n.type)),))
@@ -162,7 +164,7 @@ def _digits(
     line = Affine(flat, left.base, [left.components[axis]])
     values = Elementwise(flat, emitter[0], [line, Splat(flat, operand)], emitter[1])
     is_quotient = operation.name in ("arith.divsi", "arith.shrsi")
-    found = digits(context.builder, line, period, values, is_quotient)
+    found = div_mod_pow2(context.builder, line, period, values, is_quotient)
     if found is None:
         return None
     components = [NO_COMPONENT] * len(left.shape)

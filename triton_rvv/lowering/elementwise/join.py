@@ -9,14 +9,15 @@ from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.memory_format import loaded, stored
+from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
+from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.registry import Handler, block_type
-from triton_rvv.lowering.blocks.tensors import Point, Splat, memory_type
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.llvm.vectors import in_turn
 from triton_rvv.lowering.llvm.vp_memory import store_first
-from triton_rvv.lowering.loops import loop_nests, materialize
+from triton_rvv.lowering.loops import loop_nests, materialise
 
 __all__ = ["HANDLERS"]
 
@@ -28,14 +29,14 @@ def _join(context: Context, operation: Operation) -> None:
     if isinstance(left, Splat) and isinstance(right, Splat) and left.value == right.value:
         context.bind(operation.result, Splat(type_, left.value))
         return
-    materialize.prepare(context, [left, right])
+    materialise.prepare(context, [left, right])
     result = context.buffer(type_)
 
-    def evaluate(point: Point) -> Val:
+    def evaluate(point: VectorIndex) -> Val:
         pair = [stored(builder, part.at(builder, point)) for part in (left, right)]
         return in_turn(builder, pair)
 
-    def commit(point: Point, value: Val) -> None:
+    def commit(point: VectorIndex, value: Val) -> None:
         address = result.address(builder, (*point.coordinates, integer(0)))
         if point.lanes is None:
             builder.store(value, address, type_.element.size_bytes)
@@ -55,12 +56,12 @@ def _split(context: Context, operation: Operation) -> None:
         for value in operation.results:
             context.bind(value, Splat(type_, tensor.value))
         return
-    materialize.prepare(context, [tensor])
-    pairs = materialize.materialise(context, tensor)
+    materialise.prepare(context, [tensor])
+    pairs = materialise.materialise(context, tensor)
     results = [context.buffer(type_) for _ in operation.results]
     element = memory_type(type_.element)
 
-    def evaluate(point: Point) -> list[Val]:
+    def evaluate(point: VectorIndex) -> list[Val]:
         address = pairs.address(builder, (*point.coordinates, integer(0)))
         both = builder.load(
             vector_type(element, 2 * point.width), address, type_.element.size_bytes
@@ -71,7 +72,7 @@ def _split(context: Context, operation: Operation) -> None:
             halves = [builder.shuffle(both, range(lane, 2 * point.width, 2)) for lane in range(2)]
         return [loaded(builder, half, type_.element) for half in halves]
 
-    def commit(point: Point, values: list[Val]) -> None:
+    def commit(point: VectorIndex, values: list[Val]) -> None:
         for result, value in zip(results, values, strict=True):
             result.write(builder, point, value)
 
@@ -83,7 +84,7 @@ def _split(context: Context, operation: Operation) -> None:
 def _cat(context: Context, operation: Operation) -> None:
     """One block after the other, along their only dimension."""
     parts = [context.tensor(value) for value in operation.operands]
-    materialize.prepare(context, parts)
+    materialise.prepare(context, parts)
     result, builder = context.buffer(block_type(operation)), context.builder
     for index, part in enumerate(parts):
         first = integer(index * part.shape[0])
@@ -92,9 +93,11 @@ def _cat(context: Context, operation: Operation) -> None:
     context.bind(operation.result, result)
 
 
-def _write_from(builder: Builder, result: Buffer, first: Val, point: Point, value: Val) -> None:
+def _write_from(
+    builder: Builder, result: Buffer, first: Val, point: VectorIndex, value: Val
+) -> None:
     place = builder.add(first, point.start)
-    result.write(builder, Point((), place, point.width, lanes=point.lanes), value)
+    result.write(builder, VectorIndex((), place, point.width, lanes=point.lanes), value)
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.join": _join, "tt.split": _split, "tt.cat": _cat}

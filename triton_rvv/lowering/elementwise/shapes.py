@@ -11,11 +11,13 @@ from triton_rvv.lowering.addresses.affine import Affine, Wrapped
 from triton_rvv.lowering.addresses.components import NO_COMPONENT, Component
 from triton_rvv.lowering.addresses.masks import Mask, Term
 from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.registry import Handler, block_type
-from triton_rvv.lowering.blocks.tensors import Point, Splat, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import Broadcast, ExpandDims, Reshaped
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import materialize
+from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.loops.row_offsets import listed_line
 
 __all__ = ["HANDLERS"]
@@ -113,9 +115,9 @@ def _unsplat(context: Context, operation: Operation) -> None:
 
 
 def _only_element(context: Context, tensor: Tensor) -> Val:
-    materialize.prepare(context, [tensor])
+    materialise.prepare(context, [tensor])
     zeros = [integer(0)] * len(tensor.shape)
-    return tensor.at(context.builder, Point(tuple(zeros[1:]), zeros[0], 1))
+    return tensor.at(context.builder, VectorIndex(tuple(zeros[1:]), zeros[0], 1))
 
 
 def _poison(context: Context, operation: Operation) -> None:
@@ -143,8 +145,8 @@ def _reshape(context: Context, operation: Operation) -> None:
     elif tensor.spans_rows or type_.shape[-1] <= tensor.shape[-1]:
         context.bind(operation.result, Reshaped(type_, tensor))
     else:
-        materialize.prepare(context, [tensor])
-        context.bind(operation.result, Reshaped(type_, materialize.row_major(context, tensor)))
+        materialise.prepare(context, [tensor])
+        context.bind(operation.result, Reshaped(type_, materialise.row_major(context, tensor)))
 
 
 def _reshaped_affine(tensor: Affine, type_: TensorType) -> Affine | None:

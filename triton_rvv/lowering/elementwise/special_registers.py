@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from triton_rvv.frontend.register_symbols import CORE, NANOSECONDS
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.registry import Handler
@@ -11,10 +12,7 @@ from triton_rvv.lowering.elementwise import arith
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 
-__all__ = ["CORE", "HANDLERS", "NANOSECONDS"]
-
-# Symbols of external functions without operands.
-NANOSECONDS, CORE = "triton_rvv_nanoseconds", "triton_rvv_core"
+__all__ = ["HANDLERS"]
 
 _CLOCK_MONOTONIC = integer(1, "i32")
 

@@ -30,7 +30,7 @@ _LIMITS = {"i32": 1 << 31, "i64": 1 << 31}
 _NOUGHT = 1 << 31
 
 # In grids of more programs, each place is only known to lie in the grid.
-_MOST_PROGRAMS = 1 << 14
+_MAX_PROGRAMS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def exactly(numbers: Numbers) -> Interval:
 
 def program_places(grid: Sequence[int]) -> list[Interval]:
     """The program ids along each axis of a grid, over all its programs, x fastest."""
-    if not 0 < math.prod(grid) <= _MOST_PROGRAMS:
+    if not 0 < math.prod(grid) <= _MAX_PROGRAMS:
         return [Interval(0, max(size - 1, 0)) for size in grid]
     numbers = np.arange(math.prod(grid), dtype=np.int64)
     places = []

@@ -10,18 +10,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from triton_rvv.lowering.addresses.lane_range import Lanes
+from triton_rvv.lowering.addresses.lane_range import LaneRange
 from triton_rvv.lowering.addresses.masks import Mask, Term
-from triton_rvv.lowering.blocks.tensors import Path, Point, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 
-__all__ = ["Rims"]
+__all__ = ["BoundaryMasks"]
 
-_Visit = Callable[[Sequence[Point]], None]
+_Visit = Callable[[Sequence[VectorIndex]], None]
 
 
-class Rims:
+class BoundaryMasks:
     """The masks of one walk, where it is worth looking which runs need them.
 
     It is where there are several: blocks with one mask for all are told apart as a whole.
@@ -37,7 +38,7 @@ class Rims:
         self, builder: Builder, tensors: Sequence[Tensor], width: int, together: int
     ) -> None:
         below = dict.fromkeys(each for root in tensors for each in root.walk())
-        masks = [each for each in below if isinstance(each, Mask) and each.settled is None]
+        masks = [each for each in below if isinstance(each, Mask) and each.materialised is None]
         elsewhere = [each for each in below if not each.own_stays_in_place]
         looks_away = any(isinstance(each, Mask) for other in elsewhere for each in other.walk())
         self._masks = masks if len(masks) > 1 and not looks_away else []
@@ -49,25 +50,26 @@ class Rims:
         """Whether there are such masks."""
         return bool(self._masks)
 
-    def apply_on(self, path: Path) -> bool:
+    def apply_on(self, version: LoopVersion) -> bool:
         """Whether some runs on a path may need no masks, where others do."""
-        builder, unknown = self._builder, self._unknown(path)
+        builder, unknown = self._builder, self._unknown(version)
         return (
-            path.linear
-            and path.fits
+            version.linear
+            and version.fits
             and bool(unknown)
             and all(
-                term.is_uniform_on(builder, path) or term.bounds(builder, path) for term in unknown
+                term.is_uniform_on(builder, version) or term.bounds(builder, version)
+                for term in unknown
             )
         )
 
-    def visit(self, path: Path, first: Val, count: Val, visit: _Visit) -> None:
+    def visit(self, version: LoopVersion, first: Val, count: Val, visit: _Visit) -> None:
         """Visit the runs of a part of a line, the last one with as many lanes as are left."""
         builder, width = self._builder, self._width
-        end, holds = builder.add(first, count), self._rows_hold(path, first)
-        at_rim = replace(path, rows_inside=True)
-        inside = replace(at_rim, columns_inside=True)
-        left, right = self._inside(path, first, end)
+        end, holds = builder.add(first, count), self._rows_hold(version, first)
+        at_boundary = replace(version, rows_inside=True)
+        inside = replace(at_boundary, columns_inside=True)
+        left, right = self._inside(version, first, end)
         left, right = (builder.select(holds, place, first) for place in (left, right))
         size, _ = builder.split(builder.binary("sub", right, left), width * self._together)
         grouped = builder.add(left, size)
@@ -75,17 +77,19 @@ class Rims:
         for begin, stop, runs in pieces if self._together > 1 else pieces[:1]:
             with builder.loop(begin, stop, integer(runs * width)) as start:
                 starts = [builder.add(start, integer(run * width)) for run in range(runs)]
-                visit([Point((), each, width, inside) for each in starts])
+                visit([VectorIndex((), each, width, inside) for each in starts])
         with (
             self._before_and_behind(first, left, right, end) as (begin, stop),
             builder.loop(begin, stop, integer(width)) as start,
         ):
             lanes = builder.binary("sub", stop, start)
 
-            def run_on(where: Path) -> None:
-                visit([Point((), start, width, where, lanes=lanes)])
+            def run_on(where: LoopVersion) -> None:
+                visit([VectorIndex((), start, width, where, lanes=lanes)])
 
-            builder.branches(holds, lambda: run_on(at_rim), lambda: run_on(path), likely=True)
+            builder.branches(
+                holds, lambda: run_on(at_boundary), lambda: run_on(version), likely=True
+            )
 
     @contextmanager
     def _before_and_behind(
@@ -97,11 +101,11 @@ class Rims:
             is_first = builder.compare("eq", turn, integer(0))
             yield builder.select(is_first, first, inner_end), builder.select(is_first, inner, end)
 
-    def _inside(self, path: Path, first: Val, end: Val) -> tuple[Val, Val]:
+    def _inside(self, version: LoopVersion, first: Val, end: Val) -> tuple[Val, Val]:
         """Where the runs begin and end in which all columns are inside, in steps from `first`."""
-        builder, within = self._builder, Lanes()
-        for term in self._unknown(path):
-            if (bounds := term.bounds(builder, path)) is not None:
+        builder, within = self._builder, LaneRange()
+        for term in self._unknown(version):
+            if (bounds := term.bounds(builder, version)) is not None:
                 within = within.within(builder, bounds)
         low, high = within.first or first, within.end or end
         ahead = builder.binary("sub", builder.intrinsic("llvm.smax", [low, first]), first)
@@ -111,18 +115,20 @@ class Rims:
         size = builder.intrinsic("llvm.smax", [left, integer(0)])
         return begin, builder.add(begin, builder.split(size, self._width)[0])
 
-    def _rows_hold(self, path: Path, first: Val) -> Val:
+    def _rows_hold(self, version: LoopVersion, first: Val) -> Val:
         """Whether what masks say of all columns alike holds."""
         builder, holds = self._builder, Val("i1", "true")
-        if not path.unmasked:
+        if not version.unmasked:
             for mask in self._masks:
                 holds = builder.conjunction(holds, mask.uniform)
-        for term in self._unknown(path):
-            if term.is_uniform_on(builder, path):
-                holds = builder.conjunction(holds, term.at(builder, Point((), first, 1, path)))
+        for term in self._unknown(version):
+            if term.is_uniform_on(builder, version):
+                holds = builder.conjunction(
+                    holds, term.at(builder, VectorIndex((), first, 1, version))
+                )
         return holds
 
-    def _unknown(self, path: Path) -> list[Term]:
+    def _unknown(self, version: LoopVersion) -> list[Term]:
         """The comparisons that are not known to hold on a path."""
         terms = [term for mask in self._masks for term in mask.terms]
-        return [term for term in terms if not term.is_known_on(self._builder, path)]
+        return [term for term in terms if not term.is_known_on(self._builder, version)]

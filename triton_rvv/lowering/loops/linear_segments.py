@@ -6,23 +6,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from triton_rvv.lowering.addresses.affine import Affine
-from triton_rvv.lowering.addresses.div_mod import Steps, shortest
-from triton_rvv.lowering.addresses.div_mod_pow2 import Digits
+from triton_rvv.lowering.addresses.div_mod import DivMod, shortest
+from triton_rvv.lowering.addresses.div_mod_pow2 import DivModPow2
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.tensors import Path, Point, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
-from triton_rvv.lowering.loops.boundary_masks import Rims
-from triton_rvv.lowering.loops.tail_vectors import rest_width
+from triton_rvv.lowering.loops.boundary_masks import BoundaryMasks
+from triton_rvv.lowering.loops.tail_vectors import tail_width
 
-__all__ = ["PartsOfLine"]
+__all__ = ["LinearSegments"]
 
-_Visit = Callable[[Sequence[Point]], None]
+_Visit = Callable[[Sequence[VectorIndex]], None]
 
 
-class PartsOfLine:
+class LinearSegments:
     """How the recipes of a walk over a line are linear in parts.
 
     Args:
@@ -30,14 +31,19 @@ class PartsOfLine:
         tensors: the recipes, all of one shape.
         width: the elements of a run.
         together: how many runs are visited side by side, where there are as many.
-        rims: tells runs apart that need masks.
+        boundary_masks: tells runs apart that need masks.
 
     Attributes:
         found: the steps that decide where a part ends; none where others decide as well.
     """
 
     def __init__(
-        self, builder: Builder, tensors: Sequence[Tensor], width: int, together: int, rims: Rims
+        self,
+        builder: Builder,
+        tensors: Sequence[Tensor],
+        width: int,
+        together: int,
+        boundary_masks: BoundaryMasks,
     ) -> None:
         below = dict.fromkeys(each for root in tensors for each in root.walk())
         is_known = len(tensors[0].shape) == 1 and all(each.own_stays_in_place for each in below)
@@ -47,36 +53,38 @@ class PartsOfLine:
         tables = dict.fromkeys(
             table for line in lines for part in line.components for table, _ in part.tables
         )
-        steps = [table for table in tables if isinstance(table, Steps | Digits)]
+        steps = [table for table in tables if isinstance(table, DivMod | DivModPow2)]
         self.found = steps if is_known and len(steps) == len(tables) else []
         self._width = width
         self._together = together
-        self._rims = rims
+        self._boundary_masks = boundary_masks
         self._size = tensors[0].shape[-1]
         self._granule = min((each.granule for each in self.found), default=1)
         self._longest = shortest([each.length(builder) for each in self.found])
         # Most parts are that long.
         rest = self._longest and self._longest % (width * together)
-        self._rest_width = rest_width(builder, tensors, width, together, rest)
+        self._rest_width = tail_width(builder, tensors, width, together, rest)
 
-    def visit(self, builder: Builder, path: Path, end: Val, visit: _Visit) -> None:
+    def visit(self, builder: Builder, version: LoopVersion, end: Val, visit: _Visit) -> None:
         """Visit the runs of each part before `end`, on a linear path where it is linear.
 
         The last run of a part has as many lanes as are left.
         """
-        # Rims are at the ends of whole rows.
-        if self._width <= self._granule < self._size and not self._has_rims:
-            self._visit_granules(builder, path, end, visit)
+        # Boundaries are at the ends of whole rows.
+        if self._width <= self._granule < self._size and not self._has_boundary_masks:
+            self._visit_granules(builder, version, end, visit)
         else:
-            self._visit_any(builder, path, end, visit)
+            self._visit_any(builder, version, end, visit)
 
     @property
-    def _has_rims(self) -> bool:
+    def _has_boundary_masks(self) -> bool:
         """Whether to tell runs with masks from others: not in rows of only a few runs."""
         is_short = self._longest is not None and self._longest < 2 * self._width
-        return self._rims.are_any and not is_short
+        return self._boundary_masks.are_any and not is_short
 
-    def _visit_granules(self, builder: Builder, path: Path, end: Val, visit: _Visit) -> None:
+    def _visit_granules(
+        self, builder: Builder, version: LoopVersion, end: Val, visit: _Visit
+    ) -> None:
         """The same for parts of one length, which is known when code is made."""
         size = self._granule
         with builder.loop(integer(0), end, integer(size)) as first:
@@ -88,13 +96,13 @@ class PartsOfLine:
             if not is_whole:
                 rest = builder.binary("sub", end, first)
                 count = builder.intrinsic("llvm.smin", [count, rest])
-            where = replace(path, linear=True, starts=starts, origin=first)
+            where = replace(version, linear=True, starts=starts, origin=first)
 
             def others() -> None:
                 with builder.loop(integer(0), count, integer(self._width)) as place:
                     lanes = None if is_whole else builder.binary("sub", count, place)
                     start = builder.add(first, place)
-                    visit([Point((), start, self._width, path, lanes=lanes)])
+                    visit([VectorIndex((), start, self._width, version, lanes=lanes)])
 
             builder.branches(
                 is_linear,
@@ -103,7 +111,7 @@ class PartsOfLine:
                 likely=True,
             )
 
-    def _visit_any(self, builder: Builder, path: Path, end: Val, visit: _Visit) -> None:
+    def _visit_any(self, builder: Builder, version: LoopVersion, end: Val, visit: _Visit) -> None:
         """The same for parts that end wherever a multiple of a divisor is crossed."""
         place = Variable(builder, integer(0))
         head, body, done = (builder.fresh_label(hint) for hint in ("parts", "part", "done"))
@@ -120,7 +128,7 @@ class PartsOfLine:
 
         def linear() -> None:
             length = builder.intrinsic("llvm.smin", [count, rest])
-            where = replace(path, linear=True, starts=starts, origin=first)
+            where = replace(version, linear=True, starts=starts, origin=first)
             self._visit_runs(builder, where, first, length, visit)
             place.write(builder.add(first, length))
 
@@ -133,7 +141,7 @@ class PartsOfLine:
             # The period of digits may be longer than a run.
             for most in (integer(self._width), rest):
                 lanes = builder.intrinsic("llvm.smin", [lanes, most])
-            visit([Point((), first, self._width, path, lanes=lanes)])
+            visit([VectorIndex((), first, self._width, version, lanes=lanes)])
             place.write(builder.add(first, lanes))
 
         is_linear = builder.compare("sgt", count, integer(0))
@@ -142,11 +150,11 @@ class PartsOfLine:
         builder.label(done)
 
     def _visit_runs(
-        self, builder: Builder, path: Path, first: Val, count: Val, visit: _Visit
+        self, builder: Builder, version: LoopVersion, first: Val, count: Val, visit: _Visit
     ) -> None:
         """Visit the runs of `count` elements, those of whole groups side by side."""
-        if self._has_rims and self._rims.apply_on(path):
-            self._rims.visit(path, first, count, visit)
+        if self._has_boundary_masks and self._boundary_masks.apply_on(version):
+            self._boundary_masks.visit(version, first, count, visit)
             return
         most = self._size if count.constant is None else count.constant
         together = min(self._together, most // self._width)
@@ -155,9 +163,9 @@ class PartsOfLine:
         with builder.loop(integer(0), whole, integer(group)) as place:
             start = builder.add(first, place)
             starts = [builder.add(start, integer(at)) for at in range(0, group, self._width)]
-            visit([Point((), each, self._width, path) for each in starts])
+            visit([VectorIndex((), each, self._width, version) for each in starts])
         if rest.constant != 0:
             width = self._rest_width
             with builder.loop(whole, count, integer(width)) as place:
                 lanes = builder.binary("sub", count, place)
-                visit([Point((), builder.add(first, place), width, path, lanes=lanes)])
+                visit([VectorIndex((), builder.add(first, place), width, version, lanes=lanes)])

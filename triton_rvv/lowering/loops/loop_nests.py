@@ -9,18 +9,25 @@ from typing import TypeVar
 
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import ANY_PATH, PLAIN_PATH, Extents, Path, Point, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import (
+    ANY_VERSION,
+    PLAIN_VERSION,
+    Extents,
+    LoopVersion,
+    VectorIndex,
+)
 from triton_rvv.lowering.blocks.views import coordinates_of
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops.boundary_masks import Rims
-from triton_rvv.lowering.loops.linear_segments import PartsOfLine
+from triton_rvv.lowering.loops.boundary_masks import BoundaryMasks
+from triton_rvv.lowering.loops.linear_segments import LinearSegments
 from triton_rvv.lowering.loops.loop_versioning import guarded, guarded_within
-from triton_rvv.lowering.loops.tail_vectors import rest_width
+from triton_rvv.lowering.loops.tail_vectors import tail_width
 from triton_rvv.lowering.loops.vector_shape import (
     group_of_runs,
-    run_width,
     runs_together,
     spanning_width,
+    vector_width,
 )
 
 __all__ = [
@@ -48,8 +55,8 @@ T = TypeVar("T")
 def for_each_run(
     context: Context,
     tensors: Sequence[Tensor],
-    evaluate: Callable[[Point], T],
-    commit: Callable[[Point, T], None],
+    evaluate: Callable[[VectorIndex], T],
+    commit: Callable[[VectorIndex, T], None],
     exactly: Callable[[], None] | None = None,
     is_plain: bool = True,
     within: Extents | None = None,
@@ -81,29 +88,29 @@ def for_each_run(
         step = 0
 
     together = runs_together(tensors)
-    rims = Rims(builder, tensors, width, together)
-    parts = PartsOfLine(builder, tensors, width, together, rims)
+    boundary_masks = BoundaryMasks(builder, tensors, width, together)
+    parts = LinearSegments(builder, tensors, width, together, boundary_masks)
 
-    def walk_within(path: Path, extents: Extents) -> None:
-        if parts.found and not path.linear:
+    def walk_within(version: LoopVersion, extents: Extents) -> None:
+        if parts.found and not version.linear:
             end = extents[-1]
             assert end is not None
-            parts.visit(builder, path, end, visit)
+            parts.visit(builder, version, end, visit)
             return
-        for points in points_within(context, tensors, width, path, extents):
+        for points in points_within(context, tensors, width, version, extents):
             visit(points)
 
-    def walk(path: Path) -> None:
-        if path == PLAIN_PATH and by_column:
+    def walk(version: LoopVersion) -> None:
+        if version == PLAIN_VERSION and by_column:
             _walk_squares(context, tensors[0].shape, side, by_column, evaluate, commit)
             return
-        if parts.found and not path.linear:
-            parts.visit(builder, path, integer(tensors[0].shape[-1]), visit)
+        if parts.found and not version.linear:
+            parts.visit(builder, version, integer(tensors[0].shape[-1]), visit)
             return
-        for points in points_of(context, tensors, width, path, unrolled):
+        for points in points_of(context, tensors, width, version, unrolled):
             visit(points)
 
-    def visit(points: Sequence[Point]) -> None:
+    def visit(points: Sequence[VectorIndex]) -> None:
         outcomes = builder.interleave([functools.partial(evaluate, point) for point in points])
         for point, outcome in zip(points, outcomes, strict=True):
             commit(point, outcome)
@@ -135,14 +142,16 @@ def _loads_by_column(context: Context, tensors: Sequence[Tensor]) -> tuple[Seque
     Nothing on the way into an array: its panels are filled sooner by gathers of whole runs.
     """
     shape = tensors[0].shape
-    lanes = run_width(context, tensors) // context.target.run_registers
+    lanes = vector_width(context, tensors) // context.target.run_registers
     side = min(*shape[-2:], lanes, LARGEST_SIDE)
     if len(shape) < 2 or side < SMALLEST_SIDE or not context.target.transposes_registers:
         return [], 0
     if any(isinstance(tensor, Buffer) for tensor in tensors):
         return [], 0
     below = dict.fromkeys(tensor for root in tensors for tensor in root.walk())
-    return [t for t in below if t.is_by_column and t.shape == shape and t.settled is None], side
+    return [
+        t for t in below if t.is_by_column and t.shape == shape and t.materialised is None
+    ], side
 
 
 def _walk_squares(
@@ -150,8 +159,8 @@ def _walk_squares(
     shape: Sequence[int],
     side: int,
     by_column: Sequence[Tensor],
-    evaluate: Callable[[Point], T],
-    commit: Callable[[Point, T], None],
+    evaluate: Callable[[VectorIndex], T],
+    commit: Callable[[VectorIndex, T], None],
 ) -> None:
     """Walk over a block on the plain path in squares.
 
@@ -167,7 +176,7 @@ def _walk_squares(
     for index in positions(context, shape[:-1], False, side):
         for start in steps(context, shape[-1], side, unrolled=False):
             rows = neighbours(context, index, side)
-            points = [Point(row, start, side, PLAIN_PATH) for row in rows]
+            points = [VectorIndex(row, start, side, PLAIN_VERSION) for row in rows]
             for load in by_column:
                 for point, row in zip(points, load.square_at(builder, points), strict=True):
                     load.remember(builder, point, row)
@@ -178,8 +187,8 @@ def _walk_squares(
 def walk_exactly(
     context: Context,
     tensors: Sequence[Tensor],
-    evaluate: Callable[[Point], T],
-    commit: Callable[[Point, T], None],
+    evaluate: Callable[[VectorIndex], T],
+    commit: Callable[[VectorIndex, T], None],
 ) -> None:
     """Walk over a block of which nothing is known: in little code, whatever time it takes."""
     width, points_of = _way_to_walk(context, tensors)
@@ -188,25 +197,25 @@ def walk_exactly(
             commit(point, evaluate(point))
         return
     # Arrays stay in registers only as long as nobody asks for single elements.
-    groups = points_of(context, tensors, width, ANY_PATH, True)
+    groups = points_of(context, tensors, width, ANY_VERSION, True)
     outcomes = [(point, evaluate(point)) for points in groups for point in points]
     for point, outcome in outcomes:
         commit(point, outcome)
 
 
 # Takes what `_points_by_row` does.
-_Walk = Callable[[Context, Sequence[Tensor], int, Path, bool], Iterator[list[Point]]]
+_Walk = Callable[[Context, Sequence[Tensor], int, LoopVersion, bool], Iterator[list[VectorIndex]]]
 
 
 def _way_to_walk(context: Context, tensors: Sequence[Tensor]) -> tuple[int, _Walk]:
     """The elements in a run, and what goes from run to run."""
-    width, longer = run_width(context, tensors), spanning_width(context, tensors)
+    width, longer = vector_width(context, tensors), spanning_width(context, tensors)
     return max(width, longer), _points_by_row if longer <= width else spanning_points
 
 
 def _points_by_row(
-    context: Context, tensors: Sequence[Tensor], width: int, path: Path, unrolled: bool
-) -> Iterator[list[Point]]:
+    context: Context, tensors: Sequence[Tensor], width: int, version: LoopVersion, unrolled: bool
+) -> Iterator[list[VectorIndex]]:
     """Runs over a whole block, each within a row, as many side by side as suit it.
 
     The body of the caller's `for` is the body of the loops.
@@ -214,9 +223,9 @@ def _points_by_row(
     shape = tensors[0].shape
     rows, runs = group_of_runs(tensors, shape, width)
     for index in positions(context, shape[:-1], unrolled, rows):
-        for start, where in steps_along(context, 0, shape[-1], runs * width, path, unrolled):
+        for start, where in steps_along(context, 0, shape[-1], runs * width, version, unrolled):
             yield [
-                Point(
+                VectorIndex(
                     row,
                     context.builder.add(start, integer(run * width)),
                     width,
@@ -230,8 +239,8 @@ def _points_by_row(
 
 
 def spanning_points(
-    context: Context, tensors: Sequence[Tensor], width: int, path: Path, unrolled: bool
-) -> Iterator[list[Point]]:
+    context: Context, tensors: Sequence[Tensor], width: int, version: LoopVersion, unrolled: bool
+) -> Iterator[list[VectorIndex]]:
     """Runs over a whole block in row-major order, as many side by side as suit it.
 
     The body of the caller's `for` is the body of the loop.
@@ -243,13 +252,13 @@ def spanning_points(
         for run in range(together):
             number = context.builder.add(first, integer(run * width))
             where = coordinates_of(context.builder, shape, number)
-            points.append(Point(where[:-1], where[-1], width, path, number=number))
+            points.append(VectorIndex(where[:-1], where[-1], width, version, number=number))
         yield points
 
 
 def points_within(
-    context: Context, tensors: Sequence[Tensor], width: int, path: Path, extents: Extents
-) -> Iterator[list[Point]]:
+    context: Context, tensors: Sequence[Tensor], width: int, version: LoopVersion, extents: Extents
+) -> Iterator[list[VectorIndex]]:
     """Runs over the leading part of a block, the last one of each row with as many lanes as count.
 
     The body of the caller's `for` is the body of the loops.
@@ -265,11 +274,11 @@ def points_within(
         indices = neighbours(context, index, together)
         for start in steps(context, whole, runs * width, unrolled=False):
             yield [
-                Point(
+                VectorIndex(
                     row,
                     builder.add(start, integer(run * width)),
                     width,
-                    path,
+                    version,
                     rows_together=together,
                     row_runs=shape[-1] // width,
                 )
@@ -279,10 +288,10 @@ def points_within(
         if rest.constant != 0:
             count = builder.intervals.number(end)
             known = 1 if count is None else count % (runs * width)
-            last = rest_width(builder, tensors, width, runs, known)
+            last = tail_width(builder, tensors, width, runs, known)
             with builder.loop(whole, end, integer(last)) as start:
                 lanes = builder.binary("sub", end, start)
-                yield [Point(row, start, last, path, lanes=lanes) for row in indices]
+                yield [VectorIndex(row, start, last, version, lanes=lanes) for row in indices]
 
 
 def _rows_within(
@@ -305,8 +314,8 @@ def _rows_within(
 
 
 def steps_along(
-    context: Context, first: int, size: int, step: int, path: Path, unrolled: bool = False
-) -> Iterator[tuple[Val, Path]]:
+    context: Context, first: int, size: int, step: int, version: LoopVersion, unrolled: bool = False
+) -> Iterator[tuple[Val, LoopVersion]]:
     """first, first + step, ... below `size`, and the path on which each so many columns are.
 
     The body of the caller's `for` is the body of the loops, of which there are two where a path has
@@ -314,23 +323,28 @@ def steps_along(
     """
     if unrolled or size <= step:
         for known in range(first, size, step):
-            yield integer(known), path
+            yield integer(known), version
         return
     begin = integer(first)
-    if path.plain_columns is not None:
-        with context.builder.loop(begin, path.plain_columns, integer(step)) as position:
-            yield position, PLAIN_PATH
-        begin, path = path.plain_columns, replace(path, plain_columns=None)
+    if version.plain_columns is not None:
+        with context.builder.loop(begin, version.plain_columns, integer(step)) as position:
+            yield position, PLAIN_VERSION
+        begin, version = version.plain_columns, replace(version, plain_columns=None)
     with context.builder.loop(begin, integer(size), integer(step)) as position:
-        yield position, path
+        yield position, version
 
 
 def points_across(
-    index: tuple[Val, ...], axis: int, starts: Sequence[Val], width: int, path: Path, along: Val
-) -> list[Point]:
+    index: tuple[Val, ...],
+    axis: int,
+    starts: Sequence[Val],
+    width: int,
+    version: LoopVersion,
+    along: Val,
+) -> list[VectorIndex]:
     """Runs of an array, at position `along` of a dimension that `index` leaves out."""
     where = (*index[:axis], along, *index[axis:])
-    return [Point(where, start, width, path) for start in starts]
+    return [VectorIndex(where, start, width, version) for start in starts]
 
 
 def neighbours(context: Context, index: tuple[Val, ...], rows: int) -> list[tuple[Val, ...]]:
@@ -341,10 +355,10 @@ def neighbours(context: Context, index: tuple[Val, ...], rows: int) -> list[tupl
     return [(*outer, context.builder.add(last, integer(row))) for row in range(rows)]
 
 
-def each_element(context: Context, shape: Sequence[int]) -> Iterator[Point]:
+def each_element(context: Context, shape: Sequence[int]) -> Iterator[VectorIndex]:
     """Every element of a block; nothing is known of it."""
     for index in positions(context, shape, unrolled=False):
-        yield Point(index[:-1], index[-1], 1)
+        yield VectorIndex(index[:-1], index[-1], 1)
 
 
 def positions(

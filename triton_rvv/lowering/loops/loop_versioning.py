@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import PLAIN_PATH, Extents, Path, Tensor, guards_of_all
+from triton_rvv.lowering.blocks.recipes import guards_of_all
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, Extents, LoopVersion
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 
@@ -17,7 +19,7 @@ __all__ = ["all_fit", "all_of", "guarded", "guarded_within", "plain_columns"]
 def guarded(
     context: Context,
     tensors: Sequence[Tensor],
-    walk: Callable[[Path], None],
+    walk: Callable[[LoopVersion], None],
     otherwise: Callable[[], None] | None = None,
     is_plain: bool = True,
     step: int = 0,
@@ -44,7 +46,7 @@ def guarded(
     builder = context.builder
     fits = Val("i1", "true") if otherwise is None else all_fit(context, tensors)
     if not is_plain:
-        builder.branches(fits, lambda: walk(Path(fits=True)), otherwise, likely=True)
+        builder.branches(fits, lambda: walk(LoopVersion(fits=True)), otherwise, likely=True)
         return
     linear = all_of(context, (guard for tensor in tensors for guard in tensor.linear_guards()))
     unmasked = all_of(
@@ -54,7 +56,7 @@ def guarded(
 
     def masked() -> None:
         if unmasked.ref != "true":
-            walk(Path(linear=True, fits=True))
+            walk(LoopVersion(linear=True, fits=True))
 
     def tabulated() -> None:
         if linear.ref == "true":
@@ -62,11 +64,11 @@ def guarded(
         if by_part:
             builder.branches(
                 unmasked,
-                lambda: walk(Path(unmasked=True, fits=True)),
-                lambda: walk(Path(fits=True)),
+                lambda: walk(LoopVersion(unmasked=True, fits=True)),
+                lambda: walk(LoopVersion(fits=True)),
             )
         else:
-            walk(Path(fits=True))
+            walk(LoopVersion(fits=True))
 
     def not_plain() -> None:
         if unmasked.ref == "true" or linear.ref == "true":
@@ -83,7 +85,7 @@ def guarded(
     if columns is not None:
         builder.branches(
             builder.conjunction(fits, linear),
-            lambda: walk(Path(linear=True, fits=True, plain_columns=columns)),
+            lambda: walk(LoopVersion(linear=True, fits=True, plain_columns=columns)),
             otherwise
             if linear.ref == "true"
             else lambda: builder.branches(fits, tabulated, otherwise, likely=True),
@@ -92,7 +94,7 @@ def guarded(
         return
     builder.branches(
         builder.conjunction(fits, plain),
-        lambda: walk(PLAIN_PATH),
+        lambda: walk(PLAIN_VERSION),
         otherwise
         if plain.ref == "true"
         else lambda: builder.branches(fits, not_plain, otherwise, likely=True),
@@ -104,7 +106,7 @@ def guarded_within(
     context: Context,
     tensors: Sequence[Tensor],
     extents: Extents,
-    walk: Callable[[Path, Extents], None],
+    walk: Callable[[LoopVersion, Extents], None],
     otherwise: Callable[[], None],
     by_part: bool,
 ) -> None:
@@ -121,14 +123,14 @@ def guarded_within(
     def not_linear() -> None:
         masks = [guard for tensor in tensors for guard in _masks_within(builder, tensor, extents)]
         fits = all_fit(context, tensors)
-        path = Path(unmasked=True, fits=True)
+        version = LoopVersion(unmasked=True, fits=True)
         builder.branches(
-            all_of(context, [fits, *masks]), lambda: walk(path, extents), otherwise, likely=True
+            all_of(context, [fits, *masks]), lambda: walk(version, extents), otherwise, likely=True
         )
 
     plain = all_of(context, guards)
     side = not_linear if by_part else otherwise
-    builder.branches(plain, lambda: walk(PLAIN_PATH, extents), side, likely=True)
+    builder.branches(plain, lambda: walk(PLAIN_VERSION, extents), side, likely=True)
 
 
 def _masks_within(builder: Builder, tensor: Tensor, extents: Extents) -> list[Val]:

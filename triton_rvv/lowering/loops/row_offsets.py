@@ -13,16 +13,18 @@ from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.components import NO_COMPONENT, Component, Listed
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import Elementwise, Point, Splat, Tensor
+from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import Broadcast, ExpandDims
 from triton_rvv.lowering.llvm.values import Val, integer, type_suffix
 from triton_rvv.lowering.llvm.variable import Variable
-from triton_rvv.lowering.loops import loop_nests, materialize
+from triton_rvv.lowering.loops import loop_nests, materialise
 
 __all__ = ["line_of", "listed_by_row", "listed_line", "varying"]
 
 # A line of integers that takes so many instructions is listed before it becomes a block.
-_CHEAPEST_LIST = 2
+_MIN_LIST_COST = 2
 
 
 def listed_by_row(context: Context, tensor: Tensor) -> Affine | None:
@@ -50,7 +52,7 @@ def listed_line(context: Context, tensor: Tensor) -> Affine | None:
 
     None for other tensors, and in kernels without products, where a block has few rows.
     """
-    is_known = tensor.settled is not None or tensor.cost >= _CHEAPEST_LIST
+    is_known = tensor.materialised is not None or tensor.cost >= _MIN_LIST_COST
     if not (context.has_products and isinstance(tensor, Elementwise) and is_known):
         return None
     if len(tensor.shape) != 1 or tensor.element.bits not in (32, 64) or not _is_integer(tensor):
@@ -72,15 +74,15 @@ def _computed(context: Context, line: Tensor) -> Buffer:
     A line without uses was made here, of recipes that count no use by it.
     """
     if line.uses:
-        return materialize.materialise(context, line)
+        return materialise.materialise(context, line)
     values = context.buffer(line.type)
-    materialize.copy(context, line, values)
+    materialise.copy(context, line, values)
     return values
 
 
 def varying(tensor: Tensor) -> frozenset[int]:
     """The dimensions along which elements may differ."""
-    tensor = tensor.settled or tensor
+    tensor = tensor.materialised or tensor
     if isinstance(tensor, Splat):
         return frozenset()
     if isinstance(tensor, Affine) and tensor.extra is None and tensor.wrapped is None:
@@ -121,7 +123,7 @@ def _bound(context: Context, values: Buffer) -> Val:
     zeros = builder.splat(integer(0, "i32"), width)
     farthest = Variable(builder, zeros)
     for start in loop_nests.steps(context, size, width, unrolled=False):
-        run = values.at(builder, Point((), start, width))
+        run = values.at(builder, VectorIndex((), start, width))
         far = builder.intrinsic("llvm.smax", [run, builder.binary("sub", zeros, run)])
         farthest.write(builder.intrinsic("llvm.umax", [farthest.read(), far]))
     bound = farthest.read()

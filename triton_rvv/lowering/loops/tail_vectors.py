@@ -11,7 +11,7 @@ from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.loops.vector_shape import widest_bits
 
-__all__ = ["rest_width"]
+__all__ = ["tail_width"]
 
 # Registers that such a run takes at most: of recipes that hold few values, and of others.
 _FEW_VALUES_REGISTERS, _REGISTERS = 8, 4
@@ -20,7 +20,7 @@ _FEW_VALUES, _FEW_PLACES = 6, 3
 _PLACE_BITS = 32
 
 
-def rest_width(
+def tail_width(
     builder: Builder, tensors: Sequence[Tensor], width: int, together: int, rest: int | None
 ) -> int:
     """How many elements a run takes that is the last one of a row, and has as many lanes as count.

@@ -8,10 +8,10 @@ from triton_rvv.frontend.types import PointerType
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
 
-__all__ = ["group_of_runs", "run_width", "runs_together", "spanning_width", "widest_bits"]
+__all__ = ["group_of_runs", "runs_together", "spanning_width", "vector_width", "widest_bits"]
 
 
-def run_width(context: Context, tensors: Sequence[Tensor]) -> int:
+def vector_width(context: Context, tensors: Sequence[Tensor]) -> int:
     """How many neighbours one run takes."""
     return min(tensors[0].shape[-1], _lanes(context, tensors))
 

@@ -4,7 +4,7 @@ The kernel's 32-bit integers wrap, and are extended with the sign they have then
 bits is right in any case, as all of its parts wrap alike. To extend it part by part is only right
 where no element leaves the range of 32 bits. One scalar condition for a whole block says whether
 that is so: its extremes, computed with 64 bits, fit in 32. Where they do not, elements are computed
-one after another (`paths.guarded`).
+one after another (`loop_versioning.guarded`).
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from collections.abc import Sequence
 
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.addresses.affine import Affine, Wrapped, sum_of_offsets
-from triton_rvv.lowering.addresses.components import Component
+from triton_rvv.lowering.addresses.components import reaches
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import Elementwise, Tensor
-from triton_rvv.lowering.elementwise import arith
+from triton_rvv.lowering.blocks.recipes import Elementwise
+from triton_rvv.lowering.blocks.tensors import MAX_DEPTH, Tensor
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import loop_versioning, materialize
+from triton_rvv.lowering.loops import loop_versioning, materialise
 
 __all__ = [
     "fits_32_bits",
     "guard_widening",
-    "reaches",
     "scaled_wrapped",
     "sum_of_wrapped",
     "widened",
@@ -102,29 +101,6 @@ def _truth(value: bool) -> Val:
     return Val("i1", "true" if value else "false")
 
 
-def reaches(builder: Builder, part: Component, size: int) -> list[tuple[Val, Val]]:
-    """How far each term of a dimension gets below and above 0, as i64."""
-    zero, found = integer(0), []
-    if part.stride is not None:
-        far = builder.mul(builder.resize(part.stride, "i64"), integer(size - 1))
-        if far.constant is not None:
-            found.append((integer(min(far.constant, 0)), integer(max(far.constant, 0))))
-        else:
-            ends = [builder.intrinsic(name, [far, zero]) for name in ("llvm.smin", "llvm.smax")]
-            found.append((ends[0], ends[1]))
-    for values, scale in part.looked_up:
-        bound, factor = (builder.resize(value, "i64") for value in (values.bound, scale))
-        far = _magnitude(builder, builder.mul(bound, factor))
-        found.append((builder.binary("sub", zero, far), far))
-    return found
-
-
-def _magnitude(builder: Builder, value: Val) -> Val:
-    if value.constant is not None:
-        return integer(abs(value.constant))
-    return builder.intrinsic("llvm.smax", [value, builder.binary("sub", integer(0), value)])
-
-
 def sum_of_wrapped(context: Context, left: Affine, right: Affine) -> Wrapped | None:
     """What is known of the sum of two blocks of 64 bits."""
     parts = [part for part in (left, right) if part.wrapped is not None or not part.is_uniform]
@@ -135,8 +111,8 @@ def sum_of_wrapped(context: Context, left: Affine, right: Affine) -> Wrapped | N
         return known[0]
     fits = loop_versioning.all_of(context, (each.fits for each in known))
     offsets = sum_of_offsets([_offsets(part) for part in parts])
-    if offsets.depth > arith.DEEPEST:
-        materialize.materialise(context, offsets)
+    if offsets.depth > MAX_DEPTH:
+        materialise.materialise(context, offsets)
     return Wrapped(fits, offsets)
 
 

@@ -15,7 +15,7 @@ from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 __all__ = ["fits_registers", "floats_of_halves", "rounded_halves"]
 
 # Elements of 32 bits in a register group, for each 64 bits of a register: at LMUL 8.
-_MOST_IN_A_UNIT = 16
+_MAX_IN_A_UNIT = 16
 _UNIT_BITS = 64
 # How LLVM numbers the rounding modes of fixed-point instructions.
 _TO_NEAREST_EVEN = integer(1)
@@ -24,7 +24,7 @@ _TWO_TO_15 = integer(-(1 << 15), "i16")
 
 def fits_registers(builder: Builder, width: int) -> bool:
     """Whether the instructions are there for a vector of so many elements."""
-    return 1 < width <= builder.abilities.rvv_bits // _UNIT_BITS * _MOST_IN_A_UNIT
+    return 1 < width <= builder.abilities.rvv_bits // _UNIT_BITS * _MAX_IN_A_UNIT
 
 
 def rounded_halves(builder: Builder, value: Val) -> Val:

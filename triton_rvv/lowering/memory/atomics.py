@@ -10,12 +10,13 @@ from triton_rvv.frontend.types import ScalarType, TensorType, element_type
 from triton_rvv.lowering.addresses.affine import as_addresses
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.registry import Handler
-from triton_rvv.lowering.blocks.tensors import Point, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.elementwise.arith import constant
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.llvm.variable import Variable
-from triton_rvv.lowering.loops import loop_nests, materialize
+from triton_rvv.lowering.loops import loop_nests, materialise
 from triton_rvv.lowering.math.narrow_floats import narrow, widen
 
 __all__ = ["HANDLERS"]
@@ -107,7 +108,7 @@ def _each(context: Context, operation: Operation, count: int, update: Update) ->
         count: how many operands `update` takes.
         update: writes the code for one element.
     """
-    materialize.settle_loads(context)
+    materialise.materialise_loads(context)
     operands = [context.lowered(value) for value in operation.operands]
     if isinstance(operands[0], Val):
         scalars = [operand for operand in operands if isinstance(operand, Val)]
@@ -115,16 +116,16 @@ def _each(context: Context, operation: Operation, count: int, update: Update) ->
         return
     tensors = [operand for operand in operands if isinstance(operand, Tensor)]
     addresses = as_addresses(tensors[0])
-    materialize.prepare(context, [addresses, *tensors[1:]], changes_memory=True)
+    materialise.prepare(context, [addresses, *tensors[1:]], changes_memory=True)
     parts: list[Tensor] = [
         addresses,
-        *(materialize.quick_to_read(context, tensor) for tensor in tensors[1:]),
+        *(materialise.quick_to_read(context, tensor) for tensor in tensors[1:]),
     ]
     type_ = operation.result.type
     assert isinstance(type_, TensorType)
     result = context.buffer(type_) if operation.result.uses else None
     for index in loop_nests.positions(context, type_.shape, unrolled=False):
-        point = Point(index[:-1], index[-1], 1)
+        point = VectorIndex(index[:-1], index[-1], 1)
         elements = [part.at(context.builder, point) for part in parts]
         before = _where(context, operation, elements, count, update)
         if result is not None:

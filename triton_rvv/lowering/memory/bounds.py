@@ -15,10 +15,11 @@ from triton_rvv.frontend.types import PointerType, TensorType, element_type
 from triton_rvv.lowering.addresses.affine import Affine, as_addresses
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.registry import Handler
-from triton_rvv.lowering.blocks.tensors import Point, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import loop_nests, materialize
+from triton_rvv.lowering.loops import loop_nests, materialise
 from triton_rvv.lowering.ttir.aliasing import Aliases
 
 __all__ = ["FIRST_RANGE", "Access", "accesses", "with_bounds_checked"]
@@ -177,9 +178,9 @@ def _check_block(check: _Check, addresses: Affine, mask: Tensor | None) -> None:
     context, parts = check.context, [addresses, *([] if mask is None else [mask])]
     for part in parts:
         part.uses += 1  # by the access itself, which comes afterwards
-    materialize.prepare(context, parts)
-    ready = [materialize.quick_to_read(context, part) for part in parts]
+    materialise.prepare(context, parts)
+    ready = [materialise.quick_to_read(context, part) for part in parts]
     for index in loop_nests.positions(context, addresses.shape, unrolled=False):
-        point = Point(index[:-1], index[-1], 1)
+        point = VectorIndex(index[:-1], index[-1], 1)
         elements = [part.at(context.builder, point) for part in ready]
         check.element(elements[0], elements[1] if mask is not None else Val("i1", "true"))

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from triton_rvv.lowering.addresses.masks import TRUE, Mask
-from triton_rvv.lowering.blocks.tensors import Elementwise, Tensor
+from triton_rvv.lowering.blocks.recipes import Elementwise
+from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.memory.load_recipe import Load
 
-__all__ = ["unfilled"]
+__all__ = ["without_dead_lanes"]
 
 
 @contextmanager
-def unfilled(
+def without_dead_lanes(
     values: Sequence[Tensor], others: Sequence[Tensor], where: Mask | None
 ) -> Iterator[None]:
     """Inside the `with`, loads give anything in lanes that are left out and not stored either.
@@ -23,7 +24,7 @@ def unfilled(
         others: all else that the walk asks for, such as addresses.
         where: the mask of the stores.
     """
-    loads = [] if where is None else _unseen(values, others, where)
+    loads = [] if where is None else _dead_where_masked(values, others, where)
     for load in loads:
         load.fills = False
     try:
@@ -33,7 +34,9 @@ def unfilled(
             load.fills = True
 
 
-def _unseen(values: Sequence[Tensor], others: Sequence[Tensor], where: Mask) -> list[Load]:
+def _dead_where_masked(
+    values: Sequence[Tensor], others: Sequence[Tensor], where: Mask
+) -> list[Load]:
     """The loads under the mask of a store whose lanes stay in place until they are stored."""
     seen, found = [where, *others], dict[Load, None]()
     waiting, known = list(values), set[Tensor]()
@@ -42,7 +45,7 @@ def _unseen(values: Sequence[Tensor], others: Sequence[Tensor], where: Mask) -> 
         if tensor in known:
             continue
         known.add(tensor)
-        if tensor.settled is not None:
+        if tensor.materialised is not None:
             continue
         if isinstance(tensor, Elementwise) and tensor.filling is None:
             waiting += tensor.operands

@@ -14,19 +14,20 @@ from typing import TYPE_CHECKING
 
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.addresses.affine import Affine
-from triton_rvv.lowering.addresses.components import Component, Listed, Table, positions
+from triton_rvv.lowering.addresses.components import Component, Listed, Lookup, positions
 from triton_rvv.lowering.addresses.masks import TRUE, Mask, Term
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import Elementwise, Point, Splat, Tensor
+from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import loop_nests, materialize
+from triton_rvv.lowering.loops import loop_nests, materialise
 from triton_rvv.lowering.loops.row_offsets import line_of, varying
 
 if TYPE_CHECKING:
-    from triton_rvv.lowering.addresses.div_mod import Steps
-    from triton_rvv.lowering.addresses.div_mod_pow2 import Digits
+    pass
 
 __all__ = ["with_lists"]
 
@@ -68,7 +69,7 @@ def _one_list(context: Context, part: Component, size: int) -> Component:
     line = TensorType((size,), ScalarType("i64"))
     values = context.buffer(line)
 
-    def total(builder: Builder, point: Point) -> Val:
+    def total(builder: Builder, point: VectorIndex) -> Val:
         place = positions(builder, point, "i64")
         stride = part.stride or integer(0)
         value = builder.mul(place, builder.splat(stride, point.width))
@@ -79,12 +80,12 @@ def _one_list(context: Context, part: Component, size: int) -> Component:
 
     width = min(size, context.run_lanes(64))
     for start in loop_nests.steps(context, size, width, unrolled=False):
-        point = Point((), start, width)
+        point = VectorIndex((), start, width)
         values.write(context.builder, point, total(context.builder, point))
     return Component(listed=((Listed(values, _ANY_NUMBER), integer(1)),))
 
 
-def _is_one_list(looked_up: Sequence[tuple[Table | Steps | Digits | Listed, Val]]) -> bool:
+def _is_one_list(looked_up: Sequence[tuple[Lookup, Val]]) -> bool:
     (values, scale), *others = looked_up
     return not others and scale.constant == 1 and values.values.element.bits == 64
 
@@ -98,7 +99,7 @@ def _one_condition(context: Context, mask: Mask, axis: int) -> Mask:
         return mask
     line = _conjunction([*map(_line_of_term, terms), *found.values()])
     values = context.buffer(line.type)
-    materialize.copy(context, line, values)
+    materialise.copy(context, line, values)
     kept = [term for term in mask.terms if term not in terms]
     rest = [each for each in mask.operands if each not in found]
     return Mask(mask.type, [*kept, _term_of(mask.shape, axis, values)], rest, mask.uniform)

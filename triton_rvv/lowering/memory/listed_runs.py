@@ -73,7 +73,7 @@ def with_runs(
 
 def _listed_load(tensor: Tensor) -> Load | None:
     """The only load of a block whose columns are listed, and nothing else in them."""
-    loads = [each for each in tensor.walk() if isinstance(each, Load) and each.settled is None]
+    loads = [each for each in tensor.walk() if isinstance(each, Load) and each.materialised is None]
     if len(loads) != 1 or loads[0].pointers.extra is not None:
         return None
     last = loads[0].pointers.components[-1]

@@ -15,16 +15,10 @@ from triton_rvv.lowering.addresses.memory_overlap import (
     keeps_apart,
     lanes_are_apart,
 )
-from triton_rvv.lowering.blocks.memory_format import loaded, stored
-from triton_rvv.lowering.blocks.tensors import (
-    PLAIN_PATH,
-    Extents,
-    Point,
-    Splat,
-    Tensor,
-    guards_of_all,
-    memory_type,
-)
+from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
+from triton_rvv.lowering.blocks.recipes import Splat, guards_of_all
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, Extents, VectorIndex
 from triton_rvv.lowering.llvm.builder import READ, Builder
 from triton_rvv.lowering.llvm.values import Val, integer, type_suffix, vector_type
 from triton_rvv.lowering.llvm.vectors import transposed
@@ -37,7 +31,7 @@ from triton_rvv.lowering.memory.prefetches import (
     row_in_set,
     run_address,
 )
-from triton_rvv.lowering.memory.segment_loads import Streams
+from triton_rvv.lowering.memory.segment_loads import SegmentLoad
 
 __all__ = ["Load", "condition_at", "load_scalar", "zero"]
 
@@ -69,7 +63,7 @@ class Load(Tensor):
         self.other = other
         self.is_denser_by_column = False
         self._is_run_of_list = False
-        self.streams: Streams | None = None
+        self.streams: SegmentLoad | None = None
         self.place = 0
         self.to_next_program: Val | None = None
         self.fills = True
@@ -86,7 +80,7 @@ class Load(Tensor):
                 if place is not None:
                     self.streams, self.place = load.streams, place
                     return
-        self.streams = Streams(stride, self.pointers)
+        self.streams = SegmentLoad(stride, self.pointers)
 
     def is_like(self, other: Load) -> bool:
         """Whether both are loads of blocks of one type under one mask."""
@@ -94,7 +88,7 @@ class Load(Tensor):
 
     @property
     def lies_by_column(self) -> bool:
-        if self.settled is not None or len(self.shape) < 2:
+        if self.materialised is not None or len(self.shape) < 2:
             return False
         above, last = self.pointers.components[-2:]
         strides = [part.stride for part in (above, last)]
@@ -183,8 +177,8 @@ class Load(Tensor):
 
         Only where the guards in place hold.
         """
-        pointers = self.pointers.on(PLAIN_PATH)
-        start = pointers.row_base(builder, Point((first,), integer(0), 1, PLAIN_PATH))
+        pointers = self.pointers.on(PLAIN_VERSION)
+        start = pointers.row_base(builder, VectorIndex((first,), integer(0), 1, PLAIN_VERSION))
         stride = self.pointers.components[-2].linear_stride(builder, self.pointers.index_type)
         return start, stride
 
@@ -207,8 +201,8 @@ class Load(Tensor):
         has_rules = above.has_rule and last.has_rule and self.pointers.extra is None
         return has_rules and strides[0] == 1 and strides[1] not in (0, 1)
 
-    def square_at(self, builder: Builder, points: Sequence[Point]) -> list[Val]:
-        pointers, first = self.pointers.on(PLAIN_PATH), points[0]
+    def square_at(self, builder: Builder, points: Sequence[VectorIndex]) -> list[Val]:
+        pointers, first = self.pointers.on(PLAIN_VERSION), points[0]
         stride = pointers.components[-1].linear_stride(builder, pointers.index_type)
         start = pointers.at(builder, replace(first, width=1, memo={}))
         type_ = vector_type(memory_type(self.element), len(points))
@@ -219,11 +213,11 @@ class Load(Tensor):
             columns.append(builder.load(type_, address, self.element.size_bytes))
         return [loaded(builder, row, self.element) for row in transposed(builder, columns)]
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         condition = condition_at(builder, self.mask, point)
         lanes = point.lanes if point.width > 1 else None
-        pointers = self.pointers.on(point.path)
-        stride = pointers.last_stride(builder, point.path.linear)
+        pointers = self.pointers.on(point.version)
+        stride = pointers.last_stride(builder, point.version.linear)
         if point.width == 1:
             address = self.pointers.at(builder, point)
             value = self._scalar(builder, address, condition, point)
@@ -241,7 +235,7 @@ class Load(Tensor):
                 prefetch_columns_ahead(builder, pointers, point)
         return loaded(builder, value, self.element)
 
-    def _run(self, builder: Builder, pointers: Affine, condition: Val, point: Point) -> Val:
+    def _run(self, builder: Builder, pointers: Affine, condition: Val, point: VectorIndex) -> Val:
         """Neighbours in memory."""
         type_ = vector_type(memory_type(self.element), point.width)
         lanes, size_bytes = point.lanes, self.element.size_bytes
@@ -284,7 +278,9 @@ class Load(Tensor):
         load._is_run_of_list = True
         return load
 
-    def _repeated(self, builder: Builder, pointers: Affine, condition: Val, point: Point) -> Val:
+    def _repeated(
+        self, builder: Builder, pointers: Affine, condition: Val, point: VectorIndex
+    ) -> Val:
         """One element in all lanes that are wanted."""
         address = pointers.row_base(builder, point)
         if point.lanes is None:
@@ -294,13 +290,13 @@ class Load(Tensor):
         mask = first_lanes(builder, point.lanes, point.width)
         return builder.select(mask, value, self._fill(builder, point))
 
-    def _run_by_lines(self, builder: Builder, pointers: Affine, point: Point) -> Val | None:
+    def _run_by_lines(self, builder: Builder, pointers: Affine, point: VectorIndex) -> Val | None:
         """A run that is loaded from pieces of memory, where it can be."""
         if (run := periodic_run(builder, pointers, point)) is not None:
             return run
         if self.streams is not None and pointers.extra is None:
             return self.streams.run(builder, pointers, self.place, point, point.lanes)
-        stride = pointers.last_stride(builder, point.path.linear)
+        stride = pointers.last_stride(builder, point.version.linear)
         if stride is not None and point.lanes is not None and not point.clears:
             return self._first_by_stride(builder, pointers, stride, point, point.lanes)
         if stride is None or stride.constant != -1 or point.lanes is not None:
@@ -313,7 +309,7 @@ class Load(Tensor):
         return builder.shuffle(run, range(point.width - 1, -1, -1))
 
     def _first_by_stride(
-        self, builder: Builder, pointers: Affine, stride: Val, point: Point, lanes: Val
+        self, builder: Builder, pointers: Affine, stride: Val, point: VectorIndex, lanes: Val
     ) -> Val | None:
         """The lanes that are wanted of a run by one stride, where a load can be told how many."""
         element, size_bytes = memory_type(self.element), self.element.size_bytes
@@ -324,11 +320,13 @@ class Load(Tensor):
         type_ = vector_type(element, point.width)
         return load_first_by_stride(builder, type_, start, distance_bytes, lanes, size_bytes)
 
-    def _scalar(self, builder: Builder, address: Val, condition: Val, point: Point) -> Val:
-        one = Point(point.index, point.start, 1, point.path, point.memo)
+    def _scalar(self, builder: Builder, address: Val, condition: Val, point: VectorIndex) -> Val:
+        one = VectorIndex(point.index, point.start, 1, point.version, point.memo)
         return load_scalar(builder, self.element, address, condition, self._fill(builder, one))
 
-    def _call(self, builder: Builder, name: str, address: Val, condition: Val, point: Point) -> Val:
+    def _call(
+        self, builder: Builder, name: str, address: Val, condition: Val, point: VectorIndex
+    ) -> Val:
         """A masked load or gather, with the fill value in the lanes that are off."""
         element = memory_type(self.element)
         keeps_any = not self.fills and builder.abilities.has_vector_lengths
@@ -341,7 +339,7 @@ class Load(Tensor):
         value = builder.call(type_, f"{name}.{suffix}", arguments)
         return builder.emit(type_, f"freeze {value}") if keeps_any else value
 
-    def _fill(self, builder: Builder, point: Point) -> Val:
+    def _fill(self, builder: Builder, point: VectorIndex) -> Val:
         """What a lane holds that is not loaded; without `other` Triton leaves it undefined."""
         if self.other is None:
             element = memory_type(self.element)
@@ -380,6 +378,6 @@ def zero(element: str) -> str:
     return "0" if element.startswith("i") else "0.0"
 
 
-def condition_at(builder: Builder, mask: Mask | None, point: Point) -> Val:
+def condition_at(builder: Builder, mask: Mask | None, point: VectorIndex) -> Val:
     """A mask at `point`, which may be left out; a scalar where it is the same for the run."""
     return Val("i1", "true") if mask is None else mask.condition(builder, point)

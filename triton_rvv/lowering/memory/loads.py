@@ -9,13 +9,14 @@ from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
 from triton_rvv.lowering.addresses.affine import Affine, as_addresses
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.loop_strides import Counter, growth
-from triton_rvv.lowering.blocks.memory_format import loaded, stored
+from triton_rvv.lowering.blocks.loop_strides import InductionVariable, loop_stride
+from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
+from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.registry import Handler
-from triton_rvv.lowering.blocks.tensors import Splat, Tensor, memory_type
+from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import materialize
+from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.memory.listed import with_lists
 from triton_rvv.lowering.memory.load_recipe import Load, load_scalar, zero
 
@@ -69,7 +70,7 @@ def _load(context: Context, operation: Operation) -> None:
     context.bind(result, load)
     context.pending_loads.append(load)
     if operation.attributes.get("isVolatile"):
-        materialize.materialise(context, load)
+        materialise.materialise(context, load)
 
 
 def _is_denser_by_column(builder: Builder, addresses: Affine) -> bool:
@@ -86,7 +87,7 @@ def _moving(context: Context, addresses: Affine) -> Affine:
     """Addresses that know how far the loop around them moves them in a turn."""
     if addresses.advance is not None or context.counter is None:
         return addresses
-    advance = growth(context.builder, addresses.base, context.counter)
+    advance = loop_stride(context.builder, addresses.base, context.counter)
     return addresses if advance is None or advance.constant == 0 else addresses.moving(advance)
 
 
@@ -100,8 +101,8 @@ def _to_next_program(context: Context, load: Load) -> Val | None:
     builder, address = context.builder, load.pointers.base
     if not builder.abilities.rvv_bits or size_bytes > _MOST_BYTES_AHEAD:
         return None
-    counter = Counter(context.program_ids[0], integer(1))
-    distance = None if context.counter is not None else growth(builder, address, counter)
+    counter = InductionVariable(context.program_ids[0], integer(1))
+    distance = None if context.counter is not None else loop_stride(builder, address, counter)
     return None if distance is None or distance.constant == 0 else distance
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.components import Component
-from triton_rvv.lowering.blocks.tensors import Point, memory_type
+from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.llvm.vectors import in_turn
@@ -15,20 +16,20 @@ from triton_rvv.lowering.llvm.vp_memory import load_first
 __all__ = ["periodic_run"]
 
 
-def periodic_run(builder: Builder, pointers: Affine, point: Point) -> Val | None:
+def periodic_run(builder: Builder, pointers: Affine, point: VectorIndex) -> Val | None:
     """The elements of a run on a linear path, by one load for each different line.
 
     None unless each line is contiguous. Lanes that are not wanted are 0.
     """
     last = pointers.components[-1]
-    if not last.digits or pointers.extra is not None or last.listed or not point.path.linear:
+    if not last.digits or pointers.extra is not None or last.listed or not point.version.linear:
         return None
     offsets = _offsets(builder, last, pointers.index_type)
     if offsets is None or point.width < 2 * len(offsets):
         return None
     element, size_bytes = memory_type(pointers.pointee), pointers.pointee.size_bytes
     type_ = vector_type(element, point.width // len(offsets))
-    origin, bits = point.path.origin, len(offsets).bit_length() - 1
+    origin, bits = point.version.origin, len(offsets).bit_length() - 1
     start = point.start if origin is None else builder.binary("sub", point.start, origin)
     group = builder.shift_right(start, bits)
     row = builder.element_pointer(element, pointers.row_base(builder, point), group)
@@ -40,7 +41,9 @@ def periodic_run(builder: Builder, pointers: Affine, point: Point) -> Val | None
     return in_turn(builder, [lines[offset.ref] for offset in offsets])
 
 
-def _line(builder: Builder, type_: str, address: Val, point: Point, place: int, align: int) -> Val:
+def _line(
+    builder: Builder, type_: str, address: Val, point: VectorIndex, place: int, align: int
+) -> Val:
     """Every so many lanes of a run, from lane `place` on, which lie next to one another."""
     if point.lanes is None:
         return builder.load(type_, address, align)

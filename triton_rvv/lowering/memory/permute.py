@@ -16,13 +16,15 @@ from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.memory_format import loaded
+from triton_rvv.lowering.blocks.memory_format import loaded, memory_type
+from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.registry import Handler, block_type
-from triton_rvv.lowering.blocks.tensors import Elementwise, Point, Splat, Tensor, memory_type
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import Broadcast
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import materialize
+from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.memory.load_recipe import Load
 
 __all__ = ["HANDLERS", "swapped"]
@@ -42,7 +44,7 @@ class _Permuted(Tensor):
         self.source = source
         self.order = tuple(order)
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         places = list(point.coordinates)
         for place, axis in zip(point.coordinates, self.order, strict=True):
             places[axis] = place
@@ -69,8 +71,8 @@ def _trans(context: Context, operation: Operation) -> None:
     expression = _Expression(context.pending_loads, order)
     permuted = expression.of(tensor)
     if permuted is None:
-        materialize.prepare(context, [tensor])
-        array = materialize.materialise(context, tensor)
+        materialise.prepare(context, [tensor])
+        array = materialise.materialise(context, tensor)
         context.bind(operation.result, _Permuted(block_type(operation), array, order))
         return
     context.pending_loads = [expression.loads.get(load, load) for load in context.pending_loads]
@@ -98,7 +100,7 @@ class _Expression:
 
     def of(self, tensor: Tensor) -> Tensor | None:
         """The permuted expression, or None where an array is needed."""
-        if tensor.settled is not None:
+        if tensor.materialised is not None:
             return None
         if isinstance(tensor, Splat):
             return Splat(self._type(tensor), tensor.value)
@@ -163,7 +165,7 @@ class _EvaluatedNow(_Expression):
     """Likewise, of an expression that is only read here: nothing that it loads has changed yet."""
 
     def of(self, tensor: Tensor) -> Tensor | None:
-        if tensor.settled is None and isinstance(tensor, _Permuted):
+        if tensor.materialised is None and isinstance(tensor, _Permuted):
             return tensor.source if tensor.order == tuple(self._order) else None
         return super().of(tensor)
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from triton_rvv.frontend.types import PointerType, ScalarType
 from triton_rvv.lowering.addresses.affine import Affine
-from triton_rvv.lowering.blocks.tensors import Point, memory_type
+from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import READ, Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 
@@ -32,7 +33,7 @@ ROWS_OF_A_SET = 2
 ROWS_AT_ONCE = 2
 
 
-def run_address(builder: Builder, pointers: Affine, point: Point) -> Val:
+def run_address(builder: Builder, pointers: Affine, point: VectorIndex) -> Val:
     """The address of the first element of a contiguous run."""
     row = pointers.row_base(builder, point)
     return builder.element_pointer(memory_type(pointers.pointee), row, point.start)
@@ -59,7 +60,7 @@ def ends_of_run(
 def prefetch_ahead(
     builder: Builder,
     pointers: Affine,
-    point: Point,
+    point: VectorIndex,
     address: Val,
     access: Val,
     is_aligned: bool = True,
@@ -73,7 +74,7 @@ def prefetch_ahead(
     Processors that foresee rows are not asked: on Zen 4, finding out which rows share sets of its
     cache took a tenth of the time of a transposed copy and of column sums.
     """
-    if builder.abilities.foresees_rows or not point.index or not point.path.linear:
+    if builder.abilities.foresees_rows or not point.index or not point.version.linear:
         return
     rows, element = pointers.shape[-2], memory_type(pointers.pointee)
     if not pointers.components[-2].may_be_linear:
@@ -118,7 +119,9 @@ def prefetch_next_program(
         builder.prefetch(builder.element_pointer(type_, start, integer(end - 1)))
 
 
-def _to_row_ahead(builder: Builder, pointers: Affine, point: Point, stride: Val) -> tuple[Val, Val]:
+def _to_row_ahead(
+    builder: Builder, pointers: Affine, point: VectorIndex, stride: Val
+) -> tuple[Val, Val]:
     """Elements to the row to ask for, and the last row from which that is still in the block.
 
     It is nearer where rows drive one another out of the cache.
@@ -143,14 +146,14 @@ def row_in_set(builder: Builder, pointers: Affine, apart_bytes: int = CONFLICT_B
     return builder.binary("and", distance_bytes, integer(apart_bytes - 1))
 
 
-def prefetch_columns_ahead(builder: Builder, pointers: Affine, point: Point) -> None:
+def prefetch_columns_ahead(builder: Builder, pointers: Affine, point: VectorIndex) -> None:
     """Ask for what follows a run, each element of which lies in a cache line of its own column.
 
     Rows are a few elements apart. While as many of them go by as a line holds, the next line of
     each column is asked for: at each row for some of the columns. Below the block come the columns
     of the next run, and behind those what a loop moves the block to.
     """
-    if not point.index or not point.path.linear or pointers.extra is not None:
+    if not point.index or not point.version.linear or pointers.extra is not None:
         return
     *_, above, last = pointers.components
     if not (above.may_be_linear and last.may_be_linear):

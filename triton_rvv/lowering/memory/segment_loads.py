@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from triton_rvv.lowering.addresses.affine import Affine
-from triton_rvv.lowering.blocks.tensors import Point, memory_type
+from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.llvm.vp_memory import load_first
 
-__all__ = ["Streams", "elements_between"]
+__all__ = ["SegmentLoad", "elements_between"]
 
 # Cycles of a segment load for each register of a stream, by the number of streams, and of a load by
 # strides for each element, on the X60 (rvv-bench).
@@ -24,7 +25,7 @@ _REGISTER_BYTES = 32
 
 
 @dataclass(eq=False)
-class Streams:
+class SegmentLoad:
     """Blocks that the same loads take from every so many elements of a row, under one mask.
 
     Args:
@@ -50,7 +51,7 @@ class Streams:
         return place
 
     def run(
-        self, builder: Builder, pointers: Affine, place: int, point: Point, lanes: Val | None
+        self, builder: Builder, pointers: Affine, place: int, point: VectorIndex, lanes: Val | None
     ) -> Val | None:
         """A run of the stream that begins at `place`; None where strides do no worse.
 

@@ -13,9 +13,10 @@ from triton_rvv.lowering.addresses.affine import Affine, as_addresses
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.addresses.memory_overlap import UNKNOWN, lanes_are_apart
 from triton_rvv.lowering.blocks.context import Context, Pairs, WaitingStore
-from triton_rvv.lowering.blocks.memory_format import stored
+from triton_rvv.lowering.blocks.memory_format import memory_type, stored
 from triton_rvv.lowering.blocks.registry import Handler
-from triton_rvv.lowering.blocks.tensors import Extents, Point, Tensor, memory_type
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import Extents, VectorIndex
 from triton_rvv.lowering.llvm.builder import WRITE, Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.vectors import in_turn as lanes_in_turn
@@ -25,8 +26,8 @@ from triton_rvv.lowering.llvm.vp_memory import (
     store_first,
     store_first_by_stride,
 )
-from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialize
-from triton_rvv.lowering.memory.dont_care_lanes import unfilled
+from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
+from triton_rvv.lowering.memory.dont_care_lanes import without_dead_lanes
 from triton_rvv.lowering.memory.load_recipe import Load, condition_at
 from triton_rvv.lowering.memory.loads import as_mask, optional_operands
 from triton_rvv.lowering.memory.prefetches import prefetch_ahead, run_address
@@ -67,10 +68,10 @@ def _store_now(context: Context, operation: Operation, may_wait: bool) -> None:
         condition = mask if isinstance(mask, Val) else Val("i1", "true")
         _store_scalar(context, operation, pointers, value, condition)
         return
-    if any(operation in earlier for earlier in context.store_groups.values()):
+    if any(operation in earlier for earlier in context.interleaved_stores.values()):
         return  # done together with the last one of its group
     where = as_mask(mask)
-    earlier = context.store_groups.get(operation, ())
+    earlier = context.interleaved_stores.get(operation, ())
     parts = [_part(context, each) for each in (*earlier, operation)]
     if earlier:
         _store_group(context, parts, where)
@@ -97,7 +98,7 @@ def _store_group(context: Context, parts: Sequence[_Part], where: Mask | None) -
 
 
 def _may_wait(context: Context, operation: Operation) -> bool:
-    return operation in context.last_stores and context.aliases.arguments_are_disjoint
+    return operation in context.sinkable_stores and context.aliases.arguments_are_disjoint
 
 
 def _part(context: Context, operation: Operation) -> _Part:
@@ -146,7 +147,7 @@ def _store_parts(
     loads = [load for load in context.pending_loads if isinstance(load, Load)]
     at_once, builder = not in_turn, context.builder
     for part in parts:
-        _settle_overlapping(context, loads, part, parts if at_once else ())
+        _materialise_overlapping(context, loads, part, parts if at_once else ())
     if at_once:
         for one, other in itertools.combinations(parts, 2):
             context.aliases.rely_on_apart(one.target, other.target, False)
@@ -168,7 +169,7 @@ def _store_parts(
     def changes(load: Tensor) -> bool:
         return any(_may_change(context, part.target, load) for part in parts)
 
-    with materialize.walking(context, sources, changes):
+    with materialise.walking(context, sources, changes):
         guards: list[Val] = []
         endangered: dict[Load, None] = {}
         for part in parts:
@@ -182,7 +183,7 @@ def _store_parts(
         def copy_and_write() -> None:
             with context.region():
                 for load in endangered:
-                    materialize.materialise(context, load)
+                    materialise.materialise(context, load)
                 write()
 
         safe = UNKNOWN if UNKNOWN in guards else loop_versioning.all_of(context, guards)
@@ -224,19 +225,19 @@ def _write(
     if where is not None:
         sources.append(where)
 
-    def evaluate(point: Point) -> tuple[list[Val], list[Val], Val | None]:
+    def evaluate(point: VectorIndex) -> tuple[list[Val], list[Val], Val | None]:
         # Where addresses may meet, nothing is left to load when the first run is stored.
-        early = None if point.path.fits else condition_at(builder, where, point)
+        early = None if point.version.fits else condition_at(builder, where, point)
         values = [stored(builder, part.value.at(builder, point)) for part in parts]
         return values, [tensor.at(builder, point) for tensor, _ in others], early
 
-    def commit(point: Point, outcome: tuple[list[Val], list[Val], Val | None]) -> None:
+    def commit(point: VectorIndex, outcome: tuple[list[Val], list[Val], Val | None]) -> None:
         values, kept, early = outcome
         condition = condition_at(builder, where, point) if early is None else early
         if point.lanes is not None and (in_turn or condition.width > 1):
             wanted = first_lanes(builder, point.lanes, point.width)
             condition = builder.conjunction(condition, wanted)
-        if in_turn and point.path.fits and point.width > 1:
+        if in_turn and point.version.fits and point.width > 1:
             _store_in_turn(context, parts[0].addresses, values, condition, point)
             return
         for part, elements in zip(parts, values, strict=True):
@@ -245,10 +246,10 @@ def _write(
             array.write(builder, point, elements)
 
     def wrapped() -> None:
-        kept = [materialize.copied_exactly(context, tensor) for tensor, _ in others]
+        kept = [materialise.copied_exactly(context, tensor) for tensor, _ in others]
         _store_wrapped(context, parts, where)
         for (_, array), elements in zip(others, kept, strict=True):
-            materialize.copy(context, elements, array)
+            materialise.copy(context, elements, array)
 
     within = None if others or where is None else _extents(builder, where)
     if any(_is_for_all(tensor) for source in sources for tensor in source.walk()):
@@ -256,7 +257,7 @@ def _write(
     values = [part.value for part in parts]
     elsewhere: list[Tensor] = [part.addresses for part in parts]
     elsewhere += [each for pair in others for each in pair]
-    with unfilled(values, elsewhere, where):
+    with without_dead_lanes(values, elsewhere, where):
         loop_nests.for_each_run(context, sources, evaluate, commit, wrapped, within=within)
 
 
@@ -279,11 +280,11 @@ def _extents(builder: Builder, where: Mask) -> Extents | None:
 
 
 def _store_in_turn(
-    context: Context, pointers: Affine, values: Sequence[Val], condition: Val, point: Point
+    context: Context, pointers: Affine, values: Sequence[Val], condition: Val, point: VectorIndex
 ) -> None:
     """Store an element of each of some runs, then the next one of each, to neighbours."""
     builder, count, size_bytes = context.builder, len(values), pointers.pointee.size_bytes
-    start = pointers.on(point.path).at(builder, replace(point, width=1))
+    start = pointers.on(point.version).at(builder, replace(point, width=1))
     piece = min(point.width, _segment_lanes(context, count, 8 * size_bytes))
     for at in range(0, point.width, piece):
         together = lanes_in_turn(builder, [builder.lanes(value, at, piece) for value in values])
@@ -305,8 +306,8 @@ def _segment_lanes(context: Context, count: int, bits: int) -> int:
 def _store_wrapped(context: Context, parts: Sequence[_Part], where: Mask | None) -> None:
     """Store one element after another, once all of them have been computed."""
     builder = context.builder
-    copies = [materialize.copied_exactly(context, part.value) for part in parts]
-    wanted = None if where is None else materialize.copied_exactly(context, where)
+    copies = [materialise.copied_exactly(context, part.value) for part in parts]
+    wanted = None if where is None else materialise.copied_exactly(context, where)
     for part, elements in zip(parts, copies, strict=True):
         for point in loop_nests.each_element(context, part.value.shape):
             condition = Val("i1", "true") if wanted is None else wanted.at(builder, point)
@@ -314,7 +315,7 @@ def _store_wrapped(context: Context, parts: Sequence[_Part], where: Mask | None)
             _store_run(builder, part.addresses, value, condition, point)
 
 
-def _settle_overlapping(
+def _materialise_overlapping(
     context: Context, loads: Sequence[Load], part: _Part, at_once: Sequence[_Part]
 ) -> None:
     """Carry out the loads of which a store would change what is read later.
@@ -327,7 +328,7 @@ def _settle_overlapping(
     for load in loads:
         on_the_way = at_once and load.is_each_element_of(part.addresses) and load not in addresses
         if context.aliases.may_overlap(load.source, part.target) and not on_the_way:
-            materialize.materialise(context, load)
+            materialise.materialise(context, load)
 
 
 def _may_change(context: Context, target: Value, load: Tensor) -> bool:
@@ -346,7 +347,7 @@ def _endangered(context: Context, loads: Sequence[Load], part: _Part, at_once: b
         the code relies on that they do not.
     """
     aliases = context.aliases
-    put_off = [load for load in loads if load.settled is None]
+    put_off = [load for load in loads if load.materialised is None]
     endangered = [load for load in put_off if not aliases.may_overlap(load.source, part.target)]
     if not aliases.arguments_are_disjoint:
         return endangered
@@ -377,7 +378,7 @@ def _store_scalar(
     context: Context, operation: Operation, address: Val, value: Val, condition: Val
 ) -> None:
     target, builder = operation.operands[0], context.builder
-    materialize.settle_loads(context, functools.partial(_may_change, context, target))
+    materialise.materialise_loads(context, functools.partial(_may_change, context, target))
     for load in context.pending_loads:
         assert isinstance(load, Load)
         context.aliases.rely_on_apart(load.source, target, False)
@@ -388,11 +389,11 @@ def _store_scalar(
 
 
 def _store_run(
-    builder: Builder, pointers: Affine, value: Val, condition: Val, point: Point
+    builder: Builder, pointers: Affine, value: Val, condition: Val, point: VectorIndex
 ) -> None:
     size_bytes = pointers.pointee.size_bytes
-    pointers = pointers.on(point.path)
-    stride = pointers.last_stride(builder, point.path.linear)
+    pointers = pointers.on(point.version)
+    stride = pointers.last_stride(builder, point.version.linear)
     contiguous = point.width == 1 or (stride is not None and stride.constant == 1)
     if contiguous and condition.width == 1:
         address = (
@@ -407,7 +408,7 @@ def _store_run(
             )
             return
         builder.branches(condition, lambda: builder.store(value, address, size_bytes))
-        if point.path.unmasked and point.width > 1:
+        if point.version.unmasked and point.width > 1:
             prefetch_ahead(builder, pointers, point, address, WRITE)
         return
     lengths = builder.abilities.has_vector_lengths and value.element != "ptr"

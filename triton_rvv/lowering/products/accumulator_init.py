@@ -17,15 +17,18 @@ from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.sharing import replaced
-from triton_rvv.lowering.blocks.tensors import Elementwise, Point, Splat, Tensor, memory_type
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import Plane
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, vector_type
 from triton_rvv.lowering.llvm.variable import Variable
-from triton_rvv.lowering.products.epilogue_stores import StraightStore
+from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
 
-__all__ = ["BegunArray", "Start", "begins_in_product", "start_of"]
+__all__ = ["AccumulatorInit", "UnfilledAccumulator", "accumulator_init", "begins_in_product"]
 
 NEVER = Val("i1", "false")
 _PRODUCTS = ("tt.dot", "tt.dot_scaled")
@@ -58,7 +61,7 @@ def _ends_in_product(block: Block, value: Value) -> bool:
     return False
 
 
-class BegunArray(Buffer):
+class UnfilledAccumulator(Buffer):
     """An array of which nothing has been written in a loop's first turn.
 
     Args:
@@ -69,20 +72,20 @@ class BegunArray(Buffer):
     """
 
     def __init__(
-        self, array: Buffer, is_first: Val, initial: Splat, store: StraightStore | None
+        self, array: Buffer, is_first: Val, initial: Splat, store: EpilogueStore | None
     ) -> None:
         super().__init__(array.type, array.pointer, array.panel)
         self.is_first = is_first
         self.initial = initial
         self.store = store
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         written = super().evaluate(builder, point)
         return builder.select(self.is_first, self.initial.evaluate(builder, point), written)
 
 
 @dataclass(frozen=True)
-class Start:
+class AccumulatorInit:
     """An accumulator before a product.
 
     Args:
@@ -95,13 +98,13 @@ class Start:
     usual: Tensor
     first: Tensor
     is_first: Val = NEVER
-    store: StraightStore | None = None
+    store: EpilogueStore | None = None
 
-    def plane(self, position: Val) -> Start:
+    def plane(self, position: Val) -> AccumulatorInit:
         """The part at one position of the first dimension."""
         return replace(self, usual=Plane(self.usual, position), first=Plane(self.first, position))
 
-    def read(self, builder: Builder, points: Sequence[Point]) -> list[Variable]:
+    def read(self, builder: Builder, points: Sequence[VectorIndex]) -> list[Variable]:
         """The elements at each of the points, to add to."""
         element = memory_type(self.usual.element)
         nothing = (Val(vector_type(element, point.width), "poison") for point in points)
@@ -115,14 +118,14 @@ class Start:
         return totals
 
 
-def start_of(tensor: Tensor) -> Start:
+def accumulator_init(tensor: Tensor) -> AccumulatorInit:
     """An accumulator that a sink is about to read."""
-    arrays = [each for each in tensor.walk() if isinstance(each, BegunArray)]
+    arrays = [each for each in tensor.walk() if isinstance(each, UnfilledAccumulator)]
     if len(arrays) != 1 or not _is_elementwise_of(tensor, arrays[0]):
-        return Start(tensor, tensor)
+        return AccumulatorInit(tensor, tensor)
     (array,) = arrays
     usual, first = (replaced(tensor, array, other) for other in (array.alias(), array.initial))
-    return Start(usual, first, array.is_first, array.store)
+    return AccumulatorInit(usual, first, array.is_first, array.store)
 
 
 def _is_elementwise_of(tensor: Tensor, array: Tensor) -> bool:

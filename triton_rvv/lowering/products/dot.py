@@ -16,28 +16,30 @@ from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.recipes import Elementwise
 from triton_rvv.lowering.blocks.registry import Handler, block_type
-from triton_rvv.lowering.blocks.tensors import Elementwise, Tensor, memory_type
+from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialize
+from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
 from triton_rvv.lowering.math.casts import conversion
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.memory.prefetches import CONFLICT_BYTES
-from triton_rvv.lowering.products.accumulator_init import start_of
+from triton_rvv.lowering.products.accumulator_init import accumulator_init
 from triton_rvv.lowering.products.dot_extents import (
-    Live,
-    live_part,
+    DotExtents,
+    dot_extents,
     packed_columns,
     packed_rows,
     packed_steps,
 )
 from triton_rvv.lowering.products.grouped_dot import is_grouped, multiply_in_groups
-from triton_rvv.lowering.products.lhs_tiles import PackedRows, PackedSteps, Rows, RowsInPlace
+from triton_rvv.lowering.products.lhs_tiles import Lhs, PackedLhs, TransposedPackedLhs, UnpackedLhs
 from triton_rvv.lowering.products.matrix_dot import fits_matrix_unit, multiply_int8
 from triton_rvv.lowering.products.product import RESIDENT_B_BYTES, Product, write_tiles
-from triton_rvv.lowering.products.rhs_tiles import Columns, PackedColumns
-from triton_rvv.lowering.products.unpacked_rhs import columns_read_once
+from triton_rvv.lowering.products.rhs_tiles import PackedRhs, Rhs
+from triton_rvv.lowering.products.unpacked_rhs import unpacked_rhs
 
 __all__ = ["HANDLERS", "converted", "multiply"]
 
@@ -89,18 +91,18 @@ def multiply(
     left, right = _operands(context, left, right, sum_type)
     read_once = right if read_once is None else read_once
     in_place = [_is_matrix_in_memory(context, operand) for operand in (left, read_once)]
-    materialize.prepare(context, [left, right, start])
+    materialise.prepare(context, [left, right, start])
     for operand in (left, right):
         # What another product multiplies too is copied once, and not inside of one of two ways.
         if operand.uses > 1 and not operand.lies_by_column:
-            materialize.materialise(context, operand)
-    live = live_part(context, operation, left, right, sum_type)
-    before = start_of(start)
+            materialise.materialise(context, operand)
+    live = dot_extents(context, operation, left, right, sum_type)
+    before = accumulator_init(start)
     store = before.store if before.store and before.store.product is operation else None
     if store is not None:
         store.is_taken = True
 
-    def by(b: Columns, live: Live) -> None:
+    def by(b: Rhs, live: DotExtents) -> None:
         rows, depth = left.shape[-2:]
         product = Product(live, rows, depth, b, before, result, rounded, store)
         with context.region():
@@ -110,7 +112,7 @@ def multiply(
         with context.region():
             by(_panels(context, packed_columns(context, right, live)), live)
 
-    once = columns_read_once(context, left, read_once, in_place[1], live)
+    once = unpacked_rhs(context, left, read_once, in_place[1], live)
     if once is None:
         by_a_copy()
     else:
@@ -144,9 +146,9 @@ def _operands(
     return left, _Narrow(type_, conversion(right.element, target), [right], keeps_zero=True)
 
 
-def _panels(context: Context, block: Buffer) -> PackedColumns:
+def _panels(context: Context, block: Buffer) -> PackedRhs:
     # Processors of hosts foresee what is read in sequence.
-    return PackedColumns(block, block.panel, is_prefetched=context.target.backend == "rvv")
+    return PackedRhs(block, block.panel, is_prefetched=context.target.backend == "rvv")
 
 
 def _multiply_by(context: Context, left: Tensor, in_place: bool, product: Product) -> None:
@@ -156,7 +158,7 @@ def _multiply_by(context: Context, left: Tensor, in_place: bool, product: Produc
     def packed() -> None:
         steps = packed_steps(context, left, live)
         if steps is not None:
-            _multiply_packed(context, steps, product, PackedSteps)
+            _multiply_packed(context, steps, product, TransposedPackedLhs)
         else:
             _multiply_packed(context, packed_rows(context, left, live), product)
 
@@ -211,7 +213,7 @@ def _multiply_packed(
     context: Context,
     a: Buffer,
     product: Product,
-    rows: type[PackedRows] | type[PackedSteps] = PackedRows,
+    rows: type[PackedLhs] | type[TransposedPackedLhs] = PackedLhs,
 ) -> None:
     """Multiply operands that lie in panels, plane by plane where there is a batch of them.
 
@@ -243,7 +245,7 @@ def _destination(context: Context, operation: Operation, start: Tensor) -> Buffe
 
 def _read_by_nobody_else(context: Context, start: Tensor, type_: TensorType) -> Buffer | None:
     """An array of this type, each element of which is read for this place of `start` alone."""
-    if start.settled is not None or start.uses > 1:
+    if start.materialised is not None or start.uses > 1:
         return None
     if isinstance(start, Buffer):
         is_own = start.uses == 1 and start.type == type_ and context.is_local(start)
@@ -255,7 +257,7 @@ def _read_by_nobody_else(context: Context, start: Tensor, type_: TensorType) -> 
 
 def _rows_in_place(
     context: Context, left: Load, live_rows: Val | None, row: Val, count: int
-) -> Rows:
+) -> Lhs:
     """The rows of a tile that starts at `row`; behind the last one that counts, that one again."""
     builder = context.builder
     start, stride = left.rows_in_place(builder, row)
@@ -267,7 +269,7 @@ def _rows_in_place(
             distance = builder.select(is_there, stride, integer(0, stride.type))
         starts.append(builder.element_pointer(memory_type(left.element), starts[-1], distance))
     run = min(left.shape[1], context.run_lanes(left.element.bits))
-    return RowsInPlace(builder, left.element, starts, stride, run)
+    return UnpackedLhs(builder, left.element, starts, stride, run)
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.dot": _dot}

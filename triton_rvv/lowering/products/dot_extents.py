@@ -20,13 +20,13 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.memory.permute import swapped
 from triton_rvv.lowering.products.lhs_tiles import TAIL_K, UNROLL_K
-from triton_rvv.lowering.products.pack import materialise_part, wanted_count
+from triton_rvv.lowering.products.pack import demanded_count, pack_part
 
-__all__ = ["WHOLE", "Live", "live_part", "packed_columns", "packed_rows", "packed_steps"]
+__all__ = ["WHOLE", "DotExtents", "dot_extents", "packed_columns", "packed_rows", "packed_steps"]
 
 
 @dataclass(frozen=True)
-class Live:
+class DotExtents:
     """How many leading rows, columns and steps along K count, as i64; None for all.
 
     Args:
@@ -56,19 +56,19 @@ class Live:
         return [builder.compare("eq", rest, zero), builder.compare("ne", self.depth, zero)]
 
 
-WHOLE = Live()
+WHOLE = DotExtents()
 
 
-def live_part(
+def dot_extents(
     context: Context, operation: Operation, left: Tensor, right: Tensor, sum_type: ScalarType
-) -> Live:
+) -> DotExtents:
     """What of the operation's product counts, as far as it pays to leave the rest out."""
     rank, result = len(left.shape), operation.result
     depth, columns = left.shape[-1], right.shape[-1]
     several_runs = columns > context.run_lanes(sum_type.bits)
-    return Live(
+    return DotExtents(
         _rows(context, operation, left, several_runs) if _may_be_cut(left) else None,
-        wanted_count(context, result, rank - 1) if several_runs and _may_be_cut(right) else None,
+        demanded_count(context, result, rank - 1) if several_runs and _may_be_cut(right) else None,
         _depth(context.builder, left, right) if depth > 2 * UNROLL_K else None,
     )
 
@@ -78,7 +78,7 @@ def _rows(context: Context, operation: Operation, left: Tensor, several_runs: bo
 
     Otherwise it would not stay in registers from one product to the next.
     """
-    count = wanted_count(context, operation.result, len(left.shape) - 2)
+    count = demanded_count(context, operation.result, len(left.shape) - 2)
     is_one_tile = left.shape[-2] <= context.target.tile_rows and not several_runs
     return None if count is None or (is_one_tile and count.constant is None) else count
 
@@ -99,15 +99,15 @@ def _depth(builder: Builder, left: Tensor, right: Tensor) -> Val | None:
     return None if depth.constant == left.shape[-1] else depth
 
 
-def packed_rows(context: Context, left: Tensor, live: Live) -> Buffer:
+def packed_rows(context: Context, left: Tensor, live: DotExtents) -> Buffer:
     """A in panels, as far as it counts; behind the last step of a row are zeros for a turn."""
     around = [None] * (len(left.shape) - 2)
     turn = min(context.run_lanes(left.element.bits), UNROLL_K)
     extents = [*around, live.rows, live.depth]
-    return materialise_part(context, left, extents, whole_columns=turn)
+    return pack_part(context, left, extents, whole_columns=turn)
 
 
-def packed_steps(context: Context, left: Tensor, live: Live) -> Buffer | None:
+def packed_steps(context: Context, left: Tensor, live: DotExtents) -> Buffer | None:
     """The transpose of A in panels, as far as it counts, where A lies by column; else None.
 
     Behind the last step along K are zeros for a whole turn.
@@ -116,10 +116,10 @@ def packed_steps(context: Context, left: Tensor, live: Live) -> Buffer | None:
     if transpose is None or context.run_lanes(left.element.bits) < context.target.tile_rows:
         return None
     around = [None] * (len(left.shape) - 2)
-    return materialise_part(context, transpose, [*around, live.depth, live.rows], UNROLL_K)
+    return pack_part(context, transpose, [*around, live.depth, live.rows], UNROLL_K)
 
 
-def packed_columns(context: Context, right: Tensor, live: Live) -> Buffer:
+def packed_columns(context: Context, right: Tensor, live: DotExtents) -> Buffer:
     """B in panels, as far as it counts; behind the last step along K are zeros for a whole turn."""
     around = [None] * (len(right.shape) - 2)
-    return materialise_part(context, right, [*around, live.depth, live.columns], UNROLL_K)
+    return pack_part(context, right, [*around, live.depth, live.columns], UNROLL_K)

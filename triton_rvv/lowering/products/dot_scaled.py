@@ -16,8 +16,10 @@ from triton_rvv.frontend.float_formats import SmallFloat
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.recipes import Elementwise
 from triton_rvv.lowering.blocks.registry import Handler
-from triton_rvv.lowering.blocks.tensors import Elementwise, Point, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.math.lanes import Lanes, where
@@ -135,7 +137,7 @@ class _Repeated(Tensor):
         self._axis = axis
         self._times = times
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         where_ = list(point.coordinates)
         where_[self._axis] = builder.shift_right(where_[self._axis], self._times.bit_length() - 1)
         width = point.width
@@ -157,7 +159,7 @@ class _Nibbles(Tensor):
         super().__init__(operand.type, [operand], cost=2)
         self._axis = axis
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         codes = Lanes(builder, self.operands[0].at(builder, point))
         position = builder.resize(point.coordinates[self._axis], "i8")
         if self._axis == len(self.shape) - 1 and point.width > 1:  # runs start at even positions

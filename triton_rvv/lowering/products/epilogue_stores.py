@@ -19,15 +19,17 @@ from triton_rvv.lowering.addresses.affine import Affine, as_addresses
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import EXPENSIVE, PLAIN_PATH, Point, Tensor, memory_type
+from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
+from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, VectorIndex
 from triton_rvv.lowering.llvm.builder import WRITE, Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import loop_versioning, materialize
+from triton_rvv.lowering.loops import loop_versioning, materialise
 from triton_rvv.lowering.memory.loads import as_mask, optional_operands
 from triton_rvv.lowering.memory.prefetches import ends_of_run, run_address
 from triton_rvv.lowering.ttir.interleaved_stores import WITHOUT_MEMORY
 
-__all__ = ["StraightStore", "plan_straight_store"]
+__all__ = ["EpilogueStore", "plan_epilogue_store"]
 
 NEVER = Val("i1", "false")
 # Rows so far apart, or a multiple of that, share a set of an L1 cache of 32 KiB with 4 ways.
@@ -52,7 +54,7 @@ class _Block:
 
 
 @dataclass
-class StraightStore:
+class EpilogueStore:
     """A store that a product may do in the last turn of the loop around it.
 
     Args:
@@ -75,7 +77,7 @@ class StraightStore:
     is_now: Val = NEVER
     is_taken: bool = False
 
-    def prefetch(self, builder: Builder, points: Sequence[Point]) -> None:
+    def prefetch(self, builder: Builder, points: Sequence[VectorIndex]) -> None:
         """Ask for the cache lines where runs go."""
         addresses = self.block.addresses
         *_, rows, _ = addresses.components
@@ -84,25 +86,25 @@ class StraightStore:
             for end in ends_of_run(builder, start, addresses.pointee, point.width, stride):
                 builder.prefetch(end, WRITE)
 
-    def write(self, builder: Builder, points: Sequence[Point], values: Sequence[Val]) -> None:
+    def write(self, builder: Builder, points: Sequence[VectorIndex], values: Sequence[Val]) -> None:
         """Store complete runs of the total, of one row after another."""
         addresses = self.addresses(builder, points)
         for point, value, address in zip(points, values, addresses, strict=True):
             key = (id(self.total), point.index, point.start, point.width)
             known: dict[object, Val] = {key: value}
-            stored = self.block.value.at(builder, replace(point, path=PLAIN_PATH, memo=known))
+            stored = self.block.value.at(builder, replace(point, version=PLAIN_VERSION, memo=known))
             builder.store(stored, address, self.block.addresses.pointee.size_bytes)
 
-    def addresses(self, builder: Builder, points: Sequence[Point]) -> list[Val]:
+    def addresses(self, builder: Builder, points: Sequence[VectorIndex]) -> list[Val]:
         """Where runs go, of one row after another.
 
         Multiplying each row by its distance takes longer than to go on from the row above.
         """
-        addresses, (first, *_) = self.block.addresses.on(PLAIN_PATH), points
+        addresses, (first, *_) = self.block.addresses.on(PLAIN_VERSION), points
         *_, rows, _ = addresses.components
         stride = builder.resize(rows.linear_stride(builder, addresses.index_type), "i64")
         element = memory_type(addresses.pointee)
-        start = run_address(builder, addresses, replace(first, path=PLAIN_PATH))
+        start = run_address(builder, addresses, replace(first, version=PLAIN_VERSION))
         row, found = first.index, []
         for point in points:
             if point.index != row:
@@ -112,9 +114,9 @@ class StraightStore:
         return found
 
 
-def plan_straight_store(
+def plan_epilogue_store(
     context: Context, loop: Operation, arrays: Mapping[int, Buffer]
-) -> StraightStore | None:
+) -> EpilogueStore | None:
     """Lower what follows a loop up to the store of a product's result, where that is possible.
 
     Args:
@@ -131,13 +133,13 @@ def plan_straight_store(
             for operation in between:
                 context.lower_ahead(operation)
                 if operation.name == "tt.load":  # the loop changes no memory
-                    materialize.materialise(context, context.tensor(operation.result))
+                    materialise.materialise(context, context.tensor(operation.result))
             block = _block(context, store)
             fits = _fits(context, block)
             if fits is not None:
                 for pointer in _loaded(loop):
                     context.aliases.rely_on_apart(pointer, store.operands[0], False)
-                return StraightStore(number, product, store, total, fits, block)
+                return EpilogueStore(number, product, store, total, fits, block)
     return None
 
 
@@ -188,7 +190,7 @@ def _is_stored_as_it_is(value: Value) -> bool:
 def _is_apart(context: Context, loop: Operation, store: Operation) -> bool:
     """Whether nothing that the loop loads is stored to; one of two stores done as one is left."""
     aliases, target = context.aliases, store.operands[0]
-    groups = context.store_groups
+    groups = context.interleaved_stores
     in_group = store in groups or any(store in earlier for earlier in groups.values())
     if not aliases.arguments_are_disjoint or in_group:
         return False

@@ -23,15 +23,17 @@ from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import Extents, Point, Tensor, guards_of_all
+from triton_rvv.lowering.blocks.recipes import guards_of_all
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import Extents, VectorIndex
 from triton_rvv.lowering.blocks.views import Plane
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.llvm.vectors import concatenated, in_turn
-from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialize
+from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
 from triton_rvv.lowering.math.lanes import Emit
-from triton_rvv.lowering.products.dot_extents import Live, live_part
+from triton_rvv.lowering.products.dot_extents import DotExtents, dot_extents
 from triton_rvv.lowering.products.pack import copy_part
 from triton_rvv.targets.target import Target
 
@@ -39,9 +41,9 @@ __all__ = ["is_grouped", "multiply_in_groups"]
 
 _WORD, _INT8 = ScalarType("i32"), ScalarType("i8")
 # With fewer rows, copying B costs more than it saves.
-_LEAST_ROWS = 4
+_MIN_ROWS = 4
 # The instructions take registers of at least 128 bits.
-_LEAST_COLUMNS = 4
+_MIN_COLUMNS = 4
 # Words along K whose multiply-adds are written out.
 _UNROLL = 8
 # Sums of a column's words that are under way together.
@@ -58,7 +60,7 @@ def is_grouped(target: Target, left: Tensor, right: Tensor, sum_type: ScalarType
     if not isinstance(element, ScalarType) or element != right.element:
         return False
     together = target.steps_together(element.name)
-    is_large = left.shape[-2] >= _LEAST_ROWS and right.shape[-1] >= _LEAST_COLUMNS
+    is_large = left.shape[-2] >= _MIN_ROWS and right.shape[-1] >= _MIN_COLUMNS
     fits = is_large and left.shape[-1] >= together
     return together > 1 and fits and sum_type.name == _SUMS[element.name]
 
@@ -86,8 +88,8 @@ def multiply_in_groups(
     assert isinstance(start.element, ScalarType)
     together = context.target.steps_together(left.element.name)
     a, b = _WordsOfRows(left, together), _WordsOfColumns(right, together)
-    materialize.prepare(context, [a, b, start])
-    live = live_part(context, operation, left, right, start.element)
+    materialise.prepare(context, [a, b, start])
+    live = dot_extents(context, operation, left, right, start.element)
     words = None if live.depth is None else _words(context.builder, live.depth, together)
     around = [None] * (len(left.shape) - 2)
     product = _Product(
@@ -96,7 +98,7 @@ def multiply_in_groups(
         start,
         result,
         rounded,
-        Live(live.rows, live.columns, words),
+        DotExtents(live.rows, live.columns, words),
         _multiply_add(context.target, left.element.name),
         is_offset=left.element == _INT8,
     )
@@ -123,9 +125,9 @@ def _packed(
     """
     builder, operand = context.builder, words.operands[0]
     if isinstance(operand, Buffer):
-        return materialize.materialise(context, words)
+        return materialise.materialise(context, words)
     if operand.uses > 1:
-        return materialize.materialise(context, words.of(materialize.materialise(context, operand)))
+        return materialise.materialise(context, words.of(materialise.materialise(context, operand)))
     guards = words.guards_within(builder, extents)
     if guards is None:
         extents, guards = [None] * len(extents), words.plain_guards(builder)
@@ -133,7 +135,7 @@ def _packed(
 
     def copied() -> None:
         with context.region():
-            materialize.copy(context, words.of(materialize.materialise(context, operand)), array)
+            materialise.copy(context, words.of(materialise.materialise(context, operand)), array)
 
     builder.branches(
         loop_versioning.all_of(context, guards),
@@ -175,7 +177,7 @@ class _WordsOfRows(_Words):
     def of(self, operand: Tensor) -> _WordsOfRows:
         return _WordsOfRows(operand, self._together)
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         together = integer(self._together)
         lanes = self._steps(builder, point.lanes)
         start, width = builder.mul(point.start, together), point.width * self._together
@@ -206,7 +208,7 @@ class _WordsOfColumns(_Words):
     def of(self, operand: Tensor) -> _WordsOfColumns:
         return _WordsOfColumns(operand, self._together)
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         *outer, row = point.index
         first, parts = builder.mul(row, integer(self._together)), []
         for step in range(self._together):
@@ -260,7 +262,7 @@ class _Product:
     start: Tensor
     result: Buffer
     rounded: Emit
-    live: Live
+    live: DotExtents
     multiply_add: _MultiplyAdd
     is_offset: bool
 
@@ -291,7 +293,9 @@ def _tiles(context: Context, product: _Product) -> None:
         offset = _offset(context, product, column) if product.is_offset else None
         for row in loop_nests.steps(context, live_rows, tile_rows, single):
             places = [context.builder.add(row, integer(place)) for place in range(tile_rows)]
-            _tile(context, product, [Point((place,), column, panel) for place in places], offset)
+            _tile(
+                context, product, [VectorIndex((place,), column, panel) for place in places], offset
+            )
 
 
 def _offset(context: Context, product: _Product, column: Val) -> Sequence[Val]:
@@ -315,7 +319,7 @@ def _offset(context: Context, product: _Product, column: Val) -> Sequence[Val]:
 
 
 def _tile(
-    context: Context, product: _Product, points: Sequence[Point], offset: Sequence[Val] | None
+    context: Context, product: _Product, points: Sequence[VectorIndex], offset: Sequence[Val] | None
 ) -> None:
     """One tile of the result, whose rows are at `points`.
 

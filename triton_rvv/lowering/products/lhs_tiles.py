@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from triton_rvv.frontend.types import PointerType, ScalarType
 from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.tensors import memory_type
+from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.memory.prefetches import ends_of_run
@@ -15,10 +15,10 @@ from triton_rvv.lowering.memory.prefetches import ends_of_run
 __all__ = [
     "TAIL_K",
     "UNROLL_K",
-    "PackedRows",
-    "PackedSteps",
-    "Rows",
-    "RowsInPlace",
+    "Lhs",
+    "PackedLhs",
+    "TransposedPackedLhs",
+    "UnpackedLhs",
 ]
 
 # Steps along K that are written out. Loads are hidden behind earlier steps only within these.
@@ -27,7 +27,7 @@ UNROLL_K = 16
 TAIL_K = 4
 
 
-class Rows(ABC):
+class Lhs(ABC):
     """The rows of A that a tile multiplies; a run of elements of each lies in one piece.
 
     Pointers walk along the rows: one for each, or one for all where these lie at known distances.
@@ -138,7 +138,7 @@ class Rows(ABC):
         return [self._builder.element_pointer(self._type, start, distance) for start in starts]
 
 
-class PackedRows(Rows):
+class PackedLhs(Lhs):
     """Neighbouring rows of a block in panels."""
 
     def __init__(self, builder: Builder, block: Buffer, first_row: Val, count: int) -> None:
@@ -160,7 +160,7 @@ class PackedRows(Rows):
         return integer(self.count * self._block.panel)
 
 
-class PackedSteps(Rows):
+class TransposedPackedLhs(Lhs):
     """Neighbouring rows of a block whose transpose lies in panels: a run of rows for each step.
 
     Args:
@@ -197,7 +197,7 @@ class PackedSteps(Rows):
         return [self._builder.element_pointer(self._type, pointers[0], further)]
 
 
-class RowsInPlace(Rows):
+class UnpackedLhs(Lhs):
     """Rows of a matrix where the kernel's caller has put it.
 
     Behind the last step along K, nothing may be read.

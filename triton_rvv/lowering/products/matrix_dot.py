@@ -11,17 +11,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from triton_rvv.codegen.matrix_instruction import INTRINSIC
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import Point, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import Plane
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.llvm.vectors import concatenated
-from triton_rvv.lowering.loops import loop_nests, materialize
+from triton_rvv.lowering.loops import loop_nests, materialise
+from triton_rvv.targets.cores import MATRIX_INTRINSIC
 from triton_rvv.targets.target import Target
 
 __all__ = ["fits_matrix_unit", "multiply_int8"]
@@ -50,8 +51,8 @@ def multiply_int8(
     context: Context, left: Tensor, right: Tensor, start: Tensor, result: Buffer
 ) -> None:
     """Write `start + left @ right` to `result`, which may be the array that `start` reads."""
-    materialize.prepare(context, [left, right, start])
-    a, b = materialize.materialise(context, left), _columns_together(context, right)
+    materialise.prepare(context, [left, right, start])
+    a, b = materialise.materialise(context, left), _columns_together(context, right)
     if len(left.shape) == 2:
         _tiles(context, a, b, start, result)
         return
@@ -62,7 +63,7 @@ def multiply_int8(
 
 def _columns_together(context: Context, right: Tensor) -> Buffer:
     """The columns of B as rows of an array that are cut into pieces of eight steps."""
-    builder, source = context.builder, materialize.materialise(context, right)
+    builder, source = context.builder, materialise.materialise(context, right)
     *batch, depth, columns = right.shape
     type_ = TensorType((*batch, columns, depth), right.element)
     packed = Buffer(type_, context.buffer(type_).pointer, _DEPTH)
@@ -72,7 +73,7 @@ def _columns_together(context: Context, right: Tensor) -> Buffer:
     for *plane, block, group in loop_nests.positions(context, blocks, unrolled=False):
         k, column = builder.mul(block, integer(_DEPTH)), builder.mul(group, integer(width))
         steps = [builder.add(k, integer(step)) for step in range(_DEPTH)]
-        rows = [source.at(builder, Point((*plane, step), column, width)) for step in steps]
+        rows = [source.at(builder, VectorIndex((*plane, step), column, width)) for step in steps]
         half = _DEPTH // 2
         halves = [concatenated(builder, some) for some in (rows[:half], rows[half:])]
         # LLVM makes one store of eight registers of this.
@@ -89,7 +90,7 @@ def _tiles(context: Context, a: Buffer, b: Buffer, start: Tensor, result: Buffer
     for row in loop_nests.steps(context, rows, tile_rows, unrolled=False):
         for column in loop_nests.steps(context, columns, tile_columns, unrolled=False):
             places = [context.builder.add(row, integer(offset)) for offset in range(tile_rows)]
-            points = [Point((place,), column, tile_columns) for place in places]
+            points = [VectorIndex((place,), column, tile_columns) for place in places]
             _tile(context, a, b, start, result, points)
 
 
@@ -99,7 +100,7 @@ def _tile(
     b: Buffer,
     start: Tensor,
     result: Buffer,
-    points: Sequence[Point],
+    points: Sequence[VectorIndex],
 ) -> None:
     """One tile of the result, whose rows are at `points`."""
     builder = context.builder
@@ -150,7 +151,7 @@ def _multiplied_and_added(builder: Builder, left: Val, right: Val, total: Val) -
     operands = [scalable(total, _TOTAL), scalable(left, _OPERAND), scalable(right, _OPERAND)]
     # All elements of a register; lanes beyond them may hold anything.
     elements, policy = integer(_SIDE * _DEPTH), integer(3)
-    product = builder.call(_TOTAL, INTRINSIC, [*operands, elements, policy])
+    product = builder.call(_TOTAL, MATRIX_INTRINSIC, [*operands, elements, policy])
     name = f"llvm.vector.extract.{_suffix(total.type)}.{_suffix(_TOTAL)}"
     return builder.call(total.type, name, [product, integer(0)])
 

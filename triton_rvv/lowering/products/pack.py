@@ -15,17 +15,19 @@ from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.registry import block_type
-from triton_rvv.lowering.blocks.tensors import PLAIN_PATH, Extents, Path, Point, Tensor, memory_type
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.blocks.views import line_along
 from triton_rvv.lowering.llvm.values import Val, integer, type_suffix, vector_type
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.llvm.vp_memory import first_lanes
-from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialize
-from triton_rvv.lowering.loops.vector_shape import run_width
+from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
+from triton_rvv.lowering.loops.vector_shape import vector_width
 from triton_rvv.lowering.memory.listed_runs import with_runs
 
-__all__ = ["copy_part", "materialise_part", "prepare_wanted", "wanted_count"]
+__all__ = ["copy_part", "demanded_count", "pack_part", "prepare_demanded"]
 
 # So many rows are copied side by side: an in-order core waits for each load, and more rows than
 # these drive one another out of the cache where they are far apart (measured with 1, 2 and 4).
@@ -33,15 +35,15 @@ ROWS_TOGETHER = 2
 ONE = integer(1, "i32")
 
 
-def prepare_wanted(context: Context, product: Operation) -> None:
+def prepare_demanded(context: Context, product: Operation) -> None:
     """Find out here, before a loop around a product, how much of its result is wanted."""
     for axis in range(len(block_type(product).shape)):
-        wanted_count(context, product.result, axis)
+        demanded_count(context, product.result, axis)
 
 
-def wanted_count(context: Context, value: Value, axis: int) -> Val | None:
+def demanded_count(context: Context, value: Value, axis: int) -> Val | None:
     """How many leading positions of a dimension are wanted, as i64; None if all or not known."""
-    masks = sorted(context.wanted.masks(value, axis), key=lambda mask: (mask[0].name, mask[1]))
+    masks = sorted(context.demanded.masks(value, axis), key=lambda mask: (mask[0].name, mask[1]))
     counts = [_true_before(context, *mask) for mask in masks]
     known = [count for count in counts if count is not None]
     if not known or len(known) < len(counts):
@@ -74,9 +76,9 @@ def _true_before(context: Context, value: Value, axis: int) -> Val | None:
 def _last_true(context: Context, line: Tensor) -> Val:
     """How many leading positions of a line hold all of its true elements, found at run time."""
     builder, found = context.builder, Variable(context.builder, integer(0))
-    materialize.prepare(context, [line])
+    materialise.prepare(context, [line])
 
-    def note(point: Point, true: Val) -> None:
+    def note(point: VectorIndex, true: Val) -> None:
         if point.lanes is not None:  # behind them may be anything
             inside = first_lanes(builder, point.lanes, point.width)
             true = builder.conjunction(true, inside)
@@ -92,7 +94,7 @@ def _last_true(context: Context, line: Tensor) -> Val:
     return found.read()
 
 
-def materialise_part(
+def pack_part(
     context: Context,
     tensor: Tensor,
     extents: Extents,
@@ -105,25 +107,25 @@ def materialise_part(
     rows behind the last one up to a multiple of `whole_rows`, for a block whose elements are 0
     there. Both are powers of two.
     """
-    if isinstance(tensor, Buffer) or tensor.settled or tensor.uses > 1:
-        return materialize.materialise(context, tensor)
+    if isinstance(tensor, Buffer) or tensor.materialised or tensor.uses > 1:
+        return materialise.materialise(context, tensor)
     builder = context.builder
     is_whole = all(count is None for count in extents) and not tensor.lies_by_column
     guards = None if is_whole else tensor.guards_within(builder, extents)
     if guards is None:
-        return materialize.materialise(context, tensor)
+        return materialise.materialise(context, tensor)
     array = context.buffer(tensor.type, tensor.panel_bits)
 
     def exactly() -> None:
-        materialize.copy(context, tensor, array, is_plain=False)
+        materialise.copy(context, tensor, array, is_plain=False)
 
     def at_an_edge() -> None:
         if tensor.lies_by_column:
             everywhere = [None] * len(tensor.shape)
-            path = Path(fits=True)
+            version = LoopVersion(fits=True)
             builder.branches(
                 loop_versioning.all_fit(context, [tensor]),
-                lambda: copy_part(context, tensor, array, everywhere, 1, 1, path),
+                lambda: copy_part(context, tensor, array, everywhere, 1, 1, version),
                 exactly,
             )
         else:
@@ -145,9 +147,9 @@ def copy_part(
     extents: Extents,
     whole_rows: int,
     whole_columns: int,
-    path: Path = PLAIN_PATH,
+    version: LoopVersion = PLAIN_VERSION,
 ) -> None:
-    """Write what `materialise_part` says to an array, where the guards within the part hold.
+    """Write what `pack_part` says to an array, where the guards within the part hold.
 
     Where only its sums fit, all of it is written on a path that says no more.
     """
@@ -156,7 +158,7 @@ def copy_part(
         integer(size) if count is None else count
         for size, count in zip(shape, extents, strict=True)
     ]
-    copy = _Copy(context, tensor, array, run_width(context, [tensor, array]), path)
+    copy = _Copy(context, tensor, array, vector_width(context, [tensor, array]), version)
     # Shorter than that are runs of a block with a mask of wider elements, for example.
     cleared = max(copy.width, min(whole_columns, shape[-1]))
     whole, rest = builder.split(columns, cleared)
@@ -179,14 +181,14 @@ class _Copy:
         context: where the code goes.
         tensor, array: from and to.
         width: elements in a run.
-        path: what is known of the block.
+        version: what is known of the block.
     """
 
     context: Context
     tensor: Tensor
     array: Buffer
     width: int
-    path: Path
+    version: LoopVersion
 
     def by_row(self, outer: Sequence[Val], rows: Val, whole: Val) -> None:
         """Row by row, as far as runs are whole."""
@@ -211,7 +213,7 @@ class _Copy:
                 for row in loop_nests.steps(context, grouped, together, unrolled=False):
                     self._runs(source, outer, row, together, start)
 
-            if self.path == PLAIN_PATH:
+            if self.version == PLAIN_VERSION:
                 with_runs(context, self.tensor, start, self.width, copy_rows)
             else:
                 copy_rows(self.tensor)
@@ -255,7 +257,7 @@ class _Copy:
         builder = self.context.builder
         indices = [(*outer, builder.add(first, integer(row))) for row in range(rows)]
         points = [
-            Point(index, start, self.width, self.path, lanes=lanes, clears=True)
+            VectorIndex(index, start, self.width, self.version, lanes=lanes, clears=True)
             for index in indices
         ]
         values = builder.interleave([functools.partial(source.at, builder, p) for p in points])
@@ -272,4 +274,4 @@ def _clear_rows(context: Context, array: Buffer, sizes: list[Val], whole_rows: i
     for outer in loop_nests.positions(context, sizes[:-2], unrolled=False):
         with builder.loop(sizes[-2], end, integer(1)) as row:
             for start in loop_nests.steps(context, sizes[-1], width, unrolled=False):
-                array.write(builder, Point((*outer, row), start, width), zeros)
+                array.write(builder, VectorIndex((*outer, row), start, width), zeros)

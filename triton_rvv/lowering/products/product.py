@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import Point
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import loop_nests
 from triton_rvv.lowering.math.lanes import Emit
-from triton_rvv.lowering.products.accumulator_init import Start
-from triton_rvv.lowering.products.dot_extents import Live
-from triton_rvv.lowering.products.epilogue_stores import StraightStore
-from triton_rvv.lowering.products.lhs_tiles import TAIL_K, Rows
-from triton_rvv.lowering.products.rhs_tiles import Columns
+from triton_rvv.lowering.products.accumulator_init import AccumulatorInit
+from triton_rvv.lowering.products.dot_extents import DotExtents
+from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
+from triton_rvv.lowering.products.lhs_tiles import TAIL_K, Lhs
+from triton_rvv.lowering.products.rhs_tiles import Rhs
 from triton_rvv.lowering.products.tile import Tile
 
 __all__ = ["Product", "RowsOfA", "write_tiles"]
@@ -30,12 +30,12 @@ __all__ = ["Product", "RowsOfA", "write_tiles"]
 RESIDENT_B_BYTES = 16 << 10
 
 # Tiles of fewer rows take as many runs as these.
-FEWEST_ROWS = 2
+MIN_ROWS = 2
 
 TRUE = Val("i1", "true")
 
 # So many rows of A from the given one on, for a tile.
-RowsOfA = Callable[[Val, int], Rows]
+RowsOfA = Callable[[Val, int], Lhs]
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,14 @@ class Product:
         store: what to do with complete tiles in the last turn of a loop.
     """
 
-    live: Live
+    live: DotExtents
     rows: int
     depth: int
-    b: Columns
-    start: Start
+    b: Rhs
+    start: AccumulatorInit
     result: Buffer
     rounded: Emit
-    store: StraightStore | None
+    store: EpilogueStore | None
 
     def is_one_tile(self, most_rows: int) -> bool:
         """Whether a tile of that many rows at most is the whole block, and stays in registers."""
@@ -94,7 +94,7 @@ def write_tiles(context: Context, product: Product, rows_of_a: RowsOfA) -> None:
         whole, rest = builder.split(integer(count), most)
         every(whole)
         if rest.constant:
-            last(whole, max(FEWEST_ROWS, rest.constant))
+            last(whole, max(MIN_ROWS, rest.constant))
         return
     # More than half a tile of rows are worth a whole one.
     half, quarter = most // 2, max(1, most // 4)
@@ -155,7 +155,7 @@ def _tiles(
 def _tile(
     context: Context,
     product: Product,
-    rows: Rows,
+    rows: Lhs,
     corner: tuple[Val, Val],
     to_next: tuple[int, int] | None,
     is_last: Val,
@@ -179,7 +179,7 @@ def _tile(
     ahead = tile.begin(depth)
     places = [builder.add(row, integer(offset)) for offset in range(rows.count)]
     starts = [builder.add(column, integer(run * product.b.panel)) for run in range(product.b.runs)]
-    points = [Point((place,), start, product.b.panel) for place in places for start in starts]
+    points = [VectorIndex((place,), start, product.b.panel) for place in places for start in starts]
     totals = product.start.read(builder, points)
     if to_next is not None:
         _prefetch_start(builder, product, points, to_next)
@@ -228,7 +228,7 @@ def _depth_and_turns(builder: Builder, product: Product, tile: Tile) -> tuple[Va
 
 
 def _prefetch_start(
-    builder: Builder, product: Product, points: Sequence[Point], to_next: tuple[int, int]
+    builder: Builder, product: Product, points: Sequence[VectorIndex], to_next: tuple[int, int]
 ) -> None:
     """Ask for the accumulators of the next tile, unless these are neither read nor written."""
     before, (down, right) = product.start.usual, to_next

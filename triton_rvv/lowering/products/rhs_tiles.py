@@ -6,19 +6,21 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
 from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.tensors import PLAIN_PATH, Point, Tensor, memory_type
+from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.memory.prefetches import LINE_BYTES
 
 __all__ = [
-    "Columns",
-    "ColumnsComputedOnce",
-    "ColumnsInPlace",
-    "PackedColumns",
-    "Turn",
-    "TurnOfColumns",
+    "ComputedRhs",
+    "KStep",
+    "PackedRhs",
+    "Rhs",
+    "RhsInPlace",
+    "RhsStep",
 ]
 
 # So many lines of B on their way at once do not drive one another out of the cache.
@@ -30,7 +32,7 @@ NOTHING = integer(0)
 
 
 @dataclass(frozen=True)
-class Turn:
+class KStep:
     """Steps along K that are written out, in the columns of one tile.
 
     Args:
@@ -60,7 +62,7 @@ class Turn:
         return builder.add(self.after, integer(step - self.steps))
 
 
-class TurnOfColumns(ABC):
+class RhsStep(ABC):
     """The rows of B that some steps along K multiply, and those of the next turn."""
 
     @abstractmethod
@@ -76,7 +78,7 @@ class TurnOfColumns(ABC):
 
 
 @dataclass(frozen=True)
-class Columns(ABC):
+class Rhs(ABC):
     """The right operand, of which a tile takes some columns.
 
     Args:
@@ -104,12 +106,12 @@ class Columns(ABC):
         """Bytes of the whole operand."""
         return self.block.type.elements * self.block.element.size_bytes
 
-    def of_tiles(self, most_runs: int) -> Columns:
+    def of_tiles(self, most_runs: int) -> Rhs:
         """The same operand for tiles of so many runs, or as many as there are."""
         return replace(self, runs=max(1, min(most_runs, self.block.shape[-1] // self.panel)))
 
     @abstractmethod
-    def turn(self, builder: Builder, turn: Turn) -> TurnOfColumns:
+    def turn(self, builder: Builder, turn: KStep) -> RhsStep:
         """What is read in a turn."""
 
     def to_next_tile(self, builder: Builder, column: Val, depth: Val, is_last: Val) -> Val:
@@ -125,7 +127,7 @@ class Columns(ABC):
 
 
 @dataclass(frozen=True)
-class PackedColumns(Columns):
+class PackedRhs(Rhs):
     """A block in panels, for tiles that read it several times.
 
     Args:
@@ -139,12 +141,12 @@ class PackedColumns(Columns):
 
     is_padded = True
 
-    def of_tiles(self, most_runs: int) -> Columns:
+    def of_tiles(self, most_runs: int) -> Rhs:
         """As for all columns, but of few panels: their lines often share a set of the cache."""
         return super().of_tiles(min(most_runs, PANELS_OF_A_TILE))
 
-    def turn(self, builder: Builder, turn: Turn) -> TurnOfColumns:
-        return _PackedTurn(builder, self, turn)
+    def turn(self, builder: Builder, turn: KStep) -> RhsStep:
+        return _PackedStep(builder, self, turn)
 
     def to_next_tile(self, builder: Builder, column: Val, depth: Val, is_last: Val) -> Val:
         """Behind the last row of a panel lies the next one; a tile takes several of them."""
@@ -152,8 +154,8 @@ class PackedColumns(Columns):
         return integer((self.runs - 1) * self.block.panel_elements)
 
 
-class _PackedTurn(TurnOfColumns):
-    def __init__(self, builder: Builder, columns: PackedColumns, turn: Turn) -> None:
+class _PackedStep(RhsStep):
+    def __init__(self, builder: Builder, columns: PackedRhs, turn: KStep) -> None:
         assert isinstance(columns.block, Buffer)
         self._builder = builder
         self._block = columns.block
@@ -185,7 +187,7 @@ class _PackedTurn(TurnOfColumns):
 
 
 @dataclass(frozen=True)
-class ColumnsInPlace(Columns):
+class RhsInPlace(Rhs):
     """A matrix where the kernel's caller has put it, whose rows lie in one piece each.
 
     Behind its last row or column, nothing may be read.
@@ -211,8 +213,8 @@ class ColumnsInPlace(Columns):
         lines = -(-self.width * self.block.element.size_bytes // LINE_BYTES)
         return min(2, max(1, LINES_ON_THEIR_WAY // lines))
 
-    def turn(self, builder: Builder, turn: Turn) -> TurnOfColumns:
-        return _TurnInPlace(builder, self, turn)
+    def turn(self, builder: Builder, turn: KStep) -> RhsStep:
+        return _StepInPlace(builder, self, turn)
 
     def to_next_tile(self, builder: Builder, column: Val, depth: Val, is_last: Val) -> Val:
         """To the columns beside it, and from the last ones to where the loop moves the block."""
@@ -229,10 +231,10 @@ class ColumnsInPlace(Columns):
         return builder.binary("sub", to_next, back)
 
 
-class _TurnInPlace(TurnOfColumns):
+class _StepInPlace(RhsStep):
     """A pointer goes from row to row, into the next turn."""
 
-    def __init__(self, builder: Builder, columns: ColumnsInPlace, turn: Turn) -> None:
+    def __init__(self, builder: Builder, columns: RhsInPlace, turn: KStep) -> None:
         assert isinstance(columns.block, Load)
         self._builder = builder
         self._columns = columns
@@ -277,15 +279,15 @@ class _TurnInPlace(TurnOfColumns):
 
 
 @dataclass(frozen=True)
-class ColumnsComputedOnce(Columns):
+class ComputedRhs(Rhs):
     """A block of which each element is computed where it is multiplied, on a plain path."""
 
-    def turn(self, builder: Builder, turn: Turn) -> TurnOfColumns:
-        return _ComputedTurn(builder, self, turn)
+    def turn(self, builder: Builder, turn: KStep) -> RhsStep:
+        return _ComputedStep(builder, self, turn)
 
 
-class _ComputedTurn(TurnOfColumns):
-    def __init__(self, builder: Builder, columns: ColumnsComputedOnce, turn: Turn) -> None:
+class _ComputedStep(RhsStep):
+    def __init__(self, builder: Builder, columns: ComputedRhs, turn: KStep) -> None:
         self._builder = builder
         self._columns = columns
         self._turn = turn
@@ -296,5 +298,5 @@ class _ComputedTurn(TurnOfColumns):
         column = builder.add(self._turn.column, integer(run * panel))
         row, ahead = self._turn.row(builder, step), self._rows_ahead
         return self._columns.block.at(
-            builder, Point((row,), column, panel, PLAIN_PATH, rows_ahead=ahead)
+            builder, VectorIndex((row,), column, panel, PLAIN_VERSION, rows_ahead=ahead)
         )

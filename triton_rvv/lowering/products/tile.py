@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
-from triton_rvv.lowering.products.lhs_tiles import TAIL_K, UNROLL_K, Rows
-from triton_rvv.lowering.products.rhs_tiles import Columns, Turn, TurnOfColumns
+from triton_rvv.lowering.products.lhs_tiles import TAIL_K, UNROLL_K, Lhs
+from triton_rvv.lowering.products.rhs_tiles import KStep, Rhs, RhsStep
 
 __all__ = ["Tile"]
 
@@ -28,7 +28,7 @@ __all__ = ["Tile"]
 LOOK_AHEAD = {1: 2, 2: 3, 4: 4, 8: 5}
 # While a row of B is loaded, which takes 4.4 cycles with LMUL 2, so many multiply-adds go by before
 # another load is asked for: an in-order core would wait with everything behind it.
-QUIET_ROWS = 2
+FMAS_BETWEEN_LOADS = 2
 
 NOWHERE = integer(0)
 
@@ -69,8 +69,8 @@ class Tile:
     """
 
     builder: Builder
-    rows: Rows
-    panels: Columns
+    rows: Lhs
+    panels: Rhs
     column: Val
     stays: bool
     to_next: Val = NOWHERE
@@ -90,10 +90,10 @@ class Tile:
         most = min(self.unroll, TAIL_K) * self.panels.runs
         return min(LOOK_AHEAD[self.panels.runs], most)
 
-    def _turn_of_b(self, base: Val, after: Val, inside: Val) -> TurnOfColumns:
+    def _turn_of_b(self, base: Val, after: Val, inside: Val) -> RhsStep:
         loaded = -(-self._look_ahead // self.panels.runs)
         place = (self.column, base, after, inside)
-        turn = Turn(*place, self.unroll, loaded, self.stays, self.to_next)
+        turn = KStep(*place, self.unroll, loaded, self.stays, self.to_next)
         return self.panels.turn(self.builder, turn)
 
     def begin(self, depth: Val) -> Ahead:
@@ -168,13 +168,13 @@ class Tile:
             for line in lines if row == len(totals) // 2 else ():
                 builder.prefetch(line)
             waiting.append(row)
-            if source is not None and (row >= QUIET_ROWS or row + 1 == len(totals)):
+            if source is not None and (row >= FMAS_BETWEEN_LOADS or row + 1 == len(totals)):
                 count = 2 if row + 1 < len(totals) else len(waiting)
                 loaded, waiting = waiting[:count], waiting[count:]
                 for each in loaded:
                     elements[each] = self.rows.load(source[0], each, source[1])
 
-    def _loads(self, turn: TurnOfColumns, turns: int) -> list[Callable[[], Val]]:
+    def _loads(self, turn: RhsStep, turns: int) -> list[Callable[[], Val]]:
         """What loads the runs of B that so many turns multiply, in their order."""
         steps, runs = range(turns * self.unroll), range(self.panels.runs)
         return [functools.partial(turn.load, step, run) for step in steps for run in runs]

@@ -12,19 +12,19 @@ from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops.vector_shape import run_width
+from triton_rvv.lowering.loops.vector_shape import vector_width
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.memory.prefetches import CONFLICT_BYTES
-from triton_rvv.lowering.products.dot_extents import WHOLE, Live
-from triton_rvv.lowering.products.product import FEWEST_ROWS
-from triton_rvv.lowering.products.rhs_tiles import Columns, ColumnsComputedOnce, ColumnsInPlace
+from triton_rvv.lowering.products.dot_extents import WHOLE, DotExtents
+from triton_rvv.lowering.products.product import MIN_ROWS
+from triton_rvv.lowering.products.rhs_tiles import ComputedRhs, Rhs, RhsInPlace
 
-__all__ = ["ReadOnce", "columns_read_once"]
+__all__ = ["UnpackedRhs", "unpacked_rhs"]
 
 # What is computed on the way is waited for: that pays where few rows multiply it.
 RUNS_COMPUTED_ONCE = 4
 # More tiles read B again and again: a copy of a run costs what a tile takes to multiply it.
-MOST_TILES = 8
+MAX_TILES = 8
 # Both ways, where only the run tells which one is right, are worth their code for so many tiles.
 TILES_WORTH_TWO_WAYS = 2
 # Rows of a panel of B that 2 tiles, or more of them, find in the caches when they come back; a row
@@ -34,7 +34,7 @@ STEPS_THAT_COLLIDE = 32
 
 
 @dataclass(frozen=True)
-class ReadOnce:
+class UnpackedRhs:
     """A right operand that is read once.
 
     Args:
@@ -43,9 +43,9 @@ class ReadOnce:
         live: how much of the product is to be computed then.
     """
 
-    columns: Columns
+    columns: Rhs
     guards: list[Val]
-    live: Live
+    live: DotExtents
 
 
 def _lies_by_row(context: Context, right: Tensor) -> bool:
@@ -56,7 +56,7 @@ def _lies_by_row(context: Context, right: Tensor) -> bool:
     return stride is not None and stride.constant == 1
 
 
-def _tiles(context: Context, left: Tensor, live: Live) -> int:
+def _tiles(context: Context, left: Tensor, live: DotExtents) -> int:
     """How many tiles take all rows that count, by sizes and grid, rounded up to a power of two."""
     tile_rows, count = context.target.tile_rows, 1
     while count * tile_rows < left.shape[-2]:
@@ -79,12 +79,12 @@ def _stays_in_caches(tiles: int, steps: int, may_collide: bool) -> bool:
         return True
     if may_collide:
         return tiles == 2 and steps <= STEPS_THAT_COLLIDE
-    return tiles == 2 or (tiles <= MOST_TILES and steps <= STEPS_OF_MORE_TILES)
+    return tiles == 2 or (tiles <= MAX_TILES and steps <= STEPS_OF_MORE_TILES)
 
 
-def columns_read_once(
-    context: Context, left: Tensor, right: Tensor, in_place: bool, live: Live
-) -> ReadOnce | None:
+def unpacked_rhs(
+    context: Context, left: Tensor, right: Tensor, in_place: bool, live: DotExtents
+) -> UnpackedRhs | None:
     """The right operand of a product with so few rows that copying it does not pay.
 
     Args:
@@ -94,18 +94,20 @@ def columns_read_once(
         live: how much of the product counts.
     """
     builder, tile_rows, rows = context.builder, context.target.tile_rows, left.shape[-2]
-    if len(right.shape) > 2 or isinstance(right, Buffer) or right.settled is not None:
+    if len(right.shape) > 2 or isinstance(right, Buffer) or right.materialised is not None:
         return None
     if in_place and isinstance(right, Load) and _lies_by_row(context, right):
         return _in_place(context, right, rows, _tiles(context, left, live), live)
-    panel = run_width(context, [right])
+    panel = vector_width(context, [right])
     runs = min(tile_rows // rows, right.shape[-1] // panel)
     if runs < RUNS_COMPUTED_ONCE:
         return None
-    return ReadOnce(ColumnsComputedOnce(right, panel), right.plain_guards(builder), WHOLE)
+    return UnpackedRhs(ComputedRhs(right, panel), right.plain_guards(builder), WHOLE)
 
 
-def _in_place(context: Context, right: Load, rows: int, tiles: int, live: Live) -> ReadOnce | None:
+def _in_place(
+    context: Context, right: Load, rows: int, tiles: int, live: DotExtents
+) -> UnpackedRhs | None:
     """A matrix whose rows lie in one piece each.
 
     Args:
@@ -121,7 +123,7 @@ def _in_place(context: Context, right: Load, rows: int, tiles: int, live: Live) 
         return None
     _, stride = right.rows_in_place(builder, integer(0))
     row_bytes = builder.mul(builder.resize(stride, "i64"), integer(right.element.size_bytes))
-    columns = ColumnsInPlace(
+    columns = RhsInPlace(
         right,
         _run_width(context, right),
         row_bytes=builder.of_unknown_origin(row_bytes),
@@ -133,13 +135,13 @@ def _in_place(context: Context, right: Load, rows: int, tiles: int, live: Live) 
     ]
     if live.columns is not None:
         # A single tile takes its columns even where none count.
-        widest = columns.of_tiles(tile_rows // min(rows, FEWEST_ROWS)).width
+        widest = columns.of_tiles(tile_rows // min(rows, MIN_ROWS)).width
         guards.append(builder.compare("ne", live.columns, integer(0)))
         guards.append(builder.compare("eq", builder.split(live.columns, widest)[1], integer(0)))
     is_decided = all(guard.ref in ("true", "false") for guard in guards)
     if tiles > TILES_WORTH_TWO_WAYS and not is_decided:
         return None
-    return ReadOnce(columns, guards, live)
+    return UnpackedRhs(columns, guards, live)
 
 
 def _run_width(context: Context, right: Tensor) -> int:

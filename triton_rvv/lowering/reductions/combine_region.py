@@ -10,7 +10,9 @@ from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import Point, Splat, Tensor
+from triton_rvv.lowering.blocks.recipes import Splat
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.elementwise.debug import leave_unless
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.float_lower_bounds import number_of
@@ -18,23 +20,23 @@ from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.ttir.combined import operation_of_each
 from triton_rvv.lowering.ttir.commutative import is_known_to_commute
 
-__all__ = ["Combination"]
+__all__ = ["CombineRegion"]
 
 _TRUE = Val("i1", "true")
 
 
-class _Lanes(Tensor):
+class _ComputedVector(Tensor):
     """A vector that has been computed already, as the elements of a block with one run."""
 
     def __init__(self, type_: TensorType, value: Val) -> None:
         super().__init__(type_)
         self._value = value
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         return self._value
 
 
-class Combination:
+class CombineRegion:
     """A region of scalars as code for vectors: its operations are lowered as those of a block.
 
     Conditions inside become selections, since each lane goes its own way.
@@ -104,7 +106,7 @@ class _Copy:
         self._builder = context.builder
         self._outer = operation
         self._width = width
-        self._point = Point((), integer(0), width)
+        self._point = VectorIndex((), integer(0), width)
         self._copies: dict[Value, Value] = {}
 
     def blocks(self, blocks: Sequence[Block], arguments: Sequence[Val], active: Val) -> list[Val]:
@@ -202,7 +204,7 @@ class _Copy:
     def _bind(self, original: Value, value: Val) -> None:
         copy = self._define(original)
         assert isinstance(copy.type, TensorType)
-        self._context.bind(copy, _Lanes(copy.type, value))
+        self._context.bind(copy, _ComputedVector(copy.type, value))
 
     def _define(self, original: Value) -> Value:
         assert isinstance(original.type, ScalarType | PointerType)

@@ -9,14 +9,15 @@ from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.memory_format import loaded, stored
+from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
 from triton_rvv.lowering.blocks.registry import Handler
-from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Point, Tensor, memory_type
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.llvm.vectors import in_turn
-from triton_rvv.lowering.loops import loop_nests, materialize
-from triton_rvv.lowering.reductions.combine_region import Combination
+from triton_rvv.lowering.loops import loop_nests, materialise
+from triton_rvv.lowering.reductions.combine_region import CombineRegion
 
 __all__ = ["HANDLERS"]
 
@@ -32,20 +33,20 @@ class _Mapped(Tensor):
     """
 
     def __init__(
-        self, type_: TensorType, function: Combination, operands: Sequence[Tensor], number: int
+        self, type_: TensorType, function: CombineRegion, operands: Sequence[Tensor], number: int
     ) -> None:
         super().__init__(type_, operands, cost=EXPENSIVE)
         self._function = function
         self._number = number
 
-    def evaluate(self, builder: Builder, point: Point) -> Val:
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         arguments = [operand.at(builder, point) for operand in self.operands]
         return self._function.emit(arguments)[self._number]
 
 
 def _map(context: Context, operation: Operation) -> None:
     operands = [context.tensor(value) for value in operation.operands]
-    function = Combination(context, operation, checks=True)
+    function = CombineRegion(context, operation, checks=True)
     pack = operation.integer("pack")
     if pack > 1 or function.asserts:  # assertions hold for all elements, used or not
         _map_groups(context, operation, function, operands, pack)
@@ -60,7 +61,7 @@ def _map(context: Context, operation: Operation) -> None:
 def _map_groups(
     context: Context,
     operation: Operation,
-    function: Combination,
+    function: CombineRegion,
     operands: Sequence[Tensor],
     pack: int,
 ) -> None:
@@ -72,12 +73,12 @@ def _map_groups(
             f"{operands[0].type.elements}: choose another pack",
             operation.line,
         )
-    materialize.prepare(context, operands)
-    sources = [materialize.row_major(context, operand) for operand in operands]
+    materialise.prepare(context, operands)
+    sources = [materialise.row_major(context, operand) for operand in operands]
     results = []
     for value in operation.results:
         assert isinstance(value.type, TensorType)
-        results.append(materialize.row_major_array(context, value.type))
+        results.append(materialise.row_major_array(context, value.type))
     widest = max(array.element.bits for array in (*sources, *results))
     width = min(groups, max(context.run_lanes(max(widest, 8)) // pack, 1))
     for first in loop_nests.steps(context, groups, width, unrolled=False):

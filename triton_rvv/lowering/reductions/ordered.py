@@ -10,11 +10,12 @@ from collections.abc import Sequence
 
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import Point, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import loop_nests, materialize
-from triton_rvv.lowering.loops.vector_shape import run_width
-from triton_rvv.lowering.reductions.combine_region import Combination
+from triton_rvv.lowering.loops import loop_nests, materialise
+from triton_rvv.lowering.loops.vector_shape import vector_width
+from triton_rvv.lowering.reductions.combine_region import CombineRegion
 
 __all__ = ["reduce_rows_in_order"]
 
@@ -22,7 +23,7 @@ __all__ = ["reduce_rows_in_order"]
 def reduce_rows_in_order(
     context: Context,
     sources: Sequence[Tensor],
-    combination: Combination,
+    combination: CombineRegion,
     results: Sequence[Buffer],
 ) -> None:
     """Each row becomes one element.
@@ -33,10 +34,10 @@ def reduce_rows_in_order(
         combination: how two elements become one, the left one first.
         results: where the outcome goes.
     """
-    shape, width = sources[0].shape, run_width(context, sources)
-    arrays = [materialize.row_major_array(context, source.type) for source in sources]
+    shape, width = sources[0].shape, vector_width(context, sources)
+    arrays = [materialise.row_major_array(context, source.type) for source in sources]
     for source, array in zip(sources, arrays, strict=True):
-        materialize.copy(context, source, array)
+        materialise.copy(context, source, array)
     for row in loop_nests.positions(context, shape[:-1], unrolled=False):
         tree = _Tree(context, combination, arrays, row)
         size = shape[-1]
@@ -45,7 +46,7 @@ def reduce_rows_in_order(
             tree.halve(size, width)
         place = row or (integer(0),)
         for result, value in zip(results, tree.top(width), strict=True):
-            result.write(context.builder, Point(place[:-1], place[-1], 1), value)
+            result.write(context.builder, VectorIndex(place[:-1], place[-1], 1), value)
 
 
 class _Tree:
@@ -61,7 +62,7 @@ class _Tree:
     def __init__(
         self,
         context: Context,
-        combination: Combination,
+        combination: CombineRegion,
         arrays: Sequence[Buffer],
         row: tuple[Val, ...],
     ) -> None:
@@ -75,14 +76,14 @@ class _Tree:
         """Make `count` elements of twice as many, `width` of them at a time."""
         for start in loop_nests.steps(self._context, count, width, unrolled=False):
             doubled = self._builder.mul(start, integer(2))
-            both = Point(self._row, doubled, 2 * width)
+            both = VectorIndex(self._row, doubled, 2 * width)
             pairs = [array.at(self._builder, both) for array in self._arrays]
             for array, value in zip(self._arrays, self._combined(pairs), strict=True):
-                array.write(self._builder, Point(self._row, start, width), value)
+                array.write(self._builder, VectorIndex(self._row, start, width), value)
 
     def top(self, width: int) -> Sequence[Val]:
         """The single element that the first `width` ones become."""
-        first = Point(self._row, integer(0), width)
+        first = VectorIndex(self._row, integer(0), width)
         values: Sequence[Val] = [array.at(self._builder, first) for array in self._arrays]
         while values[0].width > 1:
             values = self._combined(values)

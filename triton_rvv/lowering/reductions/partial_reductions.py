@@ -6,14 +6,15 @@ import functools
 from collections.abc import Callable, Sequence
 
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Point, Tensor
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.multiply_adds import multiply_add
 from triton_rvv.lowering.llvm.values import Val, type_suffix
 from triton_rvv.lowering.llvm.variable import Variable
-from triton_rvv.lowering.reductions.combine_region import Combination
+from triton_rvv.lowering.reductions.combine_region import CombineRegion
 
-__all__ = ["Totals"]
+__all__ = ["PartialReductions"]
 
 # Combinations that RVV reduces over a register group in one instruction.
 _VECTOR_REDUCTIONS = {
@@ -33,7 +34,7 @@ _REDUCED_AT_ONCE = frozenset(["arith.addf", *_VECTOR_REDUCTIONS])
 _FLOAT_EXTREMES = frozenset(["arith.minnumf", "arith.maxnumf"])
 
 
-class Totals:
+class PartialReductions:
     """Elements combined so far, for several runs side by side.
 
     Args:
@@ -47,9 +48,9 @@ class Totals:
     def __init__(
         self,
         context: Context,
-        combination: Combination,
+        combination: CombineRegion,
         sources: Sequence[Tensor],
-        points: Sequence[Point],
+        points: Sequence[VectorIndex],
         runs: int = 1,
     ) -> None:
         self._context = context
@@ -68,7 +69,7 @@ class Totals:
         self._variables = [[Variable(builder, value) for value in row] for row in first]
         self._numbers: frozenset[int] = frozenset()
 
-    def keep_numbers(self, points_from: Callable[[Val], Sequence[Point]]) -> bool:
+    def keep_numbers(self, points_from: Callable[[Val], Sequence[VectorIndex]]) -> bool:
         """Have what is one number in all lanes be a scalar, such as a count of elements.
 
         Args:
@@ -86,7 +87,9 @@ class Totals:
                 variables[place] = shared
         return bool(self._numbers)
 
-    def _lasting_numbers(self, points_from: Callable[[Val], Sequence[Point]]) -> frozenset[int]:
+    def _lasting_numbers(
+        self, points_from: Callable[[Val], Sequence[VectorIndex]]
+    ) -> frozenset[int]:
         """The results that are one number before and after more is added, by their place."""
         builder, found = self._builder, self._numbers_in(self._first, are_same=True)
         start = builder.snapshot()
@@ -124,7 +127,7 @@ class Totals:
         assert number is not None
         return number
 
-    def add(self, points: Sequence[Point]) -> None:
+    def add(self, points: Sequence[VectorIndex]) -> None:
         """Combine each total with the run at its point."""
         elements = self._elements(points)
         for neighbour in range(self._shared_by):
@@ -159,12 +162,12 @@ class Totals:
         values = [variable.read() for variable in variables]
         return [self._builder.splat(value, self._width) for value in values]
 
-    def _elements(self, points: Sequence[Point]) -> list[list[Val]]:
+    def _elements(self, points: Sequence[VectorIndex]) -> list[list[Val]]:
         return self._builder.interleave(
             [functools.partial(self._elements_at, point) for point in points]
         )
 
-    def _elements_at(self, point: Point) -> list[Val]:
+    def _elements_at(self, point: VectorIndex) -> list[Val]:
         return [source.at(self._builder, point) for source in self._sources]
 
     def _combine(self, variables: Sequence[Variable], values: Sequence[Val]) -> list[Val]:
@@ -183,7 +186,7 @@ class Totals:
 
 
 def _across_lanes(
-    context: Context, combination: Combination, values: Sequence[Val]
+    context: Context, combination: CombineRegion, values: Sequence[Val]
 ) -> Sequence[Val]:
     """One element from all the lanes, in any order: only for combinations that commute."""
     builder, at_once = context.builder, _REDUCED_AT_ONCE

@@ -13,16 +13,17 @@ from triton_rvv.lowering.addresses.masks import TRUE
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.registry import Handler
-from triton_rvv.lowering.blocks.tensors import PLAIN_PATH, Path, Point, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, LoopVersion, VectorIndex
 from triton_rvv.lowering.blocks.views import Reshaped, Squeezed, coordinates_of
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
-from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialize
-from triton_rvv.lowering.loops.vector_shape import group_of_runs, run_width, spanning_width
-from triton_rvv.lowering.reductions.combine_region import Combination
+from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
+from triton_rvv.lowering.loops.vector_shape import group_of_runs, spanning_width, vector_width
+from triton_rvv.lowering.reductions.combine_region import CombineRegion
 from triton_rvv.lowering.reductions.ordered import reduce_rows_in_order
-from triton_rvv.lowering.reductions.partial_reductions import Totals
+from triton_rvv.lowering.reductions.partial_reductions import PartialReductions
 
 __all__ = ["HANDLERS"]
 
@@ -38,18 +39,18 @@ def _reduce(context: Context, operation: Operation) -> None:
         for value, source in zip(operation.results, sources, strict=True):
             context.bind(value, Squeezed(source, axis))
         return
-    combination = Combination(context, operation)
-    with materialize.walking(context, sources):
+    combination = CombineRegion(context, operation)
+    with materialise.walking(context, sources):
         results, reduction = _planned(context, operation, sources, combination)
-        materialize.where_sums_fit(context, sources, reduction)
+        materialise.where_sums_fit(context, sources, reduction)
     for value, result in zip(operation.results, results, strict=True):
-        scalar = Point((), integer(0), 1)
+        scalar = VectorIndex((), integer(0), 1)
         is_block = isinstance(value.type, TensorType)
         context.bind(value, result if is_block else result.at(context.builder, scalar))
 
 
 def _planned(
-    context: Context, operation: Operation, sources: Sequence[Tensor], combination: Combination
+    context: Context, operation: Operation, sources: Sequence[Tensor], combination: CombineRegion
 ) -> tuple[Sequence[Tensor], _Reduction]:
     """What the results are, and the way to compute them that suits shape and combination."""
     shape, axis = sources[0].shape, operation.integer("axis")
@@ -59,7 +60,7 @@ def _planned(
     if 0 < longer <= inner:
         # All dimensions after the reduced one are taken as one, which fills vectors.
         types = [TensorType((outer, inner), source.element) for source in sources]
-        arrays = [materialize.row_major_array(context, type_) for type_ in types]
+        arrays = [materialise.row_major_array(context, type_) for type_ in types]
         views = [
             Reshaped(TensorType(kept, array.element), array) if kept != array.shape else array
             for array in arrays
@@ -88,7 +89,7 @@ def _reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 def _within_runs(
     context: Context,
     sources: Sequence[Tensor],
-    combination: Combination,
+    combination: CombineRegion,
     results: Sequence[Buffer],
     sizes: tuple[int, int],
 ) -> None:
@@ -106,14 +107,14 @@ def _within_runs(
     size, _ = sizes
     halved = functools.partial(_halved, builder, sources, combination, sizes)
 
-    def walk(path: Path) -> None:
-        for points in loop_nests.spanning_points(context, sources, width, path, unrolled=False):
+    def walk(version: LoopVersion) -> None:
+        for points in loop_nests.spanning_points(context, sources, width, version, unrolled=False):
             parts = [functools.partial(halved, point) for point in points]
             for point, values in zip(points, builder.interleave(parts), strict=True):
                 assert point.number is not None
                 number = builder.shift_right(point.number, size.bit_length() - 1)
                 where = coordinates_of(builder, kept, number)
-                place = Point(where[:-1], where[-1], width // size, number=number)
+                place = VectorIndex(where[:-1], where[-1], width // size, number=number)
                 for result, value in zip(results, values, strict=True):
                     result.write(builder, place, value)
 
@@ -123,9 +124,9 @@ def _within_runs(
 def _halved(
     builder: Builder,
     sources: Sequence[Tensor],
-    combination: Combination,
+    combination: CombineRegion,
     sizes: tuple[int, int],
-    point: Point,
+    point: VectorIndex,
 ) -> list[Val]:
     """One run, its halves along the reduced dimension combined until one element is left."""
     values, (count, inner) = [source.at(builder, point) for source in sources], sizes
@@ -142,7 +143,7 @@ def _halved(
 def _along_rows(
     context: Context,
     sources: Sequence[Tensor],
-    combination: Combination,
+    combination: CombineRegion,
     results: Sequence[Buffer],
 ) -> None:
     """Each row becomes one element: runs are combined lane by lane, then the lanes.
@@ -150,41 +151,41 @@ def _along_rows(
     A few rows, or runs of one row, are combined side by side.
     """
     builder, shape = context.builder, sources[0].shape
-    width = run_width(context, sources)
+    width = vector_width(context, sources)
     rows, runs = group_of_runs(sources, shape, width)
     step = runs * width
 
-    def group_from(index: tuple[Val, ...], path: Path) -> None:
+    def group_from(index: tuple[Val, ...], version: LoopVersion) -> None:
         group = [
             (row, run * width)
             for row in loop_nests.neighbours(context, index, rows)
             for run in range(runs)
         ]
         points = functools.partial(_points_of_group, builder, group, width)
-        masked = replace(path, plain_columns=None)
-        first = path if path.plain_columns is None else PLAIN_PATH
-        totals = Totals(context, combination, sources, points(first, integer(0)), runs)
+        masked = replace(version, plain_columns=None)
+        first = version if version.plain_columns is None else PLAIN_VERSION
+        totals = PartialReductions(context, combination, sources, points(first, integer(0)), runs)
         if not totals.keep_numbers(functools.partial(points, first)):
-            for start, where in loop_nests.steps_along(context, step, shape[-1], step, path):
+            for start, where in loop_nests.steps_along(context, step, shape[-1], step, version):
                 totals.add(points(where, start))
             write(group, totals.by_row(runs))
             return
-        end = path.plain_columns or integer(shape[-1])
+        end = version.plain_columns or integer(shape[-1])
         with builder.loop(integer(step), end, integer(step)) as start:
             totals.add(points(first, start))
         so_far: Sequence[Sequence[Val]] = totals.by_row(runs)
-        if path.plain_columns is not None:
+        if version.plain_columns is not None:
             so_far = with_rest(so_far, functools.partial(points, masked), end)
         write(group, so_far)
 
     def with_rest(
-        rows: Sequence[Sequence[Val]], points: Callable[[Val], list[Point]], first: Val
+        rows: Sequence[Sequence[Val]], points: Callable[[Val], list[VectorIndex]], first: Val
     ) -> Sequence[Sequence[Val]]:
         """The totals of rows, combined with what is from a position on, where that is inside."""
         variables = [[Variable(builder, value) for value in row] for row in rows]
 
         def add() -> None:
-            rest = Totals(context, combination, sources, points(first), runs)
+            rest = PartialReductions(context, combination, sources, points(first), runs)
             begin = builder.add(first, integer(step))
             with builder.loop(begin, integer(shape[-1]), integer(step)) as start:
                 rest.add(points(start))
@@ -200,17 +201,17 @@ def _along_rows(
         for (row, _), values in zip(group[::runs], rows, strict=True):
             place = row or (integer(0),)
             for result, value in zip(results, values, strict=True):
-                result.write(builder, Point(place[:-1], place[-1], 1), value)
+                result.write(builder, VectorIndex(place[:-1], place[-1], 1), value)
 
-    def walk(path: Path) -> None:
-        masked = replace(path, plain_columns=None)
+    def walk(version: LoopVersion) -> None:
+        masked = replace(version, plain_columns=None)
         for index in loop_nests.positions(context, shape[:-1], False, rows):
             has_plain = TRUE
-            if path.plain_columns is not None:
-                has_plain = builder.compare("sge", path.plain_columns, integer(step))
+            if version.plain_columns is not None:
+                has_plain = builder.compare("sge", version.plain_columns, integer(step))
             builder.branches(
                 has_plain,
-                functools.partial(group_from, index, path),
+                functools.partial(group_from, index, version),
                 functools.partial(group_from, index, masked),
                 likely=True,
             )
@@ -222,47 +223,52 @@ def _points_of_group(
     builder: Builder,
     group: Sequence[tuple[tuple[Val, ...], int]],
     width: int,
-    path: Path,
+    version: LoopVersion,
     start: Val,
-) -> list[Point]:
+) -> list[VectorIndex]:
     """The runs of a group of rows and offsets in them, from `start` on."""
-    return [Point(row, builder.add(start, integer(offset)), width, path) for row, offset in group]
+    return [
+        VectorIndex(row, builder.add(start, integer(offset)), width, version)
+        for row, offset in group
+    ]
 
 
 def _across_rows(
     context: Context,
     sources: Sequence[Tensor],
-    combination: Combination,
+    combination: CombineRegion,
     results: Sequence[Buffer],
     axis: int,
 ) -> None:
     """Rows are combined with one another, a few runs of columns at a time."""
     builder, shape = context.builder, sources[0].shape
-    width = run_width(context, sources)
+    width = vector_width(context, sources)
     _, runs = group_of_runs(sources, shape, width)
     outer = (*shape[:axis], *shape[axis + 1 : -1])
 
     def columns_from(
-        index: tuple[Val, ...], starts: Sequence[Val], parts: Sequence[tuple[Path, Val]]
+        index: tuple[Val, ...], starts: Sequence[Val], parts: Sequence[tuple[LoopVersion, Val]]
     ) -> None:
         points = functools.partial(loop_nests.points_across, index, axis, starts, width)
-        totals = Totals(context, combination, sources, points(parts[0][0], integer(0)))
+        totals = PartialReductions(context, combination, sources, points(parts[0][0], integer(0)))
         begin = integer(1)
-        for path, end in parts:
+        for version, end in parts:
             with builder.loop(begin, end, integer(1)) as along:
-                totals.add(points(path, along))
+                totals.add(points(version, along))
             begin = end
         for at, values in zip(starts, totals.by_row(1, across_lanes=False), strict=True):
             for result, value in zip(results, values, strict=True):
-                result.write(builder, Point(index, at, width), value)
+                result.write(builder, VectorIndex(index, at, width), value)
 
-    def walk(path: Path) -> None:
-        plain, size = _plain_rows(context, sources, path), integer(shape[axis])
+    def walk(version: LoopVersion) -> None:
+        plain, size = _plain_rows(context, sources, version), integer(shape[axis])
         has_plain = builder.compare("sge", plain, integer(1))
         for index in loop_nests.positions(context, outer, unrolled=False):
-            for start, where in loop_nests.steps_along(context, 0, shape[-1], runs * width, path):
+            for start, where in loop_nests.steps_along(
+                context, 0, shape[-1], runs * width, version
+            ):
                 starts = [builder.add(start, integer(run * width)) for run in range(runs)]
-                both = ((PLAIN_PATH, plain), (where, size))
+                both = ((PLAIN_VERSION, plain), (where, size))
                 builder.branches(
                     has_plain,
                     functools.partial(columns_from, index, starts, both),
@@ -275,12 +281,12 @@ def _across_rows(
     )
 
 
-def _plain_rows(context: Context, sources: Sequence[Tensor], path: Path) -> Val:
+def _plain_rows(context: Context, sources: Sequence[Tensor], version: LoopVersion) -> Val:
     """How many leading rows of lines that were cut into rows need no masks, as i64."""
     lines = [each.operands[0] for each in sources if isinstance(each, Reshaped)]
     columns = sources[0].shape[-1]
     is_cut = len(lines) == len(sources) and all(len(line.shape) == 1 for line in lines)
-    if path.unmasked or not is_cut or len(sources[0].shape) != 2:
+    if version.unmasked or not is_cut or len(sources[0].shape) != 2:
         return integer(0)
     elements = loop_versioning.plain_columns(context, lines, columns)
     if elements is None:

@@ -15,12 +15,13 @@ from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.registry import Handler
-from triton_rvv.lowering.blocks.tensors import Path, Point, Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
-from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialize
-from triton_rvv.lowering.loops.vector_shape import run_width
-from triton_rvv.lowering.reductions.combine_region import Combination
+from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
+from triton_rvv.lowering.loops.vector_shape import vector_width
+from triton_rvv.lowering.reductions.combine_region import CombineRegion
 
 __all__ = ["HANDLERS"]
 
@@ -30,12 +31,12 @@ CHAINS = 4
 
 def _scan(context: Context, operation: Operation) -> None:
     sources = [context.tensor(value) for value in operation.operands]
-    materialize.prepare(context, sources)
+    materialise.prepare(context, sources)
     types = [TensorType(source.shape, source.element) for source in sources]
     results = [context.buffer(type_) for type_ in types]
     axis = operation.integer("axis")
     is_reverse = operation.attributes.get("reverse") is True
-    combination = Combination(context, operation)
+    combination = CombineRegion(context, operation)
 
     def write(tensors: Sequence[Tensor]) -> None:
         scan = _Scan(context, combination, tensors, results, axis, is_reverse)
@@ -43,7 +44,7 @@ def _scan(context: Context, operation: Operation) -> None:
             context, tensors, scan.along_rows if scan.is_along_rows else scan.across_rows
         )
 
-    materialize.where_sums_fit(context, sources, write)
+    materialise.where_sums_fit(context, sources, write)
     for value, result in zip(operation.results, results, strict=True):
         context.bind(value, result)
 
@@ -63,7 +64,7 @@ class _Scan:
     def __init__(
         self,
         context: Context,
-        combination: Combination,
+        combination: CombineRegion,
         sources: Sequence[Tensor],
         results: Sequence[Buffer],
         axis: int,
@@ -76,14 +77,14 @@ class _Scan:
         self._results = results
         self._axis = axis
         self._is_reverse = is_reverse
-        self._width = run_width(context, sources)
+        self._width = vector_width(context, sources)
 
     @property
     def is_along_rows(self) -> bool:
         """Whether neighbours are combined with one another, and not whole rows."""
         return self._axis == len(self._sources[0].shape) - 1
 
-    def across_rows(self, path: Path) -> None:
+    def across_rows(self, version: LoopVersion) -> None:
         """Every column on its own, some runs of columns at a time."""
         shape, width, axis = self._sources[0].shape, self._width, self._axis
         runs = min(CHAINS, shape[-1] // width)
@@ -92,25 +93,25 @@ class _Scan:
             for start in loop_nests.steps(self._context, shape[-1], runs * width, unrolled=False):
                 starts = [self._builder.add(start, integer(run * width)) for run in range(runs)]
                 points = functools.partial(
-                    loop_nests.points_across, index, axis, starts, width, path
+                    loop_nests.points_across, index, axis, starts, width, version
                 )
                 self._chains(shape[axis], 1, points, self._elements)
 
-    def along_rows(self, path: Path) -> None:
+    def along_rows(self, version: LoopVersion) -> None:
         """Every row on its own, some rows at a time, and each of them run by run."""
         shape, width = self._sources[0].shape, self._width
         rows = min(CHAINS, shape[-2]) if len(shape) > 1 else 1
         for index in loop_nests.positions(self._context, shape[:-1], False, rows):
             places = loop_nests.neighbours(self._context, index, rows)
-            points = functools.partial(_points_along, places, width, path)
+            points = functools.partial(_points_along, places, width, version)
             self._chains(shape[-1], width, points, self._prefixes)
 
     def _chains(
         self,
         size: int,
         step: int,
-        points_at: Callable[[Val], list[Point]],
-        values_at: Callable[[Point], list[Val]],
+        points_at: Callable[[Val], list[VectorIndex]],
+        values_at: Callable[[VectorIndex], list[Val]],
     ) -> None:
         """Walk the scanned dimension, and carry a total for each of some chains.
 
@@ -141,18 +142,18 @@ class _Scan:
 
     def _continue(
         self,
-        values_at: Callable[[Point], list[Val]],
-        point: Point,
+        values_at: Callable[[VectorIndex], list[Val]],
+        point: VectorIndex,
         total: Sequence[Variable],
     ) -> list[Val]:
         values = values_at(point)
         before = [self._builder.splat(variable.read(), point.width) for variable in total]
         return self._combination.emit(before, values)
 
-    def _elements(self, point: Point) -> list[Val]:
+    def _elements(self, point: VectorIndex) -> list[Val]:
         return [source.at(self._builder, point) for source in self._sources]
 
-    def _prefixes(self, point: Point) -> list[Val]:
+    def _prefixes(self, point: VectorIndex) -> list[Val]:
         """A run of a row, each lane combined with all those before it."""
         values, distance = self._elements(point), 1
         while distance < self._width:
@@ -185,16 +186,16 @@ class _Scan:
             return self._builder.lanes(value, lane, 1)
         return value
 
-    def _write(self, points: Sequence[Point], values: Sequence[Sequence[Val]]) -> None:
+    def _write(self, points: Sequence[VectorIndex], values: Sequence[Sequence[Val]]) -> None:
         for point, elements in zip(points, values, strict=True):
             for result, element in zip(self._results, elements, strict=True):
                 result.write(self._builder, point, element)
 
 
 def _points_along(
-    rows: Sequence[tuple[Val, ...]], width: int, path: Path, place: Val
-) -> list[Point]:
-    return [Point(row, place, width, path) for row in rows]
+    rows: Sequence[tuple[Val, ...]], width: int, version: LoopVersion, place: Val
+) -> list[VectorIndex]:
+    return [VectorIndex(row, place, width, version) for row in rows]
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.scan": _scan}

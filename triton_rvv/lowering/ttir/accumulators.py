@@ -34,7 +34,7 @@ _TAKEN_TWICE = frozenset(
     )
 )
 # Shorter floats lose too much in the longer sums.
-_LEAST_FLOAT_BITS = 32
+_MIN_FLOAT_BITS = 32
 # As many chains hide the latency of a sum.
 _RUNS_LEFT = 4
 # More runs leave no registers for what the sums of one loop are made from.
@@ -102,7 +102,7 @@ def _update(loop: Operation, number: int, reduction: Operation) -> Operation | N
     element = yielded.type.element if isinstance(yielded.type, TensorType) else None
     if not isinstance(element, ScalarType) or argument.uses != 1 or yielded.uses != 1:
         return None
-    if element.is_float and element.bits < _LEAST_FLOAT_BITS:
+    if element.is_float and element.bits < _MIN_FLOAT_BITS:
         return None
     for operation in body.operations:
         if yielded in operation.results:

@@ -1,9 +1,9 @@
 """Which part of each block anybody asks for, found backwards from the kernel's stores.
 
 Programs at the edge of a matrix compute a whole block and store a part of it: what the mask of the
-store leaves out nobody reads. For each value and each of its dimensions, `Wanted` says by which
-masks alone its elements get out of the kernel. Everything that is not known to work row by row
-wants whole blocks.
+store leaves out is never read. For each value and each of its dimensions, `DemandedElements` knows
+the masks by which alone its elements leave the kernel. Everything that is not known to work row by
+row demands whole blocks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType
 
-__all__ = ["MaskAxis", "Wanted"]
+__all__ = ["DemandedElements", "MaskAxis"]
 
 # A dimension of a store's mask: elements beyond its last true one are not wanted.
 MaskAxis = tuple[Value, int]
@@ -26,7 +26,7 @@ _NOBODY: _Masks = frozenset()
 _ELEMENTWISE = frozenset(["tt.fp_to_fp", "tt.bitcast", "tt.clampf", "tt.precise_sqrt"])
 
 
-class Wanted:
+class DemandedElements:
     """What is wanted of the blocks of a module.
 
     Args:
@@ -154,14 +154,14 @@ def _has_one_of(masks: _Masks, values: frozenset[Value]) -> bool:
     return masks is not None and any(mask in values for mask, _ in masks)
 
 
-_HANDLERS: Mapping[str, Callable[[Wanted, Operation], None]] = {
-    "tt.store": Wanted._store,
-    "tt.atomic_rmw": Wanted._store,
-    "tt.dot": Wanted._dot,
-    "tt.reduce": Wanted._reduce,
-    "tt.expand_dims": Wanted._expand_dims,
-    "tt.broadcast": Wanted._broadcast,
-    "tt.trans": Wanted._trans,
-    "scf.for": Wanted._for,
-    "scf.if": Wanted._if,
+_HANDLERS: Mapping[str, Callable[[DemandedElements, Operation], None]] = {
+    "tt.store": DemandedElements._store,
+    "tt.atomic_rmw": DemandedElements._store,
+    "tt.dot": DemandedElements._dot,
+    "tt.reduce": DemandedElements._reduce,
+    "tt.expand_dims": DemandedElements._expand_dims,
+    "tt.broadcast": DemandedElements._broadcast,
+    "tt.trans": DemandedElements._trans,
+    "scf.for": DemandedElements._for,
+    "scf.if": DemandedElements._if,
 }

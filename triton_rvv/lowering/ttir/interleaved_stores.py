@@ -9,7 +9,7 @@ from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.aliasing import Aliases
 
-__all__ = ["WITHOUT_MEMORY", "StoreGroups", "store_groups"]
+__all__ = ["WITHOUT_MEMORY", "InterleavedStores", "interleaved_stores"]
 
 # Operations that neither read nor change memory, by the beginning of their names.
 WITHOUT_MEMORY = (
@@ -24,13 +24,13 @@ WITHOUT_MEMORY = (
 )
 
 # RVV's segment stores take up to eight, but runs of more than four leave no registers.
-_LARGEST = 4
+_MAX_STORES = 4
 
 # For the last store of a group, those before it, which may as well happen right before it.
-StoreGroups = Mapping[Operation, Sequence[Operation]]
+InterleavedStores = Mapping[Operation, Sequence[Operation]]
 
 
-def store_groups(module: Operation, aliases: Aliases) -> StoreGroups:
+def interleaved_stores(module: Operation, aliases: Aliases) -> InterleavedStores:
     """The groups of a module.
 
     All stores of a group are of blocks of one type, under one mask. Between them nothing reads what
@@ -78,7 +78,7 @@ def _joins(group: _Growing, operation: Operation) -> bool:
     """Whether a store is of a block of the group's type, under the group's mask."""
     (_, ours, *our_mask), (_, theirs, *their_mask) = group.stores[0].operands, operation.operands
     is_alike = (ours.type, our_mask) == (theirs.type, their_mask)
-    return isinstance(ours.type, TensorType) and is_alike and len(group.stores) < _LARGEST
+    return isinstance(ours.type, TensorType) and is_alike and len(group.stores) < _MAX_STORES
 
 
 def _is_apart(group: _Growing, load: Value, aliases: Aliases) -> bool:

@@ -6,12 +6,12 @@ from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.interleaved_stores import WITHOUT_MEMORY
 
-__all__ = ["last_stores"]
+__all__ = ["sinkable_stores"]
 
 _NO_EFFECT = (*WITHOUT_MEMORY, "tt.reduce", "tt.reshape")
 
 
-def last_stores(module: Operation) -> frozenset[Operation]:
+def sinkable_stores(module: Operation) -> frozenset[Operation]:
     """The stores of blocks behind which nothing in a loop's body reads or changes memory."""
     found = set()
     for loop in module.walk():

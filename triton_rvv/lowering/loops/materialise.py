@@ -9,23 +9,25 @@ from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.sharing import at_same_places, reachable, readers
-from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Point, Splat, Tensor
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.loops import loop_nests
 from triton_rvv.lowering.loops.loop_versioning import all_fit
-from triton_rvv.lowering.loops.vector_shape import run_width
+from triton_rvv.lowering.loops.vector_shape import vector_width
 
 __all__ = [
     "copied_exactly",
     "copy",
     "copy_together",
     "materialise",
+    "materialise_loads",
     "prepare",
     "quick_to_read",
     "row_major",
     "row_major_array",
-    "settle_loads",
     "walking",
     "where_sums_fit",
 ]
@@ -35,13 +37,14 @@ def materialise(context: Context, tensor: Tensor) -> Buffer:
     """An array that holds the tensor's elements as they are now."""
     if isinstance(tensor, Buffer):
         return tensor
-    if tensor.settled is None:
+    if tensor.materialised is None:
         buffer = context.buffer(tensor.type, tensor.panel_bits)
         copy(context, tensor, buffer)
         context.keep(tensor, buffer)
         _drop_loads(context)
         return buffer
-    return tensor.settled
+    assert isinstance(tensor.materialised, Buffer)
+    return tensor.materialised
 
 
 def quick_to_read(context: Context, tensor: Tensor) -> Tensor:
@@ -56,8 +59,8 @@ def row_major(context: Context, tensor: Tensor) -> Buffer:
 
     No product should take it for an operand: it has no panels.
     """
-    found = tensor if isinstance(tensor, Buffer) else tensor.settled
-    if found is not None and found.panel == found.shape[-1]:
+    found = tensor if isinstance(tensor, Buffer) else tensor.materialised
+    if isinstance(found, Buffer) and found.is_row_major:
         return found
     array = row_major_array(context, tensor.type)
     copy(context, tensor, array)
@@ -89,7 +92,7 @@ def _write_all(
     """Write every element of tensors of one shape to arrays."""
     tensors, arrays = [tensor for tensor, _ in pairs], [array for _, array in pairs]
 
-    def write(point: Point, values: Sequence[Val]) -> None:
+    def write(point: VectorIndex, values: Sequence[Val]) -> None:
         for array, value in zip(arrays, values, strict=True):
             array.write(context.builder, point, value)
 
@@ -112,7 +115,7 @@ def prepare(context: Context, roots: Sequence[Tensor], changes_memory: bool = Fa
     order, exclusive, _ = reachable(roots, set())
     _compute_shared(context, roots, [tensor for tensor in order if tensor not in exclusive])
     if changes_memory:
-        settle_loads(context)
+        materialise_loads(context)
 
 
 @contextmanager
@@ -140,7 +143,7 @@ def walking(
     if changes is not None:
         # What only this walk asks for is read on the way.
         context.pending_loads = [each for each in context.pending_loads if each not in exclusive]
-        settle_loads(context, changes)
+        materialise_loads(context, changes)
     for tensor in kept:
         tensor.filling = context.buffer(tensor.type)
     yield
@@ -164,10 +167,10 @@ def _kept_for_loads(roots: Sequence[Tensor], changed: Iterable[Tensor]) -> set[T
     return made - readers(roots, asked_again)
 
 
-def settle_loads(context: Context, which: Callable[[Tensor], bool] = lambda _: True) -> None:
+def materialise_loads(context: Context, which: Callable[[Tensor], bool] = lambda _: True) -> None:
     """Carry out loads that were put off."""
     for load in [load for load in context.pending_loads if which(load)]:
-        if load.settled is None:
+        if load.materialised is None:
             materialise(context, load)
     _drop_loads(context)
 
@@ -185,16 +188,16 @@ def _compute_shared(context: Context, roots: Sequence[Tensor], shared: Sequence[
 def _drop_loads(context: Context) -> None:
     """Forget the loads that nothing asks for any more."""
     context.pending_loads = [
-        load for load in context.pending_loads if not (load.is_over or load.settled)
+        load for load in context.pending_loads if not (load.is_over or load.materialised)
     ]
 
 
 def _is_worth_keeping(context: Context, tensor: Tensor) -> bool:
     """Whether an array of the elements, or registers, are faster than to ask for them again."""
-    if tensor.settled is not None:
+    if tensor.materialised is not None:
         return False
     if tensor in context.pending_loads:
-        stays_in_registers = tensor.type.elements <= loop_nests.UNROLLED_RUNS * run_width(
+        stays_in_registers = tensor.type.elements <= loop_nests.UNROLLED_RUNS * vector_width(
             context, [tensor]
         )
         if stays_in_registers or not tensor.own_reads_again:

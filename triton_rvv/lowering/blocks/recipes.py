@@ -1,0 +1,113 @@
+"""Recipes for blocks of one scalar, and for functions of the elements at the same place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import Extents, VectorIndex
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val
+
+__all__ = ["Elementwise", "Splat", "guards_of_all"]
+
+
+class Splat(Tensor):
+    """One scalar in every element."""
+
+    def __init__(self, type_: TensorType, value: Val) -> None:
+        super().__init__(type_)
+        self.value = value
+
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
+        return builder.splat(self.value, point.width)
+
+    @property
+    def own_stays_in_place(self) -> bool:
+        return True
+
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        return []
+
+    @property
+    def own_spans_rows(self) -> bool:
+        return True
+
+    def own_bits(self) -> int:
+        # A scalar takes no vector register in most instructions.
+        return 8
+
+
+class Elementwise(Tensor):
+    """A function of the operands' elements at the same place.
+
+    Args:
+        type_: shape and element type.
+        emit: writes the code of the function.
+        operands: what it is a function of.
+        cost: roughly its instructions.
+        keeps_zero: whether it makes 0 of zeros.
+    """
+
+    def __init__(
+        self,
+        type_: TensorType,
+        emit: Callable[[Builder, Sequence[Val]], Val],
+        operands: Sequence[Tensor],
+        cost: int = 1,
+        keeps_zero: bool = False,
+    ) -> None:
+        super().__init__(type_, operands, cost)
+        self._own_cost = cost
+        self._emit = emit
+        self._keeps_zero = keeps_zero
+
+    def on(self, type_: TensorType, operands: Sequence[Tensor]) -> Elementwise:
+        """The same function of other operands."""
+        return Elementwise(type_, self._emit, operands, self._own_cost, self._keeps_zero)
+
+    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
+        values = [operand.at(builder, point) for operand in self.operands]
+        numbers = [builder.repeated(value) for value in values]
+        if numbers and all(numbers):
+            # One number for all lanes is computed once.
+            return builder.splat(self._emit(builder, [n for n in numbers if n]), point.width)
+        return self._emit(builder, values)
+
+    @property
+    def own_stays_in_place(self) -> bool:
+        return True
+
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        return guards_of_all(builder, self.operands, extents)
+
+    def zero_from(self, builder: Builder, axis: int) -> Val | None:
+        return self._recipe[0][0].zero_from(builder, axis) if self._keeps_zero else None
+
+    def own_bits(self) -> int:
+        # Floats that are kept as bits are computed with in float32.
+        around = (self, *self.operands)
+        wide = 32 if any(_is_kept_as_bits(tensor.element) for tensor in around) else 8
+        return max(self.element.bits, wide)
+
+    @property
+    def own_spans_rows(self) -> bool:
+        return True
+
+
+def guards_of_all(
+    builder: Builder, tensors: Iterable[Tensor], extents: Extents
+) -> list[Val] | None:
+    """The guards of several recipes of one shape, where all of them have such."""
+    total: list[Val] = []
+    for tensor in tensors:
+        guards = [] if tensor.materialised else tensor.guards_within(builder, extents)
+        if guards is None:
+            return None
+        total += guards
+    return total
+
+
+def _is_kept_as_bits(element: ScalarType | PointerType) -> bool:
+    return isinstance(element, ScalarType) and element.is_kept_as_bits
