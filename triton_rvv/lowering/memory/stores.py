@@ -367,7 +367,7 @@ def _read_on_the_way(context: Context, loads: Sequence[Load], part: _Part) -> li
     return [
         load
         for load in loads
-        if load.settled is None
+        if load.materialised is None
         and load not in context.pending_loads
         and load.is_parallel_to(part.addresses)
         and (apart or context.aliases.may_overlap(load.source, part.target))
