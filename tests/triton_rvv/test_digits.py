@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import pairwise
 from qemu_kernels import Expected, KernelRunner
 
 
@@ -45,9 +46,10 @@ def line_kernel(x_ptr, y_ptr, width, first, total, K: tl.constexpr, N: tl.conste
     tl.store(y_ptr + i, tl.load(x_ptr + source, mask=i < total, other=7), mask=i < total)
 
 
-@pytest.mark.parametrize("width", [100, 64, 33, 7, 1, 400])
-@pytest.mark.parametrize("k", [2, 4])
-@pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.int64])
+@pytest.mark.parametrize(
+    ("width", "k", "dtype"),
+    pairwise([100, 64, 33, 7, 1, 400], [2, 4], [np.float32, np.uint8, np.int64]),
+)
 def test_lines_by_turns(run: KernelRunner, width: int, k: int, dtype: type) -> None:
     total, first = 611, 6
     at = first + np.arange(total)
@@ -74,9 +76,14 @@ def plane_kernel(
     tl.store(y_ptr + r[:, None] * columns + c[None, :], 2 * x - left, mask=inside)
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(5, 70), (16, 128), (1, 1), (9, 33), (17, 131)])
-@pytest.mark.parametrize("k", [2, 4])
-@pytest.mark.parametrize("block", [(8, 64), (1, 256), (4, 8)])
+@pytest.mark.parametrize(
+    ("rows", "columns", "k", "block"),
+    pairwise(
+        [(5, 70), (16, 128), (1, 1), (9, 33), (17, 131)],
+        [2, 4],
+        [((8, 64),), ((1, 256),), ((4, 8),)],
+    ),
+)
 def test_planes(run: KernelRunner, rows: int, columns: int, k: int, block: tuple[int, int]) -> None:
     height, width = -(-rows // k), -(-columns // k)
     x = np.random.default_rng(2).integers(0, 1000, (height, width)).astype(np.int32)

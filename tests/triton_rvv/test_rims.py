@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected, KernelRunner
 
 Image = npt.NDArray[Any]
@@ -37,16 +38,16 @@ def line_kernel(x_ptr, y_ptr, H, W, FIRST: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "first", "known", "vlen_bits"),
-    [
-        (np.float32, -1, (), 256),
-        (np.float32, -1, ("H", "W"), 256),
-        (np.int8, -3, ("W",), 128),
-        (np.int16, 0, (), 512),
-    ],
-)
-@pytest.mark.parametrize(
-    ("height", "width"), [(1, 1), (40, 5), (3, 33), (7, 56), (3, 100), (5, 128), (2, 301)]
+    ("height", "width", "dtype", "first", "known", "vlen_bits"),
+    in_turn(
+        [(1, 1), (40, 5), (3, 33), (7, 56), (3, 100), (5, 128), (2, 301)],
+        [
+            (np.float32, -1, (), 256),
+            (np.float32, -1, ("H", "W"), 256),
+            (np.int8, -3, ("W",), 128),
+            (np.int16, 0, (), 512),
+        ],
+    ),
 )
 def test_lines(
     run: KernelRunner,
@@ -86,9 +87,13 @@ def tile_kernel(x_ptr, y_ptr, H, W, D: tl.constexpr, BLOCK_H: tl.constexpr, BLOC
 
 
 @pytest.mark.parametrize(
-    ("dtype", "distance"), [(np.float32, 1), (np.int8, 2), (np.float64, 3), (np.int64, 1)]
+    ("height", "width", "dtype", "distance"),
+    in_turn(
+        [(1, 1), (5, 7), (9, 64), (3, 129)],
+        [(np.float32, 1), (np.int8, 2), (np.float64, 3), (np.int64, 1)],
+        rounds=2,
+    ),
 )
-@pytest.mark.parametrize(("height", "width"), [(1, 1), (5, 7), (9, 64), (3, 129)])
 def test_tiles(run: KernelRunner, height: int, width: int, dtype: type, distance: int) -> None:
     rng = np.random.default_rng(width)
     x: Image = rng.integers(-9, 9, (height, width)).astype(dtype)

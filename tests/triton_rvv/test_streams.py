@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 import triton
 import triton.language as tl
+from pairs import pairwise
 from qemu_kernels import Expected, KernelRunner
 
 
@@ -23,10 +24,13 @@ def streams_kernel(
     tl.store(y_ptr + at, 2 * a - b, mask=at < n)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.int64])
-@pytest.mark.parametrize("n", [1, 100, 256, 300])
 @pytest.mark.parametrize(
-    ("stride", "a", "b"), [(2, 0, 1), (2, 1, 0), (2, 0, 0), (3, 0, 2), (3, 2, 1), (4, 3, 0)]
+    ("stride", "a", "b", "n", "dtype"),
+    pairwise(
+        [(2, 0, 1), (2, 1, 0), (2, 0, 0), (3, 0, 2), (3, 2, 1), (4, 3, 0)],
+        [1, 100, 256, 300],
+        [np.uint8, np.int16, np.float32, np.int64],
+    ),
 )
 def test_two_streams(run: KernelRunner, stride: int, a: int, b: int, n: int, dtype: type) -> None:
     x: npt.NDArray[Any] = (
@@ -73,9 +77,10 @@ def reversed_kernel(x_ptr, y_ptr, n, N: tl.constexpr):
     tl.store(y_ptr + at, tl.load(x_ptr + n - 1 - at, mask=at < n), mask=at < n)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float32, np.int64])
-@pytest.mark.parametrize("n", [1, 256, 777])
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
+@pytest.mark.parametrize(
+    ("n", "dtype", "vlen_bits"),
+    pairwise([1, 256, 777], [np.uint8, np.float16, np.float32, np.int64], [128, 256, 512]),
+)
 def test_reversed(run: KernelRunner, n: int, dtype: type, vlen_bits: int) -> None:
     x: npt.NDArray[Any] = np.random.default_rng(5).integers(0, 200, n).astype(dtype)
     y = x[::-1].copy()
