@@ -109,6 +109,9 @@ def minus_call(config, N=90):
     block = config["BLOCK"]
     minus_kernel[(triton.cdiv(N, block),)](torch.randn(N), N, BLOCK=block)
 
+def plus_reference(x_ptr):
+    return {"x_ptr": x_ptr + 1}
+
 def minus_reference(x_ptr):
     return {"x_ptr": x_ptr - 1}
 """

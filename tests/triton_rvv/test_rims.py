@@ -42,8 +42,8 @@ def line_kernel(x_ptr, y_ptr, H, W, FIRST: tl.constexpr, BLOCK: tl.constexpr):
     in_turn(
         [(1, 1), (40, 5), (3, 33), (7, 56), (3, 100), (5, 128), (2, 301)],
         [
-            (np.float32, -1, (), 256),
             (np.float32, -1, ("H", "W"), 256),
+            (np.float32, -1, (), 256),
             (np.int8, -3, ("W",), 128),
             (np.int16, 0, (), 512),
         ],
