@@ -9,6 +9,8 @@ import triton.language as tl
 from pairs import pairwise
 from qemu_kernels import Expected, KernelRunner
 
+from triton_rvv import RVVTarget, compile_kernel
+
 
 @triton.jit
 def digits_kernel(q_ptr, r_ptr, s_ptr, base, K: tl.constexpr, LOG: tl.constexpr, N: tl.constexpr):
@@ -62,6 +64,15 @@ def test_lines_by_turns(run: KernelRunner, width: int, k: int, dtype: type) -> N
     )  # fmt: skip
 
 
+def test_lines_by_turns_are_loaded_as_lines() -> None:
+    """Whole ones, and the ends of others, as far as they are wanted."""
+    types = {"x_ptr": "*fp32", "y_ptr": "*fp32", "width": "i32", "first": "i32", "total": "i32"}
+    constants = {"K": 2, "N": 256}
+    compiled = compile_kernel(line_kernel, types, constants, RVVTarget(), disjoint_arguments=True)
+    assert "vl1re32.v" in compiled.assembly
+    assert "vle32.v" in compiled.assembly
+
+
 @triton.jit
 def plane_kernel(
     x_ptr, y_ptr, rows, columns, pitch, K: tl.constexpr, R: tl.constexpr, C: tl.constexpr
@@ -95,6 +106,13 @@ def test_planes(run: KernelRunner, rows: int, columns: int, k: int, block: tuple
         x_ptr=x, y_ptr=Expected(np.ascontiguousarray(y)),
         rows=rows, columns=columns, pitch=width, K=k, R=block[0], C=block[1],
     )  # fmt: skip
+
+
+def test_repeated_elements_are_loaded_once() -> None:
+    types = {"x_ptr": "*i32", "y_ptr": "*i32", "rows": "i32", "columns": "i32", "pitch": "i32"}
+    constants = {"K": 2, "R": 8, "C": 64}
+    compiled = compile_kernel(plane_kernel, types, constants, RVVTarget(), disjoint_arguments=True)
+    assert "vrgather.vv" in compiled.assembly
 
 
 @triton.jit

@@ -33,7 +33,9 @@ def powers(random, *largest):
     return [int(2 ** random.integers(0, limit.bit_length())) for limit in largest]
 
 
-@pytest.mark.parametrize(("dtype", "vlen_bits", "case"), pairwise(["i8", "fp32", "fp16"], [512, 128, 256], range(CASES)))
+@pytest.mark.parametrize(
+    ("dtype", "vlen_bits", "case"), pairwise(["i8", "fp32", "fp16"], [512, 128, 256], range(CASES))
+)
 def test_products(run, dtype, vlen_bits, case):
     random, (element, error) = drawn("product", dtype, vlen_bits, case), PRODUCTS[dtype]
     kernel = load_kernel("matmul").kernel

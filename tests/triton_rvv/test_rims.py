@@ -12,6 +12,8 @@ import triton.language as tl
 from pairs import in_turn
 from qemu_kernels import Expected, KernelRunner
 
+from triton_rvv import RVVTarget, compile_kernel
+
 Image = npt.NDArray[Any]
 
 FILL = 50
@@ -70,6 +72,13 @@ def test_lines(
         known=known,
         x_ptr=x, y_ptr=Expected(y), H=height, W=width, FIRST=first, BLOCK=block,
     )  # fmt: skip
+
+
+def test_runs_inside_the_image_have_no_masks() -> None:
+    types = {"x_ptr": "*fp32", "y_ptr": "*fp32", "H": "i32", "W": "i32"}
+    constants = {"FIRST": -1, "BLOCK": 256}
+    compiled = compile_kernel(line_kernel, types, constants, RVVTarget(), disjoint_arguments=True)
+    assert "vl2re32.v" in compiled.assembly  # which loads whole registers
 
 
 @triton.jit
