@@ -64,8 +64,13 @@ def reference(x, y, A, B, C, config):
 """
 
 
-SIZES = ({}, {"M": 1}, {"M": 33, "N": 8, "K": 8}, {"M": 64, "N": 64, "K": 64})
-BLOCKS = ({}, {"BLOCK_M": 16}, {"BLOCK_N": 32})
+SIZES: tuple[dict[str, int], ...] = (
+    {},
+    {"M": 1},
+    {"M": 33, "N": 8, "K": 8},
+    {"M": 64, "N": 64, "K": 64},
+)
+BLOCKS: tuple[dict[str, int], ...] = ({}, {"BLOCK_M": 16}, {"BLOCK_N": 32})
 
 
 @pytest.mark.parametrize(
