@@ -77,6 +77,9 @@ def call(N=96):
     twice[lambda meta: (triton.cdiv(N, meta["BLOCK"]), 1)](
         x_ptr=torch.randn(N), out_ptr=torch.empty(N), n=N
     )
+
+def reference(x_ptr):
+    return {"out_ptr": 2 * x_ptr}
 """
 )
 # Two kernels with a wrapper each; the second has the same grid in every configuration.
@@ -105,6 +108,12 @@ def plus_call(N=90):
 def minus_call(config, N=90):
     block = config["BLOCK"]
     minus_kernel[(triton.cdiv(N, block),)](torch.randn(N), N, BLOCK=block)
+
+def plus_reference(x_ptr):
+    return {"x_ptr": x_ptr + 1}
+
+def minus_reference(x_ptr):
+    return {"x_ptr": x_ptr - 1}
 """
 )
 # A gradient, whose kernel reads what two others have left, one of them to be measured first.

@@ -85,8 +85,8 @@ def test_a_name_changes_nothing_where_there_is_one_kernel(written) -> None:
 
 
 def test_each_kernel_of_a_file_has_functions_of_its_own(written, tmp_path) -> None:
-    """The interpreter, which finds the outputs in a process of its own, runs the one meant."""
-    functions = SWIGLU_FUNCTIONS.replace("def ", "def swiglu_").replace("_reference", "_expected")
+    """The interpreter, which finds the second one's outputs in a process, runs the one meant."""
+    functions = SWIGLU_FUNCTIONS.replace("def ", "def swiglu_")
     path = written(HEAD + SWIGLU + functions + SILU)
     shapes = {}
     for name in ("swiglu", "silu_forward"):

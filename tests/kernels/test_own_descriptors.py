@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from kernel_runs import BOARD, HOST, run_kernel
+from pairs import pairwise
 
 from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
@@ -63,24 +64,42 @@ def reference(x, y, A, B, C, config):
 """
 
 
-@pytest.mark.parametrize("target", [BOARD, HOST], ids=["rvv", "host"])
-@pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16"])
-def test_a_product_with_blocks_from_a_hook(tmp_path: Path, target: Target, dtype: str) -> None:
-    for shape in ({}, {"M": 1}, {"M": 33, "N": 8, "K": 8}, {"M": 64, "N": 64, "K": 64}):
-        problem = make_problem(load_kernel(str(PRODUCT)), shape, dtype)
-        for blocks in ({}, {"BLOCK_M": 16}, {"BLOCK_N": 32}):
-            run_kernel(problem, blocks, tmp_path, target)
+SIZES: tuple[dict[str, int], ...] = (
+    {},
+    {"M": 1},
+    {"M": 33, "N": 8, "K": 8},
+    {"M": 64, "N": 64, "K": 64},
+)
+BLOCKS: tuple[dict[str, int], ...] = ({}, {"BLOCK_M": 16}, {"BLOCK_N": 32})
 
 
-@pytest.mark.parametrize("target", [BOARD, HOST], ids=["rvv", "host"])
-@pytest.mark.parametrize("padding", ["zero", "nan"])
-def test_boxes_of_padded_rows(tmp_path: Path, target: Target, padding: str) -> None:
+@pytest.mark.parametrize(
+    ("target", "dtype", "shape", "blocks"),
+    pairwise((BOARD, HOST), ("fp32", "fp16", "bf16"), SIZES, BLOCKS),
+)
+def test_a_product_with_blocks_from_a_hook(
+    tmp_path: Path, target: Target, dtype: str, shape: dict[str, int], blocks: dict[str, int]
+) -> None:
+    problem = make_problem(load_kernel(str(PRODUCT)), shape, dtype)
+    run_kernel(problem, blocks, tmp_path, target)
+
+
+@pytest.mark.parametrize(
+    ("target", "padding", "shape", "rows", "columns"),
+    pairwise(
+        (BOARD, HOST),
+        ("zero", "nan"),
+        ({}, {"A": 1, "B": 1, "C": 4}, {"B": 8, "C": 36}),
+        ((4, 16), (1, 8), (8, 32)),
+    ),
+)
+def test_boxes_of_padded_rows(
+    tmp_path: Path, target: Target, padding: str, shape: dict[str, int], rows: int, columns: int
+) -> None:
     path = tmp_path / "boxes.py"
     path.write_text(BOXES.replace("PADDING", repr(padding)) + REFERENCE)
-    for shape in ({}, {"A": 1, "B": 1, "C": 4}, {"B": 8, "C": 36}):
-        problem = make_problem(load_kernel(str(path)), shape, "fp32")
-        for rows, columns in ((4, 16), (1, 8), (8, 32)):
-            run_kernel(problem, {"ROWS": rows, "COLUMNS": columns}, tmp_path, target)
+    problem = make_problem(load_kernel(str(path)), shape, "fp32")
+    run_kernel(problem, {"ROWS": rows, "COLUMNS": columns}, tmp_path, target)
 
 
 def test_without_a_reference_the_interpreter_gets_descriptors_too(tmp_path: Path) -> None:

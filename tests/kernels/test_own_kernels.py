@@ -133,6 +133,9 @@ def arguments(config, N=70):
 
 def grid(meta):
     return meta["x_ptr"].numel() // meta["BLOCK"]
+
+def reference(x_ptr):
+    return {"out_ptr": x_ptr + 1}
 """
 )
 
@@ -187,6 +190,9 @@ def arguments(N=200):
 
 def grid(meta):
     return (triton.cdiv(meta["n"], meta["BLOCK"]),)
+
+def reference(x_ptr, bias_ptr):
+    return {"out_ptr": 2 * x_ptr if bias_ptr is None else x_ptr + bias_ptr}
 """
 )
 

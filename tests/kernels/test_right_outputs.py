@@ -34,7 +34,10 @@ def test_even_shape_on_the_board(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", kernel_names())
-@pytest.mark.parametrize("shapes", [RAGGED, EVEN], ids=["ragged", "even"])
+@pytest.mark.parametrize(
+    "shapes",
+    [pytest.param(RAGGED, id="ragged"), pytest.param(EVEN, id="even", marks=pytest.mark.long)],
+)
 def test_both_shapes_on_the_host(name, shapes, tmp_path):
     run_kernel(make_problem(load_kernel(name), shapes[name]), STEPS.get(name, {}), tmp_path, HOST)
 

@@ -66,8 +66,15 @@ def problem_of(tmp_path):
     return make
 
 
-@pytest.mark.parametrize("has_reference", [True, False])
-@pytest.mark.parametrize("target", [None, HOST])
+@pytest.mark.parametrize(
+    ("has_reference", "target"),
+    [
+        (True, None),
+        (False, HOST),
+        pytest.param(True, HOST, marks=pytest.mark.long),
+        pytest.param(False, None, marks=pytest.mark.long),
+    ],
+)
 def test_the_kernel_gets_the_memory_that_strides_count_in(
     problem_of, tmp_path, has_reference, target
 ):

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import pairwise
 from qemu_kernels import Expected, KernelRunner
+
+from triton_rvv import RVVTarget, compile_kernel
 
 
 @triton.jit
@@ -45,9 +48,10 @@ def line_kernel(x_ptr, y_ptr, width, first, total, K: tl.constexpr, N: tl.conste
     tl.store(y_ptr + i, tl.load(x_ptr + source, mask=i < total, other=7), mask=i < total)
 
 
-@pytest.mark.parametrize("width", [100, 64, 33, 7, 1, 400])
-@pytest.mark.parametrize("k", [2, 4])
-@pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.int64])
+@pytest.mark.parametrize(
+    ("width", "k", "dtype"),
+    pairwise([100, 64, 33, 7, 1, 400], [2, 4], [np.float32, np.uint8, np.int64]),
+)
 def test_lines_by_turns(run: KernelRunner, width: int, k: int, dtype: type) -> None:
     total, first = 611, 6
     at = first + np.arange(total)
@@ -58,6 +62,15 @@ def test_lines_by_turns(run: KernelRunner, width: int, k: int, dtype: type) -> N
         line_kernel, grid=(3,),
         x_ptr=x, y_ptr=Expected(x[source]), width=width, first=first, total=total, K=k, N=256,
     )  # fmt: skip
+
+
+def test_lines_by_turns_are_loaded_as_lines() -> None:
+    """Whole ones, and the ends of others, as far as they are wanted."""
+    types = {"x_ptr": "*fp32", "y_ptr": "*fp32", "width": "i32", "first": "i32", "total": "i32"}
+    constants = {"K": 2, "N": 256}
+    compiled = compile_kernel(line_kernel, types, constants, RVVTarget(), disjoint_arguments=True)
+    assert "vl1re32.v" in compiled.assembly
+    assert "vle32.v" in compiled.assembly
 
 
 @triton.jit
@@ -74,9 +87,14 @@ def plane_kernel(
     tl.store(y_ptr + r[:, None] * columns + c[None, :], 2 * x - left, mask=inside)
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(5, 70), (16, 128), (1, 1), (9, 33), (17, 131)])
-@pytest.mark.parametrize("k", [2, 4])
-@pytest.mark.parametrize("block", [(8, 64), (1, 256), (4, 8)])
+@pytest.mark.parametrize(
+    ("rows", "columns", "k", "block"),
+    pairwise(
+        [(5, 70), (16, 128), (1, 1), (9, 33), (17, 131)],
+        [2, 4],
+        [((8, 64),), ((1, 256),), ((4, 8),)],
+    ),
+)
 def test_planes(run: KernelRunner, rows: int, columns: int, k: int, block: tuple[int, int]) -> None:
     height, width = -(-rows // k), -(-columns // k)
     x = np.random.default_rng(2).integers(0, 1000, (height, width)).astype(np.int32)
@@ -88,6 +106,13 @@ def test_planes(run: KernelRunner, rows: int, columns: int, k: int, block: tuple
         x_ptr=x, y_ptr=Expected(np.ascontiguousarray(y)),
         rows=rows, columns=columns, pitch=width, K=k, R=block[0], C=block[1],
     )  # fmt: skip
+
+
+def test_repeated_elements_are_loaded_once() -> None:
+    types = {"x_ptr": "*i32", "y_ptr": "*i32", "rows": "i32", "columns": "i32", "pitch": "i32"}
+    constants = {"K": 2, "R": 8, "C": 64}
+    compiled = compile_kernel(plane_kernel, types, constants, RVVTarget(), disjoint_arguments=True)
+    assert "vrgather.vv" in compiled.assembly
 
 
 @triton.jit

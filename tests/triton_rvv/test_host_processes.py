@@ -69,12 +69,12 @@ def call_in_processes(count, cache):
 
 
 def test_many_processes_share_triton_s_cache(tmp_path):
-    """Three fill an empty cache at once, a fourth finds the kernel there; so the environment says.
+    """Two fill an empty cache at once, a third finds the kernel there; so the environment says.
 
     No other module of the back end is imported before the call: the variable alone is enough.
     """
     cache = tmp_path / "cache"
-    assert all(output.endswith(" 3\n") for output in call_in_processes(3, cache))
+    assert all(output.endswith(" 3\n") for output in call_in_processes(2, cache))
     assert len(list(cache.rglob("axpy_kernel.o"))) == 1
     assert not list(cache.rglob("*.tmp*"))
     assert call_in_processes(1, cache) == ["[True] 3\n"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 ROWS, COLUMNS = 8, 64
@@ -24,8 +25,10 @@ def flat_kernel(
     tl.store(largest_ptr + rows, tl.max(x, axis=1))
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
-@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 300, 511, 512, 513, 2000])
+@pytest.mark.parametrize(
+    ("n", "vlen_bits"),
+    in_turn([0, 1, 63, 64, 65, 300, 511, 512, 513, 2000], [128, 256, 512], rounds=2),
+)
 def test_flat_indices(run, n, vlen_bits):
     random = np.random.default_rng(n)
     held = random.standard_normal(SIZE).astype(np.float32)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 import triton
 import triton.language as tl
+from pairs import pairwise
 from qemu_kernels import Expected, KernelRunner
 
 Floats = npt.NDArray[np.float32]
@@ -173,28 +174,28 @@ def _grid(values: dict[str, Any]) -> tuple[int, int]:
     return -(-pixels // values["BM"]), -(-values["K"] // values["BN"])
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
-@pytest.mark.parametrize("left", [True, False])
-@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    ("number", "vlen_bits", "left", "known"),
+    pairwise(range(len(SHAPES)), (128, 256, 512), (True, False), (True, False)),
+)
 def test_pixels_by_channels_and_taps(
-    run: KernelRunner, vlen_bits: int, left: bool, known: bool
+    run: KernelRunner, number: int, vlen_bits: int, left: bool, known: bool
 ) -> None:
-    for shape in SHAPES:
-        x, weights, values = _case(shape)
-        y = convolved(x, weights, values["STRIDE"], values["PAD"]).astype(np.float32)
-        sizes = ("N", "C", "H", "W", "K", "P", "Q", "R", "S")
-        run(
-            flat_kernel,
-            x_ptr=x,
-            w_ptr=weights,
-            y_ptr=Expected(y, atol=1e-4, rtol=1e-4),
-            **values,
-            S=values["R"],
-            LEFT=left,
-            grid=_grid(values),
-            vlen_bits=vlen_bits,
-            known=sizes if known else (),
-        )
+    x, weights, values = _case(SHAPES[number])
+    y = convolved(x, weights, values["STRIDE"], values["PAD"]).astype(np.float32)
+    sizes = ("N", "C", "H", "W", "K", "P", "Q", "R", "S")
+    run(
+        flat_kernel,
+        x_ptr=x,
+        w_ptr=weights,
+        y_ptr=Expected(y, atol=1e-4, rtol=1e-4),
+        **values,
+        S=values["R"],
+        LEFT=left,
+        grid=_grid(values),
+        vlen_bits=vlen_bits,
+        known=sizes if known else (),
+    )
 
 
 def _strides(shape: tuple[int, ...], is_last: bool) -> tuple[int, ...]:
@@ -203,32 +204,32 @@ def _strides(shape: tuple[int, ...], is_last: bool) -> tuple[int, ...]:
     return (c * h * w, 1, w * c, c) if is_last else (c * h * w, h * w, w, 1)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
-@pytest.mark.parametrize("is_last", [True, False])
-@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    ("number", "vlen_bits", "is_last", "known"),
+    pairwise(range(len(SHAPES)), (128, 256, 512), (True, False), (True, False)),
+)
 def test_taps_one_after_another(
-    run: KernelRunner, vlen_bits: int, is_last: bool, known: bool
+    run: KernelRunner, number: int, vlen_bits: int, is_last: bool, known: bool
 ) -> None:
-    for shape in SHAPES:
-        x, weights, values = _case(shape)
-        y = convolved(x, weights, values["STRIDE"], values["PAD"]).astype(np.float32)
-        arrays: dict[str, Any] = {"x": x, "w": weights, "y": y}
-        for name, array in list(arrays.items()):
-            for axis, stride in zip("nchw", _strides(array.shape, is_last), strict=True):
-                values[f"{name}_{axis}"] = stride
-            if is_last:
-                arrays[name] = np.ascontiguousarray(array.transpose(0, 2, 3, 1))
-        constants = ("C", "R", "STRIDE", "PAD", "BM", "BN", "BK")
-        run(
-            taps_kernel,
-            x_ptr=arrays["x"],
-            w_ptr=arrays["w"],
-            y_ptr=Expected(arrays["y"], atol=1e-4, rtol=1e-4),
-            **values,
-            grid=_grid(values),
-            vlen_bits=vlen_bits,
-            known=[name for name in values if name not in constants] if known else (),
-        )
+    x, weights, values = _case(SHAPES[number])
+    y = convolved(x, weights, values["STRIDE"], values["PAD"]).astype(np.float32)
+    arrays: dict[str, Any] = {"x": x, "w": weights, "y": y}
+    for name, array in list(arrays.items()):
+        for axis, stride in zip("nchw", _strides(array.shape, is_last), strict=True):
+            values[f"{name}_{axis}"] = stride
+        if is_last:
+            arrays[name] = np.ascontiguousarray(array.transpose(0, 2, 3, 1))
+    constants = ("C", "R", "STRIDE", "PAD", "BM", "BN", "BK")
+    run(
+        taps_kernel,
+        x_ptr=arrays["x"],
+        w_ptr=arrays["w"],
+        y_ptr=Expected(arrays["y"], atol=1e-4, rtol=1e-4),
+        **values,
+        grid=_grid(values),
+        vlen_bits=vlen_bits,
+        known=[name for name in values if name not in constants] if known else (),
+    )
 
 
 @triton.jit

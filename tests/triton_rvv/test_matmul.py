@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from kernels.registry import load_kernel
@@ -52,8 +53,9 @@ def arguments(shape, block, group=8):
     }
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
-@pytest.mark.parametrize("block", BLOCKS, ids=str)
+@pytest.mark.parametrize(
+    ("block", "vlen_bits"), in_turn([(block,) for block in BLOCKS], [128, 256, 512])
+)
 def test_ragged_shapes(run, block, vlen_bits):
     unit_strides = ("stride_ak", "stride_bn", "stride_cn")
     for shape in SHAPES:

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn, pairwise
 from qemu_kernels import Expected, KernelRunner
 
 CASES = 4
+VLENS = (128, 256, 512)
 # The error of an element for each root of K; sums have 32 bits.
 TYPES = {"fp32": (np.float32, 4e-6), "fp16": (np.float16, 2e-5), "i8": (np.int8, 0.0)}
 
@@ -198,30 +200,30 @@ def run_case(
     )
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
-@pytest.mark.parametrize("dtype", TYPES)
-def test_products(run: KernelRunner, dtype: str, vlen_bits: int) -> None:
-    for number in range(CASES):
-        run_case(run, dtype, vlen_bits, number)
+@pytest.mark.parametrize(("dtype", "vlen_bits", "number"), pairwise([*TYPES], VLENS, range(CASES)))
+def test_products(run: KernelRunner, dtype: str, vlen_bits: int, number: int) -> None:
+    run_case(run, dtype, vlen_bits, number)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
-@pytest.mark.parametrize("dtype", TYPES)
+# How the kernel keeps from rows that are not there; rows and steps.
+IN_PLACE = [
+    ("masked", 19, 84),
+    ("wrapped", 9, 4),
+    ("masked", 1, 36),
+    ("masked", 1, 4),
+    ("masked", 2, 44),
+]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "vlen_bits", "rows", "m", "k"), pairwise([*TYPES], VLENS, IN_PLACE)
+)
 def test_rows_that_are_read_in_place_end_anywhere(
-    run: KernelRunner, dtype: str, vlen_bits: int
+    run: KernelRunner, dtype: str, vlen_bits: int, rows: str, m: int, k: int
 ) -> None:
     """B has few panels, and K is a multiple of 4, so that A is not copied; it ends behind K."""
-    for number, (rows, m, k) in enumerate(
-        [
-            ("masked", 19, 84),
-            ("wrapped", 9, 4),
-            ("masked", 1, 36),
-            ("masked", 1, 4),
-            ("masked", 2, 44),
-        ]
-    ):
-        case = Case(sizes=(m, 13, k), blocks=(16, 16, 64), rows=rows)
-        run_case(run, dtype, vlen_bits, number, case)
+    case = Case(sizes=(m, 13, k), blocks=(16, 16, 64), rows=rows)
+    run_case(run, dtype, vlen_bits, IN_PLACE.index((rows, m, k)), case)
 
 
 @pytest.mark.parametrize("rows", [1, 4, 8])
@@ -257,24 +259,30 @@ ROWS_LEFT_OVER = [
 ]
 
 
+FEW = [*FEW_ROWS, *FEW_TILES, *ROWS_LEFT_OVER]
+
+
 @pytest.mark.parametrize(
-    ("dtype", "vlen_bits"), [("fp32", 128), ("fp32", 256), ("fp16", 256), ("i8", 512)]
+    ("dtype", "vlen_bits", "number"),
+    in_turn([("fp32", 128), ("fp32", 256), ("fp16", 256), ("i8", 512)], range(len(FEW))),
 )
-def test_few_rows_and_rows_left_over(run: KernelRunner, dtype: str, vlen_bits: int) -> None:
+def test_few_rows_and_rows_left_over(
+    run: KernelRunner, dtype: str, vlen_bits: int, number: int
+) -> None:
     """B is read where it lies if few tiles take all rows; tiles of fewer rows may end a block."""
-    for number, (sizes, blocks, rows, a) in enumerate([*FEW_ROWS, *FEW_TILES, *ROWS_LEFT_OVER]):
-        case = Case(
-            sizes=sizes,
-            blocks=blocks,
-            rows=rows,
-            mask_a=rows != "allocated",
-            mask_b=rows != "allocated",
-            bias=number % 2 == 0,
-            a=a,
-        )
-        strides = ("stride_a", "stride_b", "stride_c")
-        known = ("M", "N", "K", *strides) if number % 3 else ()
-        run_case(run, dtype, vlen_bits, number, case, known)
+    sizes, blocks, rows, a = FEW[number]
+    case = Case(
+        sizes=sizes,
+        blocks=blocks,
+        rows=rows,
+        mask_a=rows != "allocated",
+        mask_b=rows != "allocated",
+        bias=number % 2 == 0,
+        a=a,
+    )
+    strides = ("stride_a", "stride_b", "stride_c")
+    known = ("M", "N", "K", *strides) if number % 3 else ()
+    run_case(run, dtype, vlen_bits, number, case, known)
 
 
 @triton.jit
@@ -306,35 +314,38 @@ def known_rows_kernel(
 
 
 @pytest.mark.parametrize(
-    ("dtype", "vlen_bits"),
-    [("fp32", 128), ("fp32", 256), ("fp16", 512), ("i8", 256), ("fp32", 512)],
+    ("dtype", "vlen_bits", "rows"),
+    in_turn(
+        [("fp32", 128), ("fp32", 256), ("fp16", 512), ("i8", 256), ("fp32", 512)],
+        (1, 2, 3, 5, 6, 7, 11, 13, 31),
+        rounds=2,
+    ),
 )
-def test_every_number_of_rows(run: KernelRunner, dtype: str, vlen_bits: int) -> None:
+def test_every_number_of_rows(run: KernelRunner, dtype: str, vlen_bits: int, rows: int) -> None:
     """A known number of rows behind the last whole tile has a tile of its own."""
-    random, (element, error) = np.random.default_rng(vlen_bits), TYPES[dtype]
-    for rows in (1, 2, 3, 5, 6, 7, 11, 13, 31):
-        block, k = 1 << (rows - 1).bit_length(), int(random.choice([37, 64, 100]))
-        n, columns, steps = (int(random.choice(some)) for some in ((64, 97), (32, 64), (16, 64)))
-        a, b = (random.integers(-9, 10, shape).astype(element) for shape in ((rows, k), (k, n)))
-        by_column = bool(random.integers(0, 2))
-        exact = a.astype(np.int64) @ b.astype(np.int64)
-        c = exact.astype(np.int32 if dtype == "i8" else np.float32)
-        run(
-            known_rows_kernel,
-            grid=(-(-n // columns),),
-            vlen_bits=vlen_bits,
-            known=("M", "N", "K"),
-            a_ptr=a.T.copy() if by_column else a,
-            b_ptr=b,
-            c_ptr=Expected(c, atol=error),
-            M=rows,
-            N=n,
-            K=k,
-            ROWS=max(2, block) * int(random.choice([1, 2])),
-            COLUMNS=columns,
-            STEPS=steps,
-            A_BY_COLUMN=by_column,
-        )
+    random, (element, error) = np.random.default_rng([vlen_bits, rows]), TYPES[dtype]
+    block, k = 1 << (rows - 1).bit_length(), int(random.choice([37, 64, 100]))
+    n, columns, steps = (int(random.choice(some)) for some in ((64, 97), (32, 64), (16, 64)))
+    a, b = (random.integers(-9, 10, shape).astype(element) for shape in ((rows, k), (k, n)))
+    by_column = bool(random.integers(0, 2))
+    exact = a.astype(np.int64) @ b.astype(np.int64)
+    c = exact.astype(np.int32 if dtype == "i8" else np.float32)
+    run(
+        known_rows_kernel,
+        grid=(-(-n // columns),),
+        vlen_bits=vlen_bits,
+        known=("M", "N", "K"),
+        a_ptr=a.T.copy() if by_column else a,
+        b_ptr=b,
+        c_ptr=Expected(c, atol=error),
+        M=rows,
+        N=n,
+        K=k,
+        ROWS=max(2, block) * int(random.choice([1, 2])),
+        COLUMNS=columns,
+        STEPS=steps,
+        A_BY_COLUMN=by_column,
+    )
 
 
 @triton.jit
@@ -411,10 +422,12 @@ def test_groups_of_rows_end_where_the_last_one_does(
         )
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
-@pytest.mark.parametrize("rows", [4, 8, 32])
+@pytest.mark.parametrize(
+    ("vlen_bits", "rows", "columns", "block_k"),
+    pairwise(VLENS, [4, 8, 32], [(16, 16), (64, 32), (64, 64)]),
+)
 def test_rows_by_a_list_end_where_its_last_row_is(
-    run: KernelRunner, vlen_bits: int, rows: int
+    run: KernelRunner, vlen_bits: int, rows: int, columns: int, block_k: int
 ) -> None:
     """No row, one, rows with others between that are none, and all."""
     random, count, k = np.random.default_rng(rows), 4 * rows, 44
@@ -423,28 +436,27 @@ def test_rows_by_a_list_end_where_its_last_row_is(
     for block, last in enumerate((0, 1, rows // 2 + 1, rows - 1, rows)):
         ids[block, :last] = [next(free) for _ in range(last)]
     ids[2, 0] = count + 5
-    for columns, block_k in ((16, 16), (64, 32), (64, 64)):
-        a = random.integers(-9, 10, (count, k)).astype(np.float32)
-        b = random.integers(-9, 10, (k, columns)).astype(np.float32)
-        start = np.full((count, columns), 5, np.float32)
-        expected = start.copy()
-        named = ids[ids < count]
-        expected[named, : columns - 1] = (a @ b)[named, : columns - 1]
-        run(
-            gathered_rows_kernel,
-            grid=(len(ids),),
-            vlen_bits=vlen_bits,
-            a_ptr=a,
-            b_ptr=b,
-            ids_ptr=ids,
-            c_ptr=Expected(expected, start=start),
-            count=count,
-            N=columns - 1,
-            K=k,
-            ROWS=rows,
-            COLUMNS=columns,
-            BLOCK_K=block_k,
-        )
+    a = random.integers(-9, 10, (count, k)).astype(np.float32)
+    b = random.integers(-9, 10, (k, columns)).astype(np.float32)
+    start = np.full((count, columns), 5, np.float32)
+    expected = start.copy()
+    named = ids[ids < count]
+    expected[named, : columns - 1] = (a @ b)[named, : columns - 1]
+    run(
+        gathered_rows_kernel,
+        grid=(len(ids),),
+        vlen_bits=vlen_bits,
+        a_ptr=a,
+        b_ptr=b,
+        ids_ptr=ids,
+        c_ptr=Expected(expected, start=start),
+        count=count,
+        N=columns - 1,
+        K=k,
+        ROWS=rows,
+        COLUMNS=columns,
+        BLOCK_K=block_k,
+    )
 
 
 @triton.jit(noinline=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import pairwise
 from qemu_kernels import Expected
 
 from kernels.registry import load_kernel
@@ -32,40 +33,40 @@ def powers(random, *largest):
     return [int(2 ** random.integers(0, limit.bit_length())) for limit in largest]
 
 
-@pytest.mark.parametrize("vlen_bits", VLENS)
-@pytest.mark.parametrize("dtype", PRODUCTS)
-def test_products(run, dtype, vlen_bits):
-    random, (element, error) = drawn("product", dtype, vlen_bits), PRODUCTS[dtype]
+@pytest.mark.parametrize(
+    ("dtype", "vlen_bits", "case"), pairwise(["i8", "fp32", "fp16"], [512, 128, 256], range(CASES))
+)
+def test_products(run, dtype, vlen_bits, case):
+    random, (element, error) = drawn("product", dtype, vlen_bits, case), PRODUCTS[dtype]
     kernel = load_kernel("matmul").kernel
-    for case in range(CASES):
-        m, n, k = sizes(random, 3, 80)
-        block = powers(random, 32, 128, 64)
-        if case % 2:  # one or two rows, and columns for several runs: B is read where it lies
-            m, n, block = int(random.integers(1, 4)), 2 * n + 60, [case // 2 % 2 + 1, 128, 16]
-        a, b = (random.integers(-9, 10, shape).astype(element) for shape in ((m, k), (k, n)))
-        if element != np.int8:
-            a, b = (random.standard_normal(x.shape).astype(element) for x in (a, b))
-        pad = int(random.integers(0, 3))
-        padded = np.full((k, n + pad), 99 if element == np.int8 else np.nan, element)
-        padded[:, :n] = b
-        wide = np.int64 if element == np.int8 else np.float64
-        stored = np.int32 if element == np.int8 else element
-        c = Expected((a.astype(wide) @ b.astype(wide)).astype(stored), atol=error * k**0.5)
-        strides = {"stride_am": k, "stride_ak": 1, "stride_bk": n + pad, "stride_bn": 1}
-        strides |= {"stride_cm": n, "stride_cn": 1}
-        blocks = {f"BLOCK_SIZE_{name}": size for name, size in zip("MNK", block, strict=True)}
-        grid = (-(-m // block[0]) * -(-n // block[1]),)
-        known = ("stride_ak", "stride_bn", "stride_cn", *(["M", "N", "K"] if case > 2 else []))
-        values = {"a_ptr": a, "b_ptr": padded, "c_ptr": c, "M": m, "N": n, "K": k, **strides}
-        run(
-            kernel,
-            **values,
-            **blocks,
-            GROUP_SIZE_M=2,
-            grid=grid,
-            vlen_bits=vlen_bits,
-            known=[name for name in known if values[name]],
-        )
+    m, n, k = sizes(random, 3, 80)
+    block = powers(random, 32, 128, 64)
+    if case % 2:  # one or two rows, and columns for several runs: B is read where it lies
+        m, n, block = int(random.integers(1, 4)), 2 * n + 60, [case // 2 % 2 + 1, 128, 16]
+    a, b = (random.integers(-9, 10, shape).astype(element) for shape in ((m, k), (k, n)))
+    if element != np.int8:
+        a, b = (random.standard_normal(x.shape).astype(element) for x in (a, b))
+    pad = int(random.integers(0, 3))
+    padded = np.full((k, n + pad), 99 if element == np.int8 else np.nan, element)
+    padded[:, :n] = b
+    wide = np.int64 if element == np.int8 else np.float64
+    stored = np.int32 if element == np.int8 else element
+    c = Expected((a.astype(wide) @ b.astype(wide)).astype(stored), atol=error * k**0.5)
+    strides = {"stride_am": k, "stride_ak": 1, "stride_bk": n + pad, "stride_bn": 1}
+    strides |= {"stride_cm": n, "stride_cn": 1}
+    blocks = {f"BLOCK_SIZE_{name}": size for name, size in zip("MNK", block, strict=True)}
+    grid = (-(-m // block[0]) * -(-n // block[1]),)
+    known = ("stride_ak", "stride_bn", "stride_cn", *(["M", "N", "K"] if case > 2 else []))
+    values = {"a_ptr": a, "b_ptr": padded, "c_ptr": c, "M": m, "N": n, "K": k, **strides}
+    run(
+        kernel,
+        **values,
+        **blocks,
+        GROUP_SIZE_M=2,
+        grid=grid,
+        vlen_bits=vlen_bits,
+        known=[name for name in known if values[name]],
+    )
 
 
 @triton.jit

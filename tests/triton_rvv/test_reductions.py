@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import pairwise
 from qemu_kernels import Expected
 
 
@@ -20,18 +21,23 @@ def reduce_kernel(
     tl.store(min_ptr + kept, tl.min(x, axis=AXIS))
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
-@pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize("shape", [(1, 1), (1, 64), (64, 1), (4, 8), (16, 128)], ids=str)
-def test_two_dimensions(run, shape, axis, dtype):
+@pytest.mark.parametrize(
+    ("rows", "columns", "axis", "dtype"),
+    pairwise(
+        [(1, 1), (1, 64), (64, 1), (4, 8), (16, 128)],
+        [0, 1],
+        [np.int32, np.int64, np.float32, np.float64],
+    ),
+)
+def test_two_dimensions(run, rows, columns, axis, dtype):
     # Small integers: every order of summing floats gives the same result.
-    x = np.random.default_rng(1).integers(-1000, 1000, shape).astype(dtype)
+    x = np.random.default_rng(1).integers(-1000, 1000, (rows, columns)).astype(dtype)
     outputs = {
         "sum_ptr": Expected(x.sum(axis=axis).astype(dtype)),
         "max_ptr": Expected(x.max(axis=axis)),
         "min_ptr": Expected(x.min(axis=axis)),
     }
-    run(reduce_kernel, x_ptr=x, **outputs, AXIS=axis, M=shape[0], N=shape[1])
+    run(reduce_kernel, x_ptr=x, **outputs, AXIS=axis, M=rows, N=columns)
 
 
 @pytest.mark.parametrize("vlen_bits", [128, 512])

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn, pairwise
 from qemu_kernels import Expected, KernelRunner
 
 TYPES = (np.float32, np.int8, np.float64, np.int16)
@@ -26,9 +27,14 @@ def rolled_kernel(x_ptr, y_ptr, W, SHIFT, N, BLOCK: tl.constexpr):
     tl.store(y_ptr + at, tl.load(x_ptr + at // W * W + column, mask=at < N), mask=at < N)
 
 
-@pytest.mark.parametrize("known", [(), ("W", "N")])
-@pytest.mark.parametrize(("dtype", "vlen_bits"), [*zip(TYPES, (256, 512, 128, 256), strict=True)])
-@pytest.mark.parametrize(("height", "width", "shift"), [(40, 9, 4), (11, 50, 49), (3, 170, 97)])
+@pytest.mark.parametrize(
+    ("height", "width", "shift", "dtype", "vlen_bits", "known"),
+    pairwise(
+        [(40, 9, 4), (11, 50, 49), (3, 170, 97)],
+        [*zip(TYPES, (256, 512, 128, 256), strict=True)],
+        [((),), (("W", "N"),)],
+    ),
+)
 def test_parts_of_rows(
     run: KernelRunner,
     height: int,
@@ -57,8 +63,10 @@ def doubled_kernel(x_ptr, bias_ptr, y_ptr, W, N, BLOCK: tl.constexpr):
     tl.store(y_ptr + at, x + tl.load(bias_ptr + row, mask=at < N), mask=at < N)
 
 
-@pytest.mark.parametrize(("dtype", "vlen_bits"), [*zip(TYPES, (256, 128, 512, 256), strict=True)])
-@pytest.mark.parametrize(("height", "width"), [(30, 5), (9, 25), (4, 77)])
+@pytest.mark.parametrize(
+    ("height", "width", "dtype", "vlen_bits"),
+    in_turn([(30, 5), (9, 25), (4, 77)], [*zip(TYPES, (256, 128, 512, 256), strict=True)]),
+)
 def test_lines_in_turn(
     run: KernelRunner, height: int, width: int, dtype: type, vlen_bits: int
 ) -> None:
@@ -82,11 +90,15 @@ def strided_kernel(x_ptr, y_ptr, W, STRIDE, FIRST, N, STEP: tl.constexpr, BLOCK:
     tl.store(y_ptr + place, tl.load(x_ptr + place, mask=at < N) * 2, mask=at < N)
 
 
-@pytest.mark.parametrize("step", [-1, 3, -5, 7])
 @pytest.mark.parametrize(
-    ("dtype", "vlen_bits"), [*zip((*TYPES, np.float16), (256, 512, 128, 256, 256), strict=True)]
+    ("height", "width", "step", "dtype", "vlen_bits"),
+    in_turn(
+        [(20, 11), (5, 50)],
+        [-1, 3, -5, 7],
+        [*zip((*TYPES, np.float16), (256, 512, 128, 256, 256), strict=True)],
+        rounds=2,
+    ),
 )
-@pytest.mark.parametrize(("height", "width"), [(20, 11), (5, 50)])
 def test_strides(
     run: KernelRunner, height: int, width: int, step: int, dtype: type, vlen_bits: int
 ) -> None:

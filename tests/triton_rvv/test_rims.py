@@ -9,7 +9,10 @@ import numpy.typing as npt
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected, KernelRunner
+
+from triton_rvv import RVVTarget, compile_kernel
 
 Image = npt.NDArray[Any]
 
@@ -37,16 +40,16 @@ def line_kernel(x_ptr, y_ptr, H, W, FIRST: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "first", "known", "vlen_bits"),
-    [
-        (np.float32, -1, (), 256),
-        (np.float32, -1, ("H", "W"), 256),
-        (np.int8, -3, ("W",), 128),
-        (np.int16, 0, (), 512),
-    ],
-)
-@pytest.mark.parametrize(
-    ("height", "width"), [(1, 1), (40, 5), (3, 33), (7, 56), (3, 100), (5, 128), (2, 301)]
+    ("height", "width", "dtype", "first", "known", "vlen_bits"),
+    in_turn(
+        [(1, 1), (40, 5), (3, 33), (7, 56), (3, 100), (5, 128), (2, 301)],
+        [
+            (np.float32, -1, ("H", "W"), 256),
+            (np.float32, -1, (), 256),
+            (np.int8, -3, ("W",), 128),
+            (np.int16, 0, (), 512),
+        ],
+    ),
 )
 def test_lines(
     run: KernelRunner,
@@ -71,6 +74,13 @@ def test_lines(
     )  # fmt: skip
 
 
+def test_runs_inside_the_image_have_no_masks() -> None:
+    types = {"x_ptr": "*fp32", "y_ptr": "*fp32", "H": "i32", "W": "i32"}
+    constants = {"FIRST": -1, "BLOCK": 256}
+    compiled = compile_kernel(line_kernel, types, constants, RVVTarget(), disjoint_arguments=True)
+    assert "vl2re32.v" in compiled.assembly  # which loads whole registers
+
+
 @triton.jit
 def tile_kernel(x_ptr, y_ptr, H, W, D: tl.constexpr, BLOCK_H: tl.constexpr, BLOCK_W: tl.constexpr):
     rows = tl.program_id(1) * BLOCK_H + tl.arange(0, BLOCK_H)[:, None]
@@ -86,9 +96,13 @@ def tile_kernel(x_ptr, y_ptr, H, W, D: tl.constexpr, BLOCK_H: tl.constexpr, BLOC
 
 
 @pytest.mark.parametrize(
-    ("dtype", "distance"), [(np.float32, 1), (np.int8, 2), (np.float64, 3), (np.int64, 1)]
+    ("height", "width", "dtype", "distance"),
+    in_turn(
+        [(1, 1), (5, 7), (9, 64), (3, 129)],
+        [(np.float32, 1), (np.int8, 2), (np.float64, 3), (np.int64, 1)],
+        rounds=2,
+    ),
 )
-@pytest.mark.parametrize(("height", "width"), [(1, 1), (5, 7), (9, 64), (3, 129)])
 def test_tiles(run: KernelRunner, height: int, width: int, dtype: type, distance: int) -> None:
     rng = np.random.default_rng(width)
     x: Image = rng.integers(-9, 9, (height, width)).astype(dtype)

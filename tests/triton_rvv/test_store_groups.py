@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import pairwise
 from qemu_kernels import Expected
 
 from triton_rvv import RVVTarget, compile_kernel
@@ -25,9 +26,9 @@ def pair_kernel(x_ptr, out_ptr, n, apart, BLOCK: tl.constexpr):
     tl.store(out_ptr + apart + 2 * at, x + 1, mask=mask)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
-@pytest.mark.parametrize("n", [N, 100, 1])
-@pytest.mark.parametrize("apart", [1, 3, 0, 4])
+@pytest.mark.parametrize(
+    ("vlen_bits", "n", "apart"), pairwise([128, 256, 512], [N, 100, 1], [1, 3, 0, 4])
+)
 def test_pairs_wherever_they_lie(run, vlen_bits, n, apart):
     x = np.arange(N, dtype=np.int8)
     expected = UNTOUCHED.copy()
@@ -124,9 +125,10 @@ def planes_kernel(x_ptr, out_ptr, n, first, COUNT: tl.constexpr, BLOCK: tl.const
         tl.store(out_ptr + (plane + first) % COUNT + COUNT * at, x, mask=at < n)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512, 1024])
-@pytest.mark.parametrize("count", [3, 4, 5])
-@pytest.mark.parametrize(("n", "first"), [(N, 0), (100, 0), (N, 1)])
+@pytest.mark.parametrize(
+    ("vlen_bits", "count", "n", "first"),
+    pairwise([128, 256, 512, 1024], [3, 4, 5], [(N, 0), (100, 0), (N, 1)]),
+)
 def test_planes_become_pixels(run, vlen_bits, count, n, first):
     """Where they begin elsewhere, the planes are not in turn."""
     x = np.arange(count * N).astype(np.int16).reshape(count, N)

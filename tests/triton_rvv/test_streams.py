@@ -9,7 +9,10 @@ import numpy.typing as npt
 import pytest
 import triton
 import triton.language as tl
+from pairs import pairwise
 from qemu_kernels import Expected, KernelRunner
+
+from triton_rvv import RVVTarget, compile_kernel
 
 
 @triton.jit
@@ -23,10 +26,13 @@ def streams_kernel(
     tl.store(y_ptr + at, 2 * a - b, mask=at < n)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.int64])
-@pytest.mark.parametrize("n", [1, 100, 256, 300])
 @pytest.mark.parametrize(
-    ("stride", "a", "b"), [(2, 0, 1), (2, 1, 0), (2, 0, 0), (3, 0, 2), (3, 2, 1), (4, 3, 0)]
+    ("stride", "a", "b", "n", "dtype"),
+    pairwise(
+        [(2, 0, 1), (2, 1, 0), (2, 0, 0), (3, 0, 2), (3, 2, 1), (4, 3, 0)],
+        [1, 100, 256, 300],
+        [np.float32, np.uint8, np.int16, np.int64],
+    ),
 )
 def test_two_streams(run: KernelRunner, stride: int, a: int, b: int, n: int, dtype: type) -> None:
     x: npt.NDArray[Any] = (
@@ -37,6 +43,18 @@ def test_two_streams(run: KernelRunner, stride: int, a: int, b: int, n: int, dty
         streams_kernel, grid=(-(-n // 128),),
         x_ptr=x, y_ptr=Expected(y), n=n, STRIDE=stride, A=a, B=b, N=128,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("stride", "instruction"), [(2, "vnsrl.wi"), (3, "vlseg3e8.v"), (4, "vlseg4e8.v")]
+)
+def test_streams_are_loaded_together(stride: int, instruction: str) -> None:
+    types = {"x_ptr": "*i8", "y_ptr": "*i8", "n": "i32"}
+    constants = {"STRIDE": stride, "A": 0, "B": stride - 1, "N": 128}
+    compiled = compile_kernel(
+        streams_kernel, types, constants, RVVTarget(), disjoint_arguments=True
+    )
+    assert instruction in compiled.assembly
 
 
 @triton.jit
@@ -73,9 +91,10 @@ def reversed_kernel(x_ptr, y_ptr, n, N: tl.constexpr):
     tl.store(y_ptr + at, tl.load(x_ptr + n - 1 - at, mask=at < n), mask=at < n)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float32, np.int64])
-@pytest.mark.parametrize("n", [1, 256, 777])
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
+@pytest.mark.parametrize(
+    ("n", "dtype", "vlen_bits"),
+    pairwise([1, 256, 777], [np.uint8, np.float16, np.float32, np.int64], [128, 256, 512]),
+)
 def test_reversed(run: KernelRunner, n: int, dtype: type, vlen_bits: int) -> None:
     x: npt.NDArray[Any] = np.random.default_rng(5).integers(0, 200, n).astype(dtype)
     y = x[::-1].copy()
@@ -83,6 +102,13 @@ def test_reversed(run: KernelRunner, n: int, dtype: type, vlen_bits: int) -> Non
         reversed_kernel, grid=(-(-n // 256),), vlen_bits=vlen_bits,
         x_ptr=x, y_ptr=Expected(y), n=n, N=256,
     )  # fmt: skip
+
+
+def test_reversed_rows_are_loaded_forwards() -> None:
+    types = {"x_ptr": "*fp32", "y_ptr": "*fp32", "n": "i32"}
+    compiled = compile_kernel(reversed_kernel, types, {"N": 256}, RVVTarget())
+    assert "vrgather.vv" in compiled.assembly
+    assert "vluxei" not in compiled.assembly
 
 
 @triton.jit
