@@ -23,8 +23,6 @@ from engine.study.storage import open_study
 from foundation.config import Config
 from foundation.errors import UserError
 
-pytestmark = pytest.mark.timeout(200)
-
 AWAY_S = 5.0
 
 

@@ -24,8 +24,6 @@ from engine.run.events import Event, RunEnded, TrialFinished
 from engine.run.tuning import TuningResult, _stopped_by_signals
 from foundation.errors import UserError
 
-pytestmark = pytest.mark.timeout(120)
-
 SHAPE = {"N": 1000}
 TRIALS = 3
 # Of the command alone: how it prints, and several studies at once.
@@ -71,7 +69,7 @@ def test_the_command_resumes_the_study_of_a_call(result: ShownResult, in_folder:
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
         check=True,
     )
     assert done.stdout.startswith(f"ended=trials\ttried={TRIALS}\n")
@@ -94,7 +92,7 @@ def test_it_is_callable_however_it_was_imported(script: str) -> None:
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=200,
         check=True,
     )
     assert done.stdout.startswith("UserError <function main")

@@ -164,7 +164,6 @@ def numbers(array: np.ndarray, dtype: str) -> np.ndarray:
     return array.astype(np.float64)
 
 
-@pytest.mark.timeout(200)
 def test_each_sort_of_kernel_and_type_is_right(tmp_path: Path) -> None:
     check(problems(SOME), tmp_path)
 

@@ -18,7 +18,6 @@ from foundation.errors import UserError
 from search_spaces.space import Parameter
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     ("config", "status", "exit_status"),
     [("BLOCK_SIZE=256", "correct", 0), ("BLOCK_SIZE=100", "compile", 1)],
@@ -33,7 +32,7 @@ def test_one_configuration_is_one_json_object(
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=200,
         check=False,
     )
     record = json.loads(done.stdout)

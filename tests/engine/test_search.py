@@ -21,8 +21,6 @@ from foundation.errors import UserError
 from rvv_runner.measurement import Status
 from search_spaces.space import Parameter, Rule, SearchSpace
 
-pytestmark = pytest.mark.timeout(60)
-
 AVOIDING = ("auto", "gp", "tpe", "ga")  # what fails; cmaes takes more trials to learn that
 LEARNING = (*AVOIDING, "cmaes")
 VALID = frozenset(SPACE.valid_configs())

@@ -26,8 +26,8 @@ from triton_rvv.qemu import cpu_option, find_qemu
 from triton_rvv.target import RVVTarget, Target
 from triton_rvv.zig import run_zig_cc
 
-RUN_TIMEOUT_S = 30.0
-BUILD_TIMEOUT_S = 120.0
+RUN_TIMEOUT_S = 200.0
+BUILD_TIMEOUT_S = 200.0
 
 RunRegions = Callable[..., tuple[Region, ...]]
 BuildKernel = Callable[..., ElfArtifact]

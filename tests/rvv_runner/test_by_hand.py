@@ -26,9 +26,7 @@ from engine.study.attributes import all_attributes
 from foundation.errors import UserError
 from launchers import Argument
 
-pytestmark = pytest.mark.timeout(240)
-
-LIMIT_S = 120
+LIMIT_S = 200
 BOARD = """
 kind = "x60"
 [ssh]

@@ -31,8 +31,6 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 from hidden_cores import CHANGES, Change, hidden_core
 
-pytestmark = pytest.mark.timeout(120)
-
 COST_TABLE = Path(__file__).parents[2] / "rvv_runner" / "emulated" / "x60_costs.toml"
 CLASSES = ("v_int", "v_fma")
 LARGEST_BYTES = 8 << 20
