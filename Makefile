@@ -11,7 +11,7 @@ PYTEST := $(PYTHON) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 # Modules of one name, which mypy checks one at a time.
 CONFTESTS = $(shell find tests -name conftest.py)
 
-.PHONY: tune tune-all qemu docs test test-slow test-faults soak test-triton-versions test-real test-upstream fuzz bench demo gpu setup clean
+.PHONY: tune tune-all qemu docs check lint test test-long soak test-triton-versions test-real test-upstream fuzz bench demo gpu setup clean
 
 # The main job on the emulated board; ARGS="--trials 20" adds arguments.
 tune: setup
@@ -31,23 +31,30 @@ docs:
 	$(LIMIT) 900 env NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
 	@echo "open build/site/index.html, or run: $(PYTHON) -m http.server -d build/site"
 
-test:
+# What runs before every commit: a minute for lint, types, layers, and a kernel of each kind.
+CHECKED := tests/layers tests/foundation tests/search_spaces/test_spaces.py \
+	tests/kernels/test_registry.py tests/kernels/test_specs.py tests/kernels/test_plain_calls.py \
+	tests/kernels/test_right_outputs.py::test_even_shape_on_the_board \
+	$(addprefix tests/triton_rvv/test_,control_flow.py errors.py memory.py reductions.py scans.py) \
+	tests/engine/test_commands.py tests/engine/test_results.py tests/engine/test_tables.py
+check: lint
+	$(PYTEST) $(CHECKED)
+
+lint:
 	@./setup.sh test
 	$(LIMIT) 900 $(PYTHON) -m ruff check
 	$(LIMIT) 900 $(PYTHON) -m ruff format --check
 	$(LIMIT) 900 $(PYTHON) -m mypy
 	@set -e; for file in $(CONFTESTS); do $(LIMIT) 900 $(PYTHON) -m mypy $$file; done
+
+test: lint
 	$(PYTEST)
 
-# What takes minutes each, such as a link that is cut for one.
-test-slow:
-	@./setup.sh test
-	$(PYTEST) -m slow
-
-# The long form of what happens when something goes wrong, or cheats.
-test-faults:
-	@./setup.sh test
-	$(PYTEST) -m faults
+# What takes long: whole cross products, every cheating kernel on every sort of board, links that
+# are cut for a minute, and 10 minutes of random kernels. What needs packages or a checkout, and
+# the soak, have targets of their own below.
+test-long: fuzz
+	$(PYTEST) -m long
 
 # Tuners on the emulated board, on one behind sshd and on a cluster, while everything goes wrong.
 MINUTES := 120

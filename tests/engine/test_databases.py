@@ -26,10 +26,6 @@ from foundation.errors import UserError
 AWAY_S = 5.0
 
 
-# A server takes seconds to start, and a tuner that speaks to it, too.
-long_form = pytest.mark.faults
-
-
 @pytest.fixture(scope="module", params=[postgresql, mariadb], ids=["postgresql", "mariadb"])
 def server(request: pytest.FixtureRequest) -> Iterator[DatabaseServer]:
     make: Callable[[], AbstractContextManager[DatabaseServer]] = request.param
@@ -53,14 +49,14 @@ def lines_of(process: subprocess.Popen[str], count: int) -> list[str]:
     return lines
 
 
-@long_form
+@pytest.mark.long
 def test_tuners_begin_at_once_in_an_empty_database(server: DatabaseServer) -> None:
     tuners = [tuner(server.url) for _ in range(3)]
     told = [line for process in tuners for line in lines_of(process, 6)[1:]]
     assert len(set(told)) == len(told) == 15
 
 
-@long_form
+@pytest.mark.long
 def test_a_restart_loses_and_repeats_nothing(server: DatabaseServer) -> None:
     """Each configuration is told once, though the server was away for a while in the middle."""
     optuna.delete_study(study_name=IDENTITY.name, storage=server.url)
@@ -82,7 +78,7 @@ def test_a_restart_loses_and_repeats_nothing(server: DatabaseServer) -> None:
     assert set(told) <= set(stored)
 
 
-@long_form
+@pytest.mark.long
 def test_a_server_that_stays_away_ends_in_a_sentence(
     server: DatabaseServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

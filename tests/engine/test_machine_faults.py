@@ -140,7 +140,7 @@ print(failure.status, failure.reason)
 """
 
 
-@pytest.mark.slow  # Ray may also end the builder while it starts, which is another sentence
+@pytest.mark.long  # Ray may also end the builder while it starts, which is another sentence
 def test_ray_ends_a_builder_since_memory_is_short() -> None:
     """With a threshold that any machine is beyond."""
     paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
@@ -186,7 +186,7 @@ with ray_session(cpus=1):
 """
 
 
-@pytest.mark.faults
+@pytest.mark.long
 def test_a_run_whose_own_ray_ends_says_so() -> None:
     folders = (Path(__file__).parent, Path(__file__).parents[1] / "rvv_runner" / "ssh")
     paths = os.pathsep.join([*map(str, folders), os.environ.get("PYTHONPATH", "")])

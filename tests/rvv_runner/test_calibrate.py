@@ -267,7 +267,7 @@ def test_mistakes_are_found_before_anything_is_measured(boards, tmp_path):
             main(["calibrate", *words])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_a_product_takes_as_long_on_the_core_that_was_found(boards, tmp_path):
     (boards / "hidden.toml").write_text(hidden_core(read_board_file("a100")))

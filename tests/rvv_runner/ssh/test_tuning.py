@@ -107,7 +107,7 @@ def test_boards_of_one_kind_share_a_study_through_every_fault(boards, server, tm
     assert processes_with(str(tmp_path / "one")) == processes_with(str(tmp_path / "two")) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_link_cut_for_a_minute_loses_no_trial(boards, tmp_path):
     with tuning(tmp_path, "--trials", "12", "--device", "one") as run:
         run.wait_for(is_trial, 3)
