@@ -26,7 +26,6 @@ from foundation.errors import UserError
 AWAY_S = 5.0
 
 
-@pytest.fixture(scope="module", params=[postgresql, mariadb], ids=["postgresql", "mariadb"])
 def server(request: pytest.FixtureRequest) -> Iterator[DatabaseServer]:
     make: Callable[[], AbstractContextManager[DatabaseServer]] = request.param
     with make() as running:

@@ -11,10 +11,16 @@ INTERVAL_S = 30.0
 
 
 def left(done: int, tests: int, elapsed_s: float) -> str:
-    """Such as "43% of 3,100 tests, about 4 min left"; each test takes as long as those so far."""
+    """Such as "43% of 3,100 tests, about 4 min left"; each test takes as long as those so far.
+
+    The first few say nothing of the others.
+    """
+    said = f"{100 * done // tests}% of {tests:,} tests"
+    if done < tests / 20:
+        return said
     left_s = elapsed_s / done * (tests - done)
     time_left = f"{left_s / 60:.0f} min" if left_s >= 90 else f"{left_s:.0f} s"
-    return f"{100 * done // tests}% of {tests:,} tests, about {time_left} left"
+    return f"{said}, about {time_left} left"
 
 
 class LeftToDo:

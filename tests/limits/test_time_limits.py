@@ -105,6 +105,7 @@ def test_a_run_says_how_much_of_it_is_left(folder: Path) -> None:
 
 def test_what_is_left_takes_as_long_as_what_is_done() -> None:
     assert left_to_do.left(1333, 3100, elapsed_s=180) == "43% of 3,100 tests, about 4 min left"
+    assert left_to_do.left(62, 3100, elapsed_s=300) == "2% of 3,100 tests"
     assert left_to_do.left(3000, 3100, elapsed_s=300) == "96% of 3,100 tests, about 10 s left"
 
 
