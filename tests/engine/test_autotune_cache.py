@@ -84,7 +84,10 @@ def run_program(folder: Path, cache: Path, size: int) -> tuple[dict[str, int], b
 
 
 def test_a_program_starts_with_the_winner(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    ray_for_tests: None,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     cache = tmp_path / "triton"

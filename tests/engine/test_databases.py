@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 import optuna
 import pytest
 import search_helpers
-from database_servers import DatabaseServer, mariadb, postgresql
+from database_servers import DatabaseServer
 from search_helpers import IDENTITY, SPACE, run, search_in
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
