@@ -4,9 +4,9 @@ PYTHON := .venv/bin/python
 # Seconds, and a command that has to end within them.
 LIMIT := ./tests/within.sh
 
-# On every core. Each test has a limit in pyproject.toml; all together have none, which a slow
-# machine would reach.
-PYTEST := $(PYTHON) -m pytest -n auto --dist loadfile --no-loadscope-reorder
+# On every core; a process that has no tests left takes some of another's. Each test has a limit in
+# pyproject.toml; all together have none, which a slow machine would reach.
+PYTEST := $(PYTHON) -m pytest -n auto --dist worksteal
 
 # Modules of one name, which mypy checks one at a time.
 CONFTESTS = $(shell find tests -name conftest.py)
