@@ -62,7 +62,7 @@ class Run:
         builder: FakeBuilder | None = None,
         in_flight: int = 3,
         jobs: int = 1,
-        build_limit_s: float = 3,
+        build_limit_s: float = 100,
         deterministic: bool = True,
     ) -> None:
         self.events: list[Event] = []
@@ -120,7 +120,7 @@ def test_a_bad_configuration_keeps_its_status_and_reason_and_the_run_goes_on() -
         {"run": "timeout"},
         {"run": "wrong"},
     ]
-    run = Run(table(*bad, {"time_ms": 7}))
+    run = Run(table(*bad, {"time_ms": 7}), build_limit_s=3)
     assert run.loop.run().reason == "exhausted"
     stored = {
         (str(trial.config["build"]), str(trial.config["run"])): trial
@@ -145,7 +145,7 @@ def test_a_bad_configuration_keeps_its_status_and_reason_and_the_run_goes_on() -
 def test_where_order_matters_others_wait_for_a_slow_build() -> None:
     space = table({"build": "hang"}, *({"time_ms": n} for n in range(1, 9)))
     # The grid begins with the slow one.
-    run = Run(space, search=Search(space, "grid"), in_flight=2, jobs=2)
+    run = Run(space, search=Search(space, "grid"), in_flight=2, jobs=2, build_limit_s=3)
     assert run.loop.run().reason == "exhausted"
     assert [event.config["build"] for event in run.finished()].index("hang") == 0
 
@@ -160,7 +160,6 @@ def test_where_order_does_not_matter_nobody_waits_for_a_slow_build(tmp_path: Pat
         builder=FakeBuilder(log=tmp_path / "log"),
         in_flight=2,
         jobs=2,
-        build_limit_s=100,
         deterministic=False,
     )
     assert run.loop.run().reason == "exhausted"
