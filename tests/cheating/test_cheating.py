@@ -74,14 +74,14 @@ def test_a_cheating_kernel_gets_no_time_with_several_runs(board, executable, nam
     check_refused(board, executable, name, tmp_path)
 
 
-@pytest.mark.faults
+@pytest.mark.long
 @EVERYWHERE
 @pytest.mark.parametrize("name", CHEATS)
 def test_a_cheating_kernel_gets_no_time_anywhere(board, executable, name, tmp_path):
     check_refused(board, executable, name, tmp_path)
 
 
-@pytest.mark.faults
+@pytest.mark.long
 @pytest.mark.parametrize("board", ["host", "over_ssh"], indirect=True)
 @pytest.mark.parametrize("name", FOILED)
 def test_what_a_run_leaves_behind_changes_no_timed_run(board, executable, name, tmp_path):
@@ -92,7 +92,7 @@ def test_what_a_run_leaves_behind_changes_no_timed_run(board, executable, name, 
         assert measurement.status == "correct", measurement.reason
 
 
-@pytest.mark.faults
+@pytest.mark.long
 @EVERYWHERE
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_kernel_gets_its_time_everywhere(board, executable, name, tmp_path):

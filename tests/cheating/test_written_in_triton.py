@@ -62,7 +62,7 @@ def test_on_the_emulated_board(outcome, name, status, reason):
     assert reason in measurement.reason
 
 
-@pytest.mark.faults
+@pytest.mark.long
 @pytest.mark.parametrize("board", ["host", "over_ssh"], indirect=True)
 @pytest.mark.parametrize(("name", "status", "reason"), KERNELS)
 def test_on_other_boards(outcome, name, status, reason):

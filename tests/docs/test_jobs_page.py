@@ -12,8 +12,6 @@ from engine.jobs.shape_list import read_shape_list
 from engine.results.gemm_json import bucket_of, read_gemm_json
 from foundation.errors import UserError
 
-pytestmark = pytest.mark.timeout(60)
-
 PAGE = REPOSITORY / "docs/jobs.md"
 
 

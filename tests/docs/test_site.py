@@ -20,7 +20,7 @@ def test_the_site_builds_strictly_and_fetches_nothing(tmp_path) -> None:
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=200,
         check=False,
     )
     assert built.returncode == 0, built.stdout + built.stderr

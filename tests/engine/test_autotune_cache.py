@@ -13,8 +13,6 @@ import pytest
 import engine.tune as tune_command
 from engine import find as find_command
 
-pytestmark = pytest.mark.timeout(280)
-
 KERNEL = '''\
 """A vector plus a multiple of another."""
 import torch
@@ -77,7 +75,7 @@ def run_program(folder: Path, cache: Path, size: int) -> tuple[dict[str, int], b
         env={**os.environ, **settings},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=200,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -86,7 +84,10 @@ def run_program(folder: Path, cache: Path, size: int) -> tuple[dict[str, int], b
 
 
 def test_a_program_starts_with_the_winner(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    ray_for_tests: None,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     cache = tmp_path / "triton"

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from engine.results.busy import busy_line, busy_sentence
 from engine.run.events import RunEnded
 from engine.workers.board_events import BoardRecord
 from engine.workers.waiting import Waiting
-
-pytestmark = pytest.mark.timeout(20)
 
 STEP_S = 0.02
 

@@ -98,7 +98,7 @@ def run(program, *arguments, vlen=256, v="true", zbb="true", **environment):
         [str(qemu), "-cpu", cpu, str(program), *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=200,
         check=False,
         env=environment,
     )

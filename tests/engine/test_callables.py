@@ -17,8 +17,6 @@ from foundation.errors import UserError
 from kernels.on_device import ProblemArguments
 from kernels.registry import load_kernel, make_problem
 
-pytestmark = pytest.mark.timeout(280)
-
 CHUNKS = '''\
 """Sums of products in chunks."""
 import os

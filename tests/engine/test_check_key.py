@@ -11,8 +11,6 @@ import engine
 from engine import check_key
 from foundation.errors import UserError
 
-pytestmark = pytest.mark.timeout(280)
-
 
 def test_the_keys_winner_is_measured_at_the_shape(
     tmp_path: Path,

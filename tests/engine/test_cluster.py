@@ -15,7 +15,7 @@ from cluster import Cluster, cluster
 from engine.study.storage import read_studies
 
 # Three nodes take a minute to start, so this is for the long form.
-pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.long
 
 TRIALS = 12
 

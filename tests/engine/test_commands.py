@@ -180,7 +180,6 @@ def own_signals() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.usefixtures("own_signals")
 @pytest.mark.parametrize(("command", "arguments", "sentence"), MISTAKES)
 def test_a_mistake_is_one_sentence_and_status_2(
@@ -213,7 +212,6 @@ def test_arguments_larger_than_memory_are_refused() -> None:
         make_problem(load_kernel("matmul"), shape)
 
 
-@pytest.mark.timeout(100)
 @pytest.mark.parametrize("arguments", ["--help", "matmull"])
 @pytest.mark.parametrize("command", ["tune", "measure"])
 def test_help_and_a_mistyped_kernel_wait_for_no_heavy_import(command: str, arguments: str) -> None:
@@ -227,7 +225,7 @@ def test_help_and_a_mistyped_kernel_wait_for_no_heavy_import(command: str, argum
         [sys.executable, "-c", script, arguments],
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=200,
         check=False,
     )
     assert done.returncode == (0 if arguments == "--help" else 2)
@@ -249,7 +247,6 @@ def test_make_tune_and_the_bare_command_work_on_one_study() -> None:
     )
 
 
-@pytest.mark.timeout(100)
 def test_the_command_line_answers_with_less_than_a_second_of_work() -> None:
     def work_s() -> float:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -259,7 +256,7 @@ def test_the_command_line_answers_with_less_than_a_second_of_work() -> None:
     subprocess.run(
         [sys.executable, "-m", "engine.tune", "--help"],
         capture_output=True,
-        timeout=90,
+        timeout=200,
         check=True,
     )
     assert 0 < work_s() - before_s < 1.0

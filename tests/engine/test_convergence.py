@@ -17,8 +17,6 @@ from engine.workers.builders import BuilderPool
 from foundation.config import Config
 from search_spaces.space import Parameter, SearchSpace
 
-pytestmark = pytest.mark.timeout(60)
-
 BOWL = SearchSpace(tuple(Parameter(f"P{p}", tuple(range(12))) for p in range(3)))
 
 

@@ -12,8 +12,6 @@ from engine.by_hand.checked_rows import checked_rows
 from engine.by_hand.perf_table import append_row
 from foundation.errors import UserError
 
-pytestmark = pytest.mark.timeout(30)
-
 ROW = {
     "Timestamp": "2026-01-01 00:00:00",
     "ELF Name": "VL256_add_64.elf",

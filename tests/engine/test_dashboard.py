@@ -22,8 +22,6 @@ from foundation.errors import UserError
 from rvv_runner.measurement import Measurement
 from search_spaces.space import Parameter, SearchSpace
 
-pytestmark = pytest.mark.timeout(120)
-
 NOTE = "# why\n" + 1000 * "long "  # more than one part
 
 
@@ -43,7 +41,7 @@ def dashboard_of(tmp_path: Path) -> Iterator[object]:
                 [program, storage, *options, tmp_path / "artifacts"], stdout=log, stderr=log
             )
         )
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 200
         while time.monotonic() < deadline:
             try:
                 return _ask_json(port, "studies") and (lambda path: _ask_json(port, path))
@@ -54,7 +52,7 @@ def dashboard_of(tmp_path: Path) -> Iterator[object]:
     yield start
     for process in started:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=200)
 
 
 def test_optuna_dashboard_shows_the_study(storage: str, tmp_path: Path, dashboard_of) -> None:
@@ -163,5 +161,5 @@ def _optuna_study(storage: str) -> optuna.Study:
 
 
 def _ask_json(port: int, path: str) -> object:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/{path}", timeout=30) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/{path}", timeout=200) as answer:
         return json.load(answer)

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 import optuna
 import pytest
 import search_helpers
-from database_servers import DatabaseServer, mariadb, postgresql
+from database_servers import DatabaseServer
 from search_helpers import IDENTITY, SPACE, run, search_in
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
@@ -23,16 +23,9 @@ from engine.study.storage import open_study
 from foundation.config import Config
 from foundation.errors import UserError
 
-pytestmark = pytest.mark.timeout(200)
-
 AWAY_S = 5.0
 
 
-# A server takes seconds to start, and a tuner that speaks to it, too.
-long_form = pytest.mark.faults
-
-
-@pytest.fixture(scope="module", params=[postgresql, mariadb], ids=["postgresql", "mariadb"])
 def server(request: pytest.FixtureRequest) -> Iterator[DatabaseServer]:
     make: Callable[[], AbstractContextManager[DatabaseServer]] = request.param
     with make() as running:
@@ -55,14 +48,14 @@ def lines_of(process: subprocess.Popen[str], count: int) -> list[str]:
     return lines
 
 
-@long_form
+@pytest.mark.long
 def test_tuners_begin_at_once_in_an_empty_database(server: DatabaseServer) -> None:
     tuners = [tuner(server.url) for _ in range(3)]
     told = [line for process in tuners for line in lines_of(process, 6)[1:]]
     assert len(set(told)) == len(told) == 15
 
 
-@long_form
+@pytest.mark.long
 def test_a_restart_loses_and_repeats_nothing(server: DatabaseServer) -> None:
     """Each configuration is told once, though the server was away for a while in the middle."""
     optuna.delete_study(study_name=IDENTITY.name, storage=server.url)
@@ -84,7 +77,7 @@ def test_a_restart_loses_and_repeats_nothing(server: DatabaseServer) -> None:
     assert set(told) <= set(stored)
 
 
-@long_form
+@pytest.mark.long
 def test_a_server_that_stays_away_ends_in_a_sentence(
     server: DatabaseServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

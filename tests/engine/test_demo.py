@@ -11,7 +11,7 @@ import pytest
 DEMO = Path(__file__).parents[2] / "benchmarks" / "demo.py"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_transformer_block_is_right_against_torch(tmp_path):
     command = [sys.executable, str(DEMO), "--trials", "2"]
     done = subprocess.run(

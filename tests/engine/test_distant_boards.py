@@ -26,8 +26,6 @@ from foundation.errors import CommandError, UserError
 from rvv_runner.board import Board, BoardError
 from rvv_runner.measurement import ElfArtifact
 
-pytestmark = pytest.mark.timeout(60)
-
 
 @pytest.mark.parametrize(
     ("name", "board", "machine"),

@@ -24,8 +24,6 @@ from kernels.registry import load_kernel, make_problem
 from rvv_runner.devices import load_board
 from search_spaces.space import SearchSpace
 
-pytestmark = pytest.mark.timeout(120)
-
 RECORDED = Path(__file__).with_name("recorded") / "vector_add.journal"
 IDENTITY = StudyIdentity(
     kernel="vector_add",

@@ -14,8 +14,6 @@ from engine.search.model.milestones import milestone
 from engine.search.model.search_state import SearchState
 from search_spaces.space import Parameter, SearchSpace
 
-pytestmark = pytest.mark.timeout(60)
-
 CUBE = Candidates(SearchSpace(tuple(Parameter(name, tuple(range(1, 9))) for name in "ABC")))
 TRIED = np.random.default_rng(0).permutation(len(CUBE))[:60].tolist()
 BEING_TRIED = next(number for number in range(len(CUBE)) if number not in TRIED)

@@ -25,8 +25,6 @@ from engine.study.storage import _WithoutSnapshots, open_study
 from foundation import own_key
 from foundation.errors import UserError
 
-pytestmark = pytest.mark.timeout(120)
-
 CMAES = "optuna.samplers.CmaEsSampler"
 
 
@@ -114,7 +112,7 @@ def test_many_processes_make_one_key(tmp_path: Path) -> None:
         subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
         for _ in range(4)
     ]
-    assert len({process.communicate(timeout=60)[0] for process in started}) == 1
+    assert len({process.communicate(timeout=200)[0] for process in started}) == 1
 
 
 class JournalWithSnapshot(BaseJournalBackend, BaseJournalSnapshot):
@@ -148,7 +146,7 @@ def collect(folder: Path, *arguments: str, home: Path) -> subprocess.CompletedPr
         env={**os.environ, "XDG_CONFIG_HOME": str(home)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
         check=False,
     )
 

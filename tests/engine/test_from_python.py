@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_here import run_here
 
 import engine
 import engine.tune as tune_command
@@ -24,7 +25,7 @@ from engine.run.events import Event, RunEnded, TrialFinished
 from engine.run.tuning import TuningResult, _stopped_by_signals
 from foundation.errors import UserError
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.usefixtures("ray_for_tests")
 
 SHAPE = {"N": 1000}
 TRIALS = 3
@@ -65,15 +66,9 @@ def test_a_call_tunes_and_tells_of_each_trial(result: ShownResult, events: list[
 
 
 def test_the_command_resumes_the_study_of_a_call(result: ShownResult, in_folder: None) -> None:
-    command = [sys.executable, "-m", "engine.tune", "vector_add", "--shape", "N=1000"]
-    done = subprocess.run(
-        [*command, "--trials", str(TRIALS)],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    words = ["vector_add", "--shape", "N=1000", "--trials", str(TRIALS)]
+    done = run_here(Path.cwd(), "tune", *words)
+    assert done.returncode == 0
     assert done.stdout.startswith(f"ended=trials\ttried={TRIALS}\n")
     assert f"study={result.study}" in done.stdout
 
@@ -94,7 +89,7 @@ def test_it_is_callable_however_it_was_imported(script: str) -> None:
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=200,
         check=True,
     )
     assert done.stdout.startswith("UserError <function main")

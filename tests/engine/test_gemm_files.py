@@ -12,8 +12,6 @@ from engine.jobs.gemm_files import read_sizes
 from engine.results.gemm_results import write_results
 from foundation.errors import UserError
 
-pytestmark = pytest.mark.timeout(60)
-
 CONFIG = {"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 32, "BLOCK_SIZE_K": 8, "GROUP_SIZE_M": 1}
 
 

@@ -12,7 +12,7 @@ from engine import gemm, tune_list
 from engine.jobs.gemm_files import read_sizes
 from engine.results.gemm_json import config_for, read_gemm_json
 
-pytestmark = [pytest.mark.timeout(280), pytest.mark.usefixtures("ray_for_tests")]
+pytestmark = pytest.mark.usefixtures("ray_for_tests")
 
 SIZES = ["-m", "5", "-n", "16", "-k", "24"]
 

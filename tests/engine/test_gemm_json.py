@@ -19,8 +19,6 @@ from engine.results.gemm_json import (
 from foundation.config import Config
 from foundation.errors import UserError
 
-pytestmark = pytest.mark.timeout(30)
-
 
 def config(m: int) -> Config:
     return Config({"BLOCK_SIZE_M": m, "cache_modifier": ".cg"})

@@ -25,8 +25,6 @@ from engine.study.storage import StudyIdentity, open_study
 from foundation.config import Config, ParameterValue
 from search_spaces.space import Parameter, SearchSpace
 
-pytestmark = pytest.mark.timeout(60)
-
 ORDER = sorted(SPACE.valid_configs(), key=time_of)
 GOOD = [(config, 7 * time_of(config)) for config in ORDER]  # as on a slower board
 MISLEADING = [(config, 1 / time_of(config)) for config in ORDER]

@@ -25,8 +25,6 @@ from foundation.errors import UserError
 from foundation.printing import printable
 from rvv_runner.measurement import Measurement
 
-pytestmark = pytest.mark.timeout(60)
-
 HOSTILE = "x\x1b]0;owned\x07\x9b2J\u202ey"
 CONFIG = Config({HOSTILE: HOSTILE})
 STANDING = Standing(1, 2, (CONFIG, 0.5), 1.0)

@@ -19,8 +19,6 @@ from engine.study.damage import DamagedJournalError
 from engine.study.journal import CrashSafeJournal, CrashSafeStorage, as_one_write
 from foundation.errors import UserError
 
-pytestmark = pytest.mark.timeout(60)
-
 
 def as_optuna_reads_it(path: Path) -> JournalStorage:
     return JournalStorage(JournalFileBackend(str(path)))

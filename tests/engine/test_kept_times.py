@@ -16,8 +16,6 @@ from engine.study.storage import StudyIdentity, open_study
 from kernels.source_digest import source_digest
 from search_spaces.space import SearchSpace
 
-pytestmark = pytest.mark.timeout(60)
-
 KERNEL = """\
 import triton
 import triton.language as tl

@@ -30,8 +30,6 @@ from triton_rvv.compiler import RVVBackend
 from triton_rvv.targets.target import RVVTarget
 from triton_rvv.version import folder_digest
 
-pytestmark = pytest.mark.timeout(180)
-
 CONFIG = Config({"BLOCK_SIZE": 256})
 
 

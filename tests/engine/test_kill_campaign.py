@@ -7,7 +7,7 @@ import random
 import pytest
 from kill_campaign import STORAGES, Tally, campaign, storage_campaign
 
-pytestmark = [pytest.mark.timeout(280), pytest.mark.faults]
+pytestmark = pytest.mark.long
 
 
 def bad(tally: Tally) -> tuple[int, ...]:

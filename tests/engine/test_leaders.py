@@ -29,7 +29,7 @@ from engine.workers.spans import Span
 from foundation.config import Config
 from search_spaces.space import Parameter, SearchSpace
 
-pytestmark = [pytest.mark.usefixtures("ray_for_tests"), pytest.mark.timeout(90)]
+pytestmark = pytest.mark.usefixtures("ray_for_tests")
 
 SPACE = SearchSpace(
     (Parameter("time_ms", (10, 11, 20, 30, 40, 50, 60)),), default=Config({"time_ms": 30})
@@ -40,7 +40,7 @@ def run(storage: Path, board: FakeBoard, trials: int = 7, space: SearchSpace = S
     search = Search(space, "random", 0, open_study(str(storage), IDENTITY, space))
     loop = TuningLoop(
         search,
-        BuilderPool(functools.partial(FakeBuilder), jobs=1, limit_s=5),
+        BuilderPool(functools.partial(FakeBuilder), jobs=1, limit_s=100),
         BoardPool([BoardSource("fake", functools.partial(FakeBoard, **vars(board)))] * 2),
         budget=Budget(trials),
         in_flight=2,
@@ -76,7 +76,7 @@ def test_an_idle_board_measures_the_leaders_while_others_are_built(tmp_path: Pat
     search = Search(SPACE, "grid", 0, open_study(str(tmp_path / "j.journal"), IDENTITY, SPACE))
     loop = TuningLoop(
         search,
-        BuilderPool(functools.partial(FakeBuilder, log, delay_s=0.7), jobs=1, limit_s=5),
+        BuilderPool(functools.partial(FakeBuilder, log, delay_s=0.7), jobs=1, limit_s=100),
         BoardPool([BoardSource("fake", functools.partial(FakeBoard, log, noise=0.005))]),
         budget=Budget(7),
         in_flight=2,
@@ -96,7 +96,7 @@ def test_an_idle_board_measures_the_leaders_while_others_are_built(tmp_path: Pat
 
 def test_rounds_follow_one_another_while_nothing_waits_for_the_board(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    builders = BuilderPool(FakeBuilder, jobs=1, limit_s=5)
+    builders = BuilderPool(FakeBuilder, jobs=1, limit_s=100)
     boards = BoardPool([BoardSource("fake", functools.partial(FakeBoard, log))])
     rounds = LeaderRounds(builders, boards, TimeLimit())
     configs = [Config({"time_ms": 1}), Config({"time_ms": 2})]
@@ -116,7 +116,7 @@ def test_rounds_follow_one_another_while_nothing_waits_for_the_board(tmp_path: P
 
 
 def test_a_round_that_lacks_a_build_gives_no_times() -> None:
-    builders = BuilderPool(FakeBuilder, jobs=1, limit_s=5)
+    builders = BuilderPool(FakeBuilder, jobs=1, limit_s=100)
     boards = BoardPool([BoardSource("fake", FakeBoard)])
     rounds = LeaderRounds(builders, boards, TimeLimit())
     right, failing = Config({"time_ms": 1}), Config({"time_ms": 2, "build": "fail"})

@@ -51,5 +51,7 @@ def test_the_nearest_that_covers_runs_every_program_once(
     program, rows, columns, status, ran, threads
 ):
     command = [str(program), str(rows), str(columns), str(threads)]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
+    printed = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=200
+    ).stdout
     assert printed.split() == [str(status), str(ran)]

@@ -164,12 +164,11 @@ def numbers(array: np.ndarray, dtype: str) -> np.ndarray:
     return array.astype(np.float64)
 
 
-@pytest.mark.timeout(200)
 def test_each_sort_of_kernel_and_type_is_right(tmp_path: Path) -> None:
     check(problems(SOME), tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kernel", plain_call_names())
 def test_every_type_of_every_kernel_is_right(kernel: str, tmp_path: Path) -> None:
     check(problems({kernel: load_kernel(kernel).dtypes}), tmp_path)

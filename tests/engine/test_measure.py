@@ -1,15 +1,13 @@
-"""The measuring command on the emulated board, in a process of its own."""
+"""The measuring command on the emulated board."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command_here import run_here
 
 from engine import measure
 from engine.arguments.problem import complete_config
@@ -18,7 +16,7 @@ from foundation.errors import UserError
 from search_spaces.space import Parameter
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.usefixtures("ray_for_tests")
 @pytest.mark.parametrize(
     ("config", "status", "exit_status"),
     [("BLOCK_SIZE=256", "correct", 0), ("BLOCK_SIZE=100", "compile", 1)],
@@ -27,15 +25,7 @@ def test_one_configuration_is_one_json_object(
     config: str, status: str, exit_status: int, tmp_path: Path
 ) -> None:
     arguments = ["vector_add", "--shape", "N=5000", "--config", config, "--json"]
-    done = subprocess.run(
-        [sys.executable, "-m", "engine.measure", *arguments],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+    done = run_here(tmp_path, "measure", *arguments)
     record = json.loads(done.stdout)
     assert done.returncode == exit_status
     assert all(line.startswith("stage=") for line in done.stderr.splitlines())

@@ -18,8 +18,6 @@ from engine.study.trials import StoredTrials
 from engine.winners.stored import stored_studies
 from foundation.config import Config
 
-pytestmark = pytest.mark.timeout(60)
-
 CONFIGS = list(SPACE.valid_configs())[:8]
 
 

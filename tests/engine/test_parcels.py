@@ -10,8 +10,6 @@ import pytest
 from engine.workers.parcels import files_of, missing, packed, unpack
 from rvv_runner.measurement import ElfArtifact
 
-pytestmark = pytest.mark.timeout(20)
-
 
 @pytest.fixture
 def builds(tmp_path: Path) -> Path:

@@ -25,8 +25,6 @@ from engine.winners.stored import stored_studies
 from foundation.config import Config
 from foundation.errors import UserError
 
-pytestmark = pytest.mark.timeout(120)
-
 BOTH = (TIME_S, CODE_BYTES)
 TWO = replace(IDENTITY, objectives=BOTH)
 

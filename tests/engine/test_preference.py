@@ -14,8 +14,6 @@ from engine.study.storage import StudyIdentity, open_study
 from foundation.config import Config
 from search_spaces.space import Parameter, SearchSpace
 
-pytestmark = pytest.mark.timeout(60)
-
 SPACE = SearchSpace((Parameter("BLOCK", (8, 16, 128)), Parameter("ORDER", ("rows", "columns"))))
 IDENTITY = StudyIdentity("k", {"N": 8}, "fp32", "board", "random", {"compiler": "c"})
 LEAST_CODE = Config({"BLOCK": 128, "ORDER": "rows"})

@@ -15,8 +15,6 @@ from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
 from rvv_runner.measurement import Measurement, Status
 
-pytestmark = pytest.mark.timeout(60)
-
 NOISE = 0.05
 
 

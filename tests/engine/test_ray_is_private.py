@@ -18,7 +18,7 @@ import ray
 
 from engine.workers.session_guard import _members
 
-pytestmark = [pytest.mark.usefixtures("ray_for_tests"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.usefixtures("ray_for_tests")
 
 LISTENING = "0A"  # proc(5), /proc/net/tcp
 LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F"}
@@ -53,7 +53,7 @@ def listening_sockets(processes: list[Path]) -> Iterator[tuple[str, int]]:
 
 def wait_for_agents() -> None:
     """They start beside the first worker."""
-    deadline_s = time.monotonic() + 60
+    deadline_s = time.monotonic() + 200
     while time.monotonic() < deadline_s:
         if any(b"Agent" in (p / "cmdline").read_bytes() for p in processes_of_ray()):
             return
@@ -76,7 +76,7 @@ def test_no_port_answers_without_the_token() -> None:
     for _, port in listening_sockets(processes_of_ray()):
         url = f"http://127.0.0.1:{port}/get_or_create_runtime_env"
         try:
-            with urllib.request.urlopen(url, data=b"{}", timeout=20) as answer:
+            with urllib.request.urlopen(url, data=b"{}", timeout=200) as answer:
                 raise AssertionError(answer.read())
         except urllib.error.HTTPError as error:
             refused += error.code == 401
@@ -107,7 +107,7 @@ def test_another_user_reads_nothing_of_it() -> None:
         look = ["ls", str(path)] if path.is_dir() else ["cat", str(path)]
         somebody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--"]
         done = subprocess.run(
-            [*somebody, *look], capture_output=True, text=True, timeout=20, check=False
+            [*somebody, *look], capture_output=True, text=True, timeout=200, check=False
         )
         assert done.returncode != 0
         assert "Permission denied" in done.stderr
@@ -132,7 +132,7 @@ for mode, token in zip(sys.argv[2::2], sys.argv[3::2]):
     if os.fork() == 0:
         os.environ |= {"RAY_AUTH_MODE": mode, "RAY_AUTH_TOKEN": token}
         try:
-            nodes = GcsClient(address=sys.argv[1]).get_all_node_info(timeout=20)
+            nodes = GcsClient(address=sys.argv[1]).get_all_node_info(timeout=200)
             print(f"{len(nodes)} nodes", flush=True)
         except Exception as error:
             print(type(error).__name__, flush=True)
@@ -152,7 +152,7 @@ def test_another_user_without_the_token_cannot_join(tmp_path: Path) -> None:
         env={**os.environ, "HOME": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
         check=False,
     )
     assert done.stdout.split("\n") == ["1 nodes", *["AuthenticationError"] * 2, ""], done.stderr

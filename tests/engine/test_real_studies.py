@@ -31,8 +31,6 @@ from engine.study.trials import StoredTrials
 from kernels.registry import load_kernel
 from triton_rvv.codegen.zig import run_zig_cc
 
-pytestmark = pytest.mark.timeout(280)
-
 import_tables = importlib.import_module("engine.import").main
 
 LIST = """\

@@ -18,8 +18,6 @@ from foundation.errors import UserError
 from search_spaces import vector_add
 from search_spaces.space import Parameter, SearchSpace
 
-pytestmark = pytest.mark.timeout(120)
-
 SPACE = SearchSpace((Parameter("BLOCK_SIZE", (8, 16, 32)),))
 A, B, C = "emulated:x60", "emulated:c908", "emulated:x100"
 

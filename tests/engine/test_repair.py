@@ -18,8 +18,6 @@ from engine.study.repair import repair
 from engine.study.storage import open_study, read_studies
 from foundation.errors import UserError
 
-pytestmark = pytest.mark.timeout(60)
-
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:

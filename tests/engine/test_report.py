@@ -172,7 +172,7 @@ def test_a_browser_draws_every_chart(storage, tmp_path, width):
         ],
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=200,
         check=True,
     )
     of_page = [

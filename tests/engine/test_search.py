@@ -21,8 +21,6 @@ from foundation.errors import UserError
 from rvv_runner.measurement import Status
 from search_spaces.space import Parameter, Rule, SearchSpace
 
-pytestmark = pytest.mark.timeout(60)
-
 AVOIDING = ("auto", "gp", "tpe", "ga")  # what fails; cmaes takes more trials to learn that
 LEARNING = (*AVOIDING, "cmaes")
 VALID = frozenset(SPACE.valid_configs())
@@ -220,6 +218,15 @@ def test_a_table_of_a_huge_product_is_quick() -> None:
     assert len(list(iter(Search(SearchSpace.from_configs(rows), "tpe").ask, None))) == 50
 
 
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        pytest.param(
+            name, marks=[] if name in {"auto", "grid", "spread", "tpe"} else pytest.mark.long
+        )
+        for name in [*sorted(SAMPLERS), *FOREIGN]
+    ],
+)
 def test_a_space_too_large_to_list_is_sampled(sampler: str) -> None:
     """Of 10**15 combinations, of which a rule forbids half."""
     parameters = tuple(Parameter(f"P{p}", tuple(range(10))) for p in range(15))

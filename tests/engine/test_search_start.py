@@ -13,8 +13,6 @@ from engine.search.model.columns import columns_of
 from foundation.config import Config
 from search_spaces.space import Parameter, Rule, SearchSpace
 
-pytestmark = pytest.mark.timeout(60)
-
 SIZES = tuple(2**power for power in range(7))
 SQUARE = SearchSpace((Parameter("A", SIZES), Parameter("B", SIZES)))
 

@@ -9,8 +9,6 @@ import pytest
 from engine.jobs.shape_list import read_shape_list
 from foundation.errors import UserError
 
-pytestmark = pytest.mark.timeout(60)
-
 STUDIES = Path(__file__).parents[2] / "studies"
 PROJECT_LISTS = [path for path in STUDIES.glob("*.yaml") if path.name != "missing.yaml"]
 LIST = """\

@@ -12,8 +12,6 @@ from engine.run.events import RunStarted, Standing, TrialFinished
 from foundation.config import Config
 from rvv_runner.measurement import Measurement
 
-pytestmark = pytest.mark.timeout(30)
-
 CONFIG = Config({"BLOCK_SIZE": 16})
 STARTED = RunStarted(Standing(0, 2, None, None), estimated=True)
 MEASURED = Measurement(status="correct", times_s=(2e-3,), estimated=True)

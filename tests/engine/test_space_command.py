@@ -9,8 +9,6 @@ import pytest
 from engine import space
 from foundation.errors import UserError
 
-pytestmark = pytest.mark.timeout(60)
-
 
 def lines(text: str) -> list[dict[str, str]]:
     return [dict(f.split("=", 1) for f in line.split("\t")) for line in text.splitlines()]

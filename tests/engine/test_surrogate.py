@@ -25,8 +25,6 @@ from engine.search.samplers.bayesian import BayesianSearch
 from foundation.config import Config
 from search_spaces.space import Parameter, SearchSpace
 
-pytestmark = pytest.mark.timeout(60)
-
 # A categorical parameter, one that has a single value and so no length scale, and one whose values
 # differ in the powers of two that divide them.
 MIXED = Candidates(

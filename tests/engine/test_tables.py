@@ -22,8 +22,6 @@ from foundation.config import Config
 from foundation.errors import UserError
 from search_spaces.space import SearchSpace
 
-pytestmark = pytest.mark.timeout(60)
-
 import_tables = importlib.import_module("engine.import").main
 
 GOOD: dict[str, Any] = {

@@ -32,8 +32,6 @@ from foundation.errors import UserError
 from rvv_runner.measurement import Artifact, Measurement
 from search_spaces.space import Parameter, SearchSpace
 
-pytestmark = pytest.mark.timeout(90)
-
 CONFIG = Config({"time_ms": 2})
 SHAPES = ("M=8", "M=64")
 

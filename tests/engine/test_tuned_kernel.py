@@ -14,8 +14,6 @@ import pytest
 import engine.tune as tune_command
 from engine.winners.missing import read_missing
 
-pytestmark = pytest.mark.timeout(280)
-
 KERNEL = '''\
 """A vector plus a multiple of another."""
 import torch

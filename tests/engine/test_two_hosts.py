@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 from search_helpers import search_in
 
-pytestmark = pytest.mark.timeout(60)
-
 # A process of another machine, as far as its names tell; its clocks go on by what it reads.
 ELSEWHERE = """
 import socket, sys, time

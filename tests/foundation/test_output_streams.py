@@ -8,8 +8,6 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.timeout(60)
-
 PROGRAM = """
 from foundation.command_line import run_command
 from foundation.printing import say
@@ -30,7 +28,7 @@ def in_shell(redirection: str, **environment: str) -> subprocess.CompletedProces
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=200,
         check=False,
     )  # fmt: skip
 
@@ -63,7 +61,7 @@ def test_a_limit_on_files_is_a_sentence(tmp_path) -> None:
         ["bash", "-c", 'ulimit -f 1; exec "$1" -c "$2"', "-", sys.executable, program],
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=200,
         check=False,
     )
     assert (done.returncode, done.stderr) == (
@@ -81,5 +79,5 @@ atexit.register(os.kill, os.getpid(), signal.SIGINT)
 run_command(lambda argv: 0, "tried")
 """
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
     assert (done.returncode, done.stderr) == (0, "")

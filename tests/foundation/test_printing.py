@@ -16,8 +16,6 @@ from rich.text import Text
 from foundation.console import EscapingConsole
 from foundation.printing import printable, say
 
-pytestmark = pytest.mark.timeout(30)
-
 # Sets the title of a terminal, moves its cursor, turns the direction of writing.
 HOSTILE = "a\x1b]0;owned\x07\x1b[2J\x9b1A\rb\u202ec\u200bd\x00"
 SHOWN = r"a\x1b]0;owned\x07\x1b[2J\x9b1A\rb\u202ec\u200bd\x00"
@@ -72,7 +70,7 @@ def test_the_sentence_of_a_mistake_is_escaped(tmp_path: Path) -> None:
         "run_command(main, 'tried')\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=200, check=False
     )
     assert done.stderr == f"tried: there is no {SHOWN}\n"
     assert done.returncode == 2

@@ -19,8 +19,6 @@ from fuzz_worker import Failure, Worker
 
 import triton_rvv
 
-pytestmark = pytest.mark.timeout(250)
-
 
 @pytest.mark.parametrize(
     ("targets", "examples", "draw_first"),

@@ -20,8 +20,6 @@ from kernels.on_device import ProblemArguments
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.board import BoardInfo
 
-pytestmark = pytest.mark.timeout(180)
-
 TILE = {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 32, "GROUP_SIZE_M": 8}
 CONFIG = Config({**TILE, "num_warps": 4, "num_stages": 3})
 

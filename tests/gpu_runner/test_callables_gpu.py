@@ -8,7 +8,7 @@ import pytest
 
 import engine
 
-pytestmark = [pytest.mark.gpu, pytest.mark.timeout(280)]
+pytestmark = pytest.mark.gpu
 
 RAW_KERNEL = '''\
 """A vector plus a multiple of another, in CUDA."""

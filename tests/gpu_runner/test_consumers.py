@@ -25,8 +25,6 @@ from test_gpu_files import EXPERTS, PRODUCTS, TAG, listed, tuned
 from engine.jobs.config_files import write_default_file, write_group_files
 from engine.results.gemm_json import buckets
 
-pytestmark = pytest.mark.timeout(30)
-
 FOLDER_VARIABLE = "REAL_KERNELS"
 
 

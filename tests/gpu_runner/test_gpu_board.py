@@ -27,7 +27,7 @@ from kernels.on_device import ProblemArguments
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.board import Board
 
-pytestmark = [pytest.mark.gpu, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.gpu
 
 FAULTY = Path(__file__).with_name("faulty.py")
 DESCRIBED = Path(__file__).with_name("described.py")

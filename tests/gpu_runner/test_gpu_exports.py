@@ -29,8 +29,6 @@ from engine.results.tuned_shape import UnfitStudyError
 from engine.study.storage import study_named
 from foundation.config import Config, ParameterValue
 
-pytestmark = pytest.mark.timeout(60)
-
 PRODUCT = {"N": 512, "K": 1024}
 LAYER = {"E": 8, "N": 14336, "K": 4096}
 VLLM = {name: value for name, value in SCALED.items() if name in BLOCKS}

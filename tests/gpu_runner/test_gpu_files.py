@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from gpus import H200, MI300X
 
 from engine.jobs.config_files import write_default_file, write_group_files
@@ -15,8 +14,6 @@ from engine.results.gemm_json import buckets
 from engine.results.gemm_results import write_results
 from engine.results.tune_gemm_keys import TUNE_GEMM_KEYS, tune_gemm_keys
 from foundation.config import Config
-
-pytestmark = pytest.mark.timeout(60)
 
 TAG = "A8W8_BLOCKSCALE"
 PRODUCTS = """\

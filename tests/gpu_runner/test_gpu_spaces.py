@@ -18,8 +18,6 @@ from rvv_runner.board import BoardInfo
 from search_spaces.enumeration import take_census
 from search_spaces.gpu.products import operand_bytes
 
-pytestmark = pytest.mark.timeout(120)
-
 SHAPES = {
     "matmul": {"M": 4096, "N": 4096, "K": 4096},
     "batched_matmul": {"B": 16, "M": 512, "N": 512, "K": 64},

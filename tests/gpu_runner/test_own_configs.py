@@ -47,7 +47,6 @@ def reference(x_ptr):
 """
 
 
-@pytest.mark.timeout(60)
 def test_entries_that_differ_in_warps_are_several_on_a_gpu_only(tmp_path: Path) -> None:
     path = tmp_path / "copy.py"
     path.write_text(KERNEL)
@@ -65,7 +64,6 @@ def test_entries_that_differ_in_warps_are_several_on_a_gpu_only(tmp_path: Path) 
     assert list(on_processor.valid_configs()) == [{"BLOCK": 256}, {"BLOCK": 512}]
 
 
-@pytest.mark.timeout(60)
 def test_a_build_does_not_run_the_reference(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,8 +22,6 @@ from engine.results.tuned_shape import UnfitStudyError
 from engine.study.storage import read_studies
 from foundation.config import Config
 
-pytestmark = pytest.mark.timeout(60)
-
 MATMUL = {
     "BLOCK_SIZE_M": 128,
     "BLOCK_SIZE_N": 256,

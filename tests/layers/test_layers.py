@@ -33,6 +33,17 @@ def test_imports_point_down() -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The packages and their contracts, in a folder that may be changed."""
+    folder = tmp_path_factory.mktemp("packages")
+    ignored = shutil.ignore_patterns("__pycache__", "recorded")
+    for package in SETTINGS["root_packages"]:
+        shutil.copytree(REPOSITORY / package, folder / package, ignore=ignored)
+    shutil.copy(REPOSITORY / "pyproject.toml", folder)
+    return folder
+
+
 @pytest.mark.parametrize(
     ("file", "line"),
     [
@@ -47,13 +58,10 @@ def test_imports_point_down() -> None:
         ("kernels/values.py", "from kernels.spec import Problem"),
     ],
 )
-def test_an_import_up_is_noticed(tmp_path: Path, file: str, line: str) -> None:
-    for package in SETTINGS["root_packages"]:
-        ignored = shutil.ignore_patterns("__pycache__", "recorded")
-        shutil.copytree(REPOSITORY / package, tmp_path / package, ignore=ignored)
-    shutil.copy(REPOSITORY / "pyproject.toml", tmp_path)
-    with (tmp_path / file).open("a") as module:
-        module.write(f"\n{line}\n")
-    done = lint(tmp_path)
+def test_an_import_up_is_noticed(copy: Path, file: str, line: str) -> None:
+    before = (copy / file).read_text()
+    (copy / file).write_text(f"{before}\n{line}\n")
+    done = lint(copy)
+    (copy / file).write_text(before)
     assert done.returncode == 1, done.stdout
     assert f"- {file.removesuffix('.py').replace('/', '.')} -> " in done.stdout

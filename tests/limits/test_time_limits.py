@@ -1,29 +1,41 @@
-"""A run of tests that takes too long ends with a sentence that names the test."""
+"""What hangs is ended and named, and a run says how much of it is left."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import left_to_do
 import pytest
 
-pytestmark = pytest.mark.timeout(120)
-
 TESTS = Path(__file__).parents[1]
+# With limits that a test can wait for.
+CONFTEST = """
+import end_of_tests
+import left_to_do
+from tests_conftest import *
+
+end_of_tests.GRACE_S = 1
+end_of_tests.OUTSIDE_S = 20
+left_to_do.INTERVAL_S = 0.1
+"""
 SLEEPING = """
 import time
 
 def test_quick(): pass
 
-def test_sleeping(): time.sleep({sleep_s})
+def test_sleeping(): time.sleep(60)
 
 def test_later(): pass
 """
 # As a native library that neither returns nor lets Python's signal handlers run.
 DEAF = """
 import signal, time
+
+def test_quick(): pass
 
 def test_deaf():
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
@@ -33,68 +45,72 @@ def test_deaf():
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A project of its own, with this one's conftest."""
-    (tmp_path / "pytest.ini").touch()
-    shutil.copy(TESTS / "conftest.py", tmp_path)
+    """A project of its own, with this one's plug-ins."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
+    for name in ("end_of_tests.py", "left_to_do.py"):
+        shutil.copy(TESTS / "limits" / name, tmp_path)
+    shutil.copy(TESTS / "conftest.py", tmp_path / "tests_conftest.py")
+    (tmp_path / "conftest.py").write_text(CONFTEST)
     return tmp_path
 
 
-def run_tests(
-    folder: Path, *arguments: str, within_s: float | None = None
-) -> subprocess.CompletedProcess[str]:
-    limit = [] if within_s is None else [str(TESTS / "within.sh"), str(within_s)]
+def run_tests(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*limit, sys.executable, "-m", "pytest", *arguments],
+        [sys.executable, "-m", "pytest", *arguments],
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=200,
         check=False,
     )
 
 
 def test_a_test_that_takes_too_long_fails_by_its_name(folder: Path) -> None:
-    (folder / "test_it.py").write_text(SLEEPING.format(sleep_s=60))
+    (folder / "test_it.py").write_text(SLEEPING)
     done = run_tests(folder, "--timeout", "0.5")
     assert done.returncode == 1
     assert "FAILED test_it.py::test_sleeping - Failed: Timeout (>0.5s)" in done.stdout
     assert "2 passed" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("options", "where"), [((), ""), (("-n", "2", "--dist", "loadfile"), " on gw")]
-)
-def test_a_session_that_takes_too_long_names_what_was_running(
-    folder: Path, options: tuple[str, ...], where: str
+def test_one_that_cannot_be_ended_fails_by_its_name_and_the_others_go_on(folder: Path) -> None:
+    (folder / "test_deaf.py").write_text(DEAF)
+    (folder / "test_more.py").write_text("def test_one(): pass\ndef test_two(): pass")
+    done = run_tests(folder, "--timeout", "1", "-n", "2")
+    assert done.returncode == 1
+    assert re.search(r"FAILED test_deaf.py::test_deaf", done.stdout)
+    assert "1 failed, 3 passed" in done.stdout
+    assert "in test_deaf\n" in done.stderr  # where it was
+
+
+@pytest.mark.parametrize("limit", [("--timeout", "1"), ()], ids=["in the test", "in its import"])
+def test_without_other_processes_the_run_ends_and_says_where_it_was(
+    folder: Path, limit: tuple[str, ...]
 ) -> None:
-    limit_s = 10
-    for name in ("one", "two"):
-        text = SLEEPING.format(sleep_s=limit_s + 1)
-        (folder / f"test_{name}.py").write_text(text)
-    done = run_tests(folder, "--session-timeout", str(limit_s), *options)
-    assert done.returncode != 0
-    said = "the tests did not end within 10 s; running then: "
-    for output in (done.stderr, done.stdout):
-        (line,) = [line for line in output.splitlines() if line.startswith(said)]
-        assert f"test_one.py::test_sleeping{where}" in line
-        assert ("test_two.py::test_sleeping on gw" in line) == bool(options)
-    assert "session-timeout: 10.0 sec exceeded" in done.stdout
-    assert "failed" not in done.stdout
+    (folder / "test_deaf.py").write_text(DEAF if limit else f"{DEAF}\ntest_deaf()")
+    done = run_tests(folder, *limit)
+    assert done.returncode == 1
+    assert "in test_deaf\n" in done.stderr
 
 
-def test_a_test_that_cannot_be_ended_is_named_by_make(folder: Path) -> None:
-    (folder / "test_it.py").write_text(DEAF)
-    done = run_tests(folder, "--timeout", "1", within_s=4)
+def test_a_run_says_how_much_of_it_is_left(folder: Path) -> None:
+    slow = "import pytest, time\n@pytest.mark.parametrize('n', range(8))\n"
+    (folder / "test_it.py").write_text(f"{slow}def test_slow(n): time.sleep(0.3)")
+    for options in ((), ("-n", "2")):
+        done = run_tests(folder, *options)
+        assert done.returncode == 0
+        assert re.search(r"^\d+% of 8 tests, about \d+ s left$", done.stdout, re.MULTILINE)
+        assert done.stderr == ""
+
+
+def test_what_is_left_takes_as_long_as_what_is_done() -> None:
+    assert left_to_do.left(1333, 3100, elapsed_s=180) == "43% of 3,100 tests, about 4 min left"
+    assert left_to_do.left(62, 3100, elapsed_s=300) == "2% of 3,100 tests"
+    assert left_to_do.left(3000, 3100, elapsed_s=300) == "96% of 3,100 tests, about 10 s left"
+
+
+def test_a_command_that_takes_too_long_is_ended_and_named() -> None:
+    command = [str(TESTS / "within.sh"), "0.5", "sleep", "600"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 124
-    assert "make: ended after its limit of 4 s, or killed: " in done.stderr
-    assert "make: the test running was test_it.py::test_deaf\n" in done.stderr
-
-
-def test_a_run_that_ends_in_time_says_nothing(folder: Path) -> None:
-    (folder / "test_it.py").write_text("def test_quick(): pass")
-    (folder / ".pytest_cache" / "running").mkdir(parents=True)
-    (folder / ".pytest_cache" / "running" / "gw7").write_text("left behind")
-    done = run_tests(folder, "--session-timeout", "60", within_s=60)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "did not end" not in done.stdout
-    assert list((folder / ".pytest_cache" / "running").iterdir()) == []
+    assert done.stderr == "make: ended after its limit of 0.5 s, or killed: sleep 600\n"

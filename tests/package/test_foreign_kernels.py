@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.timeout(120)
-
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGES = ("engine", "foundation", "kernels", "rvv_runner", "search_spaces", "triton_rvv")
 
@@ -42,7 +40,7 @@ def run(folder: Path, *words: str, path: tuple[Path, ...]) -> subprocess.Complet
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
         check=False,
     )
 

@@ -20,7 +20,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 SETTINGS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
 FOUND = SETTINGS["tool"]["setuptools"]["packages"]["find"]["include"]
 PACKAGES = [pattern.removesuffix("*") for pattern in FOUND]
-INSTALL_LIMIT_S = 120
+INSTALL_LIMIT_S = 200
 TUNE_LIMIT_S = 240
 
 

@@ -26,8 +26,8 @@ from triton_rvv.codegen.zig import run_zig_cc
 from triton_rvv.runtime.qemu import cpu_option, find_qemu
 from triton_rvv.targets.target import RVVTarget, Target
 
-RUN_TIMEOUT_S = 30.0
-BUILD_TIMEOUT_S = 120.0
+RUN_TIMEOUT_S = 200.0
+BUILD_TIMEOUT_S = 200.0
 
 RunRegions = Callable[..., tuple[Region, ...]]
 BuildKernel = Callable[..., ElfArtifact]

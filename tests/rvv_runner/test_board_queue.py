@@ -13,8 +13,6 @@ from queue_cases import Rivals
 
 from rvv_runner.board_queue import BoardQueue, Turn, in_turn, parse_queue, this_tuner
 
-pytestmark = pytest.mark.timeout(60)
-
 WANTS_IT = """
 import sys, time
 from pathlib import Path

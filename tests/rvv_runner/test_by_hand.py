@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 import optuna
 import pytest
+from command_here import run_here
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
@@ -26,9 +26,7 @@ from engine.study.attributes import all_attributes
 from foundation.errors import UserError
 from launchers import Argument
 
-pytestmark = pytest.mark.timeout(240)
-
-LIMIT_S = 120
+LIMIT_S = 200
 BOARD = """
 kind = "x60"
 [ssh]
@@ -57,20 +55,7 @@ class Built:
     tree: Path
 
     def command(self, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {
-            **os.environ,
-            "XDG_CONFIG_HOME": str(self.home / "config"),
-            "PYTHONPATH": str(Path(__file__).parents[2]),
-        }
-        return subprocess.run(
-            [sys.executable, "-m", f"engine.{name}", *arguments],
-            cwd=self.home,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
-        )
+        return run_here(self.home, name, *arguments, XDG_CONFIG_HOME=str(self.home / "config"))
 
     def trials(self) -> list[optuna.trial.FrozenTrial]:
         storage = JournalStorage(JournalFileBackend(str(self.home / "study.journal")))

@@ -31,8 +31,6 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 from hidden_cores import CHANGES, Change, hidden_core
 
-pytestmark = pytest.mark.timeout(120)
-
 COST_TABLE = Path(__file__).parents[2] / "rvv_runner" / "emulated" / "x60_costs.toml"
 CLASSES = ("v_int", "v_fma")
 LARGEST_BYTES = 8 << 20
@@ -269,7 +267,7 @@ def test_mistakes_are_found_before_anything_is_measured(boards, tmp_path):
             main(["calibrate", *words])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_a_product_takes_as_long_on_the_core_that_was_found(boards, tmp_path):
     (boards / "hidden.toml").write_text(hidden_core(read_board_file("a100")))

@@ -211,7 +211,7 @@ def test_the_plugin_refuses_a_table_that_is_not_whole(tmp_path):
         [str(find_qemu()), "-plugin", load, "/nowhere"],
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=200,
         check=False,
     )
     assert result.returncode != 0

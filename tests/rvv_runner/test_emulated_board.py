@@ -17,7 +17,7 @@ from rvv_runner.devices import load_board
 from rvv_runner.emulated.board import EmulatedBoard
 from triton_rvv.runtime.qemu import find_qemu
 
-TIMEOUT_S = 30.0
+TIMEOUT_S = 200.0
 COUNT = 1000
 MARKS = {"start": "0x5a1", "stop": "0x5a2"}  # launchers/region.h
 SCALE = "float *v = (float *)args[0]; for (int i = 0; i < 1000; i++) v[i] *= 2;"

@@ -17,8 +17,6 @@ from rvv_runner.board_file import read_board_file
 from rvv_runner.devices import board_names, load_board
 from rvv_runner.emulated.costs import read_cost_table
 
-pytestmark = pytest.mark.timeout(60)
-
 BOARDS = Path(rvv_runner.__file__).parent / "boards"
 CORES = [path for path in BOARDS.glob("*.toml") if "emulation.costs" in path.read_text()]
 

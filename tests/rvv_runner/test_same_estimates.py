@@ -9,8 +9,6 @@ the new figures here.
 
 from __future__ import annotations
 
-import pytest
-
 from rvv_runner.emulated.plugin import MODEL_VERSION
 
 # Loads and stores through all levels, dependent and independent arithmetic, reductions, gathers,
@@ -53,7 +51,6 @@ _ESTIMATES = {
 _VERSION = "b7d20c4e81f96a35"
 
 
-@pytest.mark.timeout(60)
 def test_the_estimates_are_those_of_this_model_version(run_regions):
     programs = [(_START, _LOOP.format(count=_COUNT, body=body)) for body in _REGIONS.values()]
     found = {

@@ -12,7 +12,7 @@ from foundation.errors import CommandError
 from rvv_runner.__main__ import main
 from triton_rvv.codegen.zig import run_zig_cc
 
-BUILD_TIMEOUT_S = 120.0
+BUILD_TIMEOUT_S = 200.0
 DYNAMIC = ("-target", "riscv64-linux-gnu.2.36")  # the libc of Debian 12
 DEBIAN = Path("/usr/riscv64-linux-gnu")
 LINKER = "lib/ld-linux-riscv64-lp64d.so.1"

@@ -13,8 +13,6 @@ from rvv_runner.ssh.report import JobReport, parse_job_report
 from rvv_runner.ssh.verdict import measurement_of
 from rvv_runner.verdict import Ending, judge
 
-pytestmark = pytest.mark.timeout(60)
-
 LIMIT_S = 2.0
 KEY = "key: abcdefghijklmnop\n"
 STARTED = "kernel: scale\nvlen_bits: 256\n" + KEY

@@ -9,7 +9,7 @@ from pathlib import Path
 
 __all__ = ["FAKE_PYTHON", "QEMU", "RUN_TIMEOUT_S", "STATIC_QEMU", "Machine"]
 
-RUN_TIMEOUT_S = 60
+RUN_TIMEOUT_S = 200
 
 
 # What `qemu-riscv64 --help` says of plug-ins: Debian 12's, and Debian 13's.

@@ -11,7 +11,7 @@ from subprocess import Popen
 
 __all__ = ["Rivals", "until"]
 
-LIMIT_S = 20.0
+LIMIT_S = 200.0
 
 
 def until(what: Callable[[], bool]) -> None:

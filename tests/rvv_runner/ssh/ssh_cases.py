@@ -11,7 +11,7 @@ from launchers import Argument
 
 __all__ = ["SCALE", "TIMEOUT_S", "WRAPPER", "doubled", "processes_with", "set_path"]
 
-TIMEOUT_S = 30.0
+TIMEOUT_S = 200.0
 WRAPPER = ("qemu-riscv64", "-cpu", "rv64,v=true,vlen=256,vext_spec=v1.0")
 
 COUNT = 1000

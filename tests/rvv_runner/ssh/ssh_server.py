@@ -18,7 +18,7 @@ from pathlib import Path
 
 __all__ = ["Proxy", "SshServer", "descendants", "make_key", "name_of"]
 
-START_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 200.0
 _CONFIG = """
 Port {port}
 ListenAddress {address}
@@ -38,7 +38,7 @@ def make_key(path: Path, kind: str = "ed25519") -> None:
     """A new pair of keys at `path` and `path`.pub."""
     path.unlink(missing_ok=True)
     command = ["ssh-keygen", "-q", "-t", kind, "-N", "", "-C", "test", "-f", str(path)]
-    subprocess.run(command, check=True, timeout=20)
+    subprocess.run(command, check=True, timeout=200)
 
 
 def free_port() -> int:
@@ -124,7 +124,7 @@ class SshServer:
         for pid in [self._process.pid, *self.sessions()]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        self._process.wait(timeout=10)
+        self._process.wait(timeout=200)
         self._process = None
 
 

@@ -50,7 +50,7 @@ class Starts:
         return sum(line.startswith("start") for line in self.lines())
 
     def wait(self, count: int) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 200
         while self.count() < count:
             assert time.monotonic() < deadline, "the program did not start"
             time.sleep(0.02)
@@ -112,7 +112,7 @@ def test_a_dead_link_is_noticed_and_the_jobs_result_is_fetched_later(
         starts.wait(1)
         before = proxy.connections
         proxy.cut()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 200
         while proxy.connections == before and time.monotonic() < deadline:
             time.sleep(0.02)
         noticed.append(proxy.connections > before)
@@ -168,7 +168,7 @@ def test_the_servers_end_of_a_lost_login_is_ended(server, monkeypatch):
         patch.setattr(Session, "close", lambda _: None)  # as where no packet arrives any more
         link.drop()
     link.session(time.monotonic() + 10)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 200
     while set(server.sessions()) & set(before):
         assert time.monotonic() < deadline, "it is still there"
         time.sleep(0.05)
@@ -208,7 +208,7 @@ def test_two_tuners_never_measure_at_once(open_board, build_kernel, starts, mean
     measured: list[Measurement] = []
     for board in boards:
         meanwhile(lambda board=board: measured.extend(measure(board, artifact) for _ in range(3)))
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 200
     while len(measured) < 6 and time.monotonic() < deadline:
         time.sleep(0.05)
     assert [measurement.status for measurement in measured] == ["correct"] * 6

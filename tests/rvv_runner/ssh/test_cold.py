@@ -23,8 +23,6 @@ from rvv_runner.devices import is_emulated, load_board
 from rvv_runner.event_costs import event_costs
 from rvv_runner.ssh.board import SshBoard
 
-pytestmark = pytest.mark.timeout(120)
-
 # Less than any second-level cache holds.
 LINES = 1000
 COUNT = 16 * LINES

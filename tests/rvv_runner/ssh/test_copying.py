@@ -37,7 +37,7 @@ def test_a_board_is_asked_for():
             [sys.executable, "-I", str(SCRIPTS / name)],
             capture_output=True,
             check=False,
-            timeout=20,
+            timeout=200,
         )
         assert done.returncode == 2
         assert b"USER@HOST:FOLDER" in done.stdout
@@ -52,5 +52,5 @@ def copy(name, tree, server, where):
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=200,
     )

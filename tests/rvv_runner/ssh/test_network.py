@@ -111,7 +111,7 @@ def test_a_cable_pulled_out_for_three_seconds_costs_nothing(network, open_board,
     assert took_s > 3  # so it was on its way when the cable was out
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_cable_pulled_out_for_longer_is_noticed_and_the_result_fetched(
     network, open_board, build_kernel
 ):

@@ -20,8 +20,6 @@ from rvv_runner.preflight import Preflight
 from rvv_runner.ssh.board import SshBoard
 from rvv_runner.ssh.job import JOB_SCRIPT
 
-pytestmark = pytest.mark.timeout(60)
-
 # So that root, too, may not read what its owner forbids.
 CANNOT_OVERRIDE = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
 AS_ANY_USER = CANNOT_OVERRIDE if os.geteuid() == 0 else []
@@ -74,7 +72,7 @@ def test_they_are_served_in_the_order_they_came_though_one_is_killed(rivals: Riv
 def test_whoever_loses_patience_leaves_the_queue(rivals: Rivals) -> None:
     for name in ("ann", "eve", "bob"):
         rivals.come(name)
-    assert rivals.processes["eve"].wait(timeout=30) == 0
+    assert rivals.processes["eve"].wait(timeout=200) == 0
     assert "end busy" in (rivals.folder / "eve.out").read_text()
     assert rivals.tickets == 1
     rivals.let_go("ann")

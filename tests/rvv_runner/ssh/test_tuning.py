@@ -87,7 +87,6 @@ def is_trial(line: str) -> bool:
     return line.startswith("trial=")
 
 
-@pytest.mark.timeout(LIMIT_S)
 def test_boards_of_one_kind_share_a_study_through_every_fault(boards, server, tmp_path):
     """One link is cut for three seconds, then the server is killed with every connection."""
     with tuning(tmp_path, "--trials", "16", "--device", "one,two") as run:
@@ -108,8 +107,7 @@ def test_boards_of_one_kind_share_a_study_through_every_fault(boards, server, tm
     assert processes_with(str(tmp_path / "one")) == processes_with(str(tmp_path / "two")) == []
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(LIMIT_S)
+@pytest.mark.long
 def test_a_link_cut_for_a_minute_loses_no_trial(boards, tmp_path):
     with tuning(tmp_path, "--trials", "12", "--device", "one") as run:
         run.wait_for(is_trial, 3)
@@ -122,7 +120,6 @@ def test_a_link_cut_for_a_minute_loses_no_trial(boards, tmp_path):
     assert "event=back" in "".join(run.lines)
 
 
-@pytest.mark.timeout(LIMIT_S)
 def test_mixed_boards_give_a_result_for_each_kind(boards, tmp_path):
     with tuning(tmp_path, "--trials", "2", "--device", "emulated,two", "--mixed") as run:
         emulated, real = run.record()["results"]
