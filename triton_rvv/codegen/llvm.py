@@ -13,6 +13,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from triton_rvv.codegen.far_prefetches import without_far_prefetches
+from triton_rvv.codegen.llvm_passes import run_passes
 from triton_rvv.codegen.loop_estimate import estimated_cycles
 from triton_rvv.codegen.matrix_instruction import assemble_object, spacemit_assembly
 from triton_rvv.errors import CompileError
@@ -91,7 +92,7 @@ def _optimised(llir: str, machine: Any) -> str:
         module.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM does not accept the generated code: {error}") from error
-    _clean_up(module, machine)
+    run_passes(module, machine)
     return without_far_prefetches(str(module))
 
 
@@ -152,22 +153,6 @@ def assemble(llir: str) -> str:
 
 # How a function in LLVM's IR says what it was compiled for.
 _ATTRIBUTE = '"target-{}"="([^"]*)"'
-
-
-def _clean_up(module: Any, machine: Any) -> None:
-    """Put stack slots into registers, and fold what the lowering wrote down plainly.
-
-    The lowering has vectorised, unrolled and ordered the code. LLVM's own pipeline for -O3 takes
-    three times as long and gives slower code: what it hoists out of loops has to be spilled.
-    """
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
-    passes = llvm.create_new_function_pass_manager()
-    passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
-    for function in module.functions:
-        if not function.is_declaration:
-            passes.run(function, builder)
 
 
 def target_machine(target: Target) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from triton_rvv.targets.machine import X60, Machine
+
 __all__ = [
     "CORES",
     "DEFAULT_EXTENSIONS",
@@ -40,11 +42,13 @@ class Core:
         cpu: LLVM's name of the core, or of none in particular.
         vlen_bits: bits in a vector register; for a profile, of most cores that follow it.
         extensions: LLVM's names beyond rv64gcv, each after a "+" or a "-".
+        machine: its caches and latencies, as far as code made for it takes them into account.
     """
 
     cpu: str
     vlen_bits: int
     extensions: tuple[str, ...] = DEFAULT_EXTENSIONS
+    machine: Machine = X60
 
 
 CORES: Mapping[str, Core] = {

@@ -13,6 +13,7 @@ from triton_rvv.targets.cores import (
     MATRIX_STAND_IN,
     MATRIX_VLEN_BITS,
 )
+from triton_rvv.targets.machine import X60, Machine
 
 __all__ = ["SUPPORTED_VLEN_BITS", "Backend", "HostTarget", "RVVTarget", "Target"]
 
@@ -68,6 +69,11 @@ class Target(Protocol):
     @property
     def tile_rows(self) -> int:
         """Rows of a register tile of a matrix product, each one run wide; a power of two."""
+        ...
+
+    @property
+    def machine(self) -> Machine:
+        """Caches and latencies that decide which code is made."""
         ...
 
     @property
@@ -132,6 +138,7 @@ class RVVTarget:
             leaves a longer one idle, so the launcher refuses any other.
         cpu: LLVM's name of the core; its scheduling model orders the instructions.
         extensions: what code may use beyond rv64gcv, by LLVM's names (see `CORES`).
+        machine: caches and latencies that decide which code is made; it runs on any other too.
 
     Raises:
         ValueError: for a vector length that is not one of SUPPORTED_VLEN_BITS, or not the one that
@@ -141,23 +148,27 @@ class RVVTarget:
     vlen_bits: int = 256
     cpu: str = "generic-rv64"
     extensions: tuple[str, ...] = DEFAULT_EXTENSIONS
+    machine: Machine = X60
 
     @classmethod
-    def named(cls, name: str, vlen_bits: int | None = None) -> RVVTarget:
+    def named(
+        cls, name: str, vlen_bits: int | None = None, machine: Machine | None = None
+    ) -> RVVTarget:
         """The target for a core.
 
         Args:
             name: one of `triton_rvv.targets.cores.CORES`, or LLVM's name of a core, which gets the
                 extensions that every core has.
             vlen_bits: bits in a vector register; without it the core's own, or 256.
+            machine: its caches and latencies, where more is known of them than of the core.
 
         Raises:
             ValueError: for a vector length that is not one of SUPPORTED_VLEN_BITS.
         """
         core = CORES.get(name)
         if core is None:
-            return cls(vlen_bits or cls.vlen_bits, name)
-        return cls(vlen_bits or core.vlen_bits, core.cpu, core.extensions)
+            return cls(vlen_bits or cls.vlen_bits, name, machine=machine or X60)
+        return cls(vlen_bits or core.vlen_bits, core.cpu, core.extensions, machine or core.machine)
 
     def __post_init__(self) -> None:
         if self.vlen_bits not in SUPPORTED_VLEN_BITS:
@@ -247,10 +258,14 @@ class RVVTarget:
         return self.vlen_bits // element_bits
 
     def __str__(self) -> str:
-        if self.extensions == DEFAULT_EXTENSIONS:
-            return f"{self.cpu}-vlen{self.vlen_bits}"
-        extensions = hashlib.sha256(",".join(self.extensions).encode()).hexdigest()[:8]
-        return f"{self.cpu}-vlen{self.vlen_bits}-{extensions}"
+        name = f"{self.cpu}-vlen{self.vlen_bits}"
+        if self.extensions != DEFAULT_EXTENSIONS:
+            name += f"-{_digest(','.join(self.extensions))}"
+        return name if self.machine == X60 else f"{name}-{_digest(repr(self.machine))}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 # By the type of the operands and the bits of a register: steps along K that are taken at once, and
@@ -300,6 +315,11 @@ class HostTarget:
         return self.vector_registers // (2 * self.run_registers)
 
     @property
+    def machine(self) -> Machine:
+        """The X60's, which no other measured better here."""
+        return X60
+
+    @property
     def has_matrix_unit(self) -> bool:
         return False
 
@@ -337,5 +357,4 @@ class HostTarget:
         return self.vector_bits // element_bits
 
     def __str__(self) -> str:
-        features = hashlib.sha256(self.features.encode()).hexdigest()[:8]
-        return f"host-{self.cpu}-{features}-vector{self.vector_bits}"
+        return f"host-{self.cpu}-{_digest(self.features)}-vector{self.vector_bits}"

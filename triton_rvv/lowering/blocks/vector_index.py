@@ -42,9 +42,6 @@ Extents = Sequence[Val | None]
 ANY_VERSION = LoopVersion()
 PLAIN_VERSION = LoopVersion(linear=True, unmasked=True, fits=True)
 
-# Rows further on than this are often driven out of a cache of 4 ways before their turn comes.
-ROWS_AHEAD = 4
-
 
 @dataclass(frozen=True)
 class VectorIndex:
@@ -60,7 +57,8 @@ class VectorIndex:
         version: what is known of the whole block here.
         memo: what has been computed already at the same place in the code.
         number: of the first element in row-major order, where blocks are walked by it.
-        rows_ahead: how many rows further on a load asks for what comes next.
+        rows_ahead: how many rows further on a load asks for what comes next; None for the
+            `rows_ahead` of the machine.
         rows_together: how many neighbouring rows are visited side by side.
         row_runs: how many runs of a row are visited before the next row is.
         lanes: how many of the elements are wanted, as i64, where not all; loads leave others alone.
@@ -73,7 +71,7 @@ class VectorIndex:
     version: LoopVersion = ANY_VERSION
     memo: dict[object, Val] = field(default_factory=dict, compare=False)
     number: Val | None = None
-    rows_ahead: int = ROWS_AHEAD
+    rows_ahead: int | None = None
     rows_together: int = 1
     row_runs: int = 1
     lanes: Val | None = None

@@ -1,9 +1,10 @@
-"""What code may be written for a target, as far as lowerings ask."""
+"""What code may be written for a target, and what is best there, as far as lowerings ask."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from triton_rvv.targets.machine import X60, Machine
 from triton_rvv.targets.target import Target
 
 __all__ = ["NO_ABILITIES", "Abilities", "abilities_of"]
@@ -18,12 +19,14 @@ class Abilities:
         scales_floats: products of registers of floats and powers of two.
         rvv_bits: RISC-V's vector instructions, on registers of so many bits; 0 without them.
         foresees_rows: loads of rows that a walk comes to, without being asked for them.
+        machine: caches and latencies that decide between ways to write the same.
     """
 
     converts_bf16: bool = False
     scales_floats: bool = False
     rvv_bits: int = 0
     foresees_rows: bool = False
+    machine: Machine = X60
 
     @property
     def has_one_nan(self) -> bool:
@@ -43,5 +46,8 @@ NO_ABILITIES = Abilities()
 def abilities_of(target: Target) -> Abilities:
     """What a target has."""
     if target.backend == "rvv":
-        return Abilities(target.converts_bf16, target.scales_floats, target.vector_bits)
-    return Abilities(target.converts_bf16, target.scales_floats, foresees_rows=True)
+        bits = target.vector_bits
+        return Abilities(target.converts_bf16, target.scales_floats, bits, machine=target.machine)
+    return Abilities(
+        target.converts_bf16, target.scales_floats, foresees_rows=True, machine=target.machine
+    )

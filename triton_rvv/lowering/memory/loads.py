@@ -91,15 +91,11 @@ def _moving(context: Context, addresses: Affine) -> Affine:
     return addresses if advance is None or advance.constant == 0 else addresses.moving(advance)
 
 
-# Beside what is read, kept and written meanwhile, larger blocks are driven out of the cache.
-_MOST_BYTES_AHEAD = 1 << 12
-
-
 def _to_next_program(context: Context, load: Load) -> Val | None:
     """How far the next program's block is from a load's, where its lines are few."""
     size_bytes = load.type.elements * load.element.size_bytes
     builder, address = context.builder, load.pointers.base
-    if not builder.abilities.rvv_bits or size_bytes > _MOST_BYTES_AHEAD:
+    if not builder.abilities.rvv_bits or size_bytes > context.target.machine.next_program_bytes:
         return None
     counter = InductionVariable(context.program_ids[0], integer(1))
     distance = None if context.counter is not None else loop_stride(builder, address, counter)

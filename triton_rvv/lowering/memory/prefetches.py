@@ -12,8 +12,6 @@ from triton_rvv.lowering.llvm.builder import READ, Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 
 __all__ = [
-    "CONFLICT_BYTES",
-    "LINE_BYTES",
     "ends_of_run",
     "prefetch_ahead",
     "prefetch_columns_ahead",
@@ -21,16 +19,6 @@ __all__ = [
     "row_in_set",
     "run_address",
 ]
-
-# Caches move so many bytes at a time, on every core that is known here.
-LINE_BYTES = 64
-# Half of what one way of a 32 KiB cache of 4 ways holds: of rows at multiples of this distance, 8
-# share two sets, and drive one another out.
-CONFLICT_BYTES = 4096
-# Of such rows, so many are still there when their turn comes, beside those that are being read.
-ROWS_OF_A_SET = 2
-# Neighbouring rows that are read side by side: to ask for one of them comes too late.
-ROWS_AT_ONCE = 2
 
 
 def run_address(builder: Builder, pointers: Affine, point: VectorIndex) -> Val:
@@ -51,8 +39,8 @@ def ends_of_run(
         width: how many it has; they take no more than a line.
         stride: elements from one row to the next; the first row starts with a line.
     """
-    size_bytes = element.size_bytes
-    if builder.multiple(stride) * size_bytes % min(width * size_bytes, LINE_BYTES) == 0:
+    size_bytes, line_bytes = element.size_bytes, builder.abilities.machine.line_bytes
+    if builder.multiple(stride) * size_bytes % min(width * size_bytes, line_bytes) == 0:
         return [start]
     return [start, builder.element_pointer(memory_type(element), start, integer(width - 1))]
 
@@ -77,14 +65,15 @@ def prefetch_ahead(
     if builder.abilities.foresees_rows or not point.index or not point.version.linear:
         return
     rows, element = pointers.shape[-2], memory_type(pointers.pointee)
+    rows_ahead = _rows_ahead(builder, point)
     if not pointers.components[-2].may_be_linear:
-        ahead = max(1, point.rows_ahead // point.row_runs)
+        ahead = max(1, rows_ahead // point.row_runs)
         further = builder.add(point.index[-1], integer(min(ahead, rows - 1)))
         last = builder.intrinsic("llvm.umin", [further, integer(rows - 1)])
         row = replace(point, index=(*point.index[:-1], last))
         builder.prefetch(run_address(builder, pointers, row), access)
         return
-    if pointers.advance is None and point.rows_ahead >= rows:
+    if pointers.advance is None and rows_ahead >= rows:
         return
     stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
     distance, last_inside = _to_row_ahead(builder, pointers, point, stride)
@@ -113,10 +102,17 @@ def prefetch_next_program(
         width: how many it has.
         distance: elements to those of the next program.
     """
-    type_, in_line = memory_type(element), max(LINE_BYTES // element.size_bytes, 1)
+    line_bytes = builder.abilities.machine.line_bytes
+    type_, in_line = memory_type(element), max(line_bytes // element.size_bytes, 1)
     start = builder.element_pointer(type_, address, distance)
     for end in range(min(in_line, width), width + 1, in_line):
         builder.prefetch(builder.element_pointer(type_, start, integer(end - 1)))
+
+
+def _rows_ahead(builder: Builder, point: VectorIndex) -> int:
+    """How many rows further on a load asks for what comes next."""
+    own = point.rows_ahead
+    return builder.abilities.machine.rows_ahead if own is None else own
 
 
 def _to_row_ahead(
@@ -124,22 +120,23 @@ def _to_row_ahead(
 ) -> tuple[Val, Val]:
     """Elements to the row to ask for, and the last row from which that is still in the block.
 
-    It is nearer where rows drive one another out of the cache.
+    It is nearer where rows share a few sets of the cache.
     """
     rows = pointers.shape[-2]
-    nearest = max(ROWS_OF_A_SET, point.rows_together)
-    counts = [min(count, rows) for count in (nearest, point.rows_ahead)]
+    nearest = max(builder.abilities.machine.colliding_rows_ahead, point.rows_together)
+    counts = [min(count, rows) for count in (nearest, _rows_ahead(builder, point))]
     near, far = [(builder.mul(integer(n), stride), integer(rows - n - 1)) for n in counts]
     if counts[1] <= counts[0]:
         return far
-    collide = builder.compare("eq", row_in_set(builder, pointers), integer(0))
+    apart_bytes = builder.abilities.machine.conflict_bytes
+    collide = builder.compare("eq", row_in_set(builder, pointers, apart_bytes), integer(0))
     return builder.select(collide, near[0], far[0]), builder.select(collide, near[1], far[1])
 
 
-def row_in_set(builder: Builder, pointers: Affine, apart_bytes: int = CONFLICT_BYTES) -> Val:
+def row_in_set(builder: Builder, pointers: Affine, apart_bytes: int) -> Val:
     """Bytes from a row to the next one, modulo a power of two.
 
-    0 where all rows share a few sets: at multiples of CONFLICT_BYTES two.
+    With a power of two that lines of few sets are apart, 0 where all rows share these.
     """
     stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
     distance_bytes = builder.mul(stride, integer(pointers.pointee.size_bytes))
@@ -159,13 +156,14 @@ def prefetch_columns_ahead(builder: Builder, pointers: Affine, point: VectorInde
     if not (above.may_be_linear and last.may_be_linear):
         return
     down = builder.intervals.number(above.linear_stride(builder, "i64"))
-    elements = LINE_BYTES // pointers.pointee.size_bytes
+    machine = builder.abilities.machine
+    elements = machine.line_bytes // pointers.pointee.size_bytes
     if down is None or not 0 < down < elements:
         return
     rows, columns, lanes = *pointers.shape[-2:], point.width
     stride, row = last.linear_stride(builder, pointers.index_type), point.index[-1]
     period = 1 << min(rows, elements // down).bit_length() - 1
-    ahead = max(period, ROWS_AT_ONCE)
+    ahead = max(period, machine.rows_at_once)
     below = integer((ahead - rows) * down)
     to_next_run = builder.add(below, builder.mul(integer(lanes), stride))
     if pointers.advance is not None:

@@ -15,13 +15,9 @@ from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.llvm.vp_memory import load_first
+from triton_rvv.targets.machine import Machine
 
 __all__ = ["SegmentLoad", "elements_between"]
-
-# Cycles of a segment load for each register of a stream, by the number of streams, and of a load by
-# strides for each element, on the X60 (rvv-bench).
-_SEGMENT_CYCLES = {3: 20.4, 4: 24.5}
-_REGISTER_BYTES = 32
 
 
 @dataclass(eq=False)
@@ -61,7 +57,11 @@ class SegmentLoad:
         low, high, width = min(self.places), max(self.places), point.width
         behind_last = self.stride - 1 - (high - low)
         by_shifts = self.stride == 2 and size_bytes <= 4 and element != "ptr"
-        if not by_shifts and (lanes is not None or behind_last or not self._pays(size_bytes)):
+        if not by_shifts and (
+            lanes is not None
+            or behind_last
+            or not self._pays(builder.abilities.machine, size_bytes)
+        ):
             return None
         if not builder.abilities.has_vector_lengths and (lanes is not None or behind_last):
             return None
@@ -88,10 +88,11 @@ class SegmentLoad:
                 )
         return self._lanes(builder, point.memo[key], place - low, by_shifts)
 
-    def _pays(self, size_bytes: int) -> bool:
+    def _pays(self, machine: Machine, size_bytes: int) -> bool:
         """Whether a segment load is faster than one by strides for each stream."""
-        by_strides = len(self.places) * _REGISTER_BYTES / size_bytes
-        return _SEGMENT_CYCLES.get(self.stride, by_strides) < by_strides
+        by_strides = len(self.places) * machine.segment_register_bytes / size_bytes
+        by_segments = machine.segment_cycles(self.stride)
+        return by_segments is not None and by_segments < by_strides
 
     def _lanes(self, builder: Builder, row: Val, place: int, by_shifts: bool) -> Val:
         """Every so many lanes from `place` on."""

@@ -25,7 +25,6 @@ from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
 from triton_rvv.lowering.math.casts import conversion
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.memory.load_recipe import Load
-from triton_rvv.lowering.memory.prefetches import CONFLICT_BYTES
 from triton_rvv.lowering.products.accumulator_init import accumulator_init
 from triton_rvv.lowering.products.dot_extents import (
     DotExtents,
@@ -37,15 +36,12 @@ from triton_rvv.lowering.products.dot_extents import (
 from triton_rvv.lowering.products.grouped_dot import is_grouped, multiply_in_groups
 from triton_rvv.lowering.products.lhs_tiles import Lhs, PackedLhs, TransposedPackedLhs, UnpackedLhs
 from triton_rvv.lowering.products.matrix_dot import fits_matrix_unit, multiply_int8
-from triton_rvv.lowering.products.product import RESIDENT_B_BYTES, Product, write_tiles
+from triton_rvv.lowering.products.product import Product, write_tiles
 from triton_rvv.lowering.products.rhs_tiles import PackedRhs, Rhs
 from triton_rvv.lowering.products.unpacked_rhs import unpacked_rhs
 
 __all__ = ["HANDLERS", "converted", "multiply"]
 
-# Up to this many panels of B, reading A where it lies is quicker than copying it first: a copy
-# costs about as much as a third of the multiply-adds with one panel.
-PANELS_IN_PLACE = 4
 # Sums of narrower elements, which some multiply-adds widen.
 WIDE_BITS = 32
 
@@ -148,12 +144,13 @@ def _operands(
 
 def _panels(context: Context, block: Buffer) -> PackedRhs:
     # Processors of hosts foresee what is read in sequence.
-    return PackedRhs(block, block.panel, is_prefetched=context.target.backend == "rvv")
+    is_prefetched = context.target.backend == "rvv"
+    return PackedRhs(block, block.panel, context.target.machine, is_prefetched=is_prefetched)
 
 
 def _multiply_by(context: Context, left: Tensor, in_place: bool, product: Product) -> None:
     """Multiply by B, and by A where it lies or in panels too."""
-    b, live = product.b, product.live
+    b, live, machine = product.b, product.live, context.target.machine
 
     def packed() -> None:
         steps = packed_steps(context, left, live)
@@ -166,9 +163,14 @@ def _multiply_by(context: Context, left: Tensor, in_place: bool, product: Produc
         assert isinstance(left, Load)
         write_tiles(context, product, functools.partial(_rows_in_place, context, left, live.rows))
 
-    if isinstance(left, Load) and in_place and b.block.shape[-1] <= PANELS_IN_PLACE * b.panel:
+    if (
+        isinstance(left, Load)
+        and in_place
+        and b.block.shape[-1] <= machine.max_panels_in_place * b.panel
+    ):
         # Panels that stay in the cache leave fewer places there to rows that share a set.
-        conflict_bytes = CONFLICT_BYTES if b.size_bytes > RESIDENT_B_BYTES else CONFLICT_BYTES // 2
+        stays = b.size_bytes <= machine.resident_bytes
+        conflict_bytes = machine.conflict_bytes // 2 if stays else machine.conflict_bytes
         apart = left.rows_are_apart(context.builder, conflict_bytes)
         guards = left.guards_in_place(context.builder, [live.rows, live.depth])
         plain = loop_versioning.all_of(

@@ -32,8 +32,6 @@ from triton_rvv.lowering.ttir.interleaved_stores import WITHOUT_MEMORY
 __all__ = ["EpilogueStore", "plan_epilogue_store"]
 
 NEVER = Val("i1", "false")
-# Rows so far apart, or a multiple of that, share a set of an L1 cache of 32 KiB with 4 ways.
-SET_BYTES = 8 << 10
 _ELEMENTWISE = ("arith.", "tt.fp_to_fp")
 _BETWEEN = (*WITHOUT_MEMORY, *_ELEMENTWISE)
 _IN_LOOP = (*_BETWEEN, "tt.load", "tt.dot", "tt.reshape", "tt.trans", "scf.yield")
@@ -225,7 +223,7 @@ def _fits(context: Context, block: _Block) -> Val | None:
 def _rows_are_apart(context: Context, addresses: Affine) -> Val | None:
     """Whether rows, in one piece each, neither overlap nor share one set of the L1 cache.
 
-    The lines of a tile's rows would drive one another out of that set.
+    The lines of a tile's rows would evict each other from that set.
     """
     *_, rows, columns = addresses.components
     one_piece = columns.stride is not None and columns.stride.constant == 1
@@ -235,5 +233,6 @@ def _rows_are_apart(context: Context, addresses: Affine) -> Val | None:
     stride = builder.resize(rows.linear_stride(builder, addresses.index_type), "i64")
     apart = builder.compare("sge", stride, integer(addresses.shape[-1]))
     stride_bytes = builder.mul(stride, integer(addresses.pointee.size_bytes))
-    in_set = builder.compare("eq", builder.split(stride_bytes, SET_BYTES)[1], integer(0))
+    way_bytes = context.target.machine.way_bytes
+    in_set = builder.compare("eq", builder.split(stride_bytes, way_bytes)[1], integer(0))
     return builder.conjunction(apart, builder.binary("xor", in_set, Val("i1", "true")))

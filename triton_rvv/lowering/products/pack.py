@@ -29,9 +29,6 @@ from triton_rvv.lowering.memory.listed_runs import with_runs
 
 __all__ = ["copy_part", "demanded_count", "pack_part", "prepare_demanded"]
 
-# So many rows are copied side by side: an in-order core waits for each load, and more rows than
-# these drive one another out of the cache where they are far apart (measured with 1, 2 and 4).
-ROWS_TOGETHER = 2
 ONE = integer(1, "i32")
 
 
@@ -234,7 +231,7 @@ class _Copy:
 
     @property
     def _together(self) -> int:
-        return min(ROWS_TOGETHER, self.tensor.shape[-2])
+        return min(self.context.target.machine.copied_rows, self.tensor.shape[-2])
 
     def _rows_left(self, outer: Sequence[Val], rows: Val, whole: Val) -> None:
         builder = self.context.builder

@@ -26,9 +26,6 @@ from triton_rvv.lowering.products.tile import Tile
 
 __all__ = ["Product", "RowsOfA", "write_tiles"]
 
-# B blocks up to half an L1 cache of 32 KiB stay there while the rows of A go by.
-RESIDENT_B_BYTES = 16 << 10
-
 # Tiles of fewer rows take as many runs as these.
 MIN_ROWS = 2
 
@@ -136,7 +133,7 @@ def _tiles(
     # Where one step is all there is, it is taken in any case.
     end = columns if live is None or columns <= b.width else live
     # Whether columns of B stay in the L1 cache while rows of A go by, and not the other way round.
-    b_stays = b.lies_in_memory or b.size_bytes > RESIDENT_B_BYTES
+    b_stays = b.lies_in_memory or b.size_bytes > b.machine.resident_bytes
     if b_stays:
         for column in loop_nests.steps(context, end, b.width, single):
             for row in starts():

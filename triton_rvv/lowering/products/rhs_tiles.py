@@ -12,7 +12,7 @@ from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.memory.load_recipe import Load
-from triton_rvv.lowering.memory.prefetches import LINE_BYTES
+from triton_rvv.targets.machine import Machine
 
 __all__ = [
     "ComputedRhs",
@@ -22,11 +22,6 @@ __all__ = [
     "RhsInPlace",
     "RhsStep",
 ]
-
-# So many lines of B on their way at once do not drive one another out of the cache.
-LINES_ON_THEIR_WAY = 8
-# With 4 panels, a tile of 2 rows waits longer for lines of L2 than for its multiply-adds.
-PANELS_OF_A_TILE = 2
 
 NOTHING = integer(0)
 
@@ -84,11 +79,13 @@ class Rhs(ABC):
     Args:
         block: shape and element type.
         panel: how many columns a run of a row has.
+        machine: what it is read on.
         runs: how many neighbouring runs a tile takes of each row.
     """
 
     block: Tensor
     panel: int
+    machine: Machine
     runs: int = 1
 
     # Whether zeros lie behind the last step along K up to a whole turn.
@@ -132,7 +129,7 @@ class PackedRhs(Rhs):
 
     Args:
         block: the array.
-        panel, runs: as of all columns.
+        panel, machine, runs: as of all columns.
         is_prefetched: whether its lines are asked for: rows of A and C that go by drive some of a
             panel out of the L1 cache, and a simple core does not foresee that.
     """
@@ -143,7 +140,7 @@ class PackedRhs(Rhs):
 
     def of_tiles(self, most_runs: int) -> Rhs:
         """As for all columns, but of few panels: their lines often share a set of the cache."""
-        return super().of_tiles(min(most_runs, PANELS_OF_A_TILE))
+        return super().of_tiles(min(most_runs, self.machine.max_packed_runs))
 
     def turn(self, builder: Builder, turn: KStep) -> RhsStep:
         return _PackedStep(builder, self, turn)
@@ -160,6 +157,7 @@ class _PackedStep(RhsStep):
         self._builder = builder
         self._block = columns.block
         self._turn = turn
+        self._line_bytes = columns.machine.line_bytes
         self._is_prefetched = columns.is_prefetched and turn.inside.ref != "false"
         starts = [integer(run * columns.panel) for run in range(columns.runs)]
         self._columns = [builder.add(turn.column, start) for start in starts]
@@ -173,15 +171,15 @@ class _PackedStep(RhsStep):
 
     def prefetch(self, step: int) -> None:
         builder, block, turn = self._builder, self._block, self._turn
-        run_bytes = block.panel * block.element.size_bytes
-        if not self._is_prefetched or step * run_bytes % LINE_BYTES:
+        run_bytes, line_bytes = block.panel * block.element.size_bytes, self._line_bytes
+        if not self._is_prefetched or step * run_bytes % line_bytes:
             return
         # What the next turn reads, or the next tile: its panel is this one, or lies behind it.
         row, further = (turn.after, step) if turn.stays else (turn.base, turn.steps + step)
         shift = integer(0) if turn.stays else builder.select(turn.inside, integer(0), turn.to_next)
         for column in self._columns:
             first = block.address_in_panel(builder, column, row, shift)
-            for place_bytes in range(0, run_bytes, LINE_BYTES):
+            for place_bytes in range(0, run_bytes, line_bytes):
                 offset = integer(further * run_bytes + place_bytes)
                 builder.prefetch(builder.element_pointer("i8", first, offset))
 
@@ -194,10 +192,10 @@ class RhsInPlace(Rhs):
 
     Args:
         block: the load.
-        panel, runs: as of all columns.
+        panel, machine, runs: as of all columns.
         row_bytes: from one row to the next, of unknown origin.
         may_collide: whether rows may share a few sets of the L1 cache, where a few lines on their
-            way drive one another out.
+            way evict each other.
     """
 
     row_bytes: Val = NOTHING
@@ -210,8 +208,8 @@ class RhsInPlace(Rhs):
         """How many rows further on than those that are loaded lines are asked for."""
         if self.may_collide:  # several runs of a row are loaded one after another
             return 0 if self.runs > 1 else 1
-        lines = -(-self.width * self.block.element.size_bytes // LINE_BYTES)
-        return min(2, max(1, LINES_ON_THEIR_WAY // lines))
+        lines = -(-self.width * self.block.element.size_bytes // self.machine.line_bytes)
+        return min(2, max(1, self.machine.lines_in_flight // lines))
 
     def turn(self, builder: Builder, turn: KStep) -> RhsStep:
         return _StepInPlace(builder, self, turn)
@@ -269,9 +267,9 @@ class _StepInPlace(RhsStep):
     def prefetch(self, step: int) -> None:
         builder, columns = self._builder, self._columns
         further = min(self._turn.loaded + columns.rows_ahead, self._turn.steps)
-        size_bytes = columns.block.element.size_bytes
-        places = list(range(0, columns.width, LINE_BYTES // size_bytes))
-        aligned_bytes = min(columns.width * size_bytes, LINE_BYTES)
+        size_bytes, line_bytes = columns.block.element.size_bytes, columns.machine.line_bytes
+        places = list(range(0, columns.width, line_bytes // size_bytes))
+        aligned_bytes = min(columns.width * size_bytes, line_bytes)
         if builder.multiple(self._stride) * size_bytes % aligned_bytes:
             places.append(columns.width - 1)
         for place in places:
@@ -291,7 +289,7 @@ class _ComputedStep(RhsStep):
         self._builder = builder
         self._columns = columns
         self._turn = turn
-        self._rows_ahead = max(1, LINES_ON_THEIR_WAY // columns.runs)
+        self._rows_ahead = max(1, columns.machine.lines_in_flight // columns.runs)
 
     def load(self, step: int, run: int) -> Val:
         builder, panel = self._builder, self._columns.panel

@@ -22,14 +22,6 @@ from triton_rvv.lowering.products.rhs_tiles import KStep, Rhs, RhsStep
 
 __all__ = ["Tile"]
 
-# A run of B is loaded this many runs before it is used, by the runs of a tile: a load of LMUL 2
-# takes about 18 cycles on the X60, and to multiply a run by 8 rows 16. Of fewer rows, which have
-# more runs, more loads are on their way; with 5 of them for 4 runs, some are saved to the stack.
-LOOK_AHEAD = {1: 2, 2: 3, 4: 4, 8: 5}
-# While a row of B is loaded, which takes 4.4 cycles with LMUL 2, so many multiply-adds go by before
-# another load is asked for: an in-order core would wait with everything behind it.
-FMAS_BETWEEN_LOADS = 2
-
 NOWHERE = integer(0)
 
 
@@ -88,7 +80,7 @@ class Tile:
         There operands may end after TAIL_K steps.
         """
         most = min(self.unroll, TAIL_K) * self.panels.runs
-        return min(LOOK_AHEAD[self.panels.runs], most)
+        return min(self.panels.machine.loads_ahead_of(self.panels.runs), most)
 
     def _turn_of_b(self, base: Val, after: Val, inside: Val) -> RhsStep:
         loaded = -(-self._look_ahead // self.panels.runs)
@@ -163,12 +155,13 @@ class Tile:
             source: pointers and an offset, where the elements are that come next, if any do.
         """
         builder, waiting = self.builder, list[int]()
+        in_between = self.panels.machine.fmas_between_loads
         for row, total in enumerate(totals):
             total.write(_multiplied_and_added(builder, elements[row], b_run, total.read()))
             for line in lines if row == len(totals) // 2 else ():
                 builder.prefetch(line)
             waiting.append(row)
-            if source is not None and (row >= FMAS_BETWEEN_LOADS or row + 1 == len(totals)):
+            if source is not None and (row >= in_between or row + 1 == len(totals)):
                 count = 2 if row + 1 < len(totals) else len(waiting)
                 loaded, waiting = waiting[:count], waiting[count:]
                 for each in loaded:

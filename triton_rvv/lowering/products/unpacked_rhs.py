@@ -14,23 +14,17 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops.vector_shape import vector_width
 from triton_rvv.lowering.memory.load_recipe import Load
-from triton_rvv.lowering.memory.prefetches import CONFLICT_BYTES
 from triton_rvv.lowering.products.dot_extents import WHOLE, DotExtents
 from triton_rvv.lowering.products.product import MIN_ROWS
 from triton_rvv.lowering.products.rhs_tiles import ComputedRhs, Rhs, RhsInPlace
+from triton_rvv.targets.machine import Machine
 
 __all__ = ["UnpackedRhs", "unpacked_rhs"]
 
 # What is computed on the way is waited for: that pays where few rows multiply it.
 RUNS_COMPUTED_ONCE = 4
-# More tiles read B again and again: a copy of a run costs what a tile takes to multiply it.
-MAX_TILES = 8
 # Both ways, where only the run tells which one is right, are worth their code for so many tiles.
 TILES_WORTH_TWO_WAYS = 2
-# Rows of a panel of B that 2 tiles, or more of them, find in the caches when they come back; a row
-# that shares its set of L1 with all others takes a page of the TLB too.
-STEPS_OF_MORE_TILES = 64
-STEPS_THAT_COLLIDE = 32
 
 
 @dataclass(frozen=True)
@@ -67,10 +61,11 @@ def _tiles(context: Context, left: Tensor, live: DotExtents) -> int:
     return count
 
 
-def _stays_in_caches(tiles: int, steps: int, may_collide: bool) -> bool:
+def _stays_in_caches(machine: Machine, tiles: int, steps: int, may_collide: bool) -> bool:
     """Whether tiles find again what the first of them has read of a panel.
 
     Args:
+        machine: where they run.
         tiles: how many read the same columns.
         steps: rows of B.
         may_collide: whether these may share few sets of the L1 cache.
@@ -78,8 +73,10 @@ def _stays_in_caches(tiles: int, steps: int, may_collide: bool) -> bool:
     if tiles == 1:
         return True
     if may_collide:
-        return tiles == 2 and steps <= STEPS_THAT_COLLIDE
-    return tiles == 2 or (tiles <= MAX_TILES and steps <= STEPS_OF_MORE_TILES)
+        return tiles == 2 and steps <= machine.max_colliding_steps
+    if tiles == 2:
+        return True
+    return tiles <= machine.max_unpacked_tiles and steps <= machine.max_unpacked_steps
 
 
 def unpacked_rhs(
@@ -102,7 +99,9 @@ def unpacked_rhs(
     runs = min(tile_rows // rows, right.shape[-1] // panel)
     if runs < RUNS_COMPUTED_ONCE:
         return None
-    return UnpackedRhs(ComputedRhs(right, panel), right.plain_guards(builder), WHOLE)
+    return UnpackedRhs(
+        ComputedRhs(right, panel, context.target.machine), right.plain_guards(builder), WHOLE
+    )
 
 
 def _in_place(
@@ -117,15 +116,16 @@ def _in_place(
         tiles: how many take all of them that count.
         live: how much of the product counts.
     """
-    builder, tile_rows = context.builder, context.target.tile_rows
-    may_collide = right.rows_are_apart(builder, CONFLICT_BYTES).ref != "true"
-    if not _stays_in_caches(tiles, right.shape[-2], may_collide):
+    builder, tile_rows, machine = context.builder, context.target.tile_rows, context.target.machine
+    may_collide = right.rows_are_apart(builder, machine.conflict_bytes).ref != "true"
+    if not _stays_in_caches(machine, tiles, right.shape[-2], may_collide):
         return None
     _, stride = right.rows_in_place(builder, integer(0))
     row_bytes = builder.mul(builder.resize(stride, "i64"), integer(right.element.size_bytes))
     columns = RhsInPlace(
         right,
         _run_width(context, right),
+        machine,
         row_bytes=builder.of_unknown_origin(row_bytes),
         may_collide=may_collide,
     )

@@ -1,0 +1,90 @@
+"""What of a core's caches and latencies decides which code is made for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["X60", "Machine"]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Caches and latencies of a core; the defaults are the SpacemiT X60's.
+
+    Args:
+        l1d_bytes, l1d_ways, line_bytes: the L1 data cache.
+        lines_in_flight: lines of one operand that are asked for at once without conflict misses.
+        rows_ahead: rows of a block from a load to the prefetch beside it. Rows further on are often
+            evicted from a cache of 4 ways before their turn comes.
+        colliding_rows_ahead: the same where rows share a few sets of L1.
+        rows_at_once: neighbouring rows that are read side by side; a prefetch of one of them comes
+            too late.
+        copied_rows: rows that are copied side by side. An in-order core waits for each load, and
+            more rows cause conflict misses where they are far apart (measured with 1, 2 and 4).
+        loads_ahead: how many runs of a product's right operand are loaded before they are used, for
+            tiles of 1, 2, 4 and 8 runs. A load of LMUL 2 takes about 18 cycles on the X60, and to
+            multiply a run by 8 rows 16. With 5 loads for 4 runs, some are spilled.
+        fmas_between_loads: multiply-adds between two loads of a product's left operand: a row of
+            the right one takes 4.4 cycles with LMUL 2, for which an in-order core would wait.
+        max_packed_runs: panels of a packed operand that a tile reads. With 4, a tile of 2 rows
+            waits longer for lines of L2 than for its multiply-adds.
+        max_panels_in_place: panels of the right operand up to which the left one is read where it
+            lies: a copy costs about a third of the multiply-adds with one panel.
+        max_unpacked_tiles: tiles that read a right operand where it lies. Each reads all of it, and
+            a copy of a run costs what a tile takes to multiply it.
+        max_unpacked_steps: its rows that more than two of these tiles find in the caches.
+        max_colliding_steps: the same for two tiles, where rows share a few sets of L1 and each
+            takes a page of the TLB.
+        segment_load_cycles: of a segment load of 3 and of 4 streams for each register of a stream,
+            where a load by strides takes a cycle for an element (rvv-bench).
+        segment_register_bytes: the bytes of a register in these.
+    """
+
+    l1d_bytes: int = 32 << 10
+    l1d_ways: int = 4
+    line_bytes: int = 64
+    lines_in_flight: int = 8
+    rows_ahead: int = 4
+    colliding_rows_ahead: int = 2
+    rows_at_once: int = 2
+    copied_rows: int = 2
+    loads_ahead: tuple[int, int, int, int] = (2, 3, 4, 5)
+    fmas_between_loads: int = 2
+    max_packed_runs: int = 2
+    max_panels_in_place: int = 4
+    max_unpacked_tiles: int = 8
+    max_unpacked_steps: int = 64
+    max_colliding_steps: int = 32
+    segment_load_cycles: tuple[float, float] = (20.4, 24.5)
+    segment_register_bytes: int = 32
+
+    @property
+    def way_bytes(self) -> int:
+        """The distance at which lines share a set of L1."""
+        return self.l1d_bytes // self.l1d_ways
+
+    @property
+    def conflict_bytes(self) -> int:
+        """The distance at which rows share two sets of L1, so that few of them cause misses."""
+        return self.way_bytes // 2
+
+    @property
+    def resident_bytes(self) -> int:
+        """An operand up to this size stays in L1 while the rows of the other one go by."""
+        return self.l1d_bytes // 2
+
+    @property
+    def next_program_bytes(self) -> int:
+        """A block up to this size is not evicted before the next program reads it."""
+        return self.l1d_bytes // 8
+
+    def loads_ahead_of(self, runs: int) -> int:
+        """Runs that are loaded before they are used, for tiles of 1, 2, 4 or 8 runs."""
+        return self.loads_ahead[runs.bit_length() - 1]
+
+    def segment_cycles(self, streams: int) -> float | None:
+        """Cycles of a segment load for each register of a stream; None where not measured."""
+        return dict(zip((3, 4), self.segment_load_cycles, strict=True)).get(streams)
+
+
+X60 = Machine()
