@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["CommandError", "TooBusyError", "UserError", "nearest"]
+__all__ = ["CommandError", "FileMistake", "TooBusyError", "UserError", "nearest"]
 
 
 class CommandError(Exception):
@@ -14,6 +14,10 @@ class CommandError(Exception):
 
 class UserError(CommandError):
     """A mistake in the command, or in a file that it names."""
+
+
+class FileMistake(UserError):
+    """A mistake in a user's own file that shows where a kernel is measured; no board's fault."""
 
 
 class TooBusyError(UserError):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import sys
 from typing import TYPE_CHECKING
 
 from foundation.config import Config
@@ -9,7 +12,7 @@ from foundation.config import Config
 if TYPE_CHECKING:
     import triton
 
-__all__ = ["CONFIG_OPTIONS", "GPU_OPTIONS", "as_triton_config"]
+__all__ = ["CONFIG_OPTIONS", "GPU_OPTIONS", "as_triton_config", "launch_options"]
 
 # Options that Triton's AMD back end accepts among the values of a configuration.
 GPU_OPTIONS = ("waves_per_eu", "matrix_instr_nonkdim", "kpack")
@@ -23,3 +26,19 @@ def as_triton_config(config: Config) -> triton.Config:
 
     values = {name: value for name, value in config.items() if name not in CONFIG_OPTIONS}
     return triton.Config(values, **{n: config[n] for n in CONFIG_OPTIONS if n in config})
+
+
+@functools.cache
+def launch_options() -> frozenset[str]:
+    """What a launch may name beside parameters: the options that an installed back end knows."""
+    from triton.backends import backends
+
+    modules = [sys.modules[backend.compiler.__module__] for backend in backends.values()]
+    options = [
+        value
+        for module in modules
+        for value in vars(module).values()
+        if dataclasses.is_dataclass(value) and hasattr(value, "num_warps")
+    ]
+    names = {field.name for option in options for field in dataclasses.fields(option)}
+    return frozenset({*CONFIG_OPTIONS, *GPU_OPTIONS, *names})

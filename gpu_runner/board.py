@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
+from foundation.errors import FileMistake
 from gpu_runner.artifact import ArgumentsSource, GpuArtifact
 from gpu_runner.detect import gpu_info, target_of
 from gpu_runner.names import GpuName
@@ -96,6 +97,9 @@ class GpuBoard:
             repeats: times to take; each is the middle of several runs.
             timeout_s: for the checked and the timed runs together, at most; making the arguments
                 and starting a process do not count.
+
+        Raises:
+            FileMistake: if the arguments cannot be made, by a mistake in the user's file.
         """
         if self._process is None:
             raise RuntimeError("measure() was called on a board that is not open")
@@ -126,6 +130,8 @@ class GpuBoard:
         if report.ends:
             self._process.end()
             self._process = _Process(self._name)  # it is ready, or nearly, when it is needed
+        if report.status == "mistake":
+            raise FileMistake(report.reason)
         if report.status != "correct":
             return failed(report.status, self._info, report.reason, report.max_abs_error)
         known_s = self._longest_s.get(artifact.source, 0.0)

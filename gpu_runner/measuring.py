@@ -18,6 +18,7 @@ import torch
 from triton.runtime.errors import OutOfResources
 
 from foundation.config import Config
+from foundation.errors import FileMistake, UserError
 from foundation.values_read import ByValuesRead
 from gpu_runner.artifact import ArgumentsSource, GpuArtifact
 from gpu_runner.conditions import GpuWatch
@@ -44,10 +45,6 @@ _GPU_FAULTS = (
     "system not yet initialized",
     "nvlink",
 )
-
-
-class _NotMade(Exception):
-    """The arguments could not be made; the message is one sentence."""
 
 
 @dataclass(frozen=True)
@@ -142,8 +139,8 @@ def _report(context: _Context, request: Request, connection: Connection) -> Repo
     except torch.cuda.OutOfMemoryError as error:
         context.arguments.clear()
         return Report("runtime", f"the GPU's memory ran out: {_first_line(error)}", ends=True)
-    except _NotMade as error:
-        return Report("board", str(error))
+    except FileMistake as error:
+        return Report("mistake", str(error))
     except RuntimeError as error:  # of CUDA, through torch or Triton
         return _fault(error)
     except Exception as error:  # a bug here says nothing about the configuration
@@ -204,8 +201,13 @@ def _made(source: ArgumentsSource, device: str, config: Config) -> _Arguments:
     try:
         checked = source.make(config, device)
         timed = source.make_timed(config, device, checked)
+    except UserError as error:
+        raise FileMistake(str(error)) from error
     except Exception as error:
-        raise _NotMade(f"the arguments cannot be made: {_first_line(error)}") from error
+        if isinstance(error, torch.cuda.OutOfMemoryError) or _is_the_gpus(error):
+            raise
+        what = f"{type(error).__name__}: {_first_line(error)}"
+        raise FileMistake(f"the arguments cannot be made: {what}") from error
     first = DeviceArguments(checked, device)
     try:
         return _Arguments(first, DeviceArguments(timed, device))
@@ -215,9 +217,12 @@ def _made(source: ArgumentsSource, device: str, config: Config) -> _Arguments:
 
 def _fault(error: RuntimeError) -> Report:
     """The report of an error after which the context is of no use."""
-    reason = _first_line(error)
-    is_the_gpus = any(sign in reason.lower() for sign in _GPU_FAULTS)
-    return Report("board" if is_the_gpus else "runtime", reason, ends=True)
+    return Report("board" if _is_the_gpus(error) else "runtime", _first_line(error), ends=True)
+
+
+def _is_the_gpus(error: Exception) -> bool:
+    reason = _first_line(error).lower()
+    return any(sign in reason for sign in _GPU_FAULTS)
 
 
 def _first_line(error: BaseException) -> str:

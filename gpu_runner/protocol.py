@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from rvv_runner.measurement import Status
 
@@ -57,13 +58,14 @@ class Report:
     """The outcome.
 
     Args:
-        status, reason, times_s, max_abs_error, conditions: as in `Measurement`.
+        status, reason, times_s, max_abs_error, conditions: as in `Measurement`; "mistake" is one
+            in the user's own file, which ends the command.
         doubt: why the times cannot be trusted, or "".
         wall_s: seconds that the checked and the timed runs took together.
         ends: whether the process ends, since its context is no longer of use.
     """
 
-    status: Status
+    status: Status | Literal["mistake"]
     reason: str = ""
     times_s: tuple[float, ...] = ()
     max_abs_error: float | None = None

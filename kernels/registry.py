@@ -16,7 +16,8 @@ from kernels.spec import OWN_OUTPUTS, KernelSpec, Outputs, Problem
 __all__ = ["is_kernel_file", "kernel_names", "load_kernel", "make_problem"]
 
 _NOT_KERNELS = {
-    *("__init__", "alignment", "on_device", "registry", "source_digest", "spec", "values"),
+    *("__init__", "alignment", "on_device", "registry", "source_digest", "source_text", "spec"),
+    *("unwrapped", "values"),
 }
 _MAX_SIZE = 2**31 - 1
 _OTHER_NAMES = {

@@ -122,6 +122,8 @@ class KernelSpec:
             `arguments`, `grid` and `constants`.
         output_dtypes: for each element type, the types that the outputs may have.
         callable_file: of what is tuned, if that is no Triton kernel.
+        check: runs the functions of a user's file once, so that their mistakes end a command at its
+            start; returns sentences for the user.
         arguments_limit_s: seconds that making the arguments may take besides a build's own limit.
     """
 
@@ -142,6 +144,7 @@ class KernelSpec:
     output_dtypes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     callable_file: CallableSource | None = None
     arguments_limit_s: float = 0.0
+    check: Callable[[Problem], tuple[str, ...]] | None = None
 
     @property
     def load_name(self) -> str:

@@ -106,9 +106,11 @@ def tune(
     past_name = past.name if past else None
     _tell(listeners, StudyOpened(stored.study_name, search.tried, past_name))
     budget = _budget(request.search, search.size)
+    notes = space.notes
     if _is_complete(search, budget, info):
         ended = RunEnded(budget.end_of(search.size), search.tried, measured=0, wall_s=0.0)
     else:
+        notes += _checked(problem, info)
         ended = _run(
             request,
             listeners,
@@ -133,13 +135,22 @@ def tune(
         ended=ended,
         summary=_summary(search, info),
         more_problems=tuple(more_problems),
-        notes=space.notes,
+        notes=notes,
     )
 
 
 def _tell(listeners: Sequence[Listener], event: Event) -> None:
     for listener in listeners:
         listener(event)
+
+
+def _checked(problem: Problem, info: BoardInfo) -> tuple[str, ...]:
+    """Sentences on how outputs are checked; a mistake in the user's file ends the run here.
+
+    What a GPU computes in a moment may take this machine minutes, so its own process finds it.
+    """
+    check = problem.spec.check
+    return () if check is None or info.gpu is not None else check(problem)
 
 
 def _summary(search: Search, info: BoardInfo) -> Summary:

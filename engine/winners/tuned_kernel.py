@@ -31,6 +31,7 @@ from kernels.own.kernel_file import KernelFile
 from kernels.registry import is_kernel_file, load_kernel
 from kernels.source_digest import source_digest
 from kernels.spec import OWN_OUTPUTS
+from kernels.unwrapped import unwrapped
 from kernels.values import TORCH_TYPES
 from rvv_runner.devices import HOST_DEVICE
 
@@ -176,15 +177,15 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
         """Digest of the kernel's source, as in studies."""
         if self._winners.kernel is not None:
             return load_kernel(self._winners.kernel).source_digest
-        function, heuristics = self.fn, {}
-        while isinstance(function, Autotuner | Heuristics):
-            if isinstance(function, Heuristics):
-                heuristics.update(function.values)
-            function = function.fn
+        found, heuristics = unwrapped(self.fn), {}
+        for decorator in found.decorators:
+            if isinstance(decorator, Heuristics):
+                heuristics.update(decorator.values)
+        function = found.function
         # Importing the file again, as engine.tune does, would run a script twice.
         path, kernel = split_path(self._kernel)
         module = sys.modules[function.__module__]
-        file = KernelFile(path, kernel, module, self, function, self, heuristics)
+        file = KernelFile(path, kernel, module, function, self, heuristics)
         return source_digest([function, *file.launch_functions()])
 
     def _choose(

@@ -15,6 +15,7 @@ from engine.workers.board_seat import BoardSeat, BoardSource
 from engine.workers.spans import Span, span
 from engine.workers.waiting import Waiting
 from engine.workers.worker_pool import PoolClosed
+from foundation.errors import FileMistake
 from rvv_runner.board import BoardError
 from rvv_runner.board_queue import WAITED_FOR_OTHERS
 from rvv_runner.measurement import Artifact, Measurement
@@ -94,6 +95,7 @@ class BoardPool:
         Raises:
             PoolClosed: if the pool is closed before the measurement is done.
             BoardError, UserError: if no board is left.
+            FileMistake: for a mistake in the user's own file; the board stays in.
         """
         measurement = Measurement(status="board", reason="not measured")
         for _ in range(_ATTEMPTS):
@@ -133,7 +135,12 @@ class BoardPool:
     def _measured(
         self, seat: BoardSeat, artifact: Artifact, repeats: int, timeout_s: float
     ) -> Measurement:
-        measurement = seat.measure(artifact, repeats, timeout_s)
+        try:
+            measurement = seat.measure(artifact, repeats, timeout_s)
+        except FileMistake:
+            with self._changed:
+                self._put_in(seat)
+            raise
         if self._closed.is_set():  # which may have ended the kernel's program
             raise PoolClosed
         return measurement

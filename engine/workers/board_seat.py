@@ -12,7 +12,7 @@ from engine.workers.parcels import Parcel, TravellingFile, files_of, missing, pa
 from engine.workers.ray_nodes import ClusterLost
 from engine.workers.worker import Blueprint, WorkerDied, WorkerTimeout
 from engine.workers.worker_pool import Lease, PoolClosed, WorkerPool
-from foundation.errors import CommandError
+from foundation.errors import CommandError, FileMistake
 from rvv_runner.board import Board, BoardError
 from rvv_runner.board_queue import QUEUE, USED_BY
 from rvv_runner.measurement import Artifact, Measurement
@@ -85,6 +85,7 @@ class BoardSeat:
 
         Raises:
             PoolClosed, ClusterLost: like `open`.
+            FileMistake: for a mistake in the user's own file, which no board is to blame for.
         """
         try:
             with self._workers.lend() as worker:
@@ -93,7 +94,7 @@ class BoardSeat:
                 measurement: Measurement = worker.call(
                     "measure", artifact, repeats, timeout_s, timeout_s=timeout_s + _GRACE_S
                 )
-        except (PoolClosed, ClusterLost):
+        except (PoolClosed, ClusterLost, FileMistake):
             raise
         except (CommandError, WorkerDied, WorkerTimeout) as error:
             reason = str(error)

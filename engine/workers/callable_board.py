@@ -18,6 +18,7 @@ import torch
 from engine.workers.callables import CallableArtifact
 from engine.workers.devices import PYTHON_NAMES
 from foundation.config import Config
+from foundation.errors import FileMistake, UserError
 from foundation.values_read import ByValuesRead
 from gpu_runner.device_arrays import DeviceArguments, Mismatch
 from gpu_runner.protocol import Report
@@ -113,6 +114,9 @@ class CallableBoard:
             artifact: what to run.
             repeats: times to take.
             timeout_s: for all of it.
+
+        Raises:
+            FileMistake: if the arguments cannot be made, by a mistake in the user's file.
         """
         assert self._connection is not None
         if not isinstance(artifact, CallableArtifact):
@@ -121,6 +125,8 @@ class CallableBoard:
         report = self._answer(timeout_s)
         if report.ends:
             self.open()
+        if report.status == "mistake":
+            raise FileMistake(report.reason)
         if report.status != "correct":
             return failed(report.status, self._info, report.reason, report.max_abs_error)
         return Measurement(
@@ -178,6 +184,8 @@ class _Kept:
         except Mismatch as wrong:
             self._arguments.clear()
             return Report("wrong", str(wrong), max_abs_error=wrong.max_abs_error)
+        except FileMistake as error:
+            return Report("mistake", str(error))
         except Exception as error:
             # After an error of the GPU the process is of no use.
             return Report("runtime", _first_line(error), ends=self._device != "cpu")
@@ -206,7 +214,10 @@ class _Kept:
         if source not in self._arguments:
             made = ByValuesRead(lambda config: _placed(source, config, self._device))
             self._arguments = {source: made}
-        return self._arguments[source](artifact.config)
+        try:
+            return self._arguments[source](artifact.config)
+        except UserError as error:
+            raise FileMistake(str(error)) from error
 
 
 class _CheckedRuns:

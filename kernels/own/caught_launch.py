@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from foundation.errors import UserError
-from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS
+from foundation.triton_options import launch_options
 from kernels.own.kernel_file import KernelFile
+from kernels.own.launches import CaughtError, launches_caught
 from kernels.own.module import call_by_name
 from kernels.own.other_kernels import other_kernels_run
+from kernels.unwrapped import unwrapped
 
 __all__ = ["CaughtLaunch", "caught_launch", "refused_launch"]
-
-# What a launch may name beside parameters, for the compiler.
-_OPTIONS = frozenset({*CONFIG_OPTIONS, *GPU_OPTIONS})
 
 
 @dataclass(frozen=True)
@@ -31,10 +30,6 @@ class CaughtLaunch:
 
     grid: Any
     given: dict[str, Any]
-
-
-class _CaughtError(BaseException):
-    """Ends the user's function at its launch. No `Exception`, which the function may catch."""
 
 
 def caught_launch(
@@ -53,14 +48,14 @@ def caught_launch(
     """
     caught: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = []
 
-    def catch(*arguments: Any, grid: Any, warmup: bool = False, **named: Any) -> None:
+    def catch(grid: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         caught.append((grid, arguments, named))
-        raise _CaughtError
+        raise CaughtError
 
     try:
         with other_kernels_run(), _launches(file, catch):
             call_by_name(file.path, call, known)
-    except _CaughtError:
+    except CaughtError:
         grid, arguments, named = caught[0]
         return CaughtLaunch(grid, _bound(file, arguments, named))
     raise UserError(f"{file.path}: {call.__name__} does not launch {file.function.__name__}")
@@ -75,27 +70,34 @@ def refused_launch(file: KernelFile) -> Iterator[None]:
     """
 
     def refuse(*_: Any, **__: Any) -> None:
-        raise _CaughtError
+        raise CaughtError
 
     try:
         with _launches(file, refuse):
             yield
-    except _CaughtError as error:
+    except CaughtError as error:
         raise UserError(
             f"{file.path}: reference launches {file.function.__name__}, which it is to check: "
-            "compute its outputs in another way, or remove it, and Triton's interpreter does"
+            "compute its outputs in another way, or remove it, and the default configuration does"
         ) from error
 
 
 @contextlib.contextmanager
-def _launches(file: KernelFile, run: Callable[..., None]) -> Iterator[None]:
-    """Within the block, launches of the file's kernel call a function."""
-    # `kernel[grid]` calls the method `run` of the outermost decorator.
-    file.launched.run = run
-    try:
+def _launches(
+    file: KernelFile, catch: Callable[[Any, tuple[Any, ...], dict[str, Any]], None]
+) -> Iterator[None]:
+    """Within the block, launches of the file's kernel call a function instead."""
+
+    def catch_own(
+        launched: Any, grid: Any, arguments: tuple[Any, ...], named: dict[str, Any]
+    ) -> None:
+        function = unwrapped(launched).function
+        made_anew = file.is_generated and function.__name__ == file.function.__name__
+        if made_anew or function.fn is file.function.fn:
+            catch(grid, arguments, named)
+
+    with launches_caught(catch_own):
         yield
-    finally:
-        del file.launched.run
 
 
 def _bound(file: KernelFile, arguments: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
@@ -106,5 +108,5 @@ def _bound(file: KernelFile, arguments: tuple[Any, ...], named: dict[str, Any]) 
             f"has {len(names)} parameters"
         )
     defaults = {p.name: p.default for p in file.function.params if p.has_default}
-    of_kernel = {n: v for n, v in named.items() if n in names or n not in _OPTIONS}
+    of_kernel = {n: v for n, v in named.items() if n in names or n not in launch_options()}
     return {**defaults, **dict(zip(names, arguments, strict=False)), **of_kernel}

@@ -10,9 +10,9 @@ from types import ModuleType
 from typing import Any
 
 from triton.runtime.autotuner import Autotuner
-from triton.runtime.jit import KernelInterface
 
 from foundation.errors import UserError, nearest
+from kernels.unwrapped import is_launched, unwrapped
 
 __all__ = ["chosen_kernel", "python_function", "split_path"]
 
@@ -44,7 +44,7 @@ def chosen_kernel(path: Path, module: ModuleType, name: str | None = None) -> An
     expected = getattr(module, f"{path.stem}_kernel", None)
     if expected is not None:
         return expected
-    tuned = {name: kernel for name, kernel in kernels.items() if isinstance(kernel, Autotuner)}
+    tuned = {name: kernel for name, kernel in kernels.items() if _is_tuned(kernel)}
     called = {name for kernel in kernels.values() for name in _names_called(kernel)}
     entries = tuned or {name: kernels[name] for name in kernels if name not in called}
     if len(entries) == 1:
@@ -59,15 +59,17 @@ def chosen_kernel(path: Path, module: ModuleType, name: str | None = None) -> An
 
 def python_function(kernel: Any) -> Any:
     """The function under a kernel's decorators."""
-    while not inspect.isfunction(kernel):
-        kernel = kernel.fn
-    return kernel
+    return kernel if inspect.isfunction(kernel) else unwrapped(kernel).function.fn
+
+
+def _is_tuned(kernel: Any) -> bool:
+    return any(isinstance(decorator, Autotuner) for decorator in unwrapped(kernel).decorators)
 
 
 def _named(path: Path, module: ModuleType, name: str, kernels: dict[str, Any]) -> Any:
     kernel = getattr(module, name, None)
     # A file without decorators has plain functions, as in the documents of triton-cpu.
-    if isinstance(kernel, KernelInterface) or (inspect.isfunction(kernel) and not kernels):
+    if is_launched(kernel) or (inspect.isfunction(kernel) and not kernels):
         return kernel
     if not kernels:
         raise UserError(f"{path} has no kernel {name}: put @triton.jit above a function")
@@ -78,7 +80,7 @@ def _kernels_of(module: ModuleType, *, imported: bool) -> dict[str, Any]:
     """The kernels that the file decorates, or imports; each once, by name in the file's order."""
     found: dict[int, tuple[str, Any]] = {}
     for name, value in vars(module).items():
-        if isinstance(value, KernelInterface):
+        if is_launched(value):
             function = python_function(value)
             is_own = function.__module__ == module.__name__
             if is_own or (imported and not function.__module__.startswith(_TRITONS)):

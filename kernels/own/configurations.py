@@ -9,7 +9,7 @@ from typing import Any
 
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
-from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS
+from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS, launch_options
 from kernels.own.entries import first_entry
 from kernels.own.kernel_file import KernelFile
 from kernels.own.module import call_by_name, mistakes_of
@@ -82,8 +82,11 @@ def pruned_configs(file: KernelFile, known: Mapping[str, Any]) -> list[Any]:
     """
     tuner = file.tuner
     tuner.nargs = {name: known[name] for name in file.function.arg_names if name in known}
-    with mistakes_of(file.path, "fails in prune_configs_by"), asked_for_device():
-        return list(tuner.prune_configs(_keywords(tuner)))
+    try:
+        with mistakes_of(file.path, "fails in prune_configs_by"), asked_for_device():
+            return list(tuner.prune_configs(_keywords(tuner)))
+    finally:
+        tuner.nargs = None  # as after a launch
 
 
 def _keywords(tuner: Any) -> dict[str, Any]:
@@ -131,7 +134,7 @@ def tuned_values(
     options = {n: v for n, v in vars(entry).items() if n in lacking}
     if for_compiler:
         return Config({**values, **{n: getattr(entry, n) for n in for_compiler}, **options})
-    kept = {n: v for n, v in values.items() if n in names or n not in GPU_OPTIONS}
+    kept = {n: v for n, v in values.items() if n in names or n not in launch_options()}
     return Config({**kept, **options})
 
 

@@ -1,20 +1,21 @@
-"""What a user's kernel has to give: from its reference, or from Triton's interpreter."""
+"""What a user's kernel has to give: from its reference, or from its default configuration."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from foundation.errors import UserError
-from kernels.own.interpreter import interpreted
 from kernels.own.launch import Launch
-from kernels.own.tolerance import DRAWS, disturbed, share_of, slack
+from kernels.own.reference_runs import RunFailed, Way, runs, ways_of, widened
+from kernels.own.tolerance import DRAWS, disturbed, is_near, share_of, slack
 from kernels.values import current_data_set
 
-__all__ = ["ExpectedOutput", "expected_output", "expected_outputs"]
+__all__ = ["ExpectedOutput", "compared_with", "expected_output", "expected_outputs"]
+
+_Run = dict[str, torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -25,30 +26,41 @@ class ExpectedOutput:
         tensor: of the output's own type.
         slack: fp32, how far each element may be off besides the relative tolerance; None for a
             type that has to be exact.
+        rounded_to: the type that the relative tolerance is of.
     """
 
     tensor: torch.Tensor
     slack: torch.Tensor | None
+    rounded_to: torch.dtype
 
 
 def expected_outputs(launch: Launch) -> dict[str, ExpectedOutput]:
     """The outputs that the file's `reference` names; without one, those that the kernel changes.
 
     Raises:
-        UserError: if the reference or the interpreter fails; if the kernel changes nothing in the
-            interpreter, or uses memory there that `arguments` leaves uninitialised.
+        UserError: if the reference fails; without one, if the kernel cannot be run, changes
+            nothing, or uses memory that `arguments` leaves uninitialised.
     """
     values = launch.values()
     draws = [disturbed(values, draw) for draw in range(DRAWS)]
+    rounded_to: dict[str, torch.dtype] = {}
     outputs = launch.reference(values)
     if outputs is None:
-        outputs, *others = _from_interpreter(launch, values, draws)
+        refilled = launch.values(fill=1 - current_data_set())
+        way, (outputs, *others) = _from_kernel(launch, [values, refilled, *draws])
+        rounded_to = _rounding(launch, values, outputs, others) if way.widens else {}
     else:
         has_floats = any(values[name].is_floating_point() for name in outputs)
         others = [_known(launch.reference(draw)) for draw in draws] if has_floats else []
     share = share_of(values)
     return {
-        name: expected_output(tensor, [other[name] for other in others], share, values[name].dtype)
+        name: expected_output(
+            tensor,
+            [other[name] for other in others],
+            share,
+            values[name].dtype,
+            rounded_to.get(name),
+        )
         for name, tensor in outputs.items()
     }
 
@@ -59,7 +71,11 @@ def _known(outputs: dict[str, torch.Tensor] | None) -> dict[str, torch.Tensor]:
 
 
 def expected_output(
-    tensor: torch.Tensor, draws: list[torch.Tensor], share: float, dtype: torch.dtype
+    tensor: torch.Tensor,
+    draws: list[torch.Tensor],
+    share: float,
+    dtype: torch.dtype,
+    rounded_to: torch.dtype | None = None,
 ) -> ExpectedOutput:
     """One output from what a reference gives.
 
@@ -68,30 +84,104 @@ def expected_output(
         draws: of values that were disturbed; at least one for floating-point numbers.
         share: by which they were disturbed.
         dtype: of the output.
+        rounded_to: the type that it is computed in, if that is not its own.
     """
-    allowed = slack(tensor, draws, share, dtype) if dtype.is_floating_point else None
-    return ExpectedOutput(tensor.to(dtype), allowed)
+    rounded_to = rounded_to or dtype
+    allowed = slack(tensor, draws, share, rounded_to) if dtype.is_floating_point else None
+    return ExpectedOutput(tensor.to(dtype), allowed, rounded_to)
 
 
-def _from_interpreter(
-    launch: Launch, values: Mapping[str, Any], draws: list[dict[str, Any]]
-) -> list[dict[str, torch.Tensor]]:
-    """The tensors that the kernel changes after a run on `values`, and after one on each draw."""
-    refilled = launch.values(fill=1 - current_data_set())
-    after, after_refilled, *others = interpreted(launch, [dict(values), refilled, *draws])
-    changed = [name for name in after if not bool(_same(values[name], after[name]).all())]
-    path = launch.file.path
+def compared_with(launch: Launch) -> str:
+    """What outputs are compared with, for the user; "" if it is the file's `reference`.
+
+    The file's functions run once, so what is wrong with them is found.
+
+    Raises:
+        UserError: like `expected_outputs`.
+    """
+    values = launch.values()
+    if launch.reference(values) is not None:
+        return ""
+    way, _ = _from_kernel(launch, [values])
+    return f"without a function reference, outputs are compared with {way.what}"
+
+
+def _from_kernel(launch: Launch, starts: list[dict[str, Any]]) -> tuple[Way, list[_Run]]:
+    """The tensors that the kernel changes, after runs on each of several values.
+
+    Args:
+        launch: with the default configuration.
+        starts: the values; the second are those that fill uninitialised memory in another way, and
+            their run is not among the results.
+
+    Returns:
+        The first way in which the kernel runs, and what each run leaves.
+    """
+    failures = []
+    for way in ways_of(starts[0]):
+        try:
+            after = runs(launch, starts, way)
+        except RunFailed as failure:
+            failures.append(str(failure))
+            continue
+        begun = [widened(values) if way.widens else values for values in starts]
+        changed = _changed(launch, begun, after)
+        # An integer that is computed from rounded numbers cannot be had from others.
+        is_exact = way.widens and len(ways_of(starts[0])) > 2
+        if not is_exact or all(after[0][name].is_floating_point() for name in changed):
+            kept = (after[0], *after[2:])
+            return way, [{name: run[name] for name in changed} for run in kept]
+        failures.append("it has integer outputs of narrow inputs")
+    raise UserError(
+        f"{launch.file.path}: without a function reference, outputs are compared with those of the "
+        f"default configuration, which cannot be run ({'; '.join(dict.fromkeys(failures))}): write "
+        "a function reference, or give --shape smaller sizes"
+    )
+
+
+def _rounding(
+    launch: Launch, values: dict[str, Any], outputs: _Run, others: list[_Run]
+) -> dict[str, torch.dtype]:
+    """The outputs that the deployed kernel rounds to the type of its inputs, coarser than theirs.
+
+    A kernel may compute in bf16 and write fp32; then no configuration is closer to what the same
+    kernel computes in fp32.
+    """
+    tensors = (value for value in values.values() if isinstance(value, torch.Tensor))
+    kinds = [tensor.dtype for tensor in tensors if tensor.is_floating_point()]
+    coarsest = max(kinds, key=lambda kind: torch.finfo(kind).eps, default=torch.float32)
+    ways = ways_of(values)
+    if len(ways) < 3 or all(values[name].dtype == coarsest for name in outputs):
+        return {}
+    try:
+        (deployed,) = runs(launch, [values], ways[-1])
+    except RunFailed:
+        return {}
+    share = share_of(values)
+    return {
+        name: coarsest
+        for name, tensor in outputs.items()
+        if not is_near(deployed[name], tensor, [o[name] for o in others], share, values[name].dtype)
+    }
+
+
+def _changed(launch: Launch, begun: list[dict[str, Any]], after: list[_Run]) -> list[str]:
+    """The names of what the first run changed."""
+    path, values = launch.file.path, begun[0]
+    changed = [name for name in after[0] if not bool(_same(values[name], after[0][name]).all())]
     if not changed:
-        raise UserError(f"{path}: in Triton's interpreter the kernel changes none of its arguments")
-    for name in changed:
-        untouched = _same(values[name], after[name]) & _same(refilled[name], after_refilled[name])
-        if not bool((untouched | _same(after[name], after_refilled[name])).all()):
+        raise UserError(f"{path}: the kernel changes none of its arguments")
+    for name in changed if len(after) > 1 else []:
+        runs_of = [(start[name], run[name]) for start, run in zip(begun[:2], after, strict=False)]
+        (start, one), (refilled, other) = runs_of
+        untouched = _same(start, one) & _same(refilled, other)
+        if not bool((untouched | _same(one, other)).all()):
             raise UserError(
                 f"{path}: {name} depends on memory that {launch.file.maker().__name__} leaves "
                 "uninitialised: use torch.zeros, or what the kernel expects there, in place of "
                 "torch.empty"
             )
-    return [{name: run[name] for name in changed} for run in (after, *others)]
+    return changed
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:

@@ -15,7 +15,9 @@ from triton.runtime.autotuner import Autotuner, Heuristics
 from foundation.config import ParameterValue
 from foundation.errors import UserError, nearest
 from kernels.own.choice import chosen_kernel
+from kernels.own.launches import first_launched
 from kernels.own.module import import_file
+from kernels.unwrapped import Unwrapped, unwrapped
 
 __all__ = ["KernelFile", "read_kernel_file"]
 
@@ -35,19 +37,21 @@ class KernelFile:
         path: absolute.
         kernel: the function's name as the user gave it in path/file.py:kernel, or None.
         module: the imported file.
-        launched: what the file's own functions launch: the kernel under all of its decorators.
         function: the kernel, as made by `@triton.jit`.
-        tuner: the `triton.autotune` decorator around it, or None.
+        tuner: the `triton.autotune` decorator around it, or one of a package that derives from it;
+            else None.
         heuristics: by constexpr, a function of the arguments that gives its value.
+        is_generated: whether it is no name of the file, but what `call` launches; each call may
+            make the kernel anew.
     """
 
     path: Path
     kernel: str | None
     module: ModuleType
-    launched: Any
     function: Any
     tuner: Any
     heuristics: Mapping[str, Callable[[Mapping[str, Any]], ParameterValue]]
+    is_generated: bool = False
 
     @property
     def name(self) -> str:
@@ -106,21 +110,41 @@ class KernelFile:
 
 
 def read_kernel_file(path: Path, kernel: str | None = None) -> KernelFile:
-    """Import a file and find its kernel: the named one, or the one that `chosen_kernel` finds.
+    """Import a file and find its kernel: the named one, or the one that `chosen_kernel` finds, or
+    else the first that the file's `call` launches, which need have no name in the file.
 
     Raises:
         UserError: if the file cannot be imported, or there is no such kernel.
     """
     path = path.resolve()
     module = import_file(path)
-    launched = decorated = chosen_kernel(path, module, kernel)
+    launched, is_generated = _launched(path, module, kernel)
+    if inspect.isfunction(launched):
+        found = Unwrapped(triton.jit(launched), ())
+    else:
+        found = unwrapped(launched)
     tuner, heuristics = None, {}
-    while isinstance(decorated, Autotuner | Heuristics):
-        if isinstance(decorated, Autotuner):
-            tuner = decorated
-        else:
-            heuristics.update(decorated.values)
-        decorated = decorated.fn
-    if inspect.isfunction(decorated):
-        decorated = triton.jit(decorated)
-    return KernelFile(path, kernel, module, launched, decorated, tuner, heuristics)
+    for decorator in found.decorators:
+        if isinstance(decorator, Autotuner):
+            tuner = decorator
+        elif isinstance(decorator, Heuristics):
+            heuristics.update(decorator.values)
+    return KernelFile(path, kernel, module, found.function, tuner, heuristics, is_generated)
+
+
+def _launched(path: Path, module: ModuleType, kernel: str | None) -> tuple[Any, bool]:
+    """The kernel under its decorators, and whether only `call` leads to it."""
+    try:
+        return chosen_kernel(path, module, kernel), False
+    except UserError as unknown:
+        names = (f"{kernel}".removesuffix("_kernel") + "_call", "call")
+        call = next((c for c in (getattr(module, n, None) for n in names) if callable(c)), None)
+        if call is None:
+            raise
+        try:
+            launched = first_launched(path, call, kernel)
+        except UserError as failed:  # other kernels ran, if the user named one that is not there
+            raise failed if kernel is None else unknown from failed
+        if launched is None:
+            raise
+        return launched, True

@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch.utils import _triton
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.driver import driver
 from triton.runtime.jit import JITFunction
 
+from foundation.triton_options import launch_options
+from triton_rvv.compiler import RVVOptions
 from triton_rvv.driver import RVVDriver
 
 __all__ = ["asked_for_device", "other_kernels_run"]
@@ -32,12 +35,12 @@ def _host_driver() -> RVVDriver:
 @contextlib.contextmanager
 def asked_for_device() -> Iterator[None]:
     """Within the block, a program that asks Triton for a device hears of this processor, unless
-    Triton knows of a GPU.
+    Triton knows of a GPU; one that asks torch whether there is Triton, that there is.
     """
     try:
         _ = driver.active
     except RuntimeError:
-        with _active(_Host()):
+        with _active(_Host()), _replaced(_triton, "has_triton", lambda: True):
             yield
     else:
         yield
@@ -54,12 +57,32 @@ def other_kernels_run() -> Iterator[None]:
     if where == "cuda":
         yield
         return
-    with _active(_Host()), _replaced(Autotuner, _run_first):
-        if where == "meta":
-            with _replaced(JITFunction, _run_nothing):
-                yield
-        else:
-            yield
+    run = _run_nothing if where == "meta" else _without_foreign_options(JITFunction.run)
+    with contextlib.ExitStack() as replaced:
+        replaced.enter_context(_active(_Host()))
+        for tuner in _autotuners():
+            replaced.enter_context(_replaced(tuner, "run", _run_first))
+        replaced.enter_context(_replaced(JITFunction, "run", run))
+        yield
+
+
+def _autotuners() -> list[Any]:
+    """Triton's, and those of packages that derive from it and have a `run` of their own."""
+    found: list[Any] = [Autotuner]
+    for kind in found:  # which grows by the classes below
+        found += [below for below in kind.__subclasses__() if below not in found]
+    return [kind for kind in found if "run" in vars(kind)]
+
+
+def _without_foreign_options(run: Any) -> Any:
+    """`JITFunction.run` without the options of a GPU's back end, which Triton refuses here."""
+    foreign = launch_options() - set(RVVOptions.__dataclass_fields__)
+
+    def run_here(self: Any, *arguments: Any, **named: Any) -> Any:
+        kept = {n: v for n, v in named.items() if n not in foreign or n in self.arg_names}
+        return run(self, *arguments, **kept)
+
+    return run_here
 
 
 def _run_first(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -87,10 +110,10 @@ def _active(chosen: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _replaced(kind: Any, run: Any) -> Iterator[None]:
-    before = kind.run
-    kind.run = run
+def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    before = getattr(owner, name)
+    setattr(owner, name, value)
     try:
         yield
     finally:
-        kind.run = before
+        setattr(owner, name, before)

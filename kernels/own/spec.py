@@ -15,10 +15,10 @@ from foundation.config import Config
 from foundation.errors import UserError
 from kernels.own.callable_file import is_callable_file, load_callable
 from kernels.own.configurations import Listed, first_values, listed_configs
-from kernels.own.expected import ExpectedOutput, expected_outputs
-from kernels.own.interpreter import INTERPRETER_LIMIT_S
+from kernels.own.expected import ExpectedOutput, compared_with, expected_outputs
 from kernels.own.kernel_file import KernelFile, read_kernel_file
 from kernels.own.launch import Launch, descriptors_of, tensor_of
+from kernels.own.reference_runs import REFERENCE_LIMIT_S
 from kernels.own.strides import has_shared_elements, memory_of, view_of
 from kernels.own.tolerance import tolerance
 from kernels.spec import Blocks, Constants, Grid, KernelSpec, Problem
@@ -71,8 +71,9 @@ def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
         space=own.space,
         file=file.load_name,
         launch_functions=file.launch_functions(),
-        # The interpreter runs for the check, and for the timed runs.
-        arguments_limit_s=0.0 if file.optional("reference") else 2 * INTERPRETER_LIMIT_S,
+        # The kernel runs for the check, and for the timed runs.
+        arguments_limit_s=0.0 if file.optional("reference") else 2 * REFERENCE_LIMIT_S,
+        check=own.check,
     )
 
 
@@ -141,7 +142,7 @@ class _OwnKernel:
         return Launch(self._file, problem.shape, problem.dtype, config)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
-        """The kernel's arguments; the outputs are from `reference` or the interpreter."""
+        """The kernel's arguments; the outputs are from `reference` or the kernel."""
         launch = self._launch(problem, config)
         given = launch.given()
         described = {name: _described(d) for name, d in descriptors_of(given).items()}
@@ -155,6 +156,11 @@ class _OwnKernel:
             for name, value in given.items()
             if name not in constants and value is not None
         )
+
+    def check(self, problem: Problem) -> tuple[str, ...]:
+        """Run the file's functions once; what outputs are compared with, if it has to be said."""
+        note = compared_with(self._launch(problem, self.default_config(problem)))
+        return (note,) if note else ()
 
     def blocks(self, problem: Problem, config: Config) -> Blocks:
         """Of the arguments that are tensor descriptors."""
@@ -188,7 +194,7 @@ class _OwnKernel:
             if expected is None:
                 return input_array(name, memory)
             after = self._placed(name, expected.tensor, value, memory)
-            output = output_array(name, after, tolerance(value.dtype), start=memory)
+            output = output_array(name, after, tolerance(expected.rounded_to), start=memory)
             if expected.slack is None:
                 return output
             nothing = torch.zeros_like(memory, dtype=torch.float32)

@@ -16,7 +16,7 @@ import torch
 from kernels.own.strides import memory_of, view_of
 from kernels.values import TORCH_TYPES, Tolerance
 
-__all__ = ["DRAWS", "disturbed", "relative_tolerance", "share_of", "slack"]
+__all__ = ["DRAWS", "disturbed", "is_near", "relative_tolerance", "share_of", "slack"]
 
 # Of each element type, the largest relative error that passes; other types are exact. Wide, since
 # the number of rounding errors in an output is unknown.
@@ -87,6 +87,20 @@ def slack(
     beside_constants = min(_LAST_PLACES * limits.eps, relative) * _ordinary_size(size)
     subnormal = _LAST_PLACES * limits.eps * limits.tiny  # whose last place is absolute
     return (relative * summed + beside_constants + subnormal).float()
+
+
+def is_near(
+    found: torch.Tensor,
+    expected: torch.Tensor,
+    draws: Sequence[torch.Tensor],
+    share: float,
+    dtype: torch.dtype,
+) -> bool:
+    """Whether every finite element of an output is within its tolerance; see `slack`."""
+    off = (found.double() - expected.double()).abs()
+    allowed = relative_tolerance(dtype) * expected.double().abs()
+    allowed += slack(expected, draws, share, dtype)
+    return bool((~off.isfinite() | (off <= allowed)).all())
 
 
 def _ordinary_size(expected: torch.Tensor) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 
 from engine.workers.artifacts import BuildFailure
 from foundation.config import Config
+from foundation.errors import FileMistake
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.measurement import Artifact, ElfArtifact, Measurement, Status
 
@@ -107,6 +108,8 @@ class FakeBoard:
             os._exit(11)
         if run == "bug":
             raise KeyError("head")
+        if run == "mistake":
+            raise FileMistake("kernel.py:3 fails in reference: no such name")
         if run == "fault-once":
             first = self.log is not None and self.log.read_text().count(f"measure {label}\n") == 1
             run = "board" if first else "correct"

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from engine.workers.board_events import BoardBack, BoardEvent, BoardNote, BoardT
 from engine.workers.board_pool import BoardPool
 from engine.workers.board_seat import BoardSeat, BoardSource
 from engine.workers.ray_nodes import ClusterLost
+from foundation.errors import FileMistake
 from rvv_runner.board import BoardError
 from rvv_runner.board_queue import BoardQueue, Turn
 from rvv_runner.measurement import ElfArtifact
@@ -80,6 +82,20 @@ def test_a_faulty_boards_job_goes_to_another_and_it_comes_back_when_well(tmp_pat
         of_a, of_b = pool.records()
     assert (of_a.board, of_a.measured, of_a.faults) == ("a", before_of_a, 1)
     assert (of_b.board, of_b.measured, of_b.faults) == ("b", before_of_b + 3, 0)
+
+
+def test_a_mistake_of_the_users_file_takes_no_board_out() -> None:
+    with pool_of(a=FakeBoard()) as pool:
+        pool.wait_open()
+        mistaken = replace(artifact(3), provenance={"time_ms": 3, "run": "mistake"})
+        for measure in (
+            lambda: pool.measure(mistaken, 1, 10),
+            lambda: pool.measure_in_turn([mistaken], 1, 10),
+        ):
+            with pytest.raises(FileMistake, match="fails in reference"):
+                measure()
+        assert pool.measure(artifact(3), 1, 10).status == "correct"
+        assert list(pool.take_events()) == []
 
 
 def test_a_board_that_cannot_be_opened_is_left_out_with_its_reason() -> None:

@@ -1,0 +1,152 @@
+"""Kernels without a reference: what the interpreter refuses is compiled, bf16 is widened."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from kernel_runs import HOST, run_kernel
+
+from foundation.errors import UserError
+from kernels.registry import load_kernel, make_problem
+from kernels.spec import Problem
+
+pytestmark = pytest.mark.timeout(300)
+
+HEAD = """import torch
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+"""
+# Casting modes, a number that is converted, a second output.
+RMS_NORM = (
+    HEAD
+    + """
+NONE: tl.constexpr = tl.constexpr(-1)
+LIKE_LLAMA: tl.constexpr = tl.constexpr(0)
+LIKE_GEMMA: tl.constexpr = tl.constexpr(1)
+
+@triton.jit
+def rms_norm_kernel(y_ptr, y_stride, x_ptr, x_stride, w_ptr, rstd_ptr, columns, eps, offset,
+                    CASTS: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    at = tl.arange(0, BLOCK)
+    mask = at < columns
+    x = tl.load(x_ptr + row * x_stride + at, mask=mask, other=0)
+    kind = x.dtype
+    w = tl.load(w_ptr + at, mask=mask, other=0)
+    if CASTS == LIKE_LLAMA:
+        x = x.to(tl.float32)
+    if CASTS == LIKE_GEMMA:
+        x = x.to(tl.float32)
+        w = w.to(tl.float32)
+    if CASTS == NONE:
+        eps = eps.to(kind)
+        offset = offset.to(kind)
+    rstd = tl.rsqrt(tl.sum(x * x, axis=0) / columns + eps)
+    tl.store(rstd_ptr + row, rstd)
+    x = x * rstd
+    if CASTS == LIKE_LLAMA:
+        x = x.to(kind)
+    y = x * (offset + w)
+    tl.store(y_ptr + row * y_stride + at, y, mask=mask)
+
+def get_rms_norm_kernel_autotune_config():
+    return [triton.Config({"BLOCK": block}) for block in (128, 256)]
+
+def call(M=5, N=100, dtype=torch.bfloat16):
+    x, w = torch.randn(M, N, dtype=dtype), torch.rand(N, dtype=dtype)
+    y, rstd = torch.empty_like(x), torch.empty(M, dtype=torch.float32)
+    rms_norm_kernel[(M,)](
+        y, y.stride(0), x, x.stride(0), w, rstd, N, 1e-6, 0.5, CASTS=MODE, num_warps=4,
+    )
+"""
+)
+# A function of a library for devices, which the interpreter has not, or only in name.
+TANH = (
+    HEAD
+    + """
+@triton.jit
+def tanh_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n).to(tl.float32)
+    tl.store(out_ptr + at, libdevice.tanh(x), mask=at < n)
+
+def get_tanh_kernel_autotune_config():
+    return [triton.Config({"BLOCK": block}) for block in (64, 128)]
+
+def call(N=200, dtype=torch.float32):
+    x = torch.randn(N, dtype=dtype)
+    tanh_kernel[lambda meta: (triton.cdiv(N, meta["BLOCK"]),)](x, torch.empty_like(x), N)
+"""
+)
+# An integer that another type of the input would change.
+LARGEST = (
+    HEAD
+    + """
+@triton.jit
+def largest_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=float("-inf"))
+    tl.store(out_ptr, tl.argmax(x + x, axis=0))
+
+def get_largest_kernel_autotune_config():
+    return [triton.Config({"BLOCK": block}) for block in (128, 256)]
+
+def call(N=100, dtype=torch.bfloat16):
+    largest_kernel[(1,)](torch.randn(N, dtype=dtype), torch.empty(1, dtype=torch.int32), N)
+"""
+)
+
+
+@pytest.fixture
+def problem_of(tmp_path):
+    def make(text: str, dtype: str | None = None) -> Problem:
+        path = tmp_path / "file.py"
+        path.write_text(text)
+        return make_problem(load_kernel(str(path)), {}, dtype)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("dtype", "mode"),
+    [("bf16", "NONE"), ("bf16", "LIKE_LLAMA"), ("bf16", "LIKE_GEMMA"), ("fp32", "NONE")],
+)
+def test_a_norm_in_every_mode(problem_of, tmp_path, dtype, mode):
+    problem = problem_of(RMS_NORM.replace("MODE", f"{mode}.value"), dtype)
+    arguments = {argument.name: argument for argument in problem.arguments({"BLOCK": 128})}
+    x = torch.from_numpy(arguments["x_ptr"].value.view("int16")) if dtype == "bf16" else None
+    if x is not None:
+        exact = x.view(torch.bfloat16).float().square().mean(dim=1).add(1e-6).rsqrt()
+        assert torch.allclose(torch.from_numpy(arguments["rstd_ptr"].expected), exact, rtol=1e-2)
+    assert {name for name, a in arguments.items() if a.expected is not None} == {
+        "y_ptr",
+        "rstd_ptr",
+    }
+    run_kernel(problem, {"BLOCK": 256}, tmp_path, HOST)
+    assert "what Triton's interpreter computes" in problem.spec.check(problem)[0]
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+def test_a_function_of_a_device_library_is_compiled(problem_of, tmp_path, dtype):
+    problem = problem_of(TANH, dtype)
+    run_kernel(problem, {}, tmp_path, HOST)
+    (note,) = problem.spec.check(problem)
+    assert note.startswith("without a function reference, outputs are compared with what its def")
+    wrong = problem_of(TANH.replace("libdevice.tanh(x)", "libdevice.tanh(x) + BLOCK - 64"), dtype)
+    with pytest.raises(AssertionError, match=r"out_ptr\[0\] is "):
+        run_kernel(wrong, {"BLOCK": 128}, tmp_path, HOST)
+
+
+def test_integers_of_narrow_inputs_are_those_of_the_deployed_kernel(problem_of, tmp_path):
+    problem = problem_of(LARGEST)
+    run_kernel(problem, {}, tmp_path, HOST)
+    assert "in fp32" not in problem.spec.check(problem)[0]
+
+
+def test_a_mistake_is_found_by_the_check_alone(problem_of):
+    wrong = TANH + "\ndef reference(x_ptr):\n    return {'out_ptr': x_ptr.tan()[1:]}\n"
+    problem = problem_of(wrong)
+    with pytest.raises(UserError, match="gives out_ptr the shape"):
+        problem.spec.check(problem)
+    assert problem_of(wrong.replace("[1:]", "")).spec.check(problem_of(TANH)) is not None
