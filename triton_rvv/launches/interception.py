@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from triton_rvv.launches.launch import InductorLaunch, Launch
+from triton_rvv.launches.timing import REPEATS, Repeats
 
 __all__ = ["Watcher", "intercept"]
 
@@ -97,6 +98,10 @@ def _launching(watcher: Watcher, run: Callable[..., Any]) -> Callable[..., Any]:
     def launching(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
         if warmup or _thread.benchmarks:
             return run(self, *args, grid=grid, warmup=warmup, **kwargs)
+        repeats: Repeats | None = self.__dict__.get(REPEATS)
+        if repeats is not None and repeats.left > 0:
+            repeats.left -= 1
+            return run(self, *args, grid=grid, warmup=False, **kwargs)
         launch = Launch(self, args, kwargs, grid, _thread.tuner)
         return watcher.launch(
             launch,
@@ -199,6 +204,10 @@ def _launching_generated(watcher: Watcher, run: Callable[..., Any]) -> Callable[
     def launching(self: Any, *args: Any, stream: Any, **kwargs: Any) -> Any:
         if _thread.benchmarks or kwargs:
             return run(self, *args, stream=stream, **kwargs)
+        repeats: Repeats | None = self.__dict__.get(REPEATS)
+        if repeats is not None and repeats.left > 0:
+            repeats.left -= 1
+            return run(self, *args, stream=stream)
         if len(self.launchers) == 0:
             watcher.prepared(self)
             self.precompile()

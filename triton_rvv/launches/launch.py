@@ -53,6 +53,11 @@ class Launch:
         return forms_of(self.kernel, owner)
 
     @property
+    def holder(self) -> Any:
+        """What keeps attributes from launch to launch."""
+        return self.kernel
+
+    @property
     def looked_up(self) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
         """What `Forms.find` takes."""
         return self.args, self.kwargs, self.grid
@@ -188,6 +193,10 @@ class InductorLaunch(Launch):
 
     def forms(self, owner: str) -> Forms[Any]:
         return inductor_forms(self.tuner, owner)
+
+    @property
+    def holder(self) -> Any:
+        return self.tuner
 
     @property
     def bound(self) -> dict[str, Any]:

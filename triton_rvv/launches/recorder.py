@@ -16,7 +16,7 @@ from triton_rvv.launches.capture_file import CaptureFile
 from triton_rvv.launches.contents import contents_record
 from triton_rvv.launches.launch import Launch
 from triton_rvv.launches.signature import Signature
-from triton_rvv.launches.timing import Timer, first_launch, new_timer
+from triton_rvv.launches.timing import REPEATS, Repeats, Timer, first_launch, new_timer
 
 __all__ = ["Recorder"]
 
@@ -50,6 +50,7 @@ class Recorder:
         self._lock = threading.Lock()
         self._entries: dict[str, _Entry] = {}
         self._similar: dict[str, list[_Entry]] = {}
+        self._repeats: list[Repeats] = []
         self._write_at = time.perf_counter() + _WRITE_EVERY_S
         self._unrecorded: set[str] = set()
         os.register_at_fork(after_in_child=self._after_fork)
@@ -69,9 +70,19 @@ class Recorder:
         result = run()
         with self._lock:
             timer.stop(started)
+            if timer.is_short:
+                self._repeats_of(launch).refill(timer)
         if started is not None and time.perf_counter() > self._write_at:
             self.write()
         return result
+
+    def _repeats_of(self, launch: Launch) -> Repeats:
+        holder = launch.holder.__dict__
+        repeats: Repeats | None = holder.get(REPEATS)
+        if repeats is None:
+            repeats = holder[REPEATS] = Repeats()
+            self._repeats.append(repeats)
+        return repeats
 
     def started(self, launch: Launch, compiled: Any, run: Callable[[], Any]) -> Any:
         """Record a compiled kernel that a package starts by itself."""
@@ -89,10 +100,13 @@ class Recorder:
         with self._lock:
             self._write_at = time.perf_counter() + _WRITE_EVERY_S
             records = []
+            repeats = {id(r.timer): r.left for r in self._repeats}
             for entry in self._entries.values():
                 if is_last or entry.timer.launches != entry.written_launches:
                     entry.written_launches = entry.timer.launches
-                    records.append({"key": entry.key, **entry.timer.summed(is_last=is_last)})
+                    to_come = repeats.get(id(entry.timer), 0)
+                    summed = entry.timer.summed(to_come, is_last=is_last)
+                    records.append({"key": entry.key, **summed})
         counted = [record for record in records if record["launches"]]
         if counted:
             own = {"record": "times", "process": self._file.process}
@@ -161,6 +175,8 @@ class Recorder:
     def _after_fork(self) -> None:
         self._lock = threading.Lock()
         self._file.after_fork()
+        for repeats in self._repeats:
+            repeats.left = 0
         for entry in self._entries.values():
             entry.timer.after_fork()
             entry.written_launches = 0
