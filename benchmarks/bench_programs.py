@@ -173,7 +173,8 @@ def main() -> None:
     arguments = parser.parse_args()
     replays, count = recorded(FEWEST_CONFIGS), arguments.tasks
     most = max(BUDGETS) * count
-    robin, ours, even = [], [], {budget: [] for budget in BUDGETS}
+    robin, ours = [], []
+    even: dict[int, list[float]] = {budget: [] for budget in BUDGETS}
     for number in range(arguments.programs):
         new = functools.partial(Program, replays, count, SEEDS[arguments.set] + number)
         robin.append(left(new(), new().curve(round_robin, most, 1)))
@@ -187,7 +188,7 @@ def main() -> None:
         trials, of_even = each * count, float(np.mean(even[each]))
         parts = [first_at(mean_ours, value) / trials for value in (mean_robin[trials], of_even)]
         print(
-            f"{each:3} trials per kernel: left of the gain {mean_robin[trials]:.3f} by round-robin, "
+            f"{each:3} trials per kernel: gain left: {mean_robin[trials]:.3f} by round-robin, "
             f"{of_even:.3f} by an even split, {mean_ours[trials]:.3f} by the scheduler, which "
             f"needs {parts[0]:.2f} and {parts[1]:.2f} of their trials for theirs",
             flush=True,

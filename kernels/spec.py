@@ -87,6 +87,7 @@ class KernelSpec:
             `arguments`, `grid` and `constants`.
         output_dtypes: for each element type, the types that the outputs may have.
         callable_file: of what is tuned, if that is no Triton kernel.
+        launch_digest: changes with what is launched, where no function tells: a captured launch.
         arguments_limit_s: seconds that making the arguments may take besides a build's own limit.
     """
 
@@ -106,6 +107,7 @@ class KernelSpec:
     launch_functions: tuple[Callable[..., Any], ...] = ()
     output_dtypes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     callable_file: CallableFile | None = None
+    launch_digest: str = ""
     arguments_limit_s: float = 0.0
 
     @property
@@ -120,6 +122,8 @@ class KernelSpec:
         # Triton is slow to import; a process that has a kernel has already imported it.
         from kernels.source_digest import source_digest
 
+        if self.launch_digest:
+            return f"{source_digest([self.kernel])}-{self.launch_digest}"
         own = (self.arguments, self.grid, *filter(callable, (self.constants, self.blocks)))
         return source_digest([self.kernel, *(self.launch_functions or own)])
 

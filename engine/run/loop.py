@@ -50,11 +50,13 @@ class Budget:
         trials: distinct configurations to try in the study, earlier runs included.
         timeout_s: start no new trials after this many seconds; None for no limit.
         until_converged: start no new trials once the surrogate predicts no further improvement.
+        compares_leaders: whether leaders are measured in turns at the end, if times vary.
     """
 
     trials: int
     timeout_s: float | None = None
     until_converged: bool = False
+    compares_leaders: bool = True
 
     def end_of(self, space_size: int) -> EndReason:
         """Why the run ends at the number of trials; `space_size` counts valid configurations."""
@@ -160,7 +162,7 @@ class TuningLoop:
         try:
             self._limit.learn(self._known_default_wall_s())
             reason = self._drive(lanes, start_s)
-            if self._repeats > 1 and reason != "timeout":
+            if self._repeats > 1 and self._budget.compares_leaders and reason != "timeout":
                 self._compare_leaders(lanes)
             return reason
         except _Interrupted:

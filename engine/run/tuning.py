@@ -20,6 +20,7 @@ from engine.run.measured_on import store_measured_on
 from engine.run.request import SearchOptions, TuningRequest
 from engine.run.summary import Summary, summarise
 from engine.search import Search
+from engine.search.convergence import NO_OUTLOOK, Outlook, outlook_of
 from engine.study.history import history_of
 from engine.study.storage import open_study
 from engine.workers.artifacts import ARTIFACT_FOLDER
@@ -58,6 +59,7 @@ class TuningResult:
         summary: of all runs of the study.
         more_problems: in a study of several shapes, the kernel at the others.
         notes: on the search space, sentences for the user.
+        outlook: what the search may still gain.
     """
 
     problem: Problem
@@ -75,6 +77,7 @@ class TuningResult:
     summary: Summary
     more_problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
+    outlook: Outlook = NO_OUTLOOK
 
 
 def tune(
@@ -134,6 +137,7 @@ def tune(
         summary=_summary(search, info),
         more_problems=tuple(more_problems),
         notes=space.notes,
+        outlook=outlook_of(search),
     )
 
 
@@ -149,13 +153,14 @@ def _summary(search: Search, info: BoardInfo) -> Summary:
 
 def _is_complete(search: Search, budget: Budget, info: BoardInfo) -> bool:
     """Whether earlier runs have done everything, the comparison of the leaders included."""
-    is_compared = info.deterministic or search.comparison is not None
-    return is_compared and search.tried >= min(budget.trials, search.size)
+    must_compare = budget.compares_leaders and not info.deterministic
+    is_compared = search.comparison is not None
+    return (is_compared or not must_compare) and search.tried >= min(budget.trials, search.size)
 
 
 def _budget(options: SearchOptions, space_size: int) -> Budget:
     trials = space_size if options.trials is None else options.trials
-    return Budget(trials, options.timeout_s, options.until_converged)
+    return Budget(trials, options.timeout_s, options.until_converged, options.compares_leaders)
 
 
 def _problems(request: TuningRequest) -> list[Problem]:
