@@ -1,0 +1,328 @@
+"""A task: one kernel as a program launched it, at one signature."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from foundation.config import Config, ParameterValue
+from foundation.torch_types import TORCH_TYPES
+
+__all__ = [
+    "Constant",
+    "Descriptor",
+    "Drawn",
+    "GridSample",
+    "Kernel",
+    "Named",
+    "Recorded",
+    "Scalar",
+    "Storage",
+    "Task",
+    "Tensor",
+    "TupleValue",
+    "Value",
+]
+
+Grid = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Named:
+    """A constant that is no plain value.
+
+    Args:
+        kind: "dtype" of Triton's, such as fp32, or "function": one made by `@triton.jit`.
+        name: the type's name, or module:qualified_name.
+    """
+
+    kind: str
+    name: str
+
+
+Constant = ParameterValue | None | Named | tuple["Constant", ...]
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number that is passed at run time.
+
+    Args:
+        type: Triton's name of it, such as i32, i64 or fp32.
+        value: of the first launch; launches of one task may differ in floats, never in integers,
+            unless the kernel was launched with so many that they were counted together.
+    """
+
+    type: str
+    value: int | float
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor argument.
+
+    Args:
+        dtype: Triton's name of its elements, a key of `TORCH_TYPES`.
+        shape, strides: in elements.
+        alignment: of its first element's address in bytes: a power of two up to 16.
+        storage: a place in `Task.storages`; tensors that share memory have the same one.
+        offset: of its first element from the storage's first byte, in bytes.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    alignment: int
+    storage: int
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """A `TensorDescriptor` made on the host.
+
+    Args:
+        base: the tensor under it.
+        shape, strides, block_shape: in elements.
+        padding: "zero" or "nan".
+    """
+
+    base: Tensor
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    block_shape: tuple[int, ...]
+    padding: str = "zero"
+
+
+@dataclass(frozen=True)
+class TupleValue:
+    """A tuple argument."""
+
+    values: tuple[Value, ...]
+
+
+# None is a pointer that was not passed; Constant appears only inside a tuple.
+Value = Scalar | Tensor | Descriptor | TupleValue | Named | None
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The contents of a storage before the first launch, byte for byte.
+
+    Args:
+        data: as many bytes as the storage has.
+    """
+
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Contents too large to be kept: what they were like, from which like ones are drawn.
+
+    Args:
+        seed: of the numbers drawn.
+        mean, deviation: of the finite elements.
+        low, high: the smallest and largest finite element.
+        zeros: the share of elements that are zero.
+    """
+
+    seed: int
+    mean: float
+    deviation: float
+    low: float
+    high: float
+    zeros: float = 0.0
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The memory from the first to the last element of tensors that share it.
+
+    Args:
+        dtype: Triton's name of the elements as the first of its tensors has them.
+        elements: how many of that type it holds.
+        contents: before the first launch, or None where they could not be read.
+    """
+
+    dtype: str
+    elements: int
+    contents: Recorded | Drawn | None
+
+    def tensor(self) -> torch.Tensor:
+        """The contents, or like ones, in one dimension, on the CPU; zeros if there are none."""
+        dtype = TORCH_TYPES[self.dtype]
+        if self.contents is None:
+            return torch.zeros(self.elements, dtype=dtype)
+        if isinstance(self.contents, Recorded):
+            if not self.elements:
+                return torch.empty(0, dtype=dtype)
+            raw = torch.frombuffer(bytearray(self.contents.data), dtype=torch.uint8)
+            return raw.view(dtype)
+        return _drawn(self.contents, self.elements, dtype)
+
+
+@dataclass(frozen=True)
+class GridSample:
+    """What a callable grid gave for other constants than those of the launch.
+
+    Args:
+        changed: the constants that differ from the task's.
+        grid: programs along x, y and z.
+    """
+
+    changed: Mapping[str, Constant]
+    grid: Grid
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Which kernel it is.
+
+    Args:
+        module, qualname: where it was defined. A kernel made in a function, or by torch.compile,
+            has a name that leads nowhere: then its source is all there is.
+        file: the path of its source file, on the machine of the capture.
+        line: the line there of its `def`.
+        digest: of its code, of the functions that it calls and of the constants that they read
+            (`triton_rvv.launches.source.kernel_digest`).
+        source: the text of the function, from its `def` on.
+        module_source: the text of the whole file; "" where the file is of an installed package.
+        is_generated: whether torch.compile wrote it.
+    """
+
+    module: str
+    qualname: str
+    file: str
+    line: int
+    digest: str
+    source: str = field(repr=False)
+    module_source: str = field(repr=False, default="")
+    is_generated: bool = False
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.qualname.rpartition(".")[2]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One kernel at one signature: what a program launched, how often, and how long it took.
+
+    Args:
+        key: of the signature: the kernel's digest, its constants and options, and each argument's
+            type, sizes, strides, alignment and storage. It is the same in every run of a program.
+        kernel: the function.
+        arguments: the value of each parameter that is passed at run time, in the kernel's order.
+        constants: the value of each other parameter: `tl.constexpr` ones, pointers that are None,
+            and integers that Triton compiled in because they were 1.
+        options: of the compiler as they were in force, such as num_warps and num_stages.
+        storages: the memory of the tensors.
+        grid: programs along x, y and z.
+        is_grid_callable: whether the program gave a function for the grid. If so, a program that
+            is run with another configuration calls it; if not, somebody has to know the rule.
+        grid_samples: what that function gives for other constants.
+        configurations: those of `@triton.autotune`, in its order; None without a decorator.
+            Options such as num_warps stand among the values.
+        autotune_key: the parameters by which the decorator chooses; empty without one.
+        heuristics: the constants that `@triton.heuristics` computes.
+        wrappers: the classes around the kernel, the outermost first, such as "Autotuner".
+        launches: how often it was launched, the decorators' own benchmarks not counted.
+        time_s: of all launches, extrapolated from those that were timed; None where none was.
+        timed_launches: how many were timed.
+        device: "host" or the GPU's name.
+        target: Triton's target, such as cuda:90 or host:znver4.
+    """
+
+    key: str
+    kernel: Kernel
+    arguments: Mapping[str, Value]
+    constants: Mapping[str, Constant]
+    options: Mapping[str, ParameterValue]
+    storages: tuple[Storage, ...]
+    grid: Grid
+    is_grid_callable: bool
+    grid_samples: tuple[GridSample, ...]
+    configurations: tuple[Config, ...] | None
+    autotune_key: tuple[str, ...]
+    heuristics: tuple[str, ...]
+    wrappers: tuple[str, ...]
+    launches: int
+    time_s: float | None
+    timed_launches: int
+    device: str
+    target: str
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensor arguments by parameter, those under descriptors among them."""
+        found: dict[str, Tensor] = {}
+        for name, value in self.arguments.items():
+            if isinstance(value, Tensor):
+                found[name] = value
+            elif isinstance(value, Descriptor):
+                found[name] = value.base
+        return found
+
+    @property
+    def deployed(self) -> Config:
+        """The configuration that the program launched.
+
+        These are the parameters that the autotuner's configurations name; without an autotuner,
+        the integers among the constants that are no flags. Options are not among them, unless the
+        configurations differ in them.
+        """
+        known = {**self.options, **self.constants}
+        plain = {n: v for n, v in known.items() if isinstance(v, int | float | bool | str)}
+        if self.configurations is not None:
+            named = dict.fromkeys(name for config in self.configurations for name in config)
+            return Config({name: plain[name] for name in named if name in plain})
+        sizes = {n: v for n, v in plain.items() if n in self.constants and type(v) is int and v > 1}
+        return Config(sizes)
+
+    def values(self) -> dict[str, Any]:
+        """New tensors, numbers and constants by parameter, as a launch takes them.
+
+        Tensors that shared memory share it again. Values that are `Named` stay so.
+        """
+        memory = [storage.tensor().view(torch.uint8) for storage in self.storages]
+        made = {name: _made(value, memory) for name, value in self.arguments.items()}
+        return {**self.constants, **made}
+
+
+def _made(value: Value, memory: list[torch.Tensor]) -> Any:
+    if isinstance(value, Scalar):
+        return value.value
+    if isinstance(value, Tensor):
+        dtype = TORCH_TYPES[value.dtype]
+        space = memory[value.storage][value.offset :]
+        size_bytes = len(space) // dtype.itemsize * dtype.itemsize
+        return space[:size_bytes].view(dtype).as_strided(value.shape, value.strides)
+    if isinstance(value, Descriptor):
+        from triton.tools.tensor_descriptor import TensorDescriptor
+
+        base = _made(value.base, memory)
+        return TensorDescriptor(
+            base, list(value.shape), list(value.strides), list(value.block_shape), value.padding
+        )
+    if isinstance(value, TupleValue):
+        return tuple(_made(part, memory) for part in value.values)
+    return value
+
+
+def _drawn(contents: Drawn, elements: int, dtype: torch.dtype) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(contents.seed)
+    if not dtype.is_floating_point:
+        low, high = int(contents.low), int(contents.high)
+        drawn = torch.randint(low, high + 1, (elements,), generator=generator)
+        return drawn.to(dtype)
+    values = torch.randn(elements, generator=generator)
+    values = values.mul_(contents.deviation).add_(contents.mean)
+    values = values.clamp_(contents.low, contents.high)
+    if contents.zeros:
+        values[torch.rand(elements, generator=generator) < contents.zeros] = 0
+    return values.to(dtype)

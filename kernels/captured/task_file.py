@@ -1,0 +1,165 @@
+"""The file of a capture: one JSON record a line, which processes of the program append.
+
+Each process of the program writes its own tasks, and now and then how often it launched them. So a
+program that is killed leaves what it did until then, and its last line may be cut off. Tuning
+appends winners to the same file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from foundation.config import Config
+from foundation.errors import UserError
+from kernels.captured.task import Task
+from kernels.captured.task_record import task_of
+from kernels.captured.winner import Winner
+
+__all__ = ["Capture", "append_winner", "is_capture_file", "read_capture"]
+
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Capture:
+    """What a file holds.
+
+    Args:
+        path: the file.
+        commands: the command line of each process that launched a kernel, in their order.
+        tasks: the one that took the longest first; those that were not timed last, by launches.
+        winners: by the task's key; of several, the last that was written.
+        dropped_lines: how many lines could not be read, as the last of a killed process.
+    """
+
+    path: Path
+    commands: tuple[tuple[str, ...], ...]
+    tasks: tuple[Task, ...]
+    winners: Mapping[str, Winner]
+    dropped_lines: int = 0
+
+    @property
+    def time_s(self) -> float:
+        """Of all launches that were timed."""
+        return sum(task.time_s or 0.0 for task in self.tasks)
+
+    def share(self, task: Task) -> float | None:
+        """The task's share of that time, from 0 to 1; None if it was not timed."""
+        if task.time_s is None or not self.time_s:
+            return None
+        return task.time_s / self.time_s
+
+
+def is_capture_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as captures do."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(b'{"record": "capture"')) == b'{"record": "capture"'
+    except OSError:
+        return False
+
+
+def read_capture(path: str | os.PathLike[str]) -> Capture:
+    """Read what the processes of a program, and tuning, wrote.
+
+    Raises:
+        UserError: if there is no such file, or it is no capture.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise UserError(f"{path}: there is no such file; make one with capture -o {path}")
+    if not is_capture_file(path):
+        raise UserError(f"{path} is not a capture's file: make one with the command capture")
+    records, dropped = _records(path)
+    if records and records[0].get("version") != _VERSION:
+        raise UserError(f"{path} was written by another version: capture the program again")
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        kinds.setdefault(record["record"], []).append(record)
+    return Capture(
+        path=path,
+        commands=tuple(tuple(process["argv"]) for process in kinds.get("process", ())),
+        tasks=tuple(sorted(_tasks(kinds), key=_order)),
+        winners={w.task: w for w in map(_winner, kinds.get("winner", ()))},
+        dropped_lines=dropped,
+    )
+
+
+def append_winner(path: str | os.PathLike[str], winner: Winner) -> None:
+    """Add a task's winner to the file; one that is there for the task no longer counts.
+
+    Raises:
+        OSError: if the file cannot be written.
+    """
+    record = {"record": "winner", **dataclasses.asdict(winner), "config": dict(winner.config)}
+    # Begins with a line's end, for the line before may be cut off.
+    line = f"\n{json.dumps(record)}\n".encode()
+    with Path(path).open("ab", buffering=0) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.write(line)
+
+
+def _records(path: Path) -> tuple[list[dict[str, Any]], int]:
+    records, dropped = [], 0
+    with path.open("rb") as file:
+        for line in file:
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except ValueError:
+                dropped += 1
+                continue
+            if isinstance(record, dict) and "record" in record:
+                records.append(record)
+            else:
+                dropped += 1
+    return records, dropped
+
+
+def _tasks(kinds: Mapping[str, list[dict[str, Any]]]) -> Iterator[Task]:
+    sources = {record["digest"]: record["text"] for record in kinds.get("source", ())}
+    times: dict[str, dict[str, dict[str, Any]]] = {}
+    for record in kinds.get("times", ()):
+        times.setdefault(record["key"], {})[record["process"]] = record
+    tasks: dict[str, dict[str, Any]] = {}
+    for record in kinds.get("task", ()):
+        tasks.setdefault(record["key"], record)
+    for key, record in tasks.items():
+        yield task_of(record, sources, *_summed(times.get(key, {}).values()))
+
+
+def _summed(times: Iterable[Mapping[str, Any]]) -> tuple[int, int, float | None]:
+    """Launches, timed launches, and the time of all launches in seconds, over the processes."""
+    launches = timed = 0
+    time_s = 0.0
+    for one in times:
+        launches += one["launches"]
+        timed += one["timed"]
+        if one["timed"]:
+            time_s += one["time_s"] * one["launches"] / one["timed"]
+    # A process is killed at its first launch before it says how often it launched.
+    return max(launches, 1), timed, time_s if timed else None
+
+
+def _order(task: Task) -> tuple[float, int, str]:
+    return (-(task.time_s or 0.0), -task.launches, task.key)
+
+
+def _winner(record: Mapping[str, Any]) -> Winner:
+    values = {field.name: record[field.name] for field in dataclasses.fields(Winner)}
+    grid = values["grid"]
+    return Winner(
+        **{
+            **values,
+            "config": Config(values["config"]),
+            "grid": None if grid is None else tuple(grid),
+        }
+    )

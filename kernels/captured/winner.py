@@ -1,0 +1,39 @@
+"""What tuning found for a task, as a program takes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from foundation.config import Config
+
+__all__ = ["Winner"]
+
+
+@dataclass(frozen=True)
+class Winner:
+    """A task's winner.
+
+    Args:
+        task: the task's key.
+        config: constants and options such as num_warps; what it does not name stays as launched.
+        grid: for a program that gives the number of programs as numbers: how they follow, along x,
+            y and z, as products of integers, of parameters and of cdiv(a, b), where a is an
+            integer, an integer parameter or a size such as x_ptr.shape[0], and b a parameter:
+            ("cdiv(n, BLOCK) * 4", "1", "1"). None where the grid stays as launched. A callable
+            grid is called with the winner's values instead.
+        deployed_time_s, time_s: of one launch in the configuration of the program, and in this.
+        is_estimated: whether the times are a model's.
+        device: on which they were measured, as --device names it.
+        device_kind: "host", "gpu" or "board".
+        study: the name of the study.
+    """
+
+    task: str
+    config: Config
+    grid: tuple[str, str, str] | None
+    deployed_time_s: float
+    time_s: float
+    is_estimated: bool
+    device: str
+    device_kind: str
+    study: str
