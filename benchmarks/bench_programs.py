@@ -3,9 +3,9 @@
 A program is made of recorded spaces (`replays.py`), each of which stands for one kernel signature;
 how much of the program's time each takes is drawn with a written seed, from a lognormal
 distribution. Searches are real ones, and a task's search is warm-started from the best-known task
-of the same kernel, as the engine does it. Printed, for three budgets: how much of the time that could
-be gained is left after a round-robin, after an even split and after the scheduler, on average over
-the programs; and in which part of their trials the scheduler reaches the same.
+of the same kernel, as the engine does it. Printed, for three budgets: which part of the time that
+could be gained is left after a round-robin, after an even split and after the scheduler, on average
+over the programs; and in which part of their trials the scheduler reaches the same.
 
 `--set work` is what the scheduler was made with; `--set check` was drawn by another seed, and
 looked at once.

@@ -29,7 +29,7 @@ from engine.search import Search
 from engine.search.convergence import Convergence
 from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool
-from engine.workers.builders import BuilderPool
+from engine.workers.builders import Builders
 from engine.workers.spans import Span
 from engine.workers.waiting import Cause
 from foundation.config import Config
@@ -71,7 +71,7 @@ class _Interrupted(Exception):
 
 
 class TuningLoop:
-    """One run of a study. It owns the two pools and closes them at its end.
+    """One run of a study. It closes the two pools at its end, unless other runs share them.
 
     On deterministic boards, the order of asks and tells does not depend on timing: proposal n is
     asked for just after the outcome of proposal n - in_flight is told, and outcomes are told in the
@@ -89,13 +89,15 @@ class TuningLoop:
         deterministic: whether the boards are.
         estimated: whether the boards' times come from a model.
         rounds_while_idle: whether boards that wait for builds measure the leaders in turns.
+        shares_pools: whether the pools stay open for other runs; not if work is pending at the end,
+            which only closing them ends.
         listeners: called with every event, in this thread.
     """
 
     def __init__(
         self,
         search: Search,
-        builders: BuilderPool,
+        builders: Builders,
         boards: BoardPool,
         *,
         budget: Budget,
@@ -104,6 +106,7 @@ class TuningLoop:
         deterministic: bool = True,
         estimated: bool = False,
         rounds_while_idle: bool = False,
+        shares_pools: bool = False,
         listeners: Sequence[Listener] = (),
     ) -> None:
         self._search = search
@@ -119,6 +122,7 @@ class TuningLoop:
         self._deterministic = deterministic
         self._estimated = estimated
         self._rounds_while_idle = rounds_while_idle
+        self._shares_pools = shares_pools
         self._listeners = listeners
         self._stop = threading.Event()
         self._pending: deque[tuple[Config, Future[Outcome]]] = deque()
@@ -342,8 +346,9 @@ class TuningLoop:
     def _wind_up(self, lanes: ThreadPoolExecutor) -> None:
         """End running work, tell what was measured, and give back all other open proposals."""
         self._limit.learn(None)
-        self._builders.close()
-        self._boards.close()
+        if self._pending or not self._shares_pools:
+            self._builders.close()
+            self._boards.close()
         lanes.shutdown(cancel_futures=True)
         for config, future in self._pending:
             outcome = _measured(future)

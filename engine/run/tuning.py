@@ -25,7 +25,7 @@ from engine.study.history import history_of
 from engine.study.storage import open_study
 from engine.workers.artifacts import ARTIFACT_FOLDER
 from engine.workers.devices import board_info
-from engine.workers.workbench import boards_at_once, check_fits, workbench
+from engine.workers.workbench import Workbench, check_fits, seats, workbench
 from foundation.errors import UserError
 from foundation.shapes import shape_text
 from kernels.registry import load_kernel, make_problem
@@ -81,7 +81,11 @@ class TuningResult:
 
 
 def tune(
-    request: TuningRequest, listeners: Sequence[Listener], *, owns_process: bool = True
+    request: TuningRequest,
+    listeners: Sequence[Listener],
+    *,
+    owns_process: bool = True,
+    bench: Workbench | None = None,
 ) -> TuningResult:
     """Start or resume the request's study. Ctrl-C and SIGTERM end the run early, with a result.
 
@@ -90,6 +94,8 @@ def tune(
         listeners: get each event.
         owns_process: whether a second signal ends the process at once; otherwise it is a
             KeyboardInterrupt.
+        bench: of this problem, which stays open for other studies unless the run is stopped or
+            fails; None for one of its own.
 
     Raises:
         UserError: for unknown names, invalid sizes, and a storage that cannot be used.
@@ -120,6 +126,7 @@ def tune(
             search=search,
             budget=budget,
             owns_process=owns_process,
+            shared=bench,
         )
     return TuningResult(
         problem=problem,
@@ -191,12 +198,15 @@ def _run(
     search: Search,
     budget: Budget,
     owns_process: bool,
+    shared: Workbench | None,
 ) -> RunEnded:
-    devices = [name for name in request.devices for _ in range(boards_at_once(info))]
+    devices = seats(request.devices, info)
     # Ray sets its own signal handlers at its start: ours go in after it, and stay until it ends.
     with (
         contextlib.ExitStack() as signals,
-        workbench(
+        contextlib.nullcontext(shared)
+        if shared is not None
+        else workbench(
             problems[0],
             devices,
             info,
@@ -219,6 +229,7 @@ def _run(
             estimated=info.estimated,
             # Builds do not disturb a GPU, and a processor's board may share its cores with them.
             rounds_while_idle=info.gpu is not None,
+            shares_pools=shared is not None,
             listeners=listeners,
         )
         signals.enter_context(_stopped_by_signals(loop, owns_process))

@@ -9,7 +9,7 @@ import dataclasses
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from foundation.errors import UserError
 from kernels.captured.grid_rule import Factor, GridRule
 from kernels.captured.probe import Freedom, Probed
 
-__all__ = ["ENDING", "Examined", "keep_examined", "read_examined"]
+__all__ = ["ENDING", "Examined", "forget_examined", "keep_examined", "read_examined"]
 
 ENDING = ".examined"
 _FORMAT = 1
@@ -60,12 +60,27 @@ def read_examined(capture: Path) -> dict[str, Examined]:
 
 
 def keep_examined(capture: Path, found: Mapping[str, Examined]) -> None:
-    """Add tasks to what is kept; the file is replaced as a whole.
+    """Add tasks to what is kept.
 
     Raises:
         UserError: if it cannot be written.
     """
-    every = {**read_examined(capture), **found}
+    _write(capture, {**read_examined(capture), **found})
+
+
+def forget_examined(capture: Path, keys: Collection[str]) -> None:
+    """Keep nothing of these tasks any more.
+
+    Raises:
+        UserError: if the file cannot be written.
+    """
+    kept = read_examined(capture)
+    if kept.keys() & set(keys):
+        _write(capture, {key: entry for key, entry in kept.items() if key not in keys})
+
+
+def _write(capture: Path, every: Mapping[str, Examined]) -> None:
+    """Replace the file as a whole."""
     tasks = {key: dataclasses.asdict(entry) for key, entry in every.items()}
     path = _path(capture)
     try:

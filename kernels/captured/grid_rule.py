@@ -63,6 +63,17 @@ class GridRule:
         x, y, z = (s // value if n == factor.axis else s for n, s in enumerate(self.rest))
         return GridRule((x, y, z), (*self.factors, factor))
 
+    def texts(self) -> tuple[str, str, str]:
+        """The number of programs along x, y and z as products: "cdiv(n, BLOCK) * 4"."""
+        x, y, z = (self._axis_text(axis) for axis in range(3))
+        return (x, y, z)
+
+    def _axis_text(self, axis: int) -> str:
+        parts = [str(factor) for factor in self.factors if factor.axis == axis]
+        if self.rest[axis] != 1 or not parts:
+            parts.append(str(self.rest[axis]))
+        return " * ".join(parts)
+
     def text(self, parameter: str) -> str:
         """How the grid follows a parameter: "cdiv(n, BLOCK)"; "" if it does not."""
         return " and ".join(str(f) for f in self.factors if f.parameter == parameter)
@@ -81,10 +92,13 @@ def possible_factors(
     """
     value = int(deployed[parameter])  # type: ignore[call-overload]
     found: dict[tuple[int, int | None], Factor] = {}
+    words = set(parameter.upper().split("_"))
+    # BLOCK_N divides N rather than an M of the same size.
+    named = sorted(sizes.items(), key=lambda item: item[0].upper() not in words)
     for axis, programs in enumerate(rule.rest):
         if programs == 1:
             continue
-        for of, size in sizes.items():
+        for of, size in named:
             parts = math.ceil(size / value)
             if parts > 1 and programs % parts == 0:
                 found.setdefault((axis, size), Factor(axis, parameter, size, of))

@@ -228,5 +228,6 @@ def _sizes(deployed: Deployed, given: Memory) -> dict[str, int]:
     sizes = {n: v for n, (_, v) in deployed.scalars.items() if isinstance(v, int) and v > 1}
     for name, view in given.views.items():
         sizes |= {f"{name}.shape[{axis}]": size for axis, size in enumerate(view.shape) if size > 1}
-        sizes[f"{name}.numel()"] = math.prod(view.shape)
+        elements = math.prod(view.shape)
+        sizes[str(elements)] = elements
     return sizes

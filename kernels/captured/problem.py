@@ -10,9 +10,12 @@ import torch
 
 from foundation.config import Config, ParameterValue
 from kernels.captured.deployed import Deployed
+from kernels.captured.examination import current_examined
 from kernels.captured.memory import Memory
+from kernels.captured.names import split_task_name
 from kernels.captured.outputs import CheckedOutputs, Output, checked_outputs
 from kernels.captured.probe import Probed
+from kernels.captured.recorded import load_task
 from kernels.captured.space import captured_space, deployed_config
 from kernels.own.tolerance import tolerance
 from kernels.spec import Constants, Grid, KernelSpec, Problem
@@ -27,10 +30,12 @@ from launchers.arguments import Argument
 from rvv_runner.board import BoardInfo
 from search_spaces.space import SearchSpace
 
-__all__ = ["LaunchedTask", "captured_spec"]
+__all__ = ["LaunchedTask", "captured_spec", "load_captured"]
 
 # The deployed configuration runs some ten times, twice over.
 _ARGUMENTS_LIMIT_S = 240.0
+# Names of a tensor's axes, letters since sizes follow them in the names of studies.
+_AXES = "ijklmnop"
 
 
 class LaunchedTask(Protocol):
@@ -62,6 +67,20 @@ class LaunchedTask(Protocol):
             data_set: 0 for the captured contents; others have other contents where these were not
                 recorded.
         """
+
+
+def load_captured(name: str) -> KernelSpec:
+    """The kernel of a task of a capture's file.
+
+    Args:
+        name: as `kernels.captured.recorded.task_name` makes it.
+
+    Raises:
+        UserError: if there is no such task, or it cannot be tuned.
+    """
+    capture, key = split_task_name(name)
+    task = load_task(capture, key)
+    return captured_spec(task, current_examined(capture, task).required())
 
 
 def captured_spec(task: LaunchedTask, probed: Probed) -> KernelSpec:
@@ -106,7 +125,7 @@ class _CapturedKernel:
         return {
             f"{name}_{axis}": max(size, 1)
             for name, view in self._views.items()
-            for axis, size in enumerate(view.shape)
+            for axis, size in zip(_AXES, view.shape, strict=False)
         }
 
     def dtype(self) -> str:
