@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from engine.programs.scheduler import TaskState
+from engine.run.summary import Summary
 from engine.run.tuning import TuningResult
+from foundation.config import Config
 
 __all__ = ["ProgramTask", "TaskStanding", "program_times_s", "states_of"]
 
@@ -71,14 +73,18 @@ class TaskStanding:
     @property
     def deployed_s(self) -> float | None:
         """Time of a launch in the deployed configuration, on the tuned device."""
-        default = None if self.result is None else self.result.summary.default
-        return None if default is None else default.time_s
+        summary = None if self.result is None else self.result.summary
+        if summary is None or summary.default is None:
+            return None
+        return _compared_s(summary, summary.default.config) or summary.default.time_s
 
     @property
     def best_s(self) -> float | None:
-        """Time of a launch in the best configuration; never above the deployed one's."""
-        winner = None if self.result is None else self.result.summary.winner
-        return None if winner is None else winner.time_s
+        """Time of a launch in the best configuration."""
+        summary = None if self.result is None else self.result.summary
+        if summary is None or summary.winner is None:
+            return None
+        return _compared_s(summary, summary.winner.config) or summary.winner.time_s
 
     def after(self, result: TuningResult, spent_s: float) -> TaskStanding:
         """The standing after one more run of its study."""
@@ -112,6 +118,12 @@ def program_times_s(standings: Sequence[TaskStanding]) -> tuple[float, float]:
     before_s = sum(state.launches * state.deployed_s for state in states)
     after_s = sum(state.launches * state.best_s for state in states)
     return before_s, after_s
+
+
+def _compared_s(summary: Summary, config: Config) -> float | None:
+    """A configuration's time in the comparison of the leaders, if it was in one."""
+    contenders = summary.comparison.contenders if summary.comparison else ()
+    return next((c.time_s for c in contenders if c.config == config), None)
 
 
 def _state(standing: TaskStanding, scale: float, usual_s: float) -> TaskState:
