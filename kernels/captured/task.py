@@ -216,10 +216,11 @@ class Task:
     Args:
         key: of the signature: the kernel's digest, its constants and options, and each argument's
             type, sizes, strides, alignment and storage. It is the same in every run of a program.
+        call_key: the same without what an autotuner or heuristics chose, and without the grid.
         kernel: the function.
         arguments: the value of each parameter that is passed at run time, in the kernel's order.
-        constants: the value of each other parameter: `tl.constexpr` ones, pointers that are None,
-            and integers that Triton compiled in because they were 1.
+        constants: the value of each other parameter: `tl.constexpr` ones, and pointers that are
+            None.
         options: of the compiler as they were in force, such as num_warps and num_stages.
         storages: the memory of the tensors.
         grid: programs along x, y and z.
@@ -239,6 +240,7 @@ class Task:
     """
 
     key: str
+    call_key: str
     kernel: Kernel
     arguments: Mapping[str, Value]
     constants: Mapping[str, Constant]

@@ -47,6 +47,7 @@ def task_of(
     configurations = record["configurations"]
     return Task(
         key=record["key"],
+        call_key=record["call_key"],
         kernel=Kernel(**kernel),
         arguments={name: _value(value) for name, value in record["arguments"].items()},
         constants={name: _constant(value) for name, value in record["constants"].items()},

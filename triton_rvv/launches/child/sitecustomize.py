@@ -1,0 +1,54 @@
+"""Python imports this first in a program that is watched: its folder is on PYTHONPATH.
+
+Nothing else happens until the program imports Triton, and a `sitecustomize` that the program has
+besides is imported as it would have been.
+"""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+_FOLDER = Path(__file__).resolve().parent
+_SETTINGS = "TRITON_RVV_LAUNCHES"
+
+
+def _imported(name, path):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _import_other():
+    """The program's own sitecustomize, which stands behind this one."""
+    here = [entry for entry in sys.path if entry and Path(entry).resolve() == _FOLDER]
+    for entry in here:
+        sys.path.remove(entry)
+    del sys.modules["sitecustomize"]
+    try:
+        importlib.import_module("sitecustomize")
+    except ModuleNotFoundError as error:
+        if error.name != "sitecustomize":
+            raise
+        sys.modules["sitecustomize"] = _self
+
+
+def _start(_triton):
+    root = str(_FOLDER.parents[2])
+    is_foreign = importlib.util.find_spec("triton_rvv") is None
+    if is_foreign:  # another environment's Python
+        sys.path.append(root)
+    try:
+        from triton_rvv.launches.process import start
+
+        start(os.environ[_SETTINGS])
+    finally:
+        if is_foreign:
+            sys.path.remove(root)
+
+
+_self = sys.modules["sitecustomize"]
+if os.environ.get(_SETTINGS):
+    _imported("_triton_rvv_imports", _FOLDER.parent / "imports.py").when_imported("triton", _start)
+_import_other()

@@ -1,0 +1,123 @@
+"""Where a launch's tensors lie, and what they hold."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+__all__ = ["Placed", "Range", "contents_record", "memory_ranges"]
+
+# Of larger tensors of floats, and of small integers, only the distribution is kept.
+_SMALL_BYTES = 1 << 16
+# A distribution is taken from so many elements, evenly spaced.
+_SAMPLE = 1 << 18
+_LARGEST_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Range:
+    """Memory that overlapping tensors cover.
+
+    Args:
+        first: the tensor that begins first.
+        size_bytes: from its first byte to the last of any.
+    """
+
+    first: torch.Tensor
+    size_bytes: int
+
+    @property
+    def elements(self) -> int:
+        """How many elements of the first tensor's type it holds."""
+        return -(-self.size_bytes // self.first.dtype.itemsize)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where a tensor lies.
+
+    Args:
+        storage: the number of its range.
+        offset: in bytes from the start of the range.
+    """
+
+    storage: int
+    offset: int
+
+
+def memory_ranges(tensors: Mapping[str, torch.Tensor]) -> tuple[list[Range], dict[str, Placed]]:
+    """The memory that tensors cover, and where each lies; those that overlap share a range."""
+    spans = sorted(
+        ((tensor.data_ptr(), -_size_bytes(tensor), name) for name, tensor in tensors.items())
+    )
+    ranges: list[tuple[str, int, int]] = []  # its first tensor, start and end
+    placed: dict[str, Placed] = {}
+    for start, negative_size, name in spans:
+        end = start - negative_size
+        if ranges and start < ranges[-1][2]:
+            first, low, high = ranges[-1]
+            ranges[-1] = (first, low, max(high, end))
+        else:
+            ranges.append((name, start, end))
+        placed[name] = Placed(len(ranges) - 1, start - ranges[-1][1])
+    return [Range(tensors[first], high - low) for first, low, high in ranges], placed
+
+
+def _size_bytes(tensor: torch.Tensor) -> int:
+    if tensor.numel() == 0:
+        return 0
+    steps = zip(tensor.shape, tensor.stride(), strict=True)
+    return (1 + sum((size - 1) * step for size, step in steps)) * tensor.dtype.itemsize
+
+
+def contents_record(memory: Range, seed: int, *, keep_data: bool) -> dict[str, Any] | None:
+    """What a range holds, or the distribution of its elements; None if it cannot be read.
+
+    Args:
+        memory: the range.
+        seed: for those who draw such elements.
+        keep_data: whether large floats are kept as they are.
+    """
+    if memory.first.is_cuda and torch.cuda.is_current_stream_capturing():
+        return None
+    flat = _flat(memory)
+    if keep_data or flat.nbytes <= _SMALL_BYTES or _counts(flat.dtype):
+        if flat.nbytes > _LARGEST_BYTES and not keep_data:
+            return None
+        data = flat.cpu().contiguous().view(torch.uint8).numpy().tobytes()
+        return {"data": base64.b64encode(zlib.compress(data, 1)).decode()}
+    return _distribution(flat, seed)
+
+
+def _flat(memory: Range) -> torch.Tensor:
+    """All elements of a range in one dimension, without gradients."""
+    first = memory.first.detach()
+    storage = first.untyped_storage()
+    offset = first.storage_offset()
+    elements = min(memory.elements, storage.nbytes() // first.dtype.itemsize - offset)
+    return torch.empty(0, dtype=first.dtype, device=first.device).set_(
+        storage, offset, (elements,), (1,)
+    )
+
+
+def _counts(dtype: torch.dtype) -> bool:
+    """Whether elements may be places in other tensors, which cannot be drawn."""
+    return dtype is torch.bool or not (dtype.is_floating_point or dtype.itemsize == 1)
+
+
+def _distribution(flat: torch.Tensor, seed: int) -> dict[str, Any]:
+    sample = flat[:: max(1, flat.numel() // _SAMPLE)].to(torch.float32)
+    finite = sample[torch.isfinite(sample)]
+    if finite.numel() < 2:
+        finite = torch.zeros(2)
+    deviation, mean = torch.std_mean(finite)
+    low, high = finite.aminmax()
+    zeros = (finite == 0).float().mean()
+    numbers: Sequence[float] = torch.stack([mean, deviation, low, high, zeros]).tolist()
+    names = ("mean", "deviation", "low", "high", "zeros")
+    return {"seed": seed, **dict(zip(names, numbers, strict=True))}

@@ -1,0 +1,94 @@
+"""The decorators around a kernel."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Decorators", "configuration_values", "decorators_of", "kernel_under"]
+
+_PLAIN = (int, float, bool, str)
+_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+_USUAL = {"num_ctas": 1, "maxnreg": None}
+
+
+@dataclass(frozen=True)
+class Decorators:
+    """What stands around a kernel.
+
+    Args:
+        configurations: of an autotuner, options among the values; None without one.
+        key: the parameters by which the autotuner chooses.
+        heuristics: the constants that are computed.
+        wrappers: the classes, the outermost first.
+    """
+
+    configurations: tuple[Mapping[str, Any], ...] | None = None
+    key: tuple[str, ...] = ()
+    heuristics: tuple[str, ...] = ()
+    wrappers: tuple[str, ...] = ()
+
+    @property
+    def chosen(self) -> frozenset[str]:
+        """The names that the autotuner and heuristics choose."""
+        named = [name for config in self.configurations or () for name in config]
+        return frozenset([*named, *self.heuristics])
+
+
+def decorators_of(kernel: Any, running: Any = None) -> Decorators:
+    """The decorators around a kernel.
+
+    Args:
+        kernel: made by `@triton.jit`.
+        running: the autotuner that is launching it, if one is; it serves where the kernel's name
+            does not lead to its decorators.
+    """
+    layers = _layers(_named(kernel), kernel) or _layers(running, kernel) or []
+    configurations: tuple[Mapping[str, Any], ...] | None = None
+    key: Sequence[str] = ()
+    heuristics: list[str] = []
+    for layer in layers:
+        if hasattr(layer, "configs") and hasattr(layer, "prune_configs"):
+            configurations = tuple(map(configuration_values, layer.configs))
+            key = [name for name in getattr(layer, "keys", ()) if isinstance(name, str)]
+        elif isinstance(getattr(layer, "values", None), dict):
+            heuristics += layer.values
+    names = tuple(type(layer).__name__ for layer in layers)
+    return Decorators(configurations, tuple(key), tuple(heuristics), names)
+
+
+def kernel_under(decorator: Any) -> Any:
+    """The `@triton.jit` function under decorators."""
+    inner = decorator
+    while not hasattr(inner, "device_caches"):
+        inner = inner.fn
+    return inner
+
+
+def _named(kernel: Any) -> Any:
+    """What a program finds under the kernel's name; None if that is nothing."""
+    found: Any = sys.modules.get(kernel.module)
+    for name in kernel.fn.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found
+
+
+def _layers(outermost: Any, kernel: Any) -> list[Any] | None:
+    """What lies around the kernel, the outermost first; None if it is not in there."""
+    layers: list[Any] = []
+    while outermost is not None and outermost is not kernel:
+        layers.append(outermost)
+        outermost = vars(outermost).get("fn") if hasattr(outermost, "__dict__") else None
+    return layers if outermost is kernel else None
+
+
+def configuration_values(config: Any) -> dict[str, Any]:
+    """The values of a `triton.Config`, with the options that differ from Triton's own."""
+    values = {name: v for name, v in config.kwargs.items() if isinstance(v, _PLAIN)}
+    for name in _OPTIONS:
+        value = getattr(config, name, None)
+        if value is not None and value != _USUAL.get(name):
+            values[name] = value
+    return values

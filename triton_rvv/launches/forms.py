@@ -1,0 +1,137 @@
+"""Finds what is known of a launch by its arguments, in about the time of a dictionary's lookup.
+
+Launches of one kernel whose arguments have the same types and names are of one form. For each form
+a function is written that takes from the arguments what tells one signature from another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+__all__ = ["Form", "Forms", "forms_of"]
+
+Known = TypeVar("Known")
+
+# Of more signatures than this, such as those of a counter, all are forgotten and met again.
+_LARGEST = 4096
+
+# What tells signatures apart: of a tensor where it begins within 16 bytes, too.
+_TRAITS = {
+    "tensor": "{0}.shape, {0}.stride(), {0}.dtype, (p_{0} := {0}.data_ptr()) & 15",
+    "integer": "{0}",
+    "float": "",
+    "constant": "{0}",
+    "other": "describe({0})",
+}
+_PLAIN = (int, float, bool, str, type(None))
+
+
+class Forms(Generic[Known]):
+    """What is known of one kernel's launches."""
+
+    def __init__(self, parameters: Sequence[Any]) -> None:
+        self._names = [p.name for p in parameters]
+        self._is_constant = {p.name: p.is_constexpr for p in parameters}
+        self._last: dict[tuple[Any, ...], Form[Known]] = {}
+        self._forms: dict[tuple[Any, ...], Form[Known]] = {}
+
+    def find(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], grid: Any
+    ) -> tuple[Known | None, Form[Known], Any]:
+        """What is known of launches like this one, its form, and what tells it from others.
+
+        Args:
+            args, kwargs: of the launch; options of the compiler among the latter.
+            grid: numbers, or a function, which does not count.
+        """
+        names = (len(args), *kwargs)
+        given = (*args, *kwargs.values())
+        form = self._last.get(names)
+        traits = form.traits(*given) if form is not None else None
+        if form is None or traits is None:
+            form = self._last[names] = self._form(names, given)
+            traits = form.traits(*given)
+        if not callable(grid):
+            traits = (traits, *grid)
+        return form.known.get(traits), form, traits
+
+    def _form(self, names: tuple[Any, ...], given: tuple[Any, ...]) -> Form[Known]:
+        key = (*names, *map(type, given))
+        if key not in self._forms:
+            parameters = [*self._names[: names[0]], *names[1:]]
+            roles = [
+                _role(value, self._is_constant.get(name, True))
+                for name, value in zip(parameters, given, strict=False)
+            ]
+            self._forms[key] = Form(list(map(type, given)), roles)
+        return self._forms[key]
+
+
+class Form(Generic[Known]):
+    """Launches whose arguments have the same types and names."""
+
+    def __init__(self, types: Sequence[type], roles: Sequence[str]) -> None:
+        self.known: dict[Any, Known] = {}
+        self.traits = _written(types, roles)
+
+    def remember(self, traits: Any, known: Known) -> None:
+        """Keep what is known of launches with these traits."""
+        if len(self.known) >= _LARGEST:
+            self.known.clear()
+        self.known[traits] = known
+
+
+def forms_of(kernel: Any, owner: str) -> Forms[Any]:
+    """The forms that are kept with a kernel.
+
+    Args:
+        kernel: made by `@triton.jit`.
+        owner: who keeps them; others' are apart.
+    """
+    attribute = f"triton_rvv_{owner}"
+    forms: Forms[Any] | None = kernel.__dict__.get(attribute)
+    if forms is None:
+        forms = kernel.__dict__[attribute] = Forms(kernel.params)
+    return forms
+
+
+def _role(value: Any, is_constant: bool) -> str:
+    if hasattr(value, "data_ptr") and hasattr(value, "stride"):
+        return "tensor"
+    if is_constant or isinstance(value, bool | str | None):
+        return "constant" if isinstance(value, _PLAIN) else "other"
+    if isinstance(value, int):
+        return "integer"
+    return "float" if isinstance(value, float) else "other"
+
+
+def _written(types: Sequence[type], roles: Sequence[str]) -> Callable[..., Any]:
+    """The function that gives the traits, or None where arguments have other types."""
+    places = range(len(roles))
+    names = ", ".join(f"x{place}" for place in places)
+    texts = [_TRAITS[role].format(f"x{place}") for place, role in enumerate(roles)]
+    pointers = [f"p_x{place}" for place, role in enumerate(roles) if role == "tensor"]
+    # How many addresses differ: an operation in place is another than one that is not.
+    texts.append(f"len({{{', '.join(pointers)}}})" if len(pointers) > 1 else "")
+    condition = " and ".join(f"type(x{place}) is T{place}" for place in places) or "True"
+    traits = "".join(f"{text}, " for text in texts if text)
+    scope = {**{f"T{place}": type_ for place, type_ in enumerate(types)}, "describe": _description}
+    written: Callable[..., Any] = eval(
+        f"lambda {names}: ({traits}) if {condition} else None", scope
+    )
+    return written
+
+
+def _description(value: Any) -> Any:
+    """What tells values of any kind apart."""
+    if hasattr(value, "data_ptr") and hasattr(value, "stride"):
+        return (value.shape, value.stride(), value.dtype, value.data_ptr() & 15)
+    if isinstance(value, list | tuple):
+        return tuple(map(_description, value))
+    if hasattr(value, "block_shape"):
+        sizes = (tuple(value.shape), tuple(value.strides), tuple(value.block_shape))
+        return (*sizes, _description(value.base))
+    if hasattr(value, "__array_interface__"):
+        return (value.shape, value.strides, value.dtype.str, value.ctypes.data & 15)
+    return value if isinstance(value, _PLAIN) else str(value)

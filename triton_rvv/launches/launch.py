@@ -1,0 +1,263 @@
+"""One launch of a kernel, as Triton or torch.compile makes it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sysconfig
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from triton_rvv.launches.decorators import Decorators, configuration_values, decorators_of
+from triton_rvv.launches.forms import Forms, forms_of
+from triton_rvv.launches.signature import (
+    Signature,
+    bound_arguments,
+    constant_record,
+    signature_of,
+)
+
+__all__ = ["InductorLaunch", "Launch"]
+
+_MOST_SAMPLES = 256
+_FACTORS = (0.25, 0.5, 2, 4)
+
+
+class Launch:
+    """A launch of a kernel that Triton makes.
+
+    Args:
+        kernel: made by `@triton.jit`.
+        args, kwargs: what it is given, options of the compiler among the latter.
+        grid: numbers of programs, or a function of the kernel's parameters.
+        running: the autotuner that launches it, or None.
+    """
+
+    __slots__ = ("args", "grid", "kernel", "kwargs", "running")
+    is_generated = False
+
+    def __init__(
+        self,
+        kernel: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        grid: Any,
+        running: Any = None,
+    ) -> None:
+        self.kernel, self.args, self.kwargs = kernel, args, kwargs
+        self.grid, self.running = grid, running
+
+    def forms(self, owner: str) -> Forms[Any]:
+        """What `owner` knows of the kernel's launches."""
+        return forms_of(self.kernel, owner)
+
+    @property
+    def holder(self) -> Any:
+        """What keeps attributes from launch to launch."""
+        return self.kernel
+
+    @property
+    def looked_up(self) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
+        """What `Forms.find` takes."""
+        return self.args, self.kwargs, self.grid
+
+    @property
+    def bound(self) -> dict[str, Any]:
+        """The value of each parameter."""
+        return bound_arguments(self.kernel, self.args, self.kwargs)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the compiler that the launch gives."""
+        return {n: v for n, v in self.kwargs.items() if n not in self.kernel.arg_names}
+
+    def decorators(self) -> Decorators:
+        """Those around the kernel."""
+        return decorators_of(self.kernel, self.running)
+
+    def signature(self) -> Signature:
+        """The launch as plain data.
+
+        Raises:
+            TypeError: for an argument of a kind that cannot be recorded.
+        """
+        bound = self.bound
+        return signature_of(
+            self.kernel, bound, self.options, self.programs(bound), self.decorators()
+        )
+
+    def programs(self, values: Mapping[str, Any]) -> tuple[int, int, int]:
+        """The number of programs along x, y and z for values of the parameters."""
+        grid = self.grid(dict(values)) if callable(self.grid) else self.grid
+        x, y, z = (*(int(size) for size in grid), 1, 1)[:3]
+        return x, y, z
+
+    @property
+    def is_grid_callable(self) -> bool:
+        """Whether the grid follows the constants by itself."""
+        return callable(self.grid)
+
+    def record(self, signature: Signature, source: str) -> dict[str, Any]:
+        """A task's record in a capture's file, without the contents of its memory.
+
+        Args:
+            signature: of this launch.
+            source: the digest of its module's text.
+        """
+        from triton.runtime.driver import driver
+
+        decorators = self.decorators()
+        target = driver.active.get_current_target()
+        configurations = decorators.configurations
+        return {
+            "key": signature.key,
+            "call_key": signature.call_key,
+            "kernel": self._kernel_record(signature.kernel, source),
+            "arguments": signature.arguments,
+            "constants": signature.constants,
+            "options": signature.options,
+            "grid": signature.grid,
+            "is_grid_callable": self.is_grid_callable,
+            "grid_samples": list(self._samples(decorators)),
+            "configurations": None if configurations is None else list(configurations),
+            "autotune_key": decorators.key,
+            "heuristics": decorators.heuristics,
+            "wrappers": decorators.wrappers,
+            "device": _device_name(target.backend, str(target.arch)),
+            "target": f"{target.backend}:{target.arch}",
+        }
+
+    def module_source(self) -> str:
+        """The text of the kernel's file; "" of an installed package, whose file can be imported."""
+        path = Path(inspect.getfile(self.kernel.fn))
+        installed = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
+        if not self.is_generated and str(path).startswith(installed):
+            return ""
+        try:
+            return path.read_text(encoding="utf-8")
+        except OSError:
+            return ""
+
+    def _kernel_record(self, digest: str, source: str) -> dict[str, Any]:
+        kernel = self.kernel
+        return {
+            "module": kernel.module,
+            "qualname": kernel.fn.__qualname__,
+            "file": inspect.getfile(kernel.fn),
+            "line": kernel.starting_line_number,
+            "digest": digest,
+            "source": kernel.src,
+            "module_source": source,
+            "is_generated": self.is_generated,
+        }
+
+    def _samples(self, decorators: Decorators) -> Iterator[dict[str, Any]]:
+        """What a grid that is a function gives for other constants."""
+        if not self.is_grid_callable:
+            return
+        bound = self.bound
+        constants = [p.name for p in self.kernel.params if p.is_constexpr]
+        changes = [
+            {name: value for name, value in config.items() if name in constants}
+            for config in decorators.configurations or ()
+        ]
+        for name in constants:
+            value = bound.get(name)
+            if type(value) is int and value > 1:
+                changes += [
+                    {name: int(value * factor)} for factor in _FACTORS if value * factor >= 1
+                ]
+        for changed in changes[:_MOST_SAMPLES]:
+            try:
+                grid = self.programs({**bound, **changed})
+            except Exception:  # a grid need not be made for these values
+                continue
+            yield {"changed": {n: constant_record(v) for n, v in changed.items()}, "grid": grid}
+
+
+class InductorLaunch(Launch):
+    """A launch of a kernel that torch.compile wrote, or that it launches for a program.
+
+    Args:
+        tuner: Inductor's `CachingAutotuner`, which has chosen its configuration.
+        args: what it is given: the kernel's parameters without constants.
+    """
+
+    __slots__ = ("tuner",)
+    is_generated = True
+
+    def __init__(self, tuner: Any, args: tuple[Any, ...]) -> None:
+        super().__init__(tuner.fn, args, {}, ())
+        self.tuner = tuner
+
+    def forms(self, owner: str) -> Forms[Any]:
+        return inductor_forms(self.tuner, owner)
+
+    @property
+    def holder(self) -> Any:
+        return self.tuner
+
+    @property
+    def bound(self) -> dict[str, Any]:
+        given = zip(passed_names(self.tuner), self.args, strict=False)
+        constants = self.tuner.triton_meta.get("constants", {})
+        names = self.kernel.arg_names
+        constants = {n if isinstance(n, str) else names[n]: v for n, v in constants.items()}
+        known = {**constants, **self._config.kwargs, **dict(given)}
+        return {name: known[name] for name in names if name in known}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"num_warps": self._config.num_warps, "num_stages": self._config.num_stages}
+
+    @property
+    def is_grid_callable(self) -> bool:
+        return True
+
+    def programs(self, values: Mapping[str, Any]) -> tuple[int, int, int]:
+        from torch._inductor.runtime.triton_heuristics import GridExpr
+
+        config = {**self._config.kwargs, **values}
+        grid = GridExpr.from_meta(self.tuner.inductor_meta, config)
+        x, y, z = grid.eval_slow(dict(values))
+        return int(x), int(y), int(z)
+
+    def decorators(self) -> Decorators:
+        configs = getattr(self.tuner, "configs", None) or [self._config]
+        listed = tuple(map(configuration_values, configs))
+        return Decorators(listed, (), (), (type(self.tuner).__name__,))
+
+    @property
+    def _config(self) -> Any:
+        return self.tuner.launchers[0].config
+
+
+def passed_names(tuner: Any) -> list[str]:
+    """The parameters that Inductor passes at run time."""
+    return [name for name, type_ in tuner.triton_meta["signature"].items() if type_ != "constexpr"]
+
+
+class _Passed:
+    """A parameter, as `Forms` looks at it."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.is_constexpr = name, False
+
+
+def inductor_forms(tuner: Any, owner: str) -> Forms[Any]:
+    """What `owner` knows of the launches of one of Inductor's kernels."""
+    attribute = f"triton_rvv_{owner}"
+    forms: Forms[Any] | None = tuner.__dict__.get(attribute)
+    if forms is None:
+        forms = tuner.__dict__[attribute] = Forms([_Passed(n) for n in passed_names(tuner)])
+    return forms
+
+
+@functools.cache
+def _device_name(backend: str, architecture: str) -> str:
+    if backend == "cpu":
+        return architecture
+    import torch
+
+    return torch.cuda.get_device_name()

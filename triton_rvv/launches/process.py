@@ -1,0 +1,78 @@
+"""Starts to watch the launches of this process, and ends it in time."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+__all__ = ["FOLDER", "SETTINGS_VARIABLE", "start", "watched_environment"]
+
+SETTINGS_VARIABLE = "TRITON_RVV_LAUNCHES"
+FOLDER = Path(__file__).parent / "child"
+
+
+def watched_environment(
+    environment: Mapping[str, str], settings: Mapping[str, Any], target: str | None
+) -> dict[str, str]:
+    """The environment in which a program, and each Python that it starts, is watched.
+
+    Args:
+        environment: that of the program.
+        settings: what `start` takes.
+        target: what kernels run on if no GPU is there, as in TRITON_RVV_TARGET, unless the program
+            says so itself; None for a GPU.
+    """
+    paths = [str(FOLDER), *filter(None, [environment.get("PYTHONPATH")])]
+    usual = {} if target is None else {"TRITON_RVV_TARGET": target}
+    return {
+        **usual,
+        **environment,
+        "PYTHONPATH": os.pathsep.join(paths),
+        SETTINGS_VARIABLE: json.dumps(settings),
+    }
+
+
+def start(text: str) -> None:
+    """Watch this process from now on.
+
+    Args:
+        text: JSON of the settings: "record" or "overlay" is the path of a capture's file or of an
+            overlay; "keep_data" says whether large tensors are recorded as they are.
+    """
+    settings = json.loads(text)
+    if os.environ.get("TRITON_RVV_TARGET"):
+        from triton_rvv.repeated_calls import remember_calls
+
+        remember_calls()  # before launches are intercepted, so that it stays inside
+    from triton_rvv.launches.interception import intercept
+
+    watcher: Any
+    if "record" in settings:
+        from triton_rvv.launches.recorder import Recorder
+
+        watcher = Recorder(Path(settings["record"]), keep_data=settings["keep_data"])
+    else:
+        from triton_rvv.launches.overlay import Overlay
+
+        watcher = Overlay.read(Path(settings["overlay"]))
+    intercept(watcher)
+    _before_end(lambda: watcher.write(is_last=True))
+
+
+def _before_end(write: Callable[[], None]) -> None:
+    """Write once more before this process, or one that it forks, ends by itself."""
+    leave = os._exit
+
+    def leave_after_writing(status: int) -> NoReturn:
+        # Processes of multiprocessing end so.
+        try:
+            write()
+        finally:
+            leave(status)
+
+    os._exit = leave_after_writing
+    atexit.register(write)

@@ -1,0 +1,192 @@
+"""Records each launch of a program: what it was the first time, and then how often."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from triton_rvv.launches.capture_file import CaptureFile
+from triton_rvv.launches.contents import contents_record
+from triton_rvv.launches.launch import Launch
+from triton_rvv.launches.signature import Signature
+from triton_rvv.launches.timing import REPEATS, Repeats, Timer, first_launch, new_timer
+
+__all__ = ["Recorder"]
+
+# How often counts are written: a program that is killed loses the launches since then.
+_WRITE_EVERY_S = 0.5
+# Of more signatures that differ in sizes alone, launches count towards the most similar one.
+_MOST_SIGNATURES = 32
+
+
+@dataclass
+class _Entry:
+    """A task of this process."""
+
+    key: str
+    timer: Timer
+    sizes: list[int]
+    written_launches: int = 0
+
+
+class Recorder:
+    """Writes a program's launches into a capture's file.
+
+    Args:
+        path: the file, which has begun.
+        keep_data: whether large tensors are kept as they are.
+    """
+
+    def __init__(self, path: Path, *, keep_data: bool) -> None:
+        self._file = CaptureFile(path)
+        self._keep_data = keep_data
+        self._lock = threading.Lock()
+        self._entries: dict[str, _Entry] = {}
+        self._similar: dict[str, list[_Entry]] = {}
+        self._repeats: list[Repeats] = []
+        self._write_at = time.perf_counter() + _WRITE_EVERY_S
+        self._unrecorded: set[str] = set()
+        os.register_at_fork(after_in_child=self._after_fork)
+
+    def launch(self, launch: Launch, run: Callable[[], Any]) -> Any:
+        """Record a launch, and make it.
+
+        Args:
+            launch: what is launched.
+            run: launches it.
+        """
+        entry, form, traits = launch.forms("record").find(*launch.looked_up)
+        if entry is None:
+            return self._first(launch, form, traits, run)
+        timer: Timer = entry.timer
+        started = timer.start()
+        result = run()
+        with self._lock:
+            timer.stop(started)
+            if timer.is_short:
+                self._repeats_of(launch).refill(timer)
+        if started is not None and time.perf_counter() > self._write_at:
+            self.write()
+        return result
+
+    def _repeats_of(self, launch: Launch) -> Repeats:
+        holder = launch.holder.__dict__
+        repeats: Repeats | None = holder.get(REPEATS)
+        if repeats is None:
+            repeats = holder[REPEATS] = Repeats()
+            self._repeats.append(repeats)
+        return repeats
+
+    def started(self, launch: Launch, compiled: Any, run: Callable[[], Any]) -> Any:
+        """Record a compiled kernel that a package starts by itself."""
+        return self.launch(launch, run)
+
+    def tuned(self, tuner: Any, args: Any, kwargs: Any, run: Callable[[], Any]) -> Any:
+        """Leave the choice to the program's autotuner: its launch is recorded like others."""
+        return run()
+
+    def prepared(self, tuner: Any) -> None:
+        """Leave the choice to torch.compile."""
+
+    def write(self, *, is_last: bool = False) -> None:
+        """Write how often each task was launched until now."""
+        with self._lock:
+            self._write_at = time.perf_counter() + _WRITE_EVERY_S
+            records = []
+            repeats = {id(r.timer): r.left for r in self._repeats}
+            for entry in self._entries.values():
+                if is_last or entry.timer.launches != entry.written_launches:
+                    entry.written_launches = entry.timer.launches
+                    to_come = repeats.get(id(entry.timer), 0)
+                    summed = entry.timer.summed(to_come, is_last=is_last)
+                    records.append({"key": entry.key, **summed})
+        counted = [record for record in records if record["launches"]]
+        if counted:
+            own = {"record": "times", "process": self._file.process}
+            self._file.write_all([{**own, **record} for record in counted])
+
+    def _first(self, launch: Launch, form: Any, traits: Any, run: Callable[[], Any]) -> Any:
+        """Record a launch unlike those before it."""
+        entry = self._described(launch)
+        if entry is None:
+            return run()
+        form.remember(traits, entry)
+        with first_launch(entry.timer) as marks:
+            result = run()
+        with self._lock:
+            entry.timer.first((marks[0], marks[1]) if len(marks) == 2 else None)
+        return result
+
+    def _described(self, launch: Launch) -> _Entry | None:
+        """The entry of a launch, written down if it is new; None if it cannot be described."""
+        try:
+            signature = launch.signature()
+            with self._lock:
+                entry = self._entries.get(signature.key) or self._counted_with(signature)
+            if entry is None:
+                entry = self._written(launch, signature)
+        except Exception as error:  # the program has to go on, whatever it launched
+            self._note(launch.kernel, error)
+            return None
+        return entry
+
+    def _counted_with(self, signature: Signature) -> _Entry | None:
+        """The most similar entry, if there are many that differ in sizes alone."""
+        similar = self._similar.get(signature.family, [])
+        if len(similar) < _MOST_SIGNATURES:
+            return None
+        return min(similar, key=lambda entry: _distance(entry.sizes, signature.sizes))
+
+    def _written(self, launch: Launch, signature: Signature) -> _Entry:
+        storages = [
+            {
+                "dtype": signature.dtype_name(memory.first),
+                "elements": memory.elements,
+                "contents": contents_record(
+                    memory, _seed(signature.key, number), keep_data=self._keep_data
+                ),
+            }
+            for number, memory in enumerate(signature.ranges)
+        ]
+        text = launch.module_source()
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16] if text else ""
+        if text:
+            self._file.source(digest, text)
+        self._file.write("task", **launch.record(signature, digest), storages=storages)
+        entry = _Entry(signature.key, new_timer(), signature.sizes)
+        with self._lock:
+            entry = self._entries.setdefault(signature.key, entry)
+            self._similar.setdefault(signature.family, []).append(entry)
+        return entry
+
+    def _note(self, kernel: Any, error: Exception) -> None:
+        name = f"{kernel.module}.{kernel.fn.__qualname__}"
+        if name not in self._unrecorded:
+            self._unrecorded.add(name)
+            self._file.write("unrecorded", kernel=name, why=f"{type(error).__name__}: {error}")
+
+    def _after_fork(self) -> None:
+        self._lock = threading.Lock()
+        self._file.after_fork()
+        for repeats in self._repeats:
+            repeats.left = 0
+        for entry in self._entries.values():
+            entry.timer.after_fork()
+            entry.written_launches = 0
+
+
+def _seed(key: str, number: int) -> int:
+    return int(key[:8], 16) + number
+
+
+def _distance(one: Iterable[int], other: Iterable[int]) -> float:
+    """How many doublings lie between two lists of sizes."""
+    pairs = zip(one, other, strict=False)
+    return sum(abs(math.log2((abs(a) + 1) / (abs(b) + 1))) for a, b in pairs)

@@ -1,0 +1,282 @@
+"""A launch as plain data, and the keys by which it is known again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from triton_rvv.launches.contents import Range, memory_ranges
+from triton_rvv.launches.decorators import Decorators
+from triton_rvv.launches.source import kernel_digest
+
+__all__ = ["Signature", "bound_arguments", "constant_record", "signature_of"]
+
+_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+_PLAIN = (int, float, bool, str, type(None))
+_TYPES = {
+    torch.bool: "i1",
+    torch.int8: "i8",
+    torch.uint8: "u8",
+    torch.int16: "i16",
+    torch.uint16: "u16",
+    torch.int32: "i32",
+    torch.uint32: "u32",
+    torch.int64: "i64",
+    torch.uint64: "u64",
+    torch.float16: "fp16",
+    torch.bfloat16: "bf16",
+    torch.float32: "fp32",
+    torch.float64: "fp64",
+    torch.float8_e4m3fn: "fp8e4nv",
+    torch.float8_e5m2: "fp8e5",
+}
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A launch as plain data.
+
+    Args:
+        kernel: the digest of its code.
+        arguments, constants, options: as a capture's file has them.
+        grid: numbers of programs.
+        chosen: names of the constants that an autotuner or heuristics chose.
+        ranges: the memory of the tensors.
+    """
+
+    kernel: str
+    arguments: Mapping[str, Any]
+    constants: Mapping[str, Any]
+    options: Mapping[str, Any]
+    grid: Sequence[int]
+    chosen: frozenset[str]
+    is_tuned: bool
+    ranges: Sequence[Range]
+
+    @property
+    def key(self) -> str:
+        """The same for launches that are counted together."""
+        return _digest(
+            [self.kernel, self._sizes(), dict(self.constants), dict(self.options), list(self.grid)]
+        )
+
+    @property
+    def call_key(self) -> str:
+        """The same whatever an autotuner or heuristics choose."""
+        fixed = {n: v for n, v in self.constants.items() if n not in self.chosen}
+        options = {} if self.is_tuned else dict(self.options)
+        return _digest([self.kernel, self._sizes(), fixed, options])
+
+    @property
+    def family(self) -> str:
+        """The same for launches that differ in sizes alone."""
+        types = {name: _without_sizes(value) for name, value in self.arguments.items()}
+        return _digest([self.kernel, types, dict(self.constants), dict(self.options)])
+
+    @property
+    def sizes(self) -> list[int]:
+        """All integers and sizes of tensors."""
+        return [size for value in self.arguments.values() for size in _sizes_of(value)]
+
+    def dtype_name(self, tensor: torch.Tensor) -> str:
+        """Triton's name of a tensor's elements."""
+        return _TYPES[tensor.dtype]
+
+    def _sizes(self) -> dict[str, Any]:
+        """The arguments without the values of floats."""
+        return {name: _without_floats(value) for name, value in self.arguments.items()}
+
+
+def signature_of(
+    kernel: Any,
+    bound: Mapping[str, Any],
+    given_options: Mapping[str, Any],
+    grid: Sequence[int],
+    decorators: Decorators,
+) -> Signature:
+    """The signature of a launch.
+
+    Args:
+        kernel: made by `@triton.jit`.
+        bound: the value of each of its parameters.
+        given_options: options of the compiler that the launch gives.
+        grid: numbers of programs.
+        decorators: those around the kernel.
+
+    Raises:
+        TypeError: for an argument of a kind that cannot be recorded.
+    """
+    parameters = {p.name: p for p in kernel.params}
+    tensors: dict[str, torch.Tensor] = {}
+    for name, value in bound.items():
+        if not parameters[name].is_constexpr:
+            tensors.update(_tensors(name, value))
+    ranges, placed = memory_ranges(tensors)
+    arguments, constants = {}, {}
+    for name, value in bound.items():
+        if value is None or parameters[name].is_constexpr:
+            constants[name] = constant_record(value)
+        else:
+            arguments[name] = _argument(name, value, parameters[name], tensors, placed)
+    return Signature(
+        kernel=kernel_digest(kernel),
+        arguments=arguments,
+        constants=constants,
+        options=_options(kernel, given_options),
+        grid=list(grid),
+        chosen=decorators.chosen,
+        is_tuned=decorators.configurations is not None,
+        ranges=ranges,
+    )
+
+
+def bound_arguments(kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The value of each parameter, defaults among them, in the kernel's order."""
+    defaults = {p.name: p.default for p in kernel.params if p.has_default}
+    given = {**defaults, **dict(zip(kernel.arg_names, args, strict=False)), **kwargs}
+    return {name: given[name] for name in kernel.arg_names if name in given}
+
+
+def _tensors(name: str, value: Any) -> dict[str, torch.Tensor]:
+    """The tensors in an argument, by the argument's name and places in it."""
+    if hasattr(value, "block_shape"):
+        return {name: value.base}
+    if isinstance(value, list | tuple):
+        found: dict[str, torch.Tensor] = {}
+        for place, part in enumerate(value):
+            found.update(_tensors(f"{name}[{place}]", part))
+        return found
+    if isinstance(value, torch.Tensor):
+        return {name: value}
+    if hasattr(value, "__array_interface__"):
+        return {name: torch.from_numpy(value)}
+    return {}
+
+
+def _argument(
+    name: str,
+    value: Any,
+    parameter: Any,
+    tensors: Mapping[str, torch.Tensor],
+    placed: Mapping[str, Any],
+) -> Any:
+    if hasattr(value, "block_shape"):
+        return {
+            "descriptor": {
+                "base": _tensor(name, tensors, placed),
+                "shape": list(value.shape),
+                "strides": list(value.strides),
+                "block_shape": list(value.block_shape),
+                "padding": getattr(value, "padding", "zero"),
+            }
+        }
+    if name in tensors:
+        return {"tensor": _tensor(name, tensors, placed)}
+    if isinstance(value, list | tuple):
+        parts = enumerate(value)
+        return {
+            "tuple": [_argument(f"{name}[{n}]", v, parameter, tensors, placed) for n, v in parts]
+        }
+    if isinstance(value, int | float):
+        type_ = getattr(parameter, "annotation_type", "") or _scalar_type(value)
+        return {"scalar": {"type": "i1" if type_ == "u1" else type_, "value": value}}
+    return constant_record(value)
+
+
+def _tensor(
+    name: str, tensors: Mapping[str, torch.Tensor], placed: Mapping[str, Any]
+) -> dict[str, Any]:
+    tensor, place = tensors[name], placed[name]
+    if tensor.dtype not in _TYPES:
+        raise TypeError(f"elements of {tensor.dtype}")
+    address = tensor.data_ptr()
+    return {
+        "dtype": _TYPES[tensor.dtype],
+        "shape": list(tensor.shape),
+        "strides": list(tensor.stride()),
+        "alignment": min(address & -address, 16) if address else 16,
+        "storage": place.storage,
+        "offset": place.offset,
+    }
+
+
+def _scalar_type(value: float | int) -> str:
+    if isinstance(value, bool):
+        return "i1"
+    if isinstance(value, float):
+        return "fp32"
+    if -(1 << 31) <= value < 1 << 31:
+        return "i32"
+    return "i64" if value < 1 << 63 else "u64"
+
+
+def constant_record(value: Any) -> Any:
+    """A constant as a capture's file has it.
+
+    Raises:
+        TypeError: for a value of a kind that cannot be recorded.
+    """
+    if type(value).__name__ == "constexpr":
+        value = value.value
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, list | tuple):
+        return [constant_record(part) for part in value]
+    if hasattr(value, "src") and hasattr(value, "fn"):
+        return {"function": f"{value.module}:{value.fn.__qualname__}"}
+    if type(value).__name__ in ("dtype", "block_type"):
+        return {"dtype": str(value)}
+    raise TypeError(f"a value of the type {type(value).__name__}")
+
+
+def _options(kernel: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options in force: those of the launch, and the back end's own values of usual ones."""
+    from triton.runtime.driver import driver
+
+    backend = kernel.device_caches[driver.active.get_current_device()][3]
+    parsed = backend.parse_options(dict(given))
+    usual = {name: getattr(parsed, name, None) for name in _OPTIONS}
+    plain = {n: v for n, v in given.items() if isinstance(v, _PLAIN) and n not in ("debug",)}
+    return {n: v for n, v in {**plain, **usual}.items() if v is not None}
+
+
+def _without_floats(value: Any) -> Any:
+    if isinstance(value, dict) and set(value) == {"scalar"}:
+        scalar = value["scalar"]
+        return {**scalar, "value": None} if isinstance(scalar["value"], float) else scalar
+    return value
+
+
+def _without_sizes(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return str(type(value))
+    ((kind, parts),) = value.items()
+    if kind == "scalar":
+        return parts["type"]
+    if kind == "tensor":
+        return [parts["dtype"], len(parts["shape"]), parts["alignment"]]
+    if kind == "descriptor":
+        return [_without_sizes({"tensor": parts["base"]}), parts["block_shape"]]
+    return [_without_sizes(part) for part in parts] if kind == "tuple" else value
+
+
+def _sizes_of(value: Any) -> list[int]:
+    if not isinstance(value, dict):
+        return []
+    ((kind, parts),) = value.items()
+    if kind == "scalar":
+        return [parts["value"]] if isinstance(parts["value"], int) else []
+    if kind == "tensor":
+        return list(parts["shape"])
+    if kind == "descriptor":
+        return list(parts["shape"])
+    return [size for part in parts for size in _sizes_of(part)] if kind == "tuple" else []
+
+
+def _digest(parts: Any) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,101 @@
+"""A digest of a kernel's code: the same wherever it is installed, another if it computes another.
+
+Comments, docstrings, layout and lines do not count.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import textwrap
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+__all__ = ["kernel_digest"]
+
+_PLAIN = (int, float, bool, str, type(None))
+_ATTRIBUTE = "triton_rvv_digest"
+
+
+def kernel_digest(kernel: Any) -> str:
+    """A digest of a kernel, of the kernels that it calls and of the constants that they read.
+
+    Args:
+        kernel: made by `@triton.jit`. Its source is taken as Triton has it.
+    """
+    source = kernel.src
+    known: tuple[str, str] | None = kernel.__dict__.get(_ATTRIBUTE)
+    if known is None or known[0] != source:
+        parts: dict[str, None] = {}
+        _add(kernel, parts, set())
+        digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+        known = kernel.__dict__[_ATTRIBUTE] = (source, digest)
+    return known[1]
+
+
+def _add(kernel: Any, parts: dict[str, None], seen: set[int]) -> None:
+    if id(kernel) in seen:
+        return
+    seen.add(id(kernel))
+    parts[_code(kernel.src)] = None
+    function = kernel.fn
+    if not isinstance(function, FunctionType):
+        return
+    names = _names(function.__code__)
+    for name, value in _reached(function, names):
+        _add_value(name, value, names, parts, seen)
+
+
+def _reached(function: FunctionType, names: list[str]) -> list[tuple[str, Any]]:
+    """The globals and captured variables that a function reads, by their names."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    captured = {name: cell.cell_contents for name, cell in cells if _is_set(cell)}
+    scope = {**{n: function.__globals__[n] for n in names if n in function.__globals__}, **captured}
+    return list(scope.items())
+
+
+def _is_set(cell: Any) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:  # a variable that is not set yet
+        return False
+    return True
+
+
+def _add_value(
+    name: str, value: Any, names: list[str], parts: dict[str, None], seen: set[int]
+) -> None:
+    value = getattr(value, "value", value) if type(value).__name__ == "constexpr" else value
+    if isinstance(value, _PLAIN):
+        parts[f"{name} = {value!r}"] = None
+    elif hasattr(value, "src") and hasattr(value, "fn") and not _is_triton(value.__module__):
+        _add(value, parts, seen)
+    elif isinstance(value, ModuleType) and not _is_triton(value.__name__) and id(value) not in seen:
+        seen.add(id(value))
+        for attribute in names:
+            if attribute in vars(value):
+                inner = vars(value)[attribute]
+                _add_value(f"{name}.{attribute}", inner, names, parts, seen)
+
+
+def _is_triton(module: str) -> bool:
+    """Whether code is Triton's own, which changes with the toolchain."""
+    return module.partition(".")[0] in ("triton", "torch")
+
+
+def _names(code: CodeType) -> list[str]:
+    inner = [_names(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    return list(dict.fromkeys([*code.co_names, *(name for names in inner for name in names)]))
+
+
+def _code(source: str) -> str:
+    try:
+        tree = ast.parse(textwrap.dedent(source))
+    except SyntaxError:
+        return source
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.decorator_list = []
+            if ast.get_docstring(node) is not None:
+                node.body = node.body[1:] or [ast.Pass()]
+    return ast.unparse(tree)
