@@ -15,6 +15,7 @@ import torch
 from triton.runtime.autotuner import Autotuner
 
 from foundation.torch_types import TORCH_TYPES
+from triton_rvv.launches.source import kernel_digest
 
 __all__ = ["CaptureFile"]
 
@@ -70,7 +71,7 @@ class CaptureFile:
         module = inspect.getmodule(function.fn)
         assert module is not None
         text = inspect.getsource(module)
-        digest = hashlib.sha256(function.src.encode()).hexdigest()[:16]
+        digest = kernel_digest(function)
         self._add({"record": "source", "digest": f"file-{digest}", "text": text})
         fields = {
             "module": module.__name__,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +44,8 @@ class Deployed:
         constants: the value of every constexpr, and None for pointers that were not passed.
         options: of the compiler, such as num_warps, which have an effect on GPUs.
         grid: programs along x, y and z.
+        grid_samples: what the program's own function gives for other constants: those that differ,
+            and the grid.
     """
 
     function: Any
@@ -51,6 +53,7 @@ class Deployed:
     constants: Mapping[str, Any]
     options: Mapping[str, Any]
     grid: Grid
+    grid_samples: Sequence[tuple[Mapping[str, Any], Grid]] = ()
 
     def run(self, before: Memory, *, checks_bounds: bool = False) -> Memory:
         """The tensors after one run on a copy of `before`.

@@ -21,6 +21,7 @@ from triton.runtime.jit import JITFunction
 from foundation.errors import UserError
 from kernels.captured.task import Kernel
 from kernels.own.other_kernels import asked_for_device
+from triton_rvv.launches.source import kernel_digest
 
 __all__ = ["LoadedKernel", "loaded_kernel"]
 
@@ -62,16 +63,11 @@ def loaded_kernel(kernel: Kernel) -> LoadedKernel:
             f"the kernel {kernel.name} of {kernel.file} cannot be made of what was recorded: "
             "define it at the top of a module, and capture the program again"
         )
-    if _text(found.function) != kernel.source.strip():
+    if kernel_digest(found.function) != kernel.digest:
         raise UserError(
             f"the kernel {kernel.name} of {kernel.file} has changed: capture the program again"
         )
     return found
-
-
-def _text(function: Any) -> str:
-    """The function's source, from its `def` on."""
-    return str(function.src).strip()
 
 
 def _imported(kernel: Kernel) -> LoadedKernel | None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from foundation.config import ParameterValue
 from foundation.errors import UserError
+from kernels.captured.block_names import block_names, used_names
 from kernels.captured.deployed import Deployed
 from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.memory import Memory
@@ -119,6 +120,8 @@ class _Probe:
         self._derived = derived
         self._rule = GridRule(deployed.grid)
         self._sizes = _sizes(deployed, checked.given)
+        self._used = used_names(deployed.function.src)
+        self._blocks = block_names(deployed.function.src)
 
     def run(self) -> Probed:
         names = [p.name for p in self._deployed.function.params if p.is_constexpr]
@@ -138,13 +141,16 @@ class _Probe:
             return self._listed_freedom(name, value)
         reason = self._fixed_by(name, value)
         if reason:
-            return Freedom(name, value, (value,) if value is not None else (), reason)
+            shown = value if isinstance(value, int | float | str) else str(value)
+            return Freedom(name, shown, (shown,), reason)
         return self._block_freedom(name, int(value))  # type: ignore[arg-type]
 
     def _fixed_by(self, name: str, value: object) -> str:
         """Why a constexpr cannot be a block; "" if it may be one."""
         if name in self._derived(self._deployed.constants):
             return "follows from other values by triton.heuristics"
+        if name not in self._used:
+            return "is not used by the kernel"
         if isinstance(value, bool) or not isinstance(value, int):
             return "is no integer"
         if value < 2 or value & (value - 1):
@@ -169,13 +175,14 @@ class _Probe:
             return Freedom(name, value, (value,), why)
         most = self._most(name, value)
         lowest = max(1, value >> _DOUBLINGS) if below else value
-        highest = min(most, value << _DOUBLINGS) if above else value
+        doublings = _DOUBLINGS if below else int(name in self._blocks)
+        highest = min(most, value << doublings) if above else value
         count = int(math.log2(highest // lowest)) + 1
         values = tuple(lowest << place for place in range(count))
         if count == 1:
-            why = "smaller blocks give other outputs, and it covers the largest size already"
+            why = f"other outputs with {value // 2}, and larger ones cover no more"
             return Freedom(name, value, values, why)
-        what = "varies" if below else f"at least {value}: smaller blocks give other outputs"
+        what = "varies" if below else f"at least {value}: other outputs with {value // 2}"
         return Freedom(name, value, values, self._why(what, name))
 
     def _most(self, name: str, value: int) -> int:
@@ -208,7 +215,16 @@ class _Probe:
         deployed = self._deployed.constants
         factors = possible_factors(self._rule, name, deployed, self._sizes)
         found = [self._rule.following(factor, deployed) for factor in factors]
-        return [rule for rule in found if rule is not None]
+        rules = [rule for rule in found if rule is not None]
+        return [rule for rule in rules if self._gives_samples(rule, name)] or rules
+
+    def _gives_samples(self, rule: GridRule, name: str) -> bool:
+        """Whether a rule gives what the program's own function did for other values of a name."""
+        return all(
+            rule.grid({**self._deployed.constants, **changed}) == grid
+            for changed, grid in self._deployed.grid_samples
+            if list(changed) == [name]
+        )
 
     def _is_right(self, rule: GridRule, constants: Constants) -> bool:
         constants = {**constants, **self._derived(constants)}

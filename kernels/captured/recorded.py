@@ -68,6 +68,7 @@ class RecordedTask:
             constants={name: _constant(task, value) for name, value in task.constants.items()},
             options=task.options,
             grid=task.grid,
+            grid_samples=[(sample.changed, sample.grid) for sample in task.grid_samples],
         )
         self.listed: Sequence[Mapping[str, ParameterValue]] = task.configurations or ()
 
