@@ -97,3 +97,11 @@ def astray_kernel(x, out, n, BLOCK: tl.constexpr):
 @triton.jit
 def nothing_kernel(x, n):
     tl.load(x + n)
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": size}) for size in (64, 256)], key=["n"])
+@triton.jit
+def listed_kernel(x, out, n, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = places < n
+    tl.store(out + places, 2 * tl.load(x + places, mask=mask), mask=mask)
