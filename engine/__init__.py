@@ -10,10 +10,12 @@ from foundation.interrupts import expect_interrupts
 if TYPE_CHECKING:
     from engine import ops
     from engine.from_python import tune
+    from engine.programs.applied import apply
+    from engine.programs.captured import capture
     from engine.winners.lookup import lookup
     from engine.winners.tuned_kernel import tuned
 
-__all__ = ["lookup", "ops", "tune", "tuned"]
+__all__ = ["apply", "capture", "lookup", "ops", "tune", "tuned"]
 
 expect_interrupts("engine")
 
@@ -25,7 +27,7 @@ check_kernels(Path(__file__).resolve().parents[1])
 
 def __getattr__(name: str) -> object:
     # Triton and Optuna take seconds to import: --help does not wait for them.
-    if name in ("ops", "tune"):
+    if name in ("apply", "capture", "ops", "tune"):
         import importlib
 
         return importlib.import_module(f"engine.{name}")

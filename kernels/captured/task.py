@@ -217,6 +217,8 @@ class Task:
         key: of the signature: the kernel's digest, its constants and options, and each argument's
             type, sizes, strides, alignment and storage. It is the same in every run of a program.
         call_key: the same without what an autotuner or heuristics chose, and without the grid.
+        family, call_family: like these keys, the same for launches that differ in sizes alone.
+        sizes: the integers and the tensors' sizes among the arguments, in their order.
         kernel: the function.
         arguments: the value of each parameter that is passed at run time, in the kernel's order.
         constants: the value of each other parameter: `tl.constexpr` ones, and pointers that are
@@ -241,6 +243,9 @@ class Task:
 
     key: str
     call_key: str
+    family: str
+    call_family: str
+    sizes: tuple[int, ...]
     kernel: Kernel
     arguments: Mapping[str, Value]
     constants: Mapping[str, Constant]

@@ -22,7 +22,7 @@ from kernels.captured.task import Task
 from kernels.captured.task_record import task_of
 from kernels.captured.winner import Winner
 
-__all__ = ["Capture", "append_winner", "is_capture_file", "read_capture"]
+__all__ = ["Capture", "append_record", "append_winner", "is_capture_file", "read_capture"]
 
 _VERSION = 1
 
@@ -36,6 +36,7 @@ class Capture:
         commands: the command line of each process that launched a kernel, in their order.
         tasks: the one that took the longest first; those that were not timed last, by launches.
         winners: by the task's key; of several, the last that was written.
+        unrecorded: by kernel, why launches of it could not be recorded.
         dropped_lines: how many lines could not be read, as the last of a killed process.
     """
 
@@ -43,6 +44,7 @@ class Capture:
     commands: tuple[tuple[str, ...], ...]
     tasks: tuple[Task, ...]
     winners: Mapping[str, Winner]
+    unrecorded: Mapping[str, str]
     dropped_lines: int = 0
 
     @property
@@ -83,13 +85,17 @@ def read_capture(path: str | os.PathLike[str]) -> Capture:
     kinds: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         kinds.setdefault(record["record"], []).append(record)
-    return Capture(
-        path=path,
-        commands=tuple(tuple(process["argv"]) for process in kinds.get("process", ())),
-        tasks=tuple(sorted(_tasks(kinds), key=_order)),
-        winners={w.task: w for w in map(_winner, kinds.get("winner", ()))},
-        dropped_lines=dropped,
-    )
+    try:
+        return Capture(
+            path=path,
+            commands=tuple(tuple(process["argv"]) for process in kinds.get("process", ())),
+            tasks=tuple(sorted(_tasks(kinds), key=_order)),
+            winners={w.task: w for w in map(_winner, kinds.get("winner", ()))},
+            unrecorded={record["kernel"]: record["why"] for record in kinds.get("unrecorded", ())},
+            dropped_lines=dropped,
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{path} is damaged ({error!r}): capture the program again") from error
 
 
 def append_winner(path: str | os.PathLike[str], winner: Winner) -> None:
@@ -98,7 +104,16 @@ def append_winner(path: str | os.PathLike[str], winner: Winner) -> None:
     Raises:
         OSError: if the file cannot be written.
     """
-    record = {"record": "winner", **dataclasses.asdict(winner), "config": dict(winner.config)}
+    values = {**dataclasses.asdict(winner), "config": dict(winner.config)}
+    append_record(path, {"record": "winner", **values})
+
+
+def append_record(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
+    """Add a record, which readers that do not know its kind pass over.
+
+    Raises:
+        OSError: if the file cannot be written.
+    """
     # Begins with a line's end, for the line before may be cut off.
     line = f"\n{json.dumps(record)}\n".encode()
     with Path(path).open("ab", buffering=0) as file:

@@ -48,6 +48,9 @@ def task_of(
     return Task(
         key=record["key"],
         call_key=record["call_key"],
+        family=record["family"],
+        call_family=record["call_family"],
+        sizes=tuple(record["sizes"]),
         kernel=Kernel(**kernel),
         arguments={name: _value(value) for name, value in record["arguments"].items()},
         constants={name: _constant(value) for name, value in record["constants"].items()},

@@ -192,6 +192,7 @@ def _when_inductor_is_there(watcher: Watcher, changes: _Changes) -> None:
             return
         kind = module.CachingAutotuner
         changes.replace(kind, "run", _launching_generated(watcher, kind.run))
+        changes.replace(kind, "precompile", _preparing(watcher, kind.precompile))
         for name in ("bench", "benchmark_all_configs", "autotune_to_one_config"):
             if name in vars(kind):
                 changes.replace(kind, name, _benchmarking(watcher, vars(kind)[name]))
@@ -209,7 +210,6 @@ def _launching_generated(watcher: Watcher, run: Callable[..., Any]) -> Callable[
             repeats.left -= 1
             return run(self, *args, stream=stream)
         if len(self.launchers) == 0:
-            watcher.prepared(self)
             self.precompile()
         if len(self.launchers) > 1:
             self.autotune_to_one_config(*args)
@@ -217,3 +217,12 @@ def _launching_generated(watcher: Watcher, run: Callable[..., Any]) -> Callable[
         return watcher.launch(launch, lambda: run(self, *args, stream=stream))
 
     return launching
+
+
+def _preparing(watcher: Watcher, precompile: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(precompile)
+    def preparing(self: Any, *args: Any, **kwargs: Any) -> Any:
+        watcher.prepared(self)
+        return precompile(self, *args, **kwargs)
+
+    return preparing

@@ -113,6 +113,9 @@ class Launch:
         return {
             "key": signature.key,
             "call_key": signature.call_key,
+            "family": signature.family,
+            "call_family": signature.call_family,
+            "sizes": signature.sizes,
             "kernel": self._kernel_record(signature.kernel, source),
             "arguments": signature.arguments,
             "constants": signature.constants,

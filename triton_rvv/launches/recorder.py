@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 from triton_rvv.launches.capture_file import CaptureFile
 from triton_rvv.launches.contents import contents_record
 from triton_rvv.launches.launch import Launch
-from triton_rvv.launches.signature import Signature
+from triton_rvv.launches.signature import Signature, size_distance
 from triton_rvv.launches.timing import REPEATS, Repeats, Timer, first_launch, new_timer
 
 __all__ = ["Recorder"]
@@ -142,7 +141,7 @@ class Recorder:
         similar = self._similar.get(signature.family, [])
         if len(similar) < _MOST_SIGNATURES:
             return None
-        return min(similar, key=lambda entry: _distance(entry.sizes, signature.sizes))
+        return min(similar, key=lambda entry: size_distance(entry.sizes, signature.sizes))
 
     def _written(self, launch: Launch, signature: Signature) -> _Entry:
         storages = [
@@ -184,9 +183,3 @@ class Recorder:
 
 def _seed(key: str, number: int) -> int:
     return int(key[:8], 16) + number
-
-
-def _distance(one: Iterable[int], other: Iterable[int]) -> float:
-    """How many doublings lie between two lists of sizes."""
-    pairs = zip(one, other, strict=False)
-    return sum(abs(math.log2((abs(a) + 1) / (abs(b) + 1))) for a, b in pairs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from triton_rvv.launches.contents import Range, memory_ranges
 from triton_rvv.launches.decorators import Decorators
 from triton_rvv.launches.source import kernel_digest
 
-__all__ = ["Signature", "bound_arguments", "constant_record", "signature_of"]
+__all__ = ["Signature", "bound_arguments", "constant_record", "signature_of", "size_distance"]
 
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 _PLAIN = (int, float, bool, str, type(None))
@@ -68,15 +69,19 @@ class Signature:
     @property
     def call_key(self) -> str:
         """The same whatever an autotuner or heuristics choose."""
-        fixed = {n: v for n, v in self.constants.items() if n not in self.chosen}
-        options = {} if self.is_tuned else dict(self.options)
-        return _digest([self.kernel, self._sizes(), fixed, options])
+        return _digest([self.kernel, self._sizes(), *self._fixed()])
 
     @property
     def family(self) -> str:
         """The same for launches that differ in sizes alone."""
         types = {name: _without_sizes(value) for name, value in self.arguments.items()}
         return _digest([self.kernel, types, dict(self.constants), dict(self.options)])
+
+    @property
+    def call_family(self) -> str:
+        """The same for calls that differ in sizes alone, whatever an autotuner chooses."""
+        types = {name: _without_sizes(value) for name, value in self.arguments.items()}
+        return _digest([self.kernel, types, *self._fixed()])
 
     @property
     def sizes(self) -> list[int]:
@@ -86,6 +91,11 @@ class Signature:
     def dtype_name(self, tensor: torch.Tensor) -> str:
         """Triton's name of a tensor's elements."""
         return _TYPES[tensor.dtype]
+
+    def _fixed(self) -> list[dict[str, Any]]:
+        """The constants and options that no autotuner or heuristics choose."""
+        fixed = {n: v for n, v in self.constants.items() if n not in self.chosen}
+        return [fixed, {} if self.is_tuned else dict(self.options)]
 
     def _sizes(self) -> dict[str, Any]:
         """The arguments without the values of floats."""
@@ -140,6 +150,12 @@ def bound_arguments(kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any])
     defaults = {p.name: p.default for p in kernel.params if p.has_default}
     given = {**defaults, **dict(zip(kernel.arg_names, args, strict=False)), **kwargs}
     return {name: given[name] for name in kernel.arg_names if name in given}
+
+
+def size_distance(one: Sequence[int], other: Sequence[int]) -> float:
+    """How many doublings lie between two lists of sizes."""
+    pairs = zip(one, other, strict=False)
+    return sum(abs(math.log2((abs(a) + 1) / (abs(b) + 1))) for a, b in pairs)
 
 
 def _tensors(name: str, value: Any) -> dict[str, torch.Tensor]:

@@ -8,19 +8,23 @@ import importlib.util
 import os
 import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 _FOLDER = Path(__file__).resolve().parent
 _SETTINGS = "TRITON_RVV_LAUNCHES"
 
 
-def _imported(name, path):
+def _imported(name: str, path: Path) -> Any:
     spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def _import_other():
+def _import_other() -> None:
     """The program's own sitecustomize, which stands behind this one."""
     here = [entry for entry in sys.path if entry and Path(entry).resolve() == _FOLDER]
     for entry in here:
@@ -34,7 +38,7 @@ def _import_other():
         sys.modules["sitecustomize"] = _self
 
 
-def _start(_triton):
+def _start(_triton: ModuleType) -> None:
     root = str(_FOLDER.parents[2])
     is_foreign = importlib.util.find_spec("triton_rvv") is None
     if is_foreign:  # another environment's Python

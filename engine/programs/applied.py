@@ -1,0 +1,215 @@
+"""Runs a program with the winners of its kernels, or lets this process launch them."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from engine.programs.watched import host_target, program_words, run_watched
+from engine.results.units import time_text
+from foundation.errors import UserError
+from foundation.printing import say
+from kernels.captured.task import Task
+from kernels.captured.task_file import append_record, read_capture
+from kernels.captured.winner import Winner
+from triton_rvv.launches.overlay import Overlay, Rule
+from triton_rvv.launches.process import SETTINGS_VARIABLE, watched_environment
+
+__all__ = ["Applied", "CallableApply", "apply", "compare_program", "run_program"]
+
+_ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What was used for one kind of launch.
+
+    Args:
+        kernel: its name, with its module.
+        task: the task whose winner was used, or None.
+        distance: doublings between the sizes of the launch and of the task.
+        launches: how often.
+        why: the reason where no winner was used, though the kernel was tuned.
+    """
+
+    kernel: str
+    task: str | None
+    distance: float
+    launches: int
+    why: str
+
+    def __str__(self) -> str:
+        if self.task is None:
+            return f"{self.kernel}: as the program has it, since {self.why}"
+        near = "" if self.distance == 0 else f", tuned {self.distance:.2g} doublings away"
+        return f"{self.kernel}: winner of task {self.task[:8]}, {self.launches} launches{near}"
+
+
+def run_program(words: Sequence[str], path: Path) -> int:
+    """Run a program with the winners of a capture's file; says on stderr what was used.
+
+    Returns:
+        The program's exit status, which is negative if a signal ended it.
+
+    Raises:
+        UserError: if there is no such program, or the file holds no winner.
+    """
+    command = program_words(words)
+    with _overlay(path) as (overlay, report):
+        status = run_watched(command, {"overlay": str(overlay)})
+        uses = _uses(report)
+    for use in uses:
+        say(str(use), file=sys.stderr)
+    if not uses:
+        say("no winner was used: no tuned kernel was launched", file=sys.stderr)
+    append_record(path, {"record": "applied", "command": command, "uses": list(map(asdict, uses))})
+    return status
+
+
+def compare_program(words: Sequence[str], path: Path) -> int:
+    """Run a program without and with its winners in turns; says on stderr what that brings.
+
+    What the program prints is shown once, from the first run with winners. That run, and one
+    without, compile what is missing, and do not count.
+
+    Returns:
+        The program's exit status with winners.
+
+    Raises:
+        UserError: as `run_program`; or if a run of the program fails.
+    """
+    command = program_words(words)
+    _timed(command, None)
+    status = run_program(words, path)
+    if status != 0:
+        return status
+    pairs = []
+    with _overlay(path) as (overlay, _):
+        for _round in range(_ROUNDS):
+            pairs.append((_timed(command, None), _timed(command, overlay)))
+    say(_comparison(pairs), file=sys.stderr)
+    return status
+
+
+@contextlib.contextmanager
+def apply(path: str | Path) -> Iterator[None]:
+    """Within the block, launch this process's kernels with the winners of a capture's file.
+
+    Raises:
+        UserError: if the file is no capture, or holds no winner.
+    """
+    from triton_rvv.launches.interception import intercept
+
+    with _overlay(Path(path)) as (file, report):
+        overlay = Overlay.read(file)
+        end = intercept(overlay)
+        try:
+            yield
+        finally:
+            end()
+            overlay.write(is_last=True)
+            uses = [asdict(use) for use in _uses(report)]
+            append_record(path, {"record": "applied", "command": sys.orig_argv, "uses": uses})
+
+
+class CallableApply(ModuleType):
+    """Makes `engine.apply` both the module of the command `run` and a function."""
+
+    def __call__(self, path: str | Path) -> contextlib.AbstractContextManager[None]:
+        """See `apply`."""
+        return apply(path)
+
+
+@contextlib.contextmanager
+def _overlay(path: Path) -> Iterator[tuple[Path, Path]]:
+    """Within the block, a file that says what to replace, and one for what was replaced."""
+    captured = read_capture(path)
+    rules = [_rule(t, w) for t in captured.tasks if (w := captured.winners.get(t.key)) is not None]
+    if not rules:
+        raise UserError(f"{path} holds no winner: tune it first, with the command tune {path}")
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "applied"
+        report.touch()
+        overlay = Path(folder) / "overlay"
+        described = {"rules": list(map(asdict, rules)), "report": str(report)}
+        overlay.write_text(json.dumps(described))
+        yield overlay, report
+
+
+def _rule(task: Task, winner: Winner) -> Rule:
+    return Rule(
+        task=task.key,
+        call_key=task.call_key,
+        family=task.family,
+        call_family=task.call_family,
+        kernel=task.kernel.digest,
+        name=f"{task.kernel.module}.{task.kernel.qualname}",
+        sizes=task.sizes,
+        config=dict(winner.config),
+        grid=winner.grid,
+        followed=sorted(_followed(task, winner)),
+    )
+
+
+def _followed(task: Task, winner: Winner) -> set[str]:
+    """The constants that the grid follows."""
+    if winner.grid is not None:
+        nodes = [node for text in winner.grid for node in ast.walk(ast.parse(text))]
+        return {node.id for node in nodes if isinstance(node, ast.Name)}
+    changed = [s.changed for s in task.grid_samples if s.grid != task.grid and len(s.changed) == 1]
+    return {name for sample in changed for name in sample}
+
+
+def _uses(report: Path) -> list[Applied]:
+    """What all processes of a program used, those of a kind added up, in order of the names."""
+    found: dict[tuple[str, str | None, float, str], int] = {}
+    for line in report.read_text().splitlines():
+        with contextlib.suppress(ValueError):  # an empty line, or one of a process that was killed
+            record = json.loads(line)
+            if record["record"] == "applied":
+                kind = (record["kernel"], record["task"], record["distance"], record["why"])
+                found[kind] = found.get(kind, 0) + record["launches"]
+    uses = [Applied(k, task, distance, n, why) for (k, task, distance, why), n in found.items()]
+    return sorted(uses, key=lambda use: (use.kernel, use.task or "", use.distance))
+
+
+def _timed(command: Sequence[str], overlay: Path | None) -> float:
+    """Seconds that a silent run of the program takes, with or without winners."""
+    settings: dict[str, Any] = {} if overlay is None else {"overlay": str(overlay)}
+    environment = watched_environment(os.environ, settings, host_target())
+    if overlay is None:
+        del environment[SETTINGS_VARIABLE]
+    start = time.perf_counter()
+    done = subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False
+    )
+    if done.returncode != 0:
+        raise UserError(f"the program ended with status {done.returncode}: it cannot be compared")
+    return time.perf_counter() - start
+
+
+def _comparison(pairs: Sequence[tuple[float, float]]) -> str:
+    before, after = ([pair[place] for pair in pairs] for place in (0, 1))
+    ratios = sorted(one / other for one, other in pairs)
+    return (
+        f"without winners {_spread(before)}, with winners {_spread(after)}: speed-up "
+        f"{statistics.median(ratios):.2f}x ({ratios[0]:.2f}x to {ratios[-1]:.2f}x in "
+        f"{len(pairs)} pairs)"
+    )
+
+
+def _spread(times_s: Sequence[float]) -> str:
+    low, high = time_text(min(times_s)), time_text(max(times_s))
+    return f"{time_text(statistics.median(times_s))} ({low} to {high})"

@@ -1,0 +1,114 @@
+"""The tasks of a capture as rows, by their share of the program's time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from engine.results.units import spaced_config, speedup_text, time_text
+from foundation.config import Config
+from kernels.captured.task import Scalar, Task
+from kernels.captured.task_file import Capture
+
+__all__ = ["HEADS", "ParameterNote", "TaskRow", "TaskSpace", "cells", "task_rows"]
+
+HEADS = (
+    "task",
+    "kernel",
+    "sizes",
+    "types",
+    "launches",
+    "time",
+    "share",
+    "deployed",
+    "to try",
+    "gain",
+)
+
+
+@dataclass(frozen=True)
+class ParameterNote:
+    """Whether a parameter varies.
+
+    Args:
+        name: of the constant or option.
+        varies: whether other values are tried.
+        why: the values that are tried, or the reason why none is.
+    """
+
+    name: str
+    varies: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class TaskSpace:
+    """What tuning would try for a task.
+
+    Args:
+        configurations: how many.
+        parameters: one note for each parameter that might vary.
+    """
+
+    configurations: int
+    parameters: tuple[ParameterNote, ...]
+
+
+@dataclass(frozen=True)
+class TaskRow:
+    """A task as the table has it.
+
+    Args:
+        task: the task.
+        share: of the time of all tasks, from 0 to 1; None if it was not timed.
+        space: what tuning would try; None where that is not known.
+        gain: deployed time over the winner's; None if it was not tuned.
+    """
+
+    task: Task
+    share: float | None
+    space: TaskSpace | None
+    gain: float | None
+
+
+def task_rows(
+    captured: Capture, space_of: Callable[[Task], TaskSpace | None]
+) -> tuple[TaskRow, ...]:
+    """The rows, the largest share first.
+
+    Args:
+        captured: what the capture's file holds.
+        space_of: what tuning would try for a task.
+    """
+    rows = []
+    for task in captured.tasks:
+        winner = captured.winners.get(task.key)
+        gain = None if winner is None else winner.deployed_time_s / winner.time_s
+        rows.append(TaskRow(task, captured.share(task), space_of(task), gain))
+    return tuple(rows)
+
+
+def cells(row: TaskRow) -> Sequence[str]:
+    """The texts of a row, under `HEADS`."""
+    task = row.task
+    return (
+        task.key[:8],
+        task.kernel.name,
+        _sizes(task),
+        " ".join(dict.fromkeys(tensor.dtype for tensor in task.tensors.values())) or "-",
+        str(task.launches),
+        "-" if task.time_s is None else time_text(task.time_s),
+        "-" if row.share is None else f"{row.share:.1%}",
+        spaced_config(Config(task.deployed)),
+        "-" if row.space is None else str(row.space.configurations),
+        speedup_text(row.gain),
+    )
+
+
+def _sizes(task: Task) -> str:
+    """The shapes of the tensors, each once, and the integers of a kernel without tensors."""
+    shapes = ["x".join(map(str, tensor.shape)) for tensor in task.tensors.values() if tensor.shape]
+    if shapes:
+        return " ".join(dict.fromkeys(shapes))
+    scalars = {n: v.value for n, v in task.arguments.items() if isinstance(v, Scalar)}
+    return " ".join(f"{name}={value}" for name, value in scalars.items()) or "-"

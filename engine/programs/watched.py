@@ -1,0 +1,88 @@
+"""Runs a program, unchanged, while its launches are watched from inside."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from foundation.errors import UserError
+from triton_rvv.launches.process import watched_environment
+
+__all__ = ["end_like", "host_target", "program_words", "run_watched"]
+
+_HOST = "host"
+
+
+def program_words(words: Sequence[str]) -> list[str]:
+    """The command line of a program, which may begin with the path of a Python file.
+
+    Raises:
+        UserError: if there is none, or no such program.
+    """
+    command = [*words[1:]] if words[:1] == ["--"] else [*words]
+    if not command:
+        raise UserError("give the program after --, as in: -- python program.py")
+    if command[0].endswith(".py"):
+        command.insert(0, sys.executable)
+    if shutil.which(command[0]) is None:
+        raise UserError(f"there is no program {command[0]}: give one that can be started, after --")
+    return command
+
+
+def host_target() -> str | None:
+    """What kernels run on where this machine has no GPU: its processor; None if it has one."""
+    has_gpu = any(Path("/dev").glob("nvidia[0-9]*")) or Path("/dev/kfd").exists()
+    return None if has_gpu else _HOST
+
+
+def run_watched(command: Sequence[str], settings: Mapping[str, Any]) -> int:
+    """Run a program to its end, with this process's streams.
+
+    Args:
+        command: as `program_words` gives it.
+        settings: what the program's processes are to do, as in `triton_rvv.launches.process`.
+
+    Returns:
+        Its exit status; that of a signal is negative.
+    """
+    environment = watched_environment(os.environ, settings, host_target())
+    with subprocess.Popen(command, env=environment) as program, _signals_to(program):
+        return program.wait()
+
+
+@contextlib.contextmanager
+def _signals_to(program: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Within the block, signals concern the program alone.
+
+    A terminal sends Ctrl-C to both, so only the program hears of it.
+    """
+
+    def pass_on(number: int, _: object) -> None:
+        program.send_signal(number)
+
+    before = {
+        signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN),
+        signal.SIGTERM: signal.signal(signal.SIGTERM, pass_on),
+    }
+    try:
+        yield
+    finally:
+        for number, action in before.items():
+            signal.signal(number, action)
+
+
+def end_like(status: int) -> int:
+    """The exit status of a program; if a signal ended it, the same signal ends this process."""
+    if status < 0:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    return status

@@ -1,0 +1,73 @@
+"""List the kernels that a program launched: python -m engine.tasks FILE [--html PAGE]"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from foundation.command_line import (
+    EXIT_FOUND,
+    EXIT_NOTHING_VALID,
+    ArgumentParser,
+    invocation,
+    run_command,
+)
+from foundation.printing import say
+
+__all__ = ["main"]
+
+_PROG = "engine.tasks"
+_DESCRIPTION = (
+    "Lists what a capture recorded, by share of the program's time: kernel, sizes, types, "
+    "launches, and the configuration that the program launched."
+)
+_EPILOG = "Exit status: 0 if there are tasks, 1 if not, 2 for a mistake in the command."
+
+
+def main(argv: Sequence[str] | None) -> int:
+    """Run the command and return the exit status.
+
+    Raises:
+        UserError: for a mistake in the arguments, or a file that is no capture.
+    """
+    arguments = _parse(argv)
+    # torch takes seconds to import: --help does not wait for it.
+    from rich import box
+    from rich.table import Table
+
+    from engine.programs.spaces import space_of
+    from engine.programs.task_page import task_page
+    from engine.programs.task_table import HEADS, cells, task_rows
+    from foundation.console import EscapingConsole
+    from kernels.captured.task_file import read_capture
+
+    captured = read_capture(arguments.file)
+    rows = task_rows(captured, space_of)
+    if arguments.html is not None:
+        arguments.html.write_text(task_page(captured, rows), encoding="utf-8")
+        say(str(arguments.html))
+    else:
+        table = Table(*HEADS, box=box.SIMPLE)
+        for row in rows:
+            table.add_row(*cells(row))
+        EscapingConsole(width=None if sys.stdout.isatty() else 200).print(table)
+        for row in rows:
+            for note in row.space.parameters if row.space is not None else ():
+                varies = "varies" if note.varies else "stays"
+                say(f"{row.task.key[:8]} {note.name} {varies}: {note.why}")
+    return EXIT_FOUND if rows else EXIT_NOTHING_VALID
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
+    parser.add_argument("file", metavar="FILE", type=Path, help="a capture's file")
+    parser.add_argument(
+        "--html", metavar="PAGE", type=Path, help="write a page that needs no network, and no table"
+    )
+    return parser.parse(argv)
+
+
+if __name__ == "__main__":
+    run_command(main, _PROG)

@@ -1,0 +1,40 @@
+"""A number of programs that is written down as a formula: "cdiv(n, BLOCK) * 4"."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["evaluated"]
+
+
+def evaluated(text: str, values: Mapping[str, Any]) -> int:
+    """The value of a product of integers, parameters, sizes such as x.shape[0], and cdiv(a, b).
+
+    Args:
+        text: the formula.
+        values: of the kernel's parameters.
+
+    Raises:
+        ValueError: for a formula that has something else, or a parameter without a value.
+    """
+    return _value(ast.parse(text, mode="eval").body, values)
+
+
+def _value(node: ast.expr, values: Mapping[str, Any]) -> int:
+    match node:
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.Name(id=name) if isinstance(values.get(name), int):
+            return int(values[name])
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return _value(left, values) * _value(right, values)
+        case ast.Call(func=ast.Name(id="cdiv"), args=[size, block]):
+            return -(-_value(size, values) // _value(block, values))
+        case ast.Subscript(
+            value=ast.Attribute(value=ast.Name(id=name), attr="shape"),
+            slice=ast.Constant(value=int(axis)),
+        ) if hasattr(values.get(name), "shape"):
+            return int(values[name].shape[axis])
+    raise ValueError(f"{ast.unparse(node)} is no part of a grid's formula")

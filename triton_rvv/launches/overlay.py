@@ -1,0 +1,252 @@
+"""Launches a program's kernels in other configurations than the program asks for."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from triton_rvv.launches.capture_file import CaptureFile
+from triton_rvv.launches.decorators import decorators_of, kernel_under
+from triton_rvv.launches.forms import forms_of
+from triton_rvv.launches.grid_text import evaluated
+from triton_rvv.launches.launch import Launch
+from triton_rvv.launches.signature import Signature, bound_arguments, signature_of, size_distance
+from triton_rvv.launches.source import kernel_digest
+
+__all__ = ["Overlay", "Rule"]
+
+_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A configuration for the launches of one task, and for those near to it.
+
+    Args:
+        task, call_key, family, call_family: as `Signature` makes them for the task.
+        kernel: the digest of its code.
+        name: of the kernel, with its module.
+        sizes: the task's.
+        config: constants and options.
+        grid: formulas for a grid that the program gives as numbers, or None if it stays.
+        followed: the constants that the grid follows: others may have to fit the task's sizes.
+    """
+
+    task: str
+    call_key: str
+    family: str
+    call_family: str
+    kernel: str
+    name: str
+    sizes: Sequence[int]
+    config: Mapping[str, Any]
+    grid: Sequence[str] | None
+    followed: Sequence[str]
+
+
+@dataclass
+class _Use:
+    """What was decided for a kind of launch.
+
+    Args:
+        rule: what is used, or None.
+        kernel: the kernel's name.
+        distance: doublings between the launch's sizes and the task's; 0 for the same.
+        why: the reason where no rule is used though there are some for the kernel.
+        launches: how often.
+    """
+
+    rule: Rule | None
+    kernel: str
+    distance: float = 0.0
+    why: str = ""
+    launches: int = 0
+
+
+class Overlay:
+    """Replaces configurations at launch, for exactly the tasks that were tuned or near ones.
+
+    Args:
+        rules: in a fixed order; of several that fit as well, the first is used.
+        report: a file to which each process appends what it used.
+    """
+
+    def __init__(self, rules: Iterable[Rule], report: Path) -> None:
+        self._rules = list(rules)
+        self._report = CaptureFile(report)
+        self._uses: dict[tuple[str, str], _Use] = {}
+        self._deployed: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def read(cls, path: Path) -> Overlay:
+        """The overlay that a file describes."""
+        described = json.loads(path.read_text())
+        rules = [Rule(**rule) for rule in described["rules"]]
+        return cls(rules, Path(described["report"]))
+
+    def launch(self, launch: Launch, run: Callable[[], Any]) -> Any:
+        """Launch a kernel in its winner's configuration, if it has one."""
+        if launch.running is not None or launch.is_generated:
+            return run()  # its configuration was replaced where it was chosen
+        use, form, traits = launch.forms("overlay").find(*launch.looked_up)
+        if use is None:
+            use = self._decided(launch.kernel, launch.signature, "key", "family")
+            form.remember(traits, use)
+        if use.rule is None:
+            return run()
+        use.launches += 1
+        before = Launch(launch.kernel, launch.args, launch.kwargs, launch.grid)
+        if not _substitute(launch, use.rule):
+            return run()
+        compiled = run()
+        if id(compiled) not in self._deployed:
+            self._deployed[id(compiled)] = (compiled, _named(before))
+        return compiled
+
+    def started(self, launch: Launch, compiled: Any, run: Callable[[], Any]) -> Any:
+        """Start a compiled kernel as the program expects it.
+
+        A package that keeps a compiled kernel computes the grid for the configuration that it asked
+        for. So a kernel that was compiled in another one is launched again from its parameters.
+        """
+        known = self._deployed.get(id(compiled))
+        if known is None:
+            return run()
+        kernel, deployed = launch.kernel, known[1]
+        given = {**launch.bound, **deployed}
+        values = {n: v for n, v in given.items() if n not in kernel.arg_names or n in deployed}
+        passed = {n: v for n, v in launch.bound.items() if n not in deployed}
+        again = Launch(kernel, (), {**passed, **values}, launch.grid)
+        original = type(kernel).run.__wrapped__
+
+        def launch_again() -> Any:
+            return original(kernel, *again.args, grid=again.grid, warmup=False, **again.kwargs)
+
+        return self.launch(again, launch_again)
+
+    def tuned(self, tuner: Any, args: Any, kwargs: Any, run: Callable[[], Any]) -> Any:
+        """Let an autotuner choose the winner without measuring."""
+        kernel = kernel_under(tuner)
+        given = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
+        use, form, traits = forms_of(kernel, "overlay_of_tuner").find(args, given, (0,))
+        if use is None:
+            decorators = decorators_of(kernel, tuner)
+            bound = bound_arguments(kernel, args, given)
+            use = self._decided(
+                kernel,
+                lambda: signature_of(kernel, bound, {}, (1, 1, 1), decorators),
+                "call_key",
+                "call_family",
+            )
+            form.remember(traits, use)
+        if use.rule is None:
+            return run()
+        use.launches += 1
+        # A tuner with one configuration takes it, whichever class it is of.
+        before, tuner.configs = tuner.configs, [_configuration(tuner.configs, use.rule.config)]
+        try:
+            return run()
+        finally:
+            tuner.configs = before
+
+    def prepared(self, tuner: Any) -> None:
+        """Let torch.compile compile a kernel in its winner's configuration only."""
+        digest = kernel_digest(tuner.fn)
+        rule = next((rule for rule in self._rules if rule.kernel == digest), None)
+        if rule is not None and tuner.configs:
+            tuner.configs = [_configuration(tuner.configs, rule.config)]
+            self._use(_Use(rule, rule.name)).launches += 1
+
+    def write(self, *, is_last: bool = False) -> None:
+        """Append what this process used to the report, when it ends."""
+        uses = [use for use in self._uses.values() if use.launches or use.why]
+        for use in uses if is_last else ():
+            task = None if use.rule is None else use.rule.task
+            values = dataclasses.asdict(use)
+            del values["rule"]
+            self._report.write("applied", task=task, process=self._report.process, **values)
+
+    def _decided(
+        self, kernel: Any, describe: Callable[[], Signature], key: str, family: str
+    ) -> _Use:
+        name = f"{kernel.module}.{kernel.fn.__qualname__}"
+        try:
+            signature = describe()
+        except Exception as error:  # the program has to go on, whatever it launches
+            return self._use(_Use(None, name, why=f"{type(error).__name__}: {error}"))
+        wanted = getattr(signature, key)
+        exact = [r for r in self._rules if (r.task if key == "key" else r.call_key) == wanted]
+        if exact:
+            return self._use(_Use(exact[0], name))
+        near = [rule for rule in self._rules if getattr(rule, family) == getattr(signature, family)]
+        if near:
+            rule = min(near, key=lambda rule: size_distance(rule.sizes, signature.sizes))
+            why = "" if key == "call_key" else _unfit(rule, signature)
+            used = None if why else rule
+            return self._use(_Use(used, name, size_distance(rule.sizes, signature.sizes), why))
+        tuned = [rule for rule in self._rules if rule.name == name]
+        if tuned and all(rule.kernel != signature.kernel for rule in tuned):
+            return self._use(_Use(None, name, why="its source has changed since it was tuned"))
+        why = "it was tuned with other types, constants or options" if tuned else ""
+        return self._use(_Use(None, name, why=why))
+
+    def _use(self, use: _Use) -> _Use:
+        """The one use of this kind."""
+        with self._lock:
+            about = use.why if use.rule is None else f"{use.rule.task} {use.distance}"
+            return self._uses.setdefault((use.kernel, about), use)
+
+
+def _unfit(rule: Rule, signature: Signature) -> str:
+    """Why a rule for other sizes cannot be used; "" if it can.
+
+    A constant that the grid does not follow may have to cover a row, which may be longer here.
+    """
+    for name, value in rule.config.items():
+        changed = name in signature.constants and signature.constants[name] != value
+        if changed and name not in rule.followed:
+            return f"it was tuned at other sizes, to which {name}={value} may be bound"
+    return ""
+
+
+def _substitute(launch: Launch, rule: Rule) -> bool:
+    """Change a launch to a rule's configuration; False if its grid cannot be told."""
+    names = launch.kernel.arg_names
+    named = {**dict(zip(names, launch.args, strict=False)), **launch.kwargs, **rule.config}
+    grid = launch.grid
+    if not callable(grid) and rule.grid is not None:
+        try:
+            grid = tuple(evaluated(text, {**launch.bound, **named}) for text in rule.grid)
+        except ValueError:
+            return False
+    launch.args, launch.kwargs, launch.grid = (), named, grid
+    return True
+
+
+def _named(launch: Launch) -> dict[str, Any]:
+    """The constants and options of a launch, by name."""
+    constants = {p.name for p in launch.kernel.params if p.is_constexpr}
+    bound = {name: value for name, value in launch.bound.items() if name in constants}
+    return {**bound, **launch.options}
+
+
+def _configuration(listed: Sequence[Any], config: Mapping[str, Any]) -> Any:
+    """The listed `triton.Config` with these values, hooks included; else a new one."""
+    import triton
+
+    for one in listed:
+        options = {name: getattr(one, name, None) for name in _OPTIONS}
+        values = {**options, **one.kwargs}
+        if all(values.get(name) == value for name, value in config.items()):
+            return one
+    options = {name: config[name] for name in _OPTIONS if name in config}
+    hook = listed[0].pre_hook if listed else None
+    return triton.Config(
+        {n: v for n, v in config.items() if n not in options}, **options, pre_hook=hook
+    )
