@@ -9,7 +9,7 @@ from typing import TextIO
 
 from engine.programs.captured_program import examine_new, keep_winner, program_tasks
 from engine.programs.printed import print_change, print_program, program_record
-from engine.programs.standing import ProgramTask, TaskStanding
+from engine.programs.standing import TaskStanding
 from engine.programs.tuning import ProgramBudget, tune_program
 from engine.results.json import json_text
 from engine.results.progress import LineProgress
@@ -39,7 +39,7 @@ def tune_capture(
     stream = sys.stderr if as_json or sys.stdout.isatty() else sys.stdout
     tasks = program_tasks(capture)
     info = board_info(request.devices[0], request.work.ray_address)
-    examine_new(capture, lambda task: _say_examined(task, tasks))
+    examine_new(capture, lambda task: say(f"stage=examining {task.label}", file=sys.stderr))
 
     def changed(standings: Sequence[TaskStanding], number: int) -> None:
         keep_winner(standings[number], info)
@@ -53,11 +53,6 @@ def tune_capture(
     else:
         print_program(standings, sys.stdout)
     return any(standing.best_s is not None for standing in standings)
-
-
-def _say_examined(task: ProgramTask, tasks: Sequence[ProgramTask]) -> None:
-    number = 1 + [other.key for other in tasks].index(task.key)
-    say(f"stage=examining {task.label} ({number} of {len(tasks)})", file=sys.stderr)
 
 
 def _boards_only(stream: TextIO) -> Listener:
