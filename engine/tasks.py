@@ -37,14 +37,14 @@ def main(argv: Sequence[str] | None) -> int:
     from rich import box
     from rich.table import Table
 
-    from engine.programs.spaces import space_of
+    from engine.programs.spaces import spaces_in
     from engine.programs.task_page import task_page
     from engine.programs.task_table import HEADS, cells, task_rows
     from foundation.console import EscapingConsole
     from kernels.captured.task_file import read_capture
 
     captured = read_capture(arguments.file)
-    rows = task_rows(captured, space_of)
+    rows = task_rows(captured, spaces_in(arguments.file))
     if arguments.html is not None:
         arguments.html.write_text(task_page(captured, rows), encoding="utf-8")
         say(str(arguments.html))

@@ -7,6 +7,7 @@ import dataclasses
 import itertools
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from engine.arguments.options import (
@@ -31,12 +32,14 @@ from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
     ArgumentParser,
+    duration_s,
     invocation,
     run_command,
 )
 from foundation.errors import UserError
 from foundation.printing import say
 from foundation.shapes import Shape, shape_text
+from kernels.captured.names import is_capture
 from rvv_runner.board import BoardError
 
 if TYPE_CHECKING:
@@ -69,6 +72,10 @@ def _tune_asked(arguments: argparse.Namespace) -> bool:
         return _tune_missing(arguments)
     if arguments.kernel is None:
         raise UserError(f"KERNEL is missing: see `{invocation(_PROG)} --help`")
+    if is_capture(arguments.kernel):
+        return _tune_program(arguments)
+    if arguments.budget is not None:
+        raise UserError("--budget is for the file of a capture: give --timeout in its place")
     requests = _requests(arguments)
     results = _tune(
         requests,
@@ -77,6 +84,37 @@ def _tune_asked(arguments: argparse.Namespace) -> bool:
         with_report=arguments.with_report,
     )
     return all(result.summary.winner is not None for result in results)
+
+
+def _tune_program(arguments: argparse.Namespace) -> bool:
+    """Tune the tasks of a capture; return whether any has a winner.
+
+    Raises:
+        UserError: for options that are about a single study.
+    """
+    single = {
+        "--shape": arguments.shape,
+        "--dtype": arguments.dtype,
+        "--space": arguments.space,
+        "--study": arguments.study,
+        "--together": arguments.together,
+        "--mixed": arguments.mixed,
+        "--until": arguments.until,
+        "--timeout": arguments.timeout,
+    }
+    given = [name for name, value in single.items() if value]
+    if given:
+        raise UserError(
+            f"{arguments.kernel} is a capture, whose tasks are tuned within one --budget or "
+            f"--trials: leave out {' and '.join(given)}"
+        )
+    (devices,) = _groups(arguments)
+    request = dataclasses.replace(_request(arguments), devices=devices)
+    from engine.programs.command import tune_capture
+    from engine.programs.tuning import ProgramBudget
+
+    budget = ProgramBudget(arguments.trials, arguments.budget)
+    return tune_capture(Path(arguments.kernel), request, budget, as_json=arguments.json)
 
 
 def _tune_missing(arguments: argparse.Namespace) -> bool:
@@ -256,7 +294,7 @@ def _is_one_board(names: Sequence[str]) -> bool:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
-    add_problem_arguments(parser, kernel_optional=True, several_shapes=True)
+    add_problem_arguments(parser, kernel_optional=True, several_shapes=True, captures=True)
     add_device_argument(parser, several=True)
     add_space_argument(parser)
     parser.add_argument(
@@ -285,6 +323,13 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 def _add_study_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add_storage_argument(parser)
+    add(
+        "--budget",
+        metavar="TIME",
+        type=duration_s,
+        help="for the file of a capture: start no new trials of its tasks after this time, such as "
+        "30m or 2h",
+    )
     add(
         "--study",
         metavar="NAME",

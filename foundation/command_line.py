@@ -25,6 +25,7 @@ __all__ = [
     "EXIT_MISTAKE",
     "EXIT_NOTHING_VALID",
     "ArgumentParser",
+    "duration_s",
     "host_and_port",
     "integer",
     "invocation",
@@ -264,6 +265,19 @@ def positive_number(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"must be a positive number, not {text}")
     return value
+
+
+def duration_s(text: str) -> float:
+    """A time in seconds, for argparse: "90", "30m", "1h30m"."""
+    parts = re.fullmatch(r"(?:([\d.]+)h)?(?:([\d.]+)m)?(?:([\d.]+)s?)?", text)
+    try:
+        numbers = [float(part or 0) for part in parts.groups()] if parts else []
+    except ValueError:
+        numbers = []
+    seconds = sum(n * unit for n, unit in zip(numbers, (3600, 60, 1), strict=False))
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError(f"must be a time such as 30m, 2h or 90s, not {text}")
+    return seconds
 
 
 def percentage(text: str) -> float:

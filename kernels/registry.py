@@ -13,7 +13,7 @@ from typing import cast
 from foundation.errors import UserError, nearest
 from kernels.spec import OWN_OUTPUTS, KernelSpec, Outputs, Problem
 
-__all__ = ["is_kernel_file", "kernel_names", "load_kernel", "make_problem"]
+__all__ = ["is_captured_task", "is_kernel_file", "kernel_names", "load_kernel", "make_problem"]
 
 _NOT_KERNELS = {
     *("__init__", "alignment", "on_device", "registry", "source_digest", "source_text", "spec"),
@@ -40,15 +40,25 @@ def is_kernel_file(name: str) -> bool:
     return name.endswith(".py") or os.sep in name or ".py:" in name
 
 
+def is_captured_task(name: str) -> bool:
+    """Whether a kernel's name is a task of a capture's file: "FILE#KEY"."""
+    return re.search(r"#\w+$", name) is not None
+
+
 def load_kernel(name: str) -> KernelSpec:
     """The kernel of that name; if it is a path, the kernel in the user's own file.
 
     Args:
-        name: a registered name, "path/file.py", or "path/file.py:KERNEL" for one of several.
+        name: a registered name, "path/file.py", "path/file.py:KERNEL" for one of several, or
+            "FILE#KEY" for a task of a capture.
 
     Raises:
         UserError: if there is none.
     """
+    if is_captured_task(name):
+        from kernels.captured.problem import load_captured
+
+        return load_captured(name)
     if is_kernel_file(name):
         from kernels.own.choice import split_path
         from kernels.own.spec import load_own_kernel

@@ -124,6 +124,7 @@ class KernelSpec:
         callable_file: of what is tuned, if that is no Triton kernel.
         check: runs the functions of a user's file once, so that their mistakes end a command at its
             start; returns sentences for the user.
+        launch_digest: changes with what is launched, where no function tells: a captured launch.
         arguments_limit_s: seconds that making the arguments may take besides a build's own limit.
     """
 
@@ -143,6 +144,7 @@ class KernelSpec:
     launch_functions: tuple[Callable[..., Any], ...] = ()
     output_dtypes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     callable_file: CallableSource | None = None
+    launch_digest: str = ""
     arguments_limit_s: float = 0.0
     check: Callable[[Problem], tuple[str, ...]] | None = None
 
@@ -158,6 +160,8 @@ class KernelSpec:
         # Triton is slow to import; a process that has a kernel has already imported it.
         from kernels.source_digest import source_digest
 
+        if self.launch_digest:
+            return f"{source_digest([self.kernel])}-{self.launch_digest}"
         own = (self.arguments, self.grid, *filter(callable, (self.constants, self.blocks)))
         return source_digest([self.kernel, *(self.launch_functions or own)])
 

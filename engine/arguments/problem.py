@@ -13,7 +13,8 @@ from foundation.completion import completes
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError, nearest
 from gpu_runner.names import TIMINGS
-from kernels.registry import is_kernel_file, kernel_names
+from kernels.captured.names import is_capture
+from kernels.registry import is_captured_task, is_kernel_file, kernel_names
 from rvv_runner.board import BoardError
 from rvv_runner.devices import DEFAULT_DEVICE
 from search_spaces.registry import space_names
@@ -39,30 +40,42 @@ _SEVERAL_DEVICES = (
 
 
 def add_problem_arguments(
-    parser: ArgumentParser, *, kernel_optional: bool = False, several_shapes: bool = False
+    parser: ArgumentParser,
+    *,
+    kernel_optional: bool = False,
+    several_shapes: bool = False,
+    captures: bool = False,
 ) -> None:
     """Add the arguments for what to run, and how to print results."""
-    add_kernel_arguments(parser, optional=kernel_optional, several_shapes=several_shapes)
+    add_kernel_arguments(
+        parser, optional=kernel_optional, several_shapes=several_shapes, captures=captures
+    )
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object on stdout, and nothing else"
     )
 
 
 def add_kernel_arguments(
-    parser: ArgumentParser, *, optional: bool = False, several_shapes: bool = False
+    parser: ArgumentParser,
+    *,
+    optional: bool = False,
+    several_shapes: bool = False,
+    captures: bool = False,
 ) -> None:
     """Add the arguments for what to run.
 
     The kernel is None if it is optional and not given; the shape is a list if there may be several.
+    With `captures`, the kernel may be the file of a captured program.
     """
     again = "; repeat it for more studies, each warm-started from the nearest one so far"
     kernel = parser.add_argument(
         "kernel",
         metavar="KERNEL",
         nargs="?" if optional else None,
-        type=kernel_name,
+        type=kernel_name_or_capture if captures else kernel_name,
         help=f"one of {', '.join(kernel_names())}, or the path of a Python file; "
-        "FILE.py:KERNEL for one of several kernels in a file",
+        "FILE.py:KERNEL for one of several kernels in a file"
+        f"{'; or the file of a capture, for all kernels of a program' if captures else ''}",
     )
     completes(kernel, kernel_names)
     parser.add_argument(
@@ -126,6 +139,10 @@ def kernel_name(text: str) -> str:
     """The name of a kernel or the path of a file with one, for argparse."""
     if text in kernel_names():  # there may be a folder of that name
         return text
+    if is_captured_task(text):
+        return text
+    if is_capture(text):
+        raise UserError(f"{text} is a capture: name one of its tasks, as {text}#KEY, or tune it")
     path = Path(text)
     if path.is_dir() or (path.is_file() and path.suffix != ".py"):
         what = "a folder" if path.is_dir() else "no Python file"
@@ -133,6 +150,11 @@ def kernel_name(text: str) -> str:
     if is_kernel_file(text):
         return text
     return one_of("kernel", kernel_names)(text)
+
+
+def kernel_name_or_capture(text: str) -> str:
+    """The same, or the path of a capture's file, for argparse."""
+    return text if is_capture(text) else kernel_name(text)
 
 
 def shape_type(text: str) -> dict[str, int]:

@@ -1,15 +1,53 @@
-"""What tuning would try for a task."""
+"""What tuning would try for the tasks of a capture."""
 
 from __future__ import annotations
 
-from engine.programs.task_table import TaskSpace
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from engine.programs.captured_program import examine_new
+from engine.programs.standing import ProgramTask
+from engine.programs.task_table import ParameterNote, TaskSpace
+from foundation.printing import say
+from kernels.captured.examined import read_examined
+from kernels.captured.probe import Freedom
+from kernels.captured.space import captured_space
 from kernels.captured.task import Task
+from search_spaces.enumeration import take_census
 
-__all__ = ["space_of"]
+__all__ = ["spaces_in"]
 
 
-def space_of(task: Task) -> TaskSpace | None:
-    """What tuning would try; None where that is not known."""
-    if task.configurations is None:
-        return None
-    return TaskSpace(len(set(task.configurations)), ())
+def spaces_in(capture: Path) -> Callable[[Task], TaskSpace | None]:
+    """What tuning would try for each task, on a processor; None where that is not known.
+
+    Finds out about tasks that nothing is kept of, which takes seconds for each.
+
+    Raises:
+        UserError: if what was found cannot be kept.
+    """
+    examine_new(capture, _say_examined)
+    examined = read_examined(capture)
+
+    def space_of(task: Task) -> TaskSpace | None:
+        found = examined.get(task.key)
+        if found is None:
+            return None
+        if found.probed is None:
+            return TaskSpace(0, (ParameterNote("not tuned", varies=False, why=found.refusal),))
+        space = captured_space(found.probed, task.options, task.configurations or (), None)
+        return TaskSpace(take_census(space).valid, tuple(map(_note, found.probed.freedoms)))
+
+    return space_of
+
+
+def _say_examined(task: ProgramTask) -> None:
+    say(f"stage=examining {task.label}", file=sys.stderr)
+
+
+def _note(freedom: Freedom) -> ParameterNote:
+    if not freedom.varies:
+        return ParameterNote(freedom.name, varies=False, why=f"{freedom.deployed}; {freedom.why}")
+    values = ", ".join(map(str, freedom.values))
+    return ParameterNote(freedom.name, varies=True, why=f"{values} ({freedom.why})")

@@ -14,7 +14,7 @@ from engine.run.outcome import Outcome
 from engine.run.time_limit import TimeLimit
 from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool
-from engine.workers.builders import BuilderPool
+from engine.workers.builders import Builders
 from engine.workers.worker_pool import PoolClosed
 from foundation.config import Config
 from rvv_runner.measurement import Artifact
@@ -35,7 +35,7 @@ class LeaderRounds:
         limit: of one measurement.
     """
 
-    def __init__(self, builders: BuilderPool, boards: BoardPool, limit: TimeLimit) -> None:
+    def __init__(self, builders: Builders, boards: BoardPool, limit: TimeLimit) -> None:
         self._builders = builders
         self._boards = boards
         self._limit = limit

@@ -29,7 +29,7 @@ from engine.search import Search
 from engine.search.convergence import Convergence
 from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool
-from engine.workers.builders import BuilderPool
+from engine.workers.builders import Builders
 from engine.workers.spans import Span
 from engine.workers.waiting import Cause
 from foundation.config import Config
@@ -50,11 +50,13 @@ class Budget:
         trials: distinct configurations to try in the study, earlier runs included.
         timeout_s: start no new trials after this many seconds; None for no limit.
         until_converged: start no new trials once the surrogate predicts no further improvement.
+        compares_leaders: whether leaders are measured in turns at the end, if times vary.
     """
 
     trials: int
     timeout_s: float | None = None
     until_converged: bool = False
+    compares_leaders: bool = True
 
     def end_of(self, space_size: int) -> EndReason:
         """Why the run ends at the number of trials; `space_size` counts valid configurations."""
@@ -69,7 +71,7 @@ class _Interrupted(Exception):
 
 
 class TuningLoop:
-    """One run of a study. It owns the two pools and closes them at its end.
+    """One run of a study. It closes the two pools at its end, unless other runs share them.
 
     On deterministic boards, the order of asks and tells does not depend on timing: proposal n is
     asked for just after the outcome of proposal n - in_flight is told, and outcomes are told in the
@@ -87,13 +89,15 @@ class TuningLoop:
         deterministic: whether the boards are.
         estimated: whether the boards' times come from a model.
         rounds_while_idle: whether boards that wait for builds measure the leaders in turns.
+        shares_pools: whether the pools stay open for other runs; not if work is pending at the end,
+            which only closing them ends.
         listeners: called with every event, in this thread.
     """
 
     def __init__(
         self,
         search: Search,
-        builders: BuilderPool,
+        builders: Builders,
         boards: BoardPool,
         *,
         budget: Budget,
@@ -102,6 +106,7 @@ class TuningLoop:
         deterministic: bool = True,
         estimated: bool = False,
         rounds_while_idle: bool = False,
+        shares_pools: bool = False,
         listeners: Sequence[Listener] = (),
     ) -> None:
         self._search = search
@@ -117,6 +122,7 @@ class TuningLoop:
         self._deterministic = deterministic
         self._estimated = estimated
         self._rounds_while_idle = rounds_while_idle
+        self._shares_pools = shares_pools
         self._listeners = listeners
         self._stop = threading.Event()
         self._pending: deque[tuple[Config, Future[Outcome]]] = deque()
@@ -160,7 +166,7 @@ class TuningLoop:
         try:
             self._limit.learn(self._known_default_wall_s())
             reason = self._drive(lanes, start_s)
-            if self._repeats > 1 and reason != "timeout":
+            if self._repeats > 1 and self._budget.compares_leaders and reason != "timeout":
                 self._compare_leaders(lanes)
             return reason
         except _Interrupted:
@@ -340,8 +346,9 @@ class TuningLoop:
     def _wind_up(self, lanes: ThreadPoolExecutor) -> None:
         """End running work, tell what was measured, and give back all other open proposals."""
         self._limit.learn(None)
-        self._builders.close()
-        self._boards.close()
+        if self._pending or not self._shares_pools:
+            self._builders.close()
+            self._boards.close()
         lanes.shutdown(cancel_futures=True)
         for config, future in self._pending:
             outcome = _measured(future)

@@ -35,6 +35,8 @@ class SearchOptions:
         timeout_s: start no new trials after this many seconds; None for no limit.
         seed: of the sampler.
         until_converged: stop when the surrogate predicts no further improvement.
+        compares_leaders: whether the leaders are measured in turns at the end of a run, on a board
+            whose times vary; not in a run that another one follows.
     """
 
     sampler: str = "auto"
@@ -42,6 +44,7 @@ class SearchOptions:
     timeout_s: float | None = None
     seed: int = 0
     until_converged: bool = False
+    compares_leaders: bool = True
 
 
 @dataclass(frozen=True)

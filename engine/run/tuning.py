@@ -20,11 +20,12 @@ from engine.run.measured_on import store_measured_on
 from engine.run.request import SearchOptions, TuningRequest
 from engine.run.summary import Summary, summarise
 from engine.search import Search
+from engine.search.convergence import NO_OUTLOOK, Outlook, outlook_of
 from engine.study.history import history_of
 from engine.study.storage import open_study
 from engine.workers.artifacts import ARTIFACT_FOLDER
 from engine.workers.devices import board_info
-from engine.workers.workbench import boards_at_once, check_fits, workbench
+from engine.workers.workbench import Workbench, check_fits, seats, workbench
 from foundation.errors import UserError
 from foundation.shapes import shape_text
 from kernels.registry import load_kernel, make_problem
@@ -58,6 +59,7 @@ class TuningResult:
         summary: of all runs of the study.
         more_problems: in a study of several shapes, the kernel at the others.
         notes: on the search space, sentences for the user.
+        outlook: what the search may still gain.
     """
 
     problem: Problem
@@ -75,10 +77,15 @@ class TuningResult:
     summary: Summary
     more_problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
+    outlook: Outlook = NO_OUTLOOK
 
 
 def tune(
-    request: TuningRequest, listeners: Sequence[Listener], *, owns_process: bool = True
+    request: TuningRequest,
+    listeners: Sequence[Listener],
+    *,
+    owns_process: bool = True,
+    bench: Workbench | None = None,
 ) -> TuningResult:
     """Start or resume the request's study. Ctrl-C and SIGTERM end the run early, with a result.
 
@@ -87,6 +94,8 @@ def tune(
         listeners: get each event.
         owns_process: whether a second signal ends the process at once; otherwise it is a
             KeyboardInterrupt.
+        bench: of this problem, which stays open for other studies unless the run is stopped or
+            fails; None for one of its own.
 
     Raises:
         UserError: for unknown names, invalid sizes, and a storage that cannot be used.
@@ -119,6 +128,7 @@ def tune(
             search=search,
             budget=budget,
             owns_process=owns_process,
+            shared=bench,
         )
     return TuningResult(
         problem=problem,
@@ -136,6 +146,7 @@ def tune(
         summary=_summary(search, info),
         more_problems=tuple(more_problems),
         notes=notes,
+        outlook=outlook_of(search),
     )
 
 
@@ -160,13 +171,14 @@ def _summary(search: Search, info: BoardInfo) -> Summary:
 
 def _is_complete(search: Search, budget: Budget, info: BoardInfo) -> bool:
     """Whether earlier runs have done everything, the comparison of the leaders included."""
-    is_compared = info.deterministic or search.comparison is not None
-    return is_compared and search.tried >= min(budget.trials, search.size)
+    must_compare = budget.compares_leaders and not info.deterministic
+    is_compared = search.comparison is not None
+    return (is_compared or not must_compare) and search.tried >= min(budget.trials, search.size)
 
 
 def _budget(options: SearchOptions, space_size: int) -> Budget:
     trials = space_size if options.trials is None else options.trials
-    return Budget(trials, options.timeout_s, options.until_converged)
+    return Budget(trials, options.timeout_s, options.until_converged, options.compares_leaders)
 
 
 def _problems(request: TuningRequest) -> list[Problem]:
@@ -197,12 +209,15 @@ def _run(
     search: Search,
     budget: Budget,
     owns_process: bool,
+    shared: Workbench | None,
 ) -> RunEnded:
-    devices = [name for name in request.devices for _ in range(boards_at_once(info))]
+    devices = seats(request.devices, info)
     # Ray sets its own signal handlers at its start: ours go in after it, and stay until it ends.
     with (
         contextlib.ExitStack() as signals,
-        workbench(
+        contextlib.nullcontext(shared)
+        if shared is not None
+        else workbench(
             problems[0],
             devices,
             info,
@@ -225,6 +240,7 @@ def _run(
             estimated=info.estimated,
             # Builds do not disturb a GPU, and a processor's board may share its cores with them.
             rounds_while_idle=info.gpu is not None,
+            shares_pools=shared is not None,
             listeners=listeners,
         )
         signals.enter_context(_stopped_by_signals(loop, owns_process))

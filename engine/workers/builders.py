@@ -37,7 +37,7 @@ from foundation.config import Config
 from rvv_runner.measurement import Artifact
 from rvv_runner.verdict import was_starved
 
-__all__ = ["BUILD_LIMIT_S", "Builder", "BuilderPool"]
+__all__ = ["BUILD_LIMIT_S", "Builder", "BuilderPool", "Builders"]
 
 BUILD_LIMIT_S = 60.0
 _NICENESS = 5  # a board measures first; on a busy machine, builds still get on
@@ -49,6 +49,18 @@ class Builder(Protocol):
 
     def build(self, config: Config) -> Artifact | BuildFailure:
         """The ELF of `config`, or why there is none."""
+        ...
+
+
+class Builders(Protocol):
+    """Builds configurations of one problem, several at once."""
+
+    def build(self, config: Config, spans: list[Span] | None = None) -> Artifact | BuildFailure:
+        """Build in the first free worker, as `BuilderPool.build` does."""
+        ...
+
+    def close(self) -> None:
+        """End every worker at once."""
         ...
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore, BuildFailure
 from engine.workers.board_pool import BoardPool
 from engine.workers.board_seat import BoardSource
-from engine.workers.builders import BUILD_LIMIT_S, Builder, BuilderPool
+from engine.workers.builders import BUILD_LIMIT_S, Builder, BuilderPool, Builders
 from engine.workers.callables import CallableBuilder
 from engine.workers.devices import PYTHON_NAMES, load_board, machine_of
 from engine.workers.distant_boards import distant_source
@@ -21,18 +21,27 @@ from engine.workers.joint import JointBuilder, joint_board
 from engine.workers.parcels import sources
 from engine.workers.ray_nodes import cluster_cpus
 from engine.workers.ray_session import ray_session
+from engine.workers.shared_builders import ProblemBuilders, SharedBuilder
 from foundation.config import Config
 from foundation.errors import UserError
 from foundation.processors import cores
 from foundation.shapes import shape_text
+from kernels.captured.names import split_task_name
 from kernels.on_device import ProblemArguments, does_not_fit
 from kernels.own.choice import split_path
-from kernels.registry import is_kernel_file
+from kernels.registry import is_captured_task, is_kernel_file
 from kernels.spec import Problem
 from rvv_runner.board import Board, BoardInfo
 from rvv_runner.measurement import Artifact, Measurement
 
-__all__ = ["Workbench", "boards_at_once", "check_fits", "workbench"]
+__all__ = [
+    "Workbench",
+    "boards_at_once",
+    "check_fits",
+    "seats",
+    "shared_workbench",
+    "workbench",
+]
 
 
 # Timed runs if the board is not deterministic. Over several shapes, a time is the mean of one run
@@ -50,7 +59,7 @@ class Workbench:
         repeats: timed runs per measurement.
     """
 
-    builders: BuilderPool
+    builders: Builders
     boards: BoardPool
     repeats: int
 
@@ -80,6 +89,54 @@ def boards_at_once(info: BoardInfo) -> int:
     Parallel runs do not disturb a deterministic board, so there is one per core.
     """
     return cores() if info.deterministic else 1
+
+
+def seats(devices: Sequence[str], info: BoardInfo) -> list[str]:
+    """The devices' names, each as often as it stands for a board."""
+    return [name for name in devices for _ in range(boards_at_once(info))]
+
+
+@contextlib.contextmanager
+def shared_workbench(
+    problems: Sequence[Problem],
+    devices: Sequence[str],
+    info: BoardInfo,
+    *,
+    jobs: int,
+    ray_address: str | None = None,
+    repeats: int | None = None,
+) -> Iterator[Callable[[Problem], Workbench]]:
+    """Builders and boards for several problems, one after another; closed at the end of the block.
+
+    Args:
+        problems: kernels of one file, which all have names of their own.
+        devices, info, jobs, ray_address, repeats: as for `workbench`.
+
+    Yields:
+        The workbench of a problem.
+
+    Raises:
+        UserError, BoardError: like `workbench`.
+    """
+    make = {problem.spec.load_name: _builder_of(problem, info) for problem in problems}
+    limit_s = BUILD_LIMIT_S + max(problem.spec.arguments_limit_s for problem in problems)
+    files = list(dict.fromkeys(path for problem in problems for path in _kernel_files(problem)))
+    with ray_session(jobs, ray_address):
+        if ray_address is not None:
+            jobs = min(jobs, cluster_cpus())
+        shared = functools.partial(SharedBuilder, make)
+        builders = BuilderPool(shared, jobs, limit_s, files, info.backend)
+        names = seats(devices, info)
+        boards = BoardPool([_source_of(name, load_board, problems[0], info) for name in names])
+        runs = 1 if info.deterministic else repeats or _REPEATS
+        try:
+            boards.wait_open()
+            yield lambda problem: Workbench(
+                ProblemBuilders(builders, problem.spec.load_name), boards, runs
+            )
+        finally:
+            builders.close()
+            boards.close()
 
 
 @contextlib.contextmanager
@@ -194,6 +251,8 @@ def _source_of(
 
 
 def _kernel_files(problem: Problem) -> list[Path]:
-    """The file of a user's own kernel."""
+    """The file of a user's own kernel, or of the capture of a program's."""
     name = problem.spec.load_name
+    if is_captured_task(name):
+        return [split_task_name(name)[0]]
     return [split_path(name)[0].resolve()] if is_kernel_file(name) else []

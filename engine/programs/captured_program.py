@@ -1,0 +1,112 @@
+"""The tasks of a capture's file as a program to tune, and its winners back in the file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+from engine.programs.standing import ProgramTask, TaskStanding
+from foundation.errors import UserError
+from kernels.captured.examination import digest_of, examine
+from kernels.captured.examined import read_examined
+from kernels.captured.names import split_task_name, task_name
+from kernels.captured.recorded import load_task
+from kernels.captured.task import Task
+from kernels.captured.task_file import append_winner, read_capture
+from kernels.captured.winner import Winner
+from rvv_runner.board import BoardInfo
+
+__all__ = ["examine_new", "keep_winner", "program_tasks"]
+
+
+def program_tasks(capture: Path) -> list[ProgramTask]:
+    """The tasks of a capture, the one that took the longest first.
+
+    Raises:
+        UserError: if the file is no capture, or holds no task.
+    """
+    tasks = read_capture(capture).tasks
+    if not tasks:
+        raise UserError(f"{capture} holds no launch of a Triton kernel: capture another program")
+    return [
+        ProgramTask(
+            key=task.key,
+            load_name=task_name(capture, task.key),
+            kernel=task.kernel.name.removesuffix("_kernel"),
+            label=_label(task),
+            launches=task.launches,
+            captured_s=None if task.time_s is None else task.time_s / task.launches,
+        )
+        for task in tasks
+    ]
+
+
+def examine_new(capture: Path, begun: Callable[[ProgramTask], None]) -> None:
+    """Find out about the tasks of which nothing is kept, or something that no longer holds.
+
+    Args:
+        capture: the file.
+        begun: called with each task when its turn comes.
+
+    Raises:
+        UserError: if what was found cannot be kept.
+    """
+    tasks = {task.key: task for task in program_tasks(capture)}
+    kept = read_examined(capture)
+    new = []
+    for key in tasks:
+        try:
+            digest = digest_of(load_task(capture, key))
+        except UserError:
+            continue  # refused again when it is tuned
+        if key not in kept or kept[key].digest != digest:
+            new.append(key)
+    if new:
+        examine(capture, new, lambda key: begun(tasks[key]))
+
+
+def keep_winner(standing: TaskStanding, info: BoardInfo) -> None:
+    """Add what is best so far to the capture's file, if the task has a winner.
+
+    Args:
+        standing: of the task.
+        info: of the board.
+
+    Raises:
+        UserError: if the file cannot be written.
+    """
+    result, best_s, deployed_s = standing.result, standing.best_s, standing.deployed_s
+    if result is None or best_s is None or deployed_s is None:
+        return
+    trial = result.summary.winner
+    assert trial is not None
+    capture, key = split_task_name(standing.task.load_name)
+    rule = read_examined(capture)[key].required().rule
+    winner = Winner(
+        task=key,
+        config=trial.config,
+        grid=rule.texts() if rule.factors else None,
+        deployed_time_s=deployed_s,
+        time_s=best_s,
+        is_estimated=result.summary.estimated,
+        device=result.device_name,
+        device_kind="gpu" if info.gpu else "host" if info.backend == "host" else "board",
+        study=result.study,
+    )
+    if read_capture(capture).winners.get(key) == winner:
+        return
+    try:
+        append_winner(capture, winner)
+    except OSError as error:
+        raise UserError(f"{capture} cannot be written: {error.strerror}") from error
+
+
+def _label(task: Task) -> str:
+    """A task for people: "softmax 256x512 bf16"."""
+    tensors = list(task.tensors.values())
+    name = task.kernel.name.removesuffix("_kernel")
+    if not tensors:
+        return name
+    largest = max(tensors, key=lambda tensor: math.prod(tensor.shape))
+    return f"{name} {'x'.join(map(str, largest.shape))} {largest.dtype}"

@@ -1,0 +1,66 @@
+"""`tune FILE`: tunes the tasks of a capture, and adds the winners to its file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from engine.programs.captured_program import examine_new, keep_winner, program_tasks
+from engine.programs.printed import print_change, print_program, program_record
+from engine.programs.standing import TaskStanding
+from engine.programs.tuning import ProgramBudget, tune_program
+from engine.results.json import json_text
+from engine.results.progress import LineProgress
+from engine.run.events import Event, Listener
+from engine.run.request import TuningRequest
+from engine.workers.board_events import BoardBack, BoardNote, BoardTakenOut
+from engine.workers.devices import board_info
+from foundation.printing import say
+
+__all__ = ["tune_capture"]
+
+
+def tune_capture(
+    capture: Path, request: TuningRequest, budget: ProgramBudget, *, as_json: bool
+) -> bool:
+    """Tune a capture's tasks, print the result, and return whether any task has a winner.
+
+    Args:
+        capture: the file.
+        request: what the studies have in common.
+        budget: of all of them.
+        as_json: whether the result is printed as JSON.
+
+    Raises:
+        UserError, BoardError: as `tune_program`, and if the file is no capture.
+    """
+    stream = sys.stderr if as_json or sys.stdout.isatty() else sys.stdout
+    tasks = program_tasks(capture)
+    info = board_info(request.devices[0], request.work.ray_address)
+    examine_new(capture, lambda task: say(f"stage=examining {task.label}", file=sys.stderr))
+
+    def changed(standings: Sequence[TaskStanding], number: int) -> None:
+        keep_winner(standings[number], info)
+        print_change(standings, number, stream)
+
+    standings = tune_program(
+        tasks, request, budget, listener_of=lambda task: _boards_only(stream), changed=changed
+    )
+    if as_json:
+        say(json_text(program_record(standings)))
+    else:
+        print_program(standings, sys.stdout)
+    return any(standing.best_s is not None for standing in standings)
+
+
+def _boards_only(stream: TextIO) -> Listener:
+    """Tells of boards that are taken out or come back, and of nothing else."""
+    lines = LineProgress(stream)
+
+    def listen(event: Event) -> None:
+        if isinstance(event, BoardBack | BoardNote | BoardTakenOut):
+            lines(event)
+
+    return listen

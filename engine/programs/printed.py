@@ -1,0 +1,127 @@
+"""What tuning a program prints: a line after each run of a task, and a table at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TextIO
+
+from rich.box import SIMPLE
+from rich.markup import escape
+from rich.table import Table
+
+from engine.programs.standing import TaskStanding, program_times_s
+from engine.results.units import counted, short_config, speedup_text, time_text
+from foundation.console import EscapingConsole
+from foundation.printing import say
+
+__all__ = ["print_change", "print_program", "program_record"]
+
+
+def print_change(standings: Sequence[TaskStanding], number: int, stream: TextIO) -> None:
+    """Say how a task stands, and the program with it."""
+    standing = standings[number]
+    before_s, after_s = program_times_s(standings)
+    if not stream.isatty():
+        fields = {**_fields(standing), "program_before_s": before_s, "program_s": after_s}
+        say(_line(fields), file=stream)
+        return
+    if standing.refusal:
+        say(f"{standing.task.label}: {standing.refusal}", file=stream)
+        return
+    say(
+        f"{standing.task.label}: {counted(standing.tried, 'trial')}, {_times(standing)}; "
+        f"program {time_text(before_s)} -> {time_text(after_s)}",
+        file=stream,
+    )
+
+
+def print_program(standings: Sequence[TaskStanding], stream: TextIO) -> None:
+    """Print a table on a terminal, otherwise lines of key=value fields separated by tabs."""
+    before_s, after_s = program_times_s(standings)
+    if not stream.isatty():
+        for standing in standings:
+            say(_line(_fields(standing)), file=stream)
+        speedup = before_s / after_s
+        fields = {"program_before_s": before_s, "program_s": after_s, "speedup": speedup}
+        say(_line(fields), file=stream)
+        return
+    console = EscapingConsole(file=stream)
+    console.print(_table(standings))
+    estimated = ", estimated" if any(map(_is_estimated, standings)) else ""
+    say(
+        f"time of the program's kernels: {time_text(before_s)} -> {time_text(after_s)} "
+        f"({speedup_text(before_s / after_s)}{estimated})",
+        file=stream,
+    )
+    for standing in standings:
+        if standing.refusal:
+            say(f"not tuned: {standing.task.label}: {standing.refusal}", file=stream)
+
+
+def program_record(standings: Sequence[TaskStanding]) -> dict[str, object]:
+    """The same for --json."""
+    before_s, after_s = program_times_s(standings)
+    tasks = [_fields(standing) for standing in standings]
+    return {"tasks": tasks, "program_before_s": before_s, "program_s": after_s}
+
+
+def _table(standings: Sequence[TaskStanding]) -> Table:
+    table = Table(box=SIMPLE)
+    table.add_column("task")
+    for name in ("launches", "trials", "deployed", "best", "gain"):
+        table.add_column(name, justify="right")
+    table.add_column("configuration")
+    for standing in standings:
+        table.add_row(
+            escape(standing.task.label),
+            str(standing.task.launches),
+            str(standing.tried),
+            _time(standing.deployed_s),
+            _time(standing.best_s),
+            speedup_text(_speedup(standing)),
+            escape(_config(standing)),
+        )
+    return table
+
+
+def _fields(standing: TaskStanding) -> dict[str, object]:
+    fields = {
+        "task": standing.task.label,
+        "key": standing.task.key,
+        "launches": standing.task.launches,
+        "tried": standing.tried,
+        "deployed_s": standing.deployed_s,
+        "time_s": standing.best_s,
+        "speedup": _speedup(standing),
+        "estimated": _is_estimated(standing),
+        "config": _config(standing) or None,
+        "refusal": standing.refusal or None,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _line(fields: Mapping[str, object]) -> str:
+    return "\t".join(f"{name}={value}" for name, value in fields.items())
+
+
+def _times(standing: TaskStanding) -> str:
+    return f"{_time(standing.deployed_s)} -> {_time(standing.best_s)}"
+
+
+def _time(time_s: float | None) -> str:
+    return "-" if time_s is None else time_text(time_s)
+
+
+def _speedup(standing: TaskStanding) -> float | None:
+    if standing.deployed_s is None or not standing.best_s:
+        return None
+    return standing.deployed_s / standing.best_s
+
+
+def _is_estimated(standing: TaskStanding) -> bool:
+    return standing.result is not None and standing.result.summary.estimated
+
+
+def _config(standing: TaskStanding) -> str:
+    winner = None if standing.result is None else standing.result.summary.winner
+    return "" if winner is None else short_config(winner.config)

@@ -1,0 +1,116 @@
+"""Which of a program's tasks gets the next trials: the one from which the program gains most.
+
+As in TVM's task scheduler (L. Zheng et al., "Ansor: Generating High-Performance Tensor Programs for
+Deep Learning", OSDI 2020, section 6), a task's claim is a gradient: how much a trial is expected to
+shorten the program, which is the expected relative improvement of the task's time times the time
+that the program spends in it. Ansor guesses the improvement from the number of trials alone; here
+the surrogate of the task's own search predicts it too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["SLICE_TRIALS", "TaskState", "next_task", "program_time_s"]
+
+# Trials that a task gets at a time. A search often gains nothing for a few trials and then much, so
+# fewer would judge it too early.
+SLICE_TRIALS = 5
+
+# The relative improvement by one trial after so many, as recorded spaces have it on average: it
+# begins at _FIRST_GAIN and falls to 1/e every _GAIN_TRIALS.
+_FIRST_GAIN = 0.035
+_GAIN_TRIALS = 8.0
+# Smaller spaces have less to find.
+_FULL_SPACE = 12
+# A surrogate of few trials is too sure that nothing is left.
+_LEAST_EXPECTED = 1e-5
+
+
+@dataclass(frozen=True)
+class TaskState:
+    """One task of a program, as far as it is tuned.
+
+    Args:
+        launches: in one run of the program.
+        deployed_s: time of a launch before tuning, in seconds.
+        best_s: time of a launch with the best configuration so far, in seconds.
+        tried: trials so far, 0 or more.
+        size: number of valid configurations, at least 1.
+        family: tasks of one family warm-start each other.
+        expected_gain: the relative improvement that the search's surrogate expects of the next
+            trial; None while there are too few trials.
+        trial_s: seconds that a trial takes; None if that is not known.
+        is_done: whether its search has converged, or cannot go on.
+    """
+
+    launches: float
+    deployed_s: float
+    best_s: float
+    tried: int
+    size: int
+    family: str
+    expected_gain: float | None = None
+    trial_s: float | None = None
+    is_done: bool = False
+
+    @property
+    def gained(self) -> float:
+        """The relative improvement so far: 0.25 if three quarters of the time are left."""
+        return max(0.0, 1.0 - self.best_s / self.deployed_s)
+
+
+def program_time_s(states: Sequence[TaskState]) -> float:
+    """The time that one run of the program spends in its tasks, in seconds."""
+    return sum(state.launches * state.best_s for state in states)
+
+
+def next_task(states: Sequence[TaskState]) -> int | None:
+    """The position of the task that gets the next `SLICE_TRIALS` trials.
+
+    The same states give the same task; of equal claims, the first task's wins.
+
+    Returns:
+        None if every task is done or has tried its whole space.
+    """
+    open_ = [n for n, state in enumerate(states) if not state.is_done and state.tried < state.size]
+    if not open_:
+        return None
+    return max(open_, key=lambda number: (_claim(states, number), -number))
+
+
+def _claim(states: Sequence[TaskState], number: int) -> float:
+    """Seconds by which one second of tuning is expected to shorten a run of the program."""
+    state = states[number]
+    return state.launches * state.best_s * _gain(states, number) / _trial_s(states, state)
+
+
+def _gain(states: Sequence[TaskState], number: int) -> float:
+    """The relative improvement that is expected of a task's next trial."""
+    state = states[number]
+    usual = _FIRST_GAIN * math.exp(-state.tried / _GAIN_TRIALS)
+    usual *= min(1.0, (state.size - state.tried) / _FULL_SPACE)
+    if not state.tried:
+        # It will start from what similar tasks found, so it gains at once what they gained.
+        shared = _gained_by_similar(states, number)
+        return usual if shared is None else (usual + shared / SLICE_TRIALS) / 2
+    if state.expected_gain is None:
+        return usual
+    return math.sqrt(usual * max(state.expected_gain, _LEAST_EXPECTED))
+
+
+def _gained_by_similar(states: Sequence[TaskState], number: int) -> float | None:
+    """The mean relative improvement of the task's family so far; None if none was tried."""
+    family = states[number].family
+    gains = [state.gained for state in states if state.family == family and state.tried]
+    return sum(gains) / len(gains) if gains else None
+
+
+def _trial_s(states: Sequence[TaskState], state: TaskState) -> float:
+    """Seconds that a trial of the task takes: its own, or the mean of all that are known."""
+    if state.trial_s is not None:
+        return state.trial_s
+    known = [other.trial_s for other in states if other.trial_s is not None]
+    return sum(known) / len(known) if known else 1.0

@@ -1,0 +1,154 @@
+"""How far a program's tasks are tuned, and what the scheduler is told of each."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from engine.programs.scheduler import TaskState
+from engine.run.summary import Summary
+from engine.run.tuning import TuningResult
+from foundation.config import Config
+
+__all__ = ["ProgramTask", "TaskStanding", "program_times_s", "states_of"]
+
+_QUIET_IN_A_ROW = 2
+_UNKNOWN_SIZE = 100  # configurations, until the space is known
+
+
+@dataclass(frozen=True)
+class ProgramTask:
+    """A kernel signature of a program.
+
+    Args:
+        key: of the task in the capture.
+        load_name: the kernel as `kernels.registry.load_kernel` takes it.
+        kernel: its name; tasks of one kernel warm-start each other.
+        label: for people, such as "softmax 256x512 fp32".
+        launches: in one run of the program.
+        captured_s: time of a launch in the captured run, in seconds; None if it was not measured.
+    """
+
+    key: str
+    load_name: str
+    kernel: str
+    label: str
+    launches: int
+    captured_s: float | None
+
+
+@dataclass(frozen=True)
+class TaskStanding:
+    """A task, as far as it is tuned.
+
+    Args:
+        task: the task.
+        result: of the last run of its study; None before the first.
+        tuning_s: seconds that this command spent on it.
+        trials: trials that this command made.
+        quiet: runs in a row after which little more was expected.
+        refusal: why it cannot be tuned, in one sentence; "" if it can.
+        exhausted: whether there is nothing left to try.
+    """
+
+    task: ProgramTask
+    result: TuningResult | None = None
+    tuning_s: float = 0.0
+    trials: int = 0
+    quiet: int = 0
+    refusal: str = ""
+    exhausted: bool = False
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it gets no more trials."""
+        return bool(self.refusal) or self.exhausted or self.quiet >= _QUIET_IN_A_ROW
+
+    @property
+    def tried(self) -> int:
+        """Trials of its study, earlier runs included."""
+        return 0 if self.result is None else self.result.ended.tried
+
+    @property
+    def deployed_s(self) -> float | None:
+        """Time of a launch in the deployed configuration, on the tuned device."""
+        summary = None if self.result is None else self.result.summary
+        if summary is None or summary.default is None:
+            return None
+        return _compared_s(summary, summary.default.config) or summary.default.time_s
+
+    @property
+    def best_s(self) -> float | None:
+        """Time of a launch in the best configuration."""
+        summary = None if self.result is None else self.result.summary
+        if summary is None or summary.winner is None:
+            return None
+        return _compared_s(summary, summary.winner.config) or summary.winner.time_s
+
+    def after(self, result: TuningResult, spent_s: float) -> TaskStanding:
+        """The standing after one more run of its study."""
+        return replace(
+            self,
+            result=result,
+            tuning_s=self.tuning_s + spent_s,
+            trials=self.trials + result.ended.measured,
+            quiet=self.quiet + 1 if result.outlook.is_quiet else 0,
+            exhausted=result.ended.tried >= result.space_size,
+        )
+
+
+def states_of(standings: Sequence[TaskStanding]) -> list[TaskState]:
+    """What the scheduler is told.
+
+    A task that was not measured on the device yet has its captured time, scaled as the measured
+    tasks' times are: another machine may have captured the program.
+    """
+    scale = _scale(standings)
+    usual_s = statistics.median([s.deployed_s for s in standings if s.deployed_s] or [1.0])
+    return [_state(standing, scale, usual_s) for standing in standings]
+
+
+def program_times_s(standings: Sequence[TaskStanding]) -> tuple[float, float]:
+    """The time of a run of the program in its tasks: deployed, and with the best configurations.
+
+    Of tasks that were not measured yet, what `states_of` supposes.
+    """
+    states = states_of(standings)
+    before_s = sum(state.launches * state.deployed_s for state in states)
+    after_s = sum(state.launches * state.best_s for state in states)
+    return before_s, after_s
+
+
+def _compared_s(summary: Summary, config: Config) -> float | None:
+    """A configuration's time in the comparison of the leaders, if it was in one."""
+    contenders = summary.comparison.contenders if summary.comparison else ()
+    return next((c.time_s for c in contenders if c.config == config), None)
+
+
+def _state(standing: TaskStanding, scale: float, usual_s: float) -> TaskState:
+    task, result = standing.task, standing.result
+    supposed_s = usual_s if task.captured_s is None else scale * task.captured_s
+    best_s = standing.best_s or supposed_s
+    deployed_s = standing.deployed_s or max(best_s, supposed_s)
+    return TaskState(
+        launches=task.launches,
+        deployed_s=deployed_s,
+        best_s=min(best_s, deployed_s),
+        tried=standing.tried,
+        size=_UNKNOWN_SIZE if result is None else result.space_size,
+        family=task.kernel,
+        expected_gain=None if result is None else result.outlook.expected_gain,
+        trial_s=standing.tuning_s / standing.trials if standing.trials else None,
+        is_done=standing.is_done,
+    )
+
+
+def _scale(standings: Sequence[TaskStanding]) -> float:
+    """How many times slower than in the capture a launch is on the device."""
+    ratios = [
+        standing.deployed_s / standing.task.captured_s
+        for standing in standings
+        if standing.deployed_s and standing.task.captured_s
+    ]
+    return statistics.median(ratios) if ratios else 1.0

@@ -1,0 +1,74 @@
+"""Which of a kernel's parameters its source uses, and which of them give blocks their sizes."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator
+
+__all__ = ["block_names", "used_names"]
+
+# Functions of Triton's language whose arguments are sizes of blocks.
+_SHAPED = frozenset(
+    {"arange", "zeros", "full", "reshape", "view", "broadcast_to", "make_block_ptr"}
+    | {"make_tensor_descriptor", "static_range", "range"}
+)
+
+
+def used_names(source: str) -> frozenset[str]:
+    """The names that a function's body reads."""
+    return frozenset(_read(_function(source).body))
+
+
+def block_names(source: str) -> frozenset[str]:
+    """The names that a function gives to what makes blocks, to loops or to its own functions.
+
+    What is computed of a name counts for it too.
+    """
+    function = _function(source)
+    found = {name for call in _calls(function) for name in _read([*call.args, *_keywords(call)])}
+    assignments = [
+        node for node in ast.walk(function) if isinstance(node, ast.Assign | ast.AnnAssign)
+    ]
+    while True:
+        more = {
+            name
+            for node in assignments
+            if node.value is not None and found & set(_targets(node))
+            for name in _read([node.value])
+        }
+        if more <= found:
+            return frozenset(found)
+        found |= more
+
+
+def _function(source: str) -> ast.FunctionDef:
+    (function,) = ast.parse(textwrap.dedent(source)).body
+    assert isinstance(function, ast.FunctionDef)
+    return function
+
+
+def _calls(function: ast.FunctionDef) -> Iterator[ast.Call]:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            if name in _SHAPED or isinstance(node.func, ast.Name):
+                yield node
+
+
+def _keywords(call: ast.Call) -> list[ast.expr]:
+    return [keyword.value for keyword in call.keywords]
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> list[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return [
+        part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)
+    ]
+
+
+def _read(nodes: list[ast.stmt] | list[ast.expr]) -> Iterator[str]:
+    for node in nodes:
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
+                yield part.id

@@ -1,0 +1,98 @@
+"""Runs a captured kernel in its deployed configuration, where torch makes its tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from foundation.torch_types import TORCH_TYPES
+from kernels.captured.memory import Memory
+from kernels.own.other_kernels import other_kernels_run
+from kernels.spec import Grid
+from triton_rvv.errors import CompileError
+from triton_rvv.frontend import make_ttir
+from triton_rvv.reached_arguments import reached_arguments
+from triton_rvv.target_names import named_target
+
+__all__ = ["Deployed", "Reached"]
+
+_TRITON_NAMES = {torch_type: name for name, torch_type in TORCH_TYPES.items()}
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Names of a kernel's pointers.
+
+    Args:
+        loaded, stored: those that it may read, and may write; atomic operations do both.
+    """
+
+    loaded: frozenset[str]
+    stored: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A launch as the program made it, without its tensors.
+
+    Args:
+        function: the `@triton.jit` function.
+        scalars: numbers by parameter, and their Triton types.
+        constants: the value of every constexpr, and None for pointers that were not passed.
+        options: of the compiler, such as num_warps, which have an effect on GPUs.
+        grid: programs along x, y and z.
+        grid_samples: what the program's own function gives for other constants: those that differ,
+            and the grid.
+    """
+
+    function: Any
+    scalars: Mapping[str, tuple[str, int | float]]
+    constants: Mapping[str, Any]
+    options: Mapping[str, Any]
+    grid: Grid
+    grid_samples: Sequence[tuple[Mapping[str, Any], Grid]] = ()
+
+    def run(self, before: Memory, *, checks_bounds: bool = False) -> Memory:
+        """The tensors after one run on a copy of `before`.
+
+        Args:
+            before: the tensors, on the processor or a GPU.
+            checks_bounds: whether each access is checked before it happens; only for tensors that
+                are on the processor.
+
+        Raises:
+            OutOfBoundsError: for an access outside of the tensors' storages, if they are checked.
+        """
+        after = before.copied()
+        tensors = {name: after.tensor(name) for name in after.views}
+        on_gpu = any(tensor.is_cuda for tensor in tensors.values())
+        values = {**self.constants, **tensors, **{n: v for n, (_, v) in self.scalars.items()}}
+        options = self.options if on_gpu else {"checks_bounds": True} if checks_bounds else {}
+        with other_kernels_run():
+            self.function[self.grid](**values, **options)
+        if on_gpu:
+            torch.cuda.synchronize()
+        return after
+
+    def reached(self, memory: Memory) -> Reached | None:
+        """Which of its pointers the kernel reads and writes; None if that cannot be found out."""
+        pointers = {n: f"*{_TRITON_NAMES[v.dtype]}" for n, v in memory.views.items()}
+        types = {**pointers, **{name: type_ for name, (type_, _) in self.scalars.items()}}
+        signature = {name: types.get(name, "constexpr") for name in self.function.arg_names}
+        constants = {n: self.constants.get(n) for n, t in signature.items() if t == "constexpr"}
+        try:
+            ttir = make_ttir(self.function, signature, constants, frozenset(), named_target("host"))
+        except CompileError:
+            return None
+        passed = [name for name in self.function.arg_names if signature[name] != "constexpr"]
+        found = reached_arguments(ttir)
+        if found is None:
+            return None
+        loaded, stored = (
+            frozenset(passed[number] for number in numbers) & pointers.keys()
+            for numbers in (found.loaded, found.stored)
+        )
+        return Reached(loaded, stored)

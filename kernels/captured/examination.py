@@ -1,0 +1,129 @@
+"""Examines the tasks of a capture in a process of its own: a kernel may crash, or never end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from foundation.config import ParameterValue
+from foundation.errors import UserError
+from foundation.printing import say
+from kernels.captured.examined import (
+    Examined,
+    forget_examined,
+    keep_examined,
+    read_examined,
+)
+from kernels.captured.probe import probed
+from kernels.captured.recorded import RecordedTask, load_task
+from kernels.source_digest import source_digest
+
+__all__ = ["EXAMINATION_LIMIT_S", "current_examined", "digest_of", "examine"]
+
+EXAMINATION_LIMIT_S = 180.0  # for one task
+
+
+def digest_of(task: RecordedTask) -> str:
+    """Changes with the kernel's source and with what was captured of its launch."""
+    return f"{source_digest([task.deployed.function])}-{task.digest}"
+
+
+def current_examined(capture: Path, task: RecordedTask) -> Examined:
+    """What was found out about a task; finds it out if that is not kept.
+
+    Raises:
+        UserError: if it cannot be kept.
+    """
+    kept = read_examined(capture).get(task.task.key)
+    if kept is None or kept.digest != digest_of(task):
+        examine(capture, [task.task.key])
+        kept = read_examined(capture)[task.task.key]
+    return kept
+
+
+def examine(
+    capture: Path, keys: Sequence[str], begun: Callable[[str], None] = lambda key: None
+) -> None:
+    """Find out about tasks, and keep it beside the capture.
+
+    Args:
+        capture: the file.
+        keys: of the tasks, which are examined in this order.
+        begun: called with the key of each task when its turn comes.
+
+    Raises:
+        UserError: if what was found cannot be kept.
+    """
+    forget_examined(capture, keys)
+    waiting = list(keys)
+    while waiting:
+        last = ""
+        for last in _examined_in_child(capture, waiting):
+            begun(last)
+        left = waiting[waiting.index(last) :] if last else waiting
+        if left[0] not in read_examined(capture):
+            _refuse(capture, left[0])
+        waiting = left[1:]
+
+
+def _examined_in_child(capture: Path, keys: Sequence[str]) -> Iterator[str]:
+    """The keys of tasks as they are begun; ends with the process that examines them."""
+    command = [sys.executable, "-m", __name__, str(capture), *keys]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        timer = threading.Timer(EXAMINATION_LIMIT_S, child.kill)
+        timer.start()
+        try:
+            for line in child.stdout:
+                timer.cancel()
+                timer = threading.Timer(EXAMINATION_LIMIT_S, child.kill)
+                timer.start()
+                if line.strip() in keys:
+                    yield line.strip()
+        finally:
+            timer.cancel()
+
+
+def _refuse(capture: Path, key: str) -> None:
+    """Note that the process did not survive a task."""
+    task = load_task(capture, key)
+    reason = (
+        f"{task.task.kernel.name} ended the process or ran longer than {EXAMINATION_LIMIT_S:g} s "
+        "when it was run on its captured arguments"
+    )
+    keep_examined(capture, {key: Examined(digest_of(task), None, reason)})
+
+
+def _examine_here(capture: Path, keys: Sequence[str]) -> None:
+    """In the separate process."""
+    for key in keys:
+        say(key, flush=True)
+        digest = ""
+        try:
+            task = load_task(capture, key)
+            digest = digest_of(task)
+            listed = _listed_values(task)
+            found = probed(task.deployed, task.memory(0), listed=listed, derived=task.derived)
+            keep_examined(capture, {key: Examined(digest, found)})
+        except UserError as error:
+            keep_examined(capture, {key: Examined(digest, None, str(error))})
+        except Exception as error:  # whatever a kernel's launch raises
+            reason = f"{key} fails on its captured arguments: {type(error).__name__}: {error}"
+            keep_examined(capture, {key: Examined(digest, None, reason.splitlines()[0])})
+
+
+def _listed_values(task: RecordedTask) -> dict[str, list[ParameterValue]]:
+    constants = task.deployed.constants
+    values: dict[str, list[ParameterValue]] = {}
+    for entry in task.listed:
+        for name, value in entry.items():
+            if name in constants and value not in values.setdefault(name, []):
+                values[name].append(value)
+    return values
+
+
+if __name__ == "__main__":
+    _examine_here(Path(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,171 @@
+"""A captured kernel as a function of this process: imported, or made of the recorded source."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import linecache
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from triton.runtime.autotuner import Heuristics
+from triton.runtime.jit import JITFunction
+
+from foundation.errors import UserError
+from kernels.captured.task import Kernel
+from kernels.own.other_kernels import asked_for_device
+from triton_rvv.launches.source import kernel_digest
+
+__all__ = ["LoadedKernel", "loaded_kernel"]
+
+_LOCAL = "<locals>"
+# Calls that only make values, by what they begin with; others may do what a program does.
+_HARMLESS_CALLS = frozenset(
+    {"tl", "triton", "math", "os", "int", "float", "bool", "str", "tuple", "list", "dict", "set"}
+    | {"range", "len", "min", "max", "sorted", "zip", "enumerate", "getattr", "isinstance"}
+)
+
+
+@dataclass(frozen=True)
+class LoadedKernel:
+    """A kernel without its decorators.
+
+    Args:
+        function: as made by `@triton.jit`.
+        heuristics: by constexpr, a function of the arguments that gives its value.
+    """
+
+    function: Any
+    heuristics: Mapping[str, Callable[[Mapping[str, Any]], Any]]
+
+
+@functools.lru_cache(maxsize=64)
+def loaded_kernel(kernel: Kernel) -> LoadedKernel:
+    """The kernel as it was when the program was captured.
+
+    A module is imported, from where the program had it. The file that a program was started with
+    is not run: its functions are made of what it defines. So are kernels that no name leads to.
+
+    Raises:
+        UserError: if there is none, or another one by now.
+    """
+    found = None if kernel.module == "__main__" or kernel.is_generated else _imported(kernel)
+    found = found or _made(kernel)
+    if found is None:
+        raise UserError(
+            f"the kernel {kernel.name} of {kernel.file} cannot be made of what was recorded: "
+            "define it at the top of a module, and capture the program again"
+        )
+    if kernel_digest(found.function) != kernel.digest:
+        raise UserError(
+            f"the kernel {kernel.name} of {kernel.file} has changed: capture the program again"
+        )
+    return found
+
+
+def _imported(kernel: Kernel) -> LoadedKernel | None:
+    """The kernel of an importable module; None if there is no such module or name."""
+    if _LOCAL in kernel.qualname:
+        return None
+    try:
+        with _importable(kernel), asked_for_device():
+            module = importlib.import_module(kernel.module)
+    except Exception:  # whatever a module does when it is imported elsewhere
+        return None
+    return _found(module, kernel.qualname)
+
+
+@contextmanager
+def _importable(kernel: Kernel) -> Iterator[None]:
+    """Within the block, modules are looked for where the kernel's is, too."""
+    path, parts = Path(kernel.file), kernel.module.split(".")
+    above = len(parts) - (path.stem != "__init__")
+    folders = list(path.parents)
+    root = str(folders[min(above, len(folders) - 1)])
+    before = list(sys.path)
+    sys.path.append(root)
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
+def _made(kernel: Kernel) -> LoadedKernel | None:
+    """The kernel made of its recorded source; None if that does not work."""
+    above = _definitions(kernel.module_source)
+    if _LOCAL in kernel.qualname or not above:
+        head = "import triton\nimport triton.language as tl\n"
+        above = f"{head}{above}\n\n@triton.jit\n{textwrap.dedent(kernel.source)}\n"
+    name = f"captured_{kernel.digest}"
+    file = f"<{name}>"
+    linecache.cache[file] = (len(above), None, above.splitlines(keepends=True), file)
+    module = ModuleType(name)
+    module.__file__ = file
+    sys.modules[name] = module  # where Triton looks for a kernel's globals
+    try:
+        with _importable(kernel), asked_for_device():
+            exec(compile(above, file, "exec"), module.__dict__)
+    except Exception:  # whatever names the source reads that were not recorded
+        return None
+    return _found(module, kernel.name if _LOCAL in kernel.qualname else kernel.qualname)
+
+
+def _found(module: ModuleType, qualname: str) -> LoadedKernel | None:
+    """The kernel of that name under all of its decorators."""
+    found: Any = module
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    heuristics: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
+    while found is not None and not isinstance(found, JITFunction):
+        if isinstance(found, Heuristics):
+            heuristics = {**found.values, **heuristics}
+        found = getattr(found, "fn", None)
+    return None if found is None else LoadedKernel(found, heuristics)
+
+
+def _definitions(source: str) -> str:
+    """What a file imports and defines, without what it does."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return ""
+    tree.body = _kept(tree.body)
+    lines = source.splitlines()
+    kept = {n for node in tree.body for n in range(_first_line(node), (node.end_lineno or 0) + 1)}
+    return "\n".join(line if n in kept else "" for n, line in enumerate(lines, 1))
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators = getattr(node, "decorator_list", [])
+    return int(min([node.lineno, *(decorator.lineno for decorator in decorators)]))
+
+
+def _kept(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    return [node for node in body if _defines(node)]
+
+
+def _defines(node: ast.stmt) -> bool:
+    """Whether a statement imports or defines, and does nothing else."""
+    if isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
+        return True
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+        return all(_root(call.func) in _HARMLESS_CALLS for call in calls)
+    if isinstance(node, ast.If | ast.Try):
+        handlers = [part for h in getattr(node, "handlers", []) for part in h.body]
+        inner = [*node.body, *node.orelse, *handlers, *getattr(node, "finalbody", [])]
+        return all(isinstance(part, ast.Pass) or _defines(part) for part in inner)
+    return False
+
+
+def _root(function: ast.expr) -> str:
+    while isinstance(function, ast.Attribute):
+        function = function.value
+    return function.id if isinstance(function, ast.Name) else ""

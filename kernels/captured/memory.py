@@ -1,0 +1,110 @@
+"""A launch's tensors, and the memory that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+
+__all__ = ["Memory", "View"]
+
+
+@dataclass(frozen=True)
+class View:
+    """Where a tensor argument lies in one of the storages.
+
+    Args:
+        storage: its key in `Memory.storages`.
+        offset: of its first element, in elements of its own type.
+        shape, strides: in elements.
+        dtype: of its elements; that of the storage, or one that reads its bytes otherwise.
+    """
+
+    storage: int
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: torch.dtype
+
+    @property
+    def span(self) -> int:
+        """Elements from the tensor's first to its last, those between them included."""
+        if 0 in self.shape:
+            return 0
+        return 1 + sum(
+            (size - 1) * step for size, step in zip(self.shape, self.strides, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The contents of a launch's tensors.
+
+    Args:
+        storages: one-dimensional tensors; what shares memory in the program shares one of them.
+        views: the tensor of each parameter that is one.
+    """
+
+    storages: Mapping[int, torch.Tensor]
+    views: Mapping[str, View]
+
+    def tensor(self, name: str) -> torch.Tensor:
+        """The tensor of a parameter, with its shape and strides; shares the storage's memory."""
+        view = self.views[name]
+        return self._typed(view).as_strided(view.shape, view.strides, view.offset)
+
+    def span(self, name: str) -> torch.Tensor:
+        """The parameter's memory from its first element to its last, in one dimension."""
+        view = self.views[name]
+        return self._typed(view).as_strided((view.span,), (1,), view.offset)
+
+    def _typed(self, view: View) -> torch.Tensor:
+        storage = self.storages[view.storage]
+        return storage if self._of_one_type(view) else storage.view(view.dtype)
+
+    def _of_one_type(self, view: View) -> bool:
+        """Whether the view reads its storage in a type of its own, or in the storage's."""
+        return view.storage not in self.mixed
+
+    @property
+    def mixed(self) -> frozenset[int]:
+        """The storages that are read in several types."""
+        kinds: dict[int, set[torch.dtype]] = {}
+        for view in self.views.values():
+            kinds.setdefault(view.storage, set()).add(view.dtype)
+        return frozenset(key for key, types in kinds.items() if len(types) > 1)
+
+    @property
+    def shared(self) -> tuple[tuple[str, ...], ...]:
+        """The groups of two or more parameters that lie in one storage, in the kernel's order."""
+        groups: dict[int, list[str]] = {}
+        for name, view in self.views.items():
+            groups.setdefault(view.storage, []).append(name)
+        return tuple(tuple(names) for names in groups.values() if len(names) > 1)
+
+    def with_storages(self, change: Callable[[torch.Tensor], torch.Tensor]) -> Memory:
+        """The same tensors over changed storages; those that are read in several types stay.
+
+        Args:
+            change: returns a new tensor with as many elements, maybe of another type.
+        """
+        mixed = self.mixed
+        changed = {
+            key: storage.clone() if key in mixed else change(storage)
+            for key, storage in self.storages.items()
+        }
+        return Memory(changed, self.views)
+
+    def copied(self) -> Memory:
+        """The same contents in memory of their own."""
+        return self.with_storages(torch.clone)
+
+    def apart(self) -> Memory:
+        """The same tensors, none of which shares memory with another."""
+        storages = {number: self.span(name).clone() for number, name in enumerate(self.views)}
+        views = {
+            name: View(number, 0, view.shape, view.strides, view.dtype)
+            for number, (name, view) in enumerate(self.views.items())
+        }
+        return Memory(storages, views)

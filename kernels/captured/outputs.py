@@ -1,0 +1,256 @@
+"""What a captured kernel has to give: what its deployed configuration gave, and how closely.
+
+The deployed configuration runs on the captured arguments: as they are, with more precise ones, with
+outputs that hold something else before, and with inputs that are disturbed a little.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from foundation.errors import UserError
+from kernels.captured.deployed import Deployed, Reached
+from kernels.captured.memory import Memory
+from kernels.own.tolerance import DRAWS, disturbed, relative_tolerance, share_of, slack
+
+__all__ = ["CheckedOutputs", "Output", "checked_outputs"]
+
+_NARROW = (torch.float16, torch.bfloat16)
+_BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+@dataclass(frozen=True)
+class Output:
+    """An array that the kernel writes: the memory from its first element to its last.
+
+    Args:
+        start: its contents before every run: where the kernel's result depends on them, or it
+            writes nothing, as captured; poison elsewhere. None if all of it is poison.
+        expected: its contents after a run, of the same type.
+        slack: fp32, how far each element may be off besides the relative tolerance; None for a
+            type that has to be exact.
+    """
+
+    start: torch.Tensor | None
+    expected: torch.Tensor
+    slack: torch.Tensor | None
+
+
+@dataclass(frozen=True)
+class CheckedOutputs:
+    """The outputs of a captured kernel.
+
+    Args:
+        outputs: by parameter.
+        varying: parameters whose contents differ in their last bits from run to run.
+        in_fp32: whether they were computed in fp32 where the program has 16-bit floats.
+        given: the tensors before a run, none of which shares memory with another.
+    """
+
+    outputs: Mapping[str, Output]
+    varying: tuple[str, ...]
+    in_fp32: bool
+    given: Memory
+
+    def poisoned(self) -> Memory:
+        """The tensors before a run that is to be checked."""
+        made = self.given.copied()
+        for name, output in self.outputs.items():
+            span = made.span(name)
+            span.copy_(_poison(output.expected) if output.start is None else output.start)
+        return made
+
+    def agree(self, after: Memory) -> bool:
+        """Whether every output is right after a run."""
+        return all(_within(after.span(name), output) for name, output in self.outputs.items())
+
+
+def checked_outputs(deployed: Deployed, given: Memory) -> CheckedOutputs:
+    """The outputs of the deployed configuration on the captured arguments.
+
+    Raises:
+        UserError: if the kernel writes nothing, if its outputs differ from run to run by more than
+            rounding, or if they follow from arguments that share memory.
+    """
+    name = deployed.function.__name__
+    first, second = deployed.run(given), deployed.run(given)
+    reached = deployed.reached(given) or _seen(given, first)
+    written = [n for n in given.views if n in reached.stored]
+    if not written:
+        raise UserError(f"{name} writes none of its arguments: there is nothing to check it by")
+    precise = _in_fp32(deployed, given)
+    expected = _expected(deployed, given, first, written, precise)
+    if precise is not None and not all(_within(first.span(n), o) for n, o in expected.items()):
+        precise, expected = None, _expected(deployed, given, first, written, None)
+    for output in written:
+        if not _within(second.span(output), expected[output]):
+            raise UserError(
+                f"{name} writes other values to {output} in each run, so nothing tells whether "
+                "a configuration is right"
+            )
+    apart = given.apart()
+    alone = deployed.run(apart) if given.shared else first
+    _check_sharing(name, given, alone, expected)
+    starts = {n: _start(deployed, apart, alone, n, n in reached.loaded) for n in written}
+    return CheckedOutputs(
+        {n: replace(expected[n], start=start) for n, start in starts.items()},
+        tuple(n for n in written if not _same(first.span(n), second.span(n)).all()),
+        precise is not None,
+        apart,
+    )
+
+
+def _seen(given: Memory, after: Memory) -> Reached:
+    """What a run shows: that it writes what it changes, and may read anything."""
+    changed = [n for n in given.views if not _same(after.span(n), given.span(n)).all()]
+    return Reached(frozenset(given.views), frozenset(changed))
+
+
+def _in_fp32(deployed: Deployed, given: Memory) -> tuple[Memory, Memory] | None:
+    """The arguments with fp32 for 16-bit floats, and the tensors after a run on them.
+
+    None if there are no such floats, or the kernel cannot be compiled so.
+    """
+    storages = [s for key, s in given.storages.items() if key not in given.mixed]
+    if not any(storage.dtype in _NARROW for storage in storages):
+        return None
+    wide = given.with_storages(lambda s: s.float() if s.dtype in _NARROW else s.clone())
+    with contextlib.suppress(Exception):  # whatever the compiler has against other types
+        return wide, deployed.run(wide)
+    return None
+
+
+def _expected(
+    deployed: Deployed,
+    given: Memory,
+    first: Memory,
+    written: Sequence[str],
+    precise: tuple[Memory, Memory] | None,
+) -> dict[str, Output]:
+    """What each output should be, and by how much it may be off.
+
+    Args:
+        deployed: the kernel.
+        given, first: its tensors before and after a run.
+        written: its outputs.
+        precise: the tensors before and after a run in fp32, to be used in place of those; or None.
+    """
+    before, best = (given, first) if precise is None else precise
+    share = share_of({str(key): storage for key, storage in given.storages.items()})
+    floats = any(first.span(name).is_floating_point() for name in written)
+    runs = [deployed.run(_disturbed(before, draw)) for draw in range(DRAWS if floats else 0)]
+
+    def expect(name: str) -> Output:
+        plain, dtype = first.span(name), first.span(name).dtype
+        if not dtype.is_floating_point:
+            return Output(None, plain, None)
+        rounded = best.span(name).to(dtype)
+        wrote = ~_same(rounded, given.span(name))
+        off = slack(best.span(name), [run.span(name) for run in runs], share, dtype)
+        return Output(None, _chosen(wrote, rounded, plain), off)
+
+    return {name: expect(name) for name in written}
+
+
+def _within(found: torch.Tensor, output: Output) -> bool:
+    """Whether an output's contents are within its tolerance."""
+    if output.slack is None:
+        return bool(_same(found, output.expected).all())
+    expected, got = output.expected.double(), found.double()
+    allowed = output.slack.double() + relative_tolerance(found.dtype) * expected.abs()
+    equal = (got == expected) | (got.isnan() & expected.isnan())
+    return bool((equal | ((got - expected).abs() <= allowed)).all())
+
+
+def _disturbed(memory: Memory, draw: int) -> Memory:
+    """The tensors with each number in a storage of floats a little larger or smaller."""
+    named = {str(key): s for key, s in memory.storages.items() if key not in memory.mixed}
+    changed = disturbed(named, draw)
+    return Memory(
+        {key: changed.get(str(key), storage) for key, storage in memory.storages.items()},
+        memory.views,
+    )
+
+
+def _check_sharing(
+    kernel: str, given: Memory, alone: Memory, expected: Mapping[str, Output]
+) -> None:
+    """Reject a kernel whose outputs are others if its arguments do not share memory.
+
+    Boards give each argument an array of its own.
+
+    Args:
+        kernel: its name.
+        given: the arguments as they are.
+        alone: the tensors after a run on arguments that share none.
+        expected: the outputs.
+
+    Raises:
+        UserError: if they are.
+    """
+    for names in given.shared:
+        if not all(_within(alone.span(n), expected[n]) for n in names if n in expected):
+            raise UserError(
+                f"{kernel} reads through {' and '.join(names)} what it wrote there: arguments "
+                "that share memory in this way cannot be tuned"
+            )
+
+
+def _start(
+    deployed: Deployed, given: Memory, first: Memory, name: str, is_loaded: bool
+) -> torch.Tensor | None:
+    """The contents of an output before each run, as `Output.start` has them.
+
+    Args:
+        deployed: the kernel.
+        given, first: its tensors before and after a run; they share no memory.
+        name: of the output.
+        is_loaded: whether the kernel may read it.
+    """
+    before, after = given.span(name), first.span(name)
+    if is_loaded and not before.is_floating_point():
+        return before.clone()  # counters and locks must start as they did
+    other = _other_contents(before)
+    refilled = given.copied()
+    refilled.span(name).copy_(other)
+    again = deployed.run(refilled).span(name)
+    overwritten = _same(again, after) & ~_same(again, other)
+    if bool(overwritten.all()):
+        return None
+    return _chosen(overwritten, _poison(after), before)
+
+
+def _other_contents(before: torch.Tensor) -> torch.Tensor:
+    """Contents that differ from `before` in every element."""
+    if not before.is_floating_point():
+        return _flipped(before)
+    wide = before.float()
+    nan, zero = torch.full_like(wide, torch.nan), torch.zeros_like(wide)
+    return torch.where(wide.isnan(), zero, nan).to(before.dtype)
+
+
+def _poison(after: torch.Tensor) -> torch.Tensor:
+    """Contents that are wrong in every element."""
+    if not after.is_floating_point():
+        return _flipped(after)
+    return torch.full(after.shape, torch.nan).to(device=after.device, dtype=after.dtype)
+
+
+def _flipped(integers: torch.Tensor) -> torch.Tensor:
+    return ~integers
+
+
+def _chosen(where: torch.Tensor, one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """`one` where it holds and `other` elsewhere; torch's own does not take 8-bit floats."""
+    bits = _BITS[one.element_size()]
+    return torch.where(where, one.view(bits), other.view(bits)).view(one.dtype)
+
+
+def _same(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """For each element whether the two have the same bits; NaN is equal to itself."""
+    bits = _BITS[one.element_size()]
+    return one.view(bits) == other.view(bits)

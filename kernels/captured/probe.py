@@ -1,0 +1,249 @@
+"""Finds out which constexprs of a captured kernel may vary, by running it with other values.
+
+Each access of these runs is checked before it happens, so a block that is too large for its array
+is found, and harms nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from foundation.config import ParameterValue
+from foundation.errors import UserError
+from kernels.captured.block_names import block_names, used_names
+from kernels.captured.deployed import Deployed
+from kernels.captured.grid_rule import GridRule, possible_factors
+from kernels.captured.memory import Memory
+from kernels.captured.outputs import CheckedOutputs, checked_outputs
+from triton_rvv.errors import OutOfBoundsError
+
+__all__ = ["Freedom", "Probed", "probed"]
+
+# Powers of two up to this many doublings below and above the deployed value.
+_DOUBLINGS = 3
+
+
+@dataclass(frozen=True)
+class Freedom:
+    """What a constexpr of a captured kernel may be.
+
+    Args:
+        name: of the constexpr.
+        deployed: its value in the program.
+        values: those to try, the deployed one among them; one value if it stays.
+        why: why it varies or stays, for the user.
+    """
+
+    name: str
+    deployed: ParameterValue | None
+    values: tuple[ParameterValue, ...]
+    why: str
+
+    @property
+    def varies(self) -> bool:
+        """Whether there is another value to try."""
+        return len(self.values) > 1
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What runs of a captured kernel have shown.
+
+    Args:
+        rule: how the grid follows the constexprs.
+        freedoms: one for each constexpr, in the kernel's order.
+        varying: outputs whose last bits differ from run to run.
+        in_fp32: whether outputs are checked against sums in fp32 where the program has 16 bits.
+    """
+
+    rule: GridRule
+    freedoms: tuple[Freedom, ...]
+    varying: tuple[str, ...]
+    in_fp32: bool
+
+
+Constants = Mapping[str, Any]
+
+
+def probed(
+    deployed: Deployed,
+    given: Memory,
+    *,
+    listed: Mapping[str, Sequence[ParameterValue]],
+    derived: Callable[[Constants], Constants],
+) -> Probed:
+    """Run a captured kernel with other values of its constexprs, on this machine's processor.
+
+    Args:
+        deployed: the launch.
+        given: its tensors, on the processor.
+        listed: the values of each parameter that the kernel's autotuner lists; empty without one.
+        derived: from the values of the constexprs, those that follow from others by
+            `@triton.heuristics`.
+
+    Raises:
+        UserError: as `checked_outputs`, and if the deployed configuration reaches outside of its
+            tensors.
+    """
+    checked = checked_outputs(deployed, given)
+    _check_bounds(deployed, checked)
+    return _Probe(deployed, checked, listed, derived).run()
+
+
+def _check_bounds(deployed: Deployed, checked: CheckedOutputs) -> None:
+    try:
+        deployed.run(checked.given, checks_bounds=True)
+    except OutOfBoundsError as error:
+        raise UserError(
+            f"{deployed.function.__name__} reaches outside of its tensors ({error}), so it cannot "
+            "be checked: mask the access"
+        ) from error
+
+
+class _Probe:
+    """Finds the rule of the grid and the freedom of each constexpr, one after another."""
+
+    def __init__(
+        self,
+        deployed: Deployed,
+        checked: CheckedOutputs,
+        listed: Mapping[str, Sequence[ParameterValue]],
+        derived: Callable[[Constants], Constants],
+    ) -> None:
+        self._deployed = deployed
+        self._checked = checked
+        self._poisoned = checked.poisoned()
+        self._listed = listed
+        self._derived = derived
+        self._rule = GridRule(deployed.grid)
+        self._sizes = _sizes(deployed, checked.given)
+        self._used = used_names(deployed.function.src)
+        self._blocks = block_names(deployed.function.src)
+
+    def run(self) -> Probed:
+        names = [p.name for p in self._deployed.function.params if p.is_constexpr]
+        # Large blocks explain a grid best, so that they come first.
+        order = sorted(names, key=lambda name: -_magnitude(self._deployed.constants.get(name)))
+        freedoms = {name: self._freedom(name) for name in order}
+        return Probed(
+            self._rule,
+            tuple(freedoms[name] for name in names),
+            self._checked.varying,
+            self._checked.in_fp32,
+        )
+
+    def _freedom(self, name: str) -> Freedom:
+        value = self._deployed.constants.get(name)
+        if name in self._listed:
+            return self._listed_freedom(name, value)
+        reason = self._fixed_by(name, value)
+        if reason:
+            shown = value if isinstance(value, int | float | str) else str(value)
+            return Freedom(name, shown, (shown,), reason)
+        return self._block_freedom(name, int(value))  # type: ignore[arg-type]
+
+    def _fixed_by(self, name: str, value: object) -> str:
+        """Why a constexpr cannot be a block; "" if it may be one."""
+        if name in self._derived(self._deployed.constants):
+            return "follows from other values by triton.heuristics"
+        if name not in self._used:
+            return "is not used by the kernel"
+        if isinstance(value, bool) or not isinstance(value, int):
+            return "is no integer"
+        if value < 2 or value & (value - 1):
+            return "is no power of two above 1, as blocks are"
+        return ""
+
+    def _listed_freedom(self, name: str, value: Any) -> Freedom:
+        values = tuple(self._listed[name])
+        others = [other for other in values if other != value]
+        whole = isinstance(value, int) and not isinstance(value, bool) and value > 0
+        if whole and all(isinstance(other, int) for other in others):
+            smaller_first = sorted(map(int, others), key=lambda v: (v > value, abs(v - value)))
+            for other in smaller_first[:2]:
+                if self._follow(name, other):
+                    break
+        return Freedom(name, value, values, self._why("listed by the autotuner", name))
+
+    def _block_freedom(self, name: str, value: int) -> Freedom:
+        below, above = self._follow(name, value // 2), self._follow(name, 2 * value)
+        if not below and not above:
+            why = f"other outputs with {value // 2} and with {2 * value}"
+            return Freedom(name, value, (value,), why)
+        most = self._most(name, value)
+        lowest = max(1, value >> _DOUBLINGS) if below else value
+        doublings = _DOUBLINGS if below else int(name in self._blocks)
+        highest = min(most, value << doublings) if above else value
+        count = int(math.log2(highest // lowest)) + 1
+        values = tuple(lowest << place for place in range(count))
+        if count == 1:
+            why = f"other outputs with {value // 2}, and larger ones cover no more"
+            return Freedom(name, value, values, why)
+        what = "varies" if below else f"at least {value}: other outputs with {value // 2}"
+        return Freedom(name, value, values, self._why(what, name))
+
+    def _most(self, name: str, value: int) -> int:
+        """The smallest power of two that covers all that the block divides."""
+        sizes = [f.size for f in self._rule.factors if f.parameter == name and f.size is not None]
+        dims = [size for view in self._checked.given.views.values() for size in view.shape]
+        largest = max(sizes or dims or [value])
+        return max(value, 1 << (largest - 1).bit_length())
+
+    def _why(self, what: str, name: str) -> str:
+        followed = self._rule.text(name)
+        return f"{what}; the grid is {followed}" if followed else f"{what}; the grid stays"
+
+    def _follow(self, name: str, value: int) -> bool:
+        """Whether another value gives the right outputs, with the grid as it is or following it.
+
+        The way with the fewest programs that does is kept: more of them may do no harm.
+        """
+        constants = {**self._deployed.constants, name: value}
+        rules = [self._rule, *self._ways(name)]
+        rules.sort(key=lambda rule: math.prod(rule.grid(constants)))
+        right = next((rule for rule in rules if self._is_right(rule, constants)), None)
+        self._rule = right or self._rule
+        return right is not None
+
+    def _ways(self, name: str) -> list[GridRule]:
+        """The rules by which the grid may follow a parameter, if none is known."""
+        if any(factor.parameter == name for factor in self._rule.factors):
+            return []
+        deployed = self._deployed.constants
+        factors = possible_factors(self._rule, name, deployed, self._sizes)
+        found = [self._rule.following(factor, deployed) for factor in factors]
+        rules = [rule for rule in found if rule is not None]
+        return [rule for rule in rules if self._gives_samples(rule, name)] or rules
+
+    def _gives_samples(self, rule: GridRule, name: str) -> bool:
+        """Whether a rule gives what the program's own function did for other values of a name."""
+        return all(
+            rule.grid({**self._deployed.constants, **changed}) == grid
+            for changed, grid in self._deployed.grid_samples
+            if list(changed) == [name]
+        )
+
+    def _is_right(self, rule: GridRule, constants: Constants) -> bool:
+        constants = {**constants, **self._derived(constants)}
+        other = replace(self._deployed, constants=constants, grid=rule.grid(constants))
+        try:
+            return self._checked.agree(other.run(self._poisoned, checks_bounds=True))
+        except Exception:  # whatever the compiler or the kernel's own assertions have against it
+            return False
+
+
+def _magnitude(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _sizes(deployed: Deployed, given: Memory) -> dict[str, int]:
+    """The integers that a wrapper may have divided by a block, the likeliest first."""
+    sizes = {n: v for n, (_, v) in deployed.scalars.items() if isinstance(v, int) and v > 1}
+    for name, view in given.views.items():
+        sizes |= {f"{name}.shape[{axis}]": size for axis, size in enumerate(view.shape) if size > 1}
+        elements = math.prod(view.shape)
+        sizes[str(elements)] = elements
+    return sizes

@@ -1,0 +1,199 @@
+"""A captured task as a kernel like any other: its KernelSpec, which knows the rest."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import torch
+
+from foundation.config import Config, ParameterValue
+from kernels.captured.deployed import Deployed
+from kernels.captured.examination import current_examined
+from kernels.captured.memory import Memory
+from kernels.captured.names import split_task_name
+from kernels.captured.outputs import CheckedOutputs, Output, checked_outputs
+from kernels.captured.probe import Probed
+from kernels.captured.recorded import load_task
+from kernels.captured.space import captured_space, deployed_config
+from kernels.own.tolerance import tolerance
+from kernels.spec import Constants, Grid, KernelSpec, Problem
+from kernels.values import (
+    TORCH_TYPES,
+    current_data_set,
+    input_array,
+    output_array,
+    want_types_alone,
+)
+from launchers.arguments import Argument
+from rvv_runner.board import BoardInfo
+from search_spaces.space import SearchSpace
+
+__all__ = ["LaunchedTask", "captured_spec", "load_captured"]
+
+# The deployed configuration runs some ten times, twice over.
+_ARGUMENTS_LIMIT_S = 240.0
+# Names of a tensor's axes, letters since sizes follow them in the names of studies.
+_AXES = "ijklmnop"
+
+
+class LaunchedTask(Protocol):
+    """A captured task, ready to be launched in this process."""
+
+    @property
+    def load_name(self) -> str:
+        """The name by which `kernels.registry.load_kernel` finds it, in any process."""
+
+    @property
+    def digest(self) -> str:
+        """Changes with all that was captured of the launch, contents included."""
+
+    @property
+    def deployed(self) -> Deployed:
+        """The launch."""
+
+    @property
+    def listed(self) -> Sequence[Mapping[str, ParameterValue]]:
+        """The entries of its autotuner, the compiler's options included; empty without one."""
+
+    def derived(self, constants: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The constexprs that `@triton.heuristics` derives from others."""
+
+    def memory(self, data_set: int) -> Memory:
+        """Its tensors before the launch, on torch's default device.
+
+        Args:
+            data_set: 0 for the captured contents; others have other contents where these were not
+                recorded.
+        """
+
+
+def load_captured(name: str) -> KernelSpec:
+    """The kernel of a task of a capture's file.
+
+    Args:
+        name: as `kernels.captured.recorded.task_name` makes it.
+
+    Raises:
+        UserError: if there is no such task, or it cannot be tuned.
+    """
+    capture, key = split_task_name(name)
+    task = load_task(capture, key)
+    return captured_spec(task, current_examined(capture, task).required())
+
+
+def captured_spec(task: LaunchedTask, probed: Probed) -> KernelSpec:
+    """The kernel of a task, at the one shape that was captured.
+
+    Args:
+        task: what was captured.
+        probed: what may vary, and how the grid follows.
+    """
+    own = _CapturedKernel(task, probed)
+    return KernelSpec(
+        name=task.deployed.function.__name__.removesuffix("_kernel"),
+        kernel=task.deployed.function,
+        default_shape=own.shape(),
+        default_config=own.default_config(),
+        dtypes=(own.dtype(),),
+        arguments=own.arguments,
+        grid=own.grid,
+        traffic_bytes=own.traffic_bytes,
+        constants=own.constants,
+        space=own.space,
+        file=task.load_name,
+        launch_digest=task.digest,
+        arguments_limit_s=_ARGUMENTS_LIMIT_S,
+    )
+
+
+class _CapturedKernel:
+    """The functions of a `KernelSpec`, taken from a captured task."""
+
+    def __init__(self, task: LaunchedTask, probed: Probed) -> None:
+        self._task = task
+        self._probed = probed
+        self._deployed = task.deployed
+        with torch.device("meta"):
+            self._views = task.memory(0).views
+        # The same for all configurations, and it takes several runs.
+        self._checked: dict[object, CheckedOutputs] = {}
+
+    def shape(self) -> dict[str, int]:
+        """Sizes of the tensors by parameter and axis; those of one kernel have the same names."""
+        return {
+            f"{name}_{axis}": max(size, 1)
+            for name, view in self._views.items()
+            for axis, size in zip(_AXES, view.shape, strict=False)
+        }
+
+    def dtype(self) -> str:
+        """The type of the first tensor of floats, or else of the first tensor."""
+        names = {torch_type: name for name, torch_type in TORCH_TYPES.items()}
+        types = [view.dtype for view in self._views.values()]
+        floats = [dtype for dtype in types if dtype.is_floating_point]
+        return names[(floats or types)[0]]
+
+    def default_config(self) -> Config:
+        """What the program runs, without options that only GPUs have."""
+        task = self._task
+        return deployed_config(
+            self._probed.freedoms, self._deployed.options, task.listed, for_gpu=False
+        )
+
+    def space(self, problem: Problem, board: BoardInfo) -> SearchSpace:
+        """The configurations to try."""
+        return captured_space(self._probed, self._deployed.options, self._task.listed, board.gpu)
+
+    def constants(self, problem: Problem, config: Config) -> Constants:
+        """The deployed values, and those that follow from the configuration."""
+        known = {**self._deployed.constants, **config}
+        values = {**self._deployed.constants, **self._task.derived(known)}
+        return {name: value for name, value in values.items() if name not in config}
+
+    def grid(self, problem: Problem, config: Config) -> Grid:
+        """The grid, as far as it was found to follow the configuration."""
+        return self._probed.rule.grid({**self._deployed.constants, **config})
+
+    def traffic_bytes(self, problem: Problem) -> float:
+        """Bytes of all tensors."""
+        return float(sum(view.span * view.dtype.itemsize for view in self._views.values()))
+
+    def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
+        """The kernel's arguments; what its outputs should be is from the deployed configuration."""
+        given = self._deployed.scalars.items()
+        scalars = {name: Argument(name, type_, value) for name, (type_, value) in given}
+        arrays = self._inputs() if want_types_alone() else self._arrays()
+        names = self._deployed.function.arg_names
+        every = {**scalars, **arrays}
+        return tuple(every[name] for name in names if name in every)
+
+    def _inputs(self) -> dict[str, Argument]:
+        """Types and sizes alone."""
+        memory = self._task.memory(0)
+        return {name: input_array(name, memory.span(name)) for name in memory.views}
+
+    def _arrays(self) -> dict[str, Argument]:
+        checked = self._checked_outputs()
+        return {
+            name: _output(name, checked.outputs[name])
+            if name in checked.outputs
+            else input_array(name, checked.given.span(name))
+            for name in checked.given.views
+        }
+
+    def _checked_outputs(self) -> CheckedOutputs:
+        key = (current_data_set(), torch.get_default_device())
+        if key not in self._checked:
+            memory = self._task.memory(current_data_set())
+            self._checked[key] = checked_outputs(self._deployed, memory)
+        return self._checked[key]
+
+
+def _output(name: str, output: Output) -> Argument:
+    near = tolerance(output.expected.dtype)
+    made = output_array(name, output.expected, near, start=output.start)
+    if output.slack is None:
+        return made
+    return dataclasses.replace(made, slack=output.slack.contiguous().cpu().numpy())

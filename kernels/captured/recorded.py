@@ -1,0 +1,177 @@
+"""A task of a capture's file, ready to be launched in this process."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from triton import language
+
+from foundation.config import ParameterValue
+from foundation.errors import UserError
+from foundation.torch_types import TORCH_TYPES
+from kernels.captured.deployed import Deployed
+from kernels.captured.kernel_source import loaded_kernel
+from kernels.captured.memory import Memory, View
+from kernels.captured.names import task_name
+from kernels.captured.task import Constant, Drawn, Named, Recorded, Scalar, Storage, Task, Tensor
+from kernels.captured.task_file import Capture, read_capture
+
+__all__ = ["RecordedTask", "load_task"]
+
+_OTHER_SEED = 1_000_003
+
+
+def load_task(capture: Path, key: str) -> RecordedTask:
+    """A task of a capture.
+
+    Raises:
+        UserError: if there is none of that key, or its kernel cannot be launched here.
+    """
+    for task in _capture(capture, capture.stat().st_mtime_ns if capture.exists() else 0).tasks:
+        if task.key == key:
+            return RecordedTask(task, capture)
+    raise UserError(f"{capture} has no task {key}: list them with the command tasks")
+
+
+@functools.lru_cache(maxsize=2)
+def _capture(path: Path, _changed_ns: int) -> Capture:
+    return read_capture(path)
+
+
+class RecordedTask:
+    """One task, as `kernels.captured.problem.LaunchedTask` describes.
+
+    Args:
+        task: what was recorded.
+        capture: the file that holds it.
+
+    Raises:
+        UserError: if the kernel cannot be loaded, or takes what tuning does not know.
+    """
+
+    def __init__(self, task: Task, capture: Path) -> None:
+        self.task = task
+        self.load_name = task_name(capture, task.key)
+        self._kernel = loaded_kernel(task.kernel)
+        self._views = {n: _view(task, n, v) for n, v in task.tensors.items()}
+        self.deployed = Deployed(
+            function=self._kernel.function,
+            scalars=_scalars(task),
+            constants={name: _constant(task, value) for name, value in task.constants.items()},
+            options=task.options,
+            grid=task.grid,
+            grid_samples=[(sample.changed, sample.grid) for sample in task.grid_samples],
+        )
+        self.listed: Sequence[Mapping[str, ParameterValue]] = task.configurations or ()
+
+    @property
+    def digest(self) -> str:
+        """Changes with the signature and with the contents that were recorded."""
+        parts = hashlib.sha256(self.task.key.encode())
+        for storage in self.task.storages:
+            contents = storage.contents
+            if isinstance(contents, Recorded):
+                parts.update(contents.data)
+            else:
+                parts.update(repr(contents).encode())
+        return parts.hexdigest()[:16]
+
+    def derived(self, constants: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The constexprs that `@triton.heuristics` derives from others."""
+        if not self._kernel.heuristics:
+            return {}
+        with torch.device("meta"):
+            memory = self.memory(0)
+        tensors = {name: memory.tensor(name) for name in memory.views}
+        numbers = {name: value for name, (_, value) in self.deployed.scalars.items()}
+        known = {**tensors, **numbers, **constants}
+        found = {}
+        for name, function in self._kernel.heuristics.items():
+            found[name] = known[name] = function(known)
+        return found
+
+    def memory(self, data_set: int) -> Memory:
+        """Its tensors before the launch, on torch's default device."""
+        device = torch.get_default_device()
+        if device.type == "meta":
+            with torch.device("meta"):
+                return Memory({n: _empty(s) for n, s in enumerate(self.task.storages)}, self._views)
+        with _on_cpu():
+            storages = {n: _other(s, data_set).tensor() for n, s in enumerate(self.task.storages)}
+        return Memory({n: s.to(device) for n, s in storages.items()}, self._views)
+
+
+@contextmanager
+def _on_cpu() -> Iterator[None]:
+    with torch.device("cpu"):
+        yield
+
+
+def _empty(storage: Storage) -> torch.Tensor:
+    return torch.empty(storage.elements, dtype=TORCH_TYPES[storage.dtype])
+
+
+def _other(storage: Storage, data_set: int) -> Storage:
+    """The storage with other contents, where they are drawn, for another data set."""
+    contents = storage.contents
+    if not data_set or not isinstance(contents, Drawn):
+        return storage
+    drawn = dataclasses.replace(contents, seed=contents.seed + _OTHER_SEED * data_set)
+    return dataclasses.replace(storage, contents=drawn)
+
+
+def _view(task: Task, name: str, tensor: Tensor) -> View:
+    dtype = TORCH_TYPES[tensor.dtype]
+    if tensor.offset % dtype.itemsize:
+        raise UserError(
+            f"{name} of {task.kernel.name} does not begin at a whole element of its memory: such "
+            "arguments cannot be tuned"
+        )
+    offset = tensor.offset // dtype.itemsize
+    return View(tensor.storage, offset, tensor.shape, tensor.strides, dtype)
+
+
+def _scalars(task: Task) -> dict[str, tuple[str, int | float]]:
+    found = {}
+    for name, value in task.arguments.items():
+        if isinstance(value, Scalar):
+            found[name] = ("i1" if value.type == "u1" else value.type, value.value)
+        elif not isinstance(value, Tensor):
+            raise UserError(
+                f"{name} of {task.kernel.name} is a {type(value).__name__.lower()}: kernels that "
+                "take other arguments than tensors and numbers cannot be tuned"
+            )
+    return found
+
+
+def _constant(task: Task, value: Constant) -> Any:
+    """The value of a constant in this process.
+
+    Raises:
+        UserError: for a function that cannot be found.
+    """
+    if isinstance(value, tuple):
+        return tuple(_constant(task, part) for part in value)
+    if not isinstance(value, Named):
+        return value
+    if value.kind == "dtype":
+        names = {"fp": "float", "bf": "bfloat", "i": "int", "u": "uint"}
+        found = getattr(language, value.name, None)
+        prefix = next((p for p in names if value.name.startswith(p)), "")
+        plain = names.get(prefix, "") + value.name.removeprefix(prefix)
+        return found if found is not None else getattr(language, plain)
+    module, _, qualname = value.name.partition(":")
+    found = importlib.import_module(module)
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    if found is None:
+        raise UserError(f"{task.kernel.name} takes the function {value.name}, which is not there")
+    return found

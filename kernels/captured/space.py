@@ -1,0 +1,93 @@
+"""The search space of a captured kernel: its autotuner's list, or what its constexprs allow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from foundation.config import Config, ParameterValue
+from foundation.gpu_limits import GpuLimits
+from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS
+from kernels.captured.probe import Freedom, Probed
+from search_spaces.gpu.options import launch_options
+from search_spaces.space import Parameter, SearchSpace
+
+__all__ = ["captured_space", "deployed_config"]
+
+_STAGES = (1, 2, 3, 4)
+
+
+def deployed_config(
+    freedoms: Sequence[Freedom],
+    options: Mapping[str, ParameterValue],
+    listed: Sequence[Mapping[str, ParameterValue]],
+    *,
+    for_gpu: bool,
+) -> Config:
+    """What the program runs, in the parameters of the space.
+
+    Args:
+        freedoms: of the constexprs.
+        options: of the compiler in the program's launch.
+        listed: the entries of the kernel's autotuner, options included; empty without one.
+        for_gpu: whether options have an effect.
+    """
+    deployed = {f.name: f.deployed for f in freedoms if f.deployed is not None}
+    if listed:
+        names = [name for name in listed[0] if for_gpu or not _is_option(name, deployed)]
+        known = {**options, **deployed}
+        return Config({name: known.get(name, listed[0][name]) for name in names})
+    varying = {f.name: deployed[f.name] for f in freedoms if f.varies}
+    names = [n for n in ("num_warps", "num_stages") if for_gpu and n in options]
+    return Config({**varying, **{name: options[name] for name in names}})
+
+
+def captured_space(
+    probed: Probed,
+    options: Mapping[str, ParameterValue],
+    listed: Sequence[Mapping[str, ParameterValue]],
+    gpu: GpuLimits | None,
+) -> SearchSpace:
+    """The configurations to try; the deployed one is the default.
+
+    Args:
+        probed: what may vary.
+        options, listed: as in `deployed_config`.
+        gpu: of the board; None for a processor, where the compiler's options have no effect.
+    """
+    default = deployed_config(probed.freedoms, options, listed, for_gpu=gpu is not None)
+    if listed:
+        rows = [Config({name: entry[name] for name in default}) for entry in listed]
+        space = SearchSpace.from_configs([default, *rows])
+    else:
+        parameters = [Parameter(f.name, f.values) for f in probed.freedoms if f.varies]
+        space = SearchSpace((*parameters, *(_options(gpu, default) if gpu else ())))
+    return replace(space, default=default, notes=_notes(probed, len(space.parameters)))
+
+
+def _is_option(name: str, constants: Mapping[str, ParameterValue]) -> bool:
+    return name in (*CONFIG_OPTIONS, *GPU_OPTIONS) and name not in constants
+
+
+def _options(gpu: GpuLimits, default: Config) -> list[Parameter]:
+    """The compiler's options that the program's launch has, with the deployed values."""
+    found = []
+    for parameter in launch_options(gpu, stages=_STAGES):
+        if parameter.name in default:
+            values = sorted({*parameter.values, default[parameter.name]})
+            found.append(Parameter(parameter.name, tuple(values)))
+    return found
+
+
+def _notes(probed: Probed, parameters: int) -> tuple[str, ...]:
+    """Sentences for the user."""
+    notes = []
+    if not parameters:
+        reasons = "; ".join(f"{f.name}={f.deployed}: {f.why}" for f in probed.freedoms)
+        notes.append(f"no parameter may vary ({reasons or 'the kernel has no constexpr'})")
+    if probed.varying:
+        notes.append(
+            f"the last bits of {' and '.join(probed.varying)} differ from run to run in the "
+            "program, too"
+        )
+    return tuple(notes)

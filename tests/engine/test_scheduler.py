@@ -1,0 +1,69 @@
+"""The program's scheduler, as a function of what is known of each task."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from engine.programs.scheduler import SLICE_TRIALS, TaskState, next_task, program_time_s
+
+pytestmark = pytest.mark.timeout(20)
+
+
+def task(**changes: object) -> TaskState:
+    """A task without trials, with some fields changed."""
+    fresh = TaskState(
+        launches=10, deployed_s=1e-3, best_s=1e-3, tried=0, size=100, family="softmax"
+    )
+    return dataclasses.replace(fresh, **changes)  # type: ignore[arg-type]
+
+
+def test_the_program_time_is_the_sum_over_launches() -> None:
+    assert program_time_s([task(), task(launches=2, best_s=5e-3)]) == pytest.approx(2e-2)
+
+
+def test_the_heaviest_task_is_first() -> None:
+    assert next_task([task(), task(launches=50, family="matmul"), task(family="rope")]) == 1
+
+
+def test_equal_tasks_take_the_first() -> None:
+    assert next_task([task(family="a"), task(family="b")]) == 0
+
+
+def test_nothing_is_left_once_every_task_is_done_or_exhausted() -> None:
+    assert next_task([task(is_done=True), task(tried=100)]) is None
+    assert next_task([]) is None
+
+
+def test_a_task_that_expects_nothing_makes_room_for_a_lighter_one() -> None:
+    spent = task(launches=50, tried=30, expected_gain=1e-9)
+    assert next_task([spent, task(family="rope")]) == 1
+
+
+def test_a_task_that_still_expects_much_keeps_its_turn() -> None:
+    promising = task(launches=50, tried=2 * SLICE_TRIALS, expected_gain=0.02)
+    assert next_task([promising, task(family="rope")]) == 0
+
+
+def test_a_task_whose_kind_gained_much_comes_before_one_of_an_unknown_kind() -> None:
+    tuned = task(launches=50, tried=40, best_s=5e-4, expected_gain=1e-9)
+    assert next_task([tuned, task(family="rope"), task()]) == 2
+
+
+def test_a_task_whose_kind_gained_nothing_comes_after_one_of_an_unknown_kind() -> None:
+    tuned = task(launches=50, tried=40, expected_gain=1e-9)
+    assert next_task([tuned, task(), task(family="rope")]) == 2
+
+
+def test_a_small_space_promises_less_than_a_large_one() -> None:
+    assert next_task([task(size=2, family="rope"), task()]) == 1
+
+
+def test_slow_trials_count_against_a_task() -> None:
+    assert next_task([task(trial_s=10.0), task(trial_s=1.0, family="rope")]) == 1
+
+
+def test_a_task_slower_than_before_has_gained_nothing() -> None:
+    assert task(best_s=2e-3).gained == 0.0
+    assert task(best_s=7.5e-4).gained == pytest.approx(0.25)

@@ -1,0 +1,201 @@
+"""A captured program is tuned: within one budget, resumed, killed, with winners in its file."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import captured_kernels as kernels
+import pytest
+import torch
+from capture_files import CaptureFile
+
+import engine.tune as tune_command
+from engine.study.storage import read_studies
+from foundation.errors import UserError
+from kernels.captured.examined import read_examined
+from kernels.captured.names import task_name
+from kernels.captured.task_file import read_capture
+from kernels.registry import load_kernel, make_problem
+
+pytestmark = pytest.mark.timeout(400)
+
+
+def normal(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(7)).to(dtype)
+
+
+def add_to(capture: CaptureFile, n: int = 4096, **fields: Any) -> str:
+    values = {"x": normal(n), "y": normal(n), "out": torch.zeros(n), "n": n, "BLOCK": 64}
+    return capture.launch(kernels.add_kernel, [-(-n // 64)], values, **fields)
+
+
+@pytest.fixture
+def capture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CaptureFile:
+    monkeypatch.chdir(tmp_path)
+    return CaptureFile(tmp_path / "program.capture")
+
+
+def tune(
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The printed record, and its tasks in the order of their launches."""
+    assert tune_command.main([str(capture.path), *arguments, "--jobs", "1", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    tasks = {task["key"]: task for task in record["tasks"]}
+    return record, [tasks[key] for key in capture.keys]
+
+
+@pytest.mark.usefixtures("ray_for_tests")
+@pytest.mark.parametrize("device", ["emulated:x60", "host"])
+def test_a_program_is_tuned_and_its_file_holds_the_winners(
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str], device: str
+) -> None:
+    x = normal(2048)
+    add_to(capture, launches=50)
+    capture.launch(kernels.scale_kernel, [32], {"x": x, "n": 2048, "factor": 0.5, "BLOCK": 64})
+    capture.launch(
+        kernels.total_kernel,
+        [32],
+        {"x": x.bfloat16(), "out": torch.ones(1), "n": 2048, "BLOCK": 64},
+    )
+    capture.launch(
+        kernels.softmax_kernel,
+        [8],
+        {"x": normal(8, 100, dtype=torch.bfloat16), "out": torch.zeros(8, 100).bfloat16()}
+        | {"x_step": 100, "out_step": 100, "columns": 100, "BLOCK": 128},
+    )
+    values = {"x": x, "out": torch.zeros(2048), "n": 2048, "BLOCK": 64}
+    capture.launch(kernels.listed_kernel, [32], values)
+    record, tasks = tune(capture, capsys, "--trials", "20", "--device", device)
+    assert sum(task["tried"] for task in tasks) <= 20
+    assert [task["tried"] > 0 for task in tasks] == [True] * 5
+    assert tasks[0]["tried"] >= max(task["tried"] for task in tasks[1:])
+    assert tasks[3]["tried"] == 1  # a block that covers a row leaves nothing to try
+    assert tasks[4]["tried"] == 2
+    assert record["program_s"] <= record["program_before_s"]
+    winners = read_capture(capture.path).winners
+    for task in tasks:
+        winner = winners[task["key"]]
+        assert winner.time_s == task["time_s"]
+        assert winner.device_kind == ("host" if device == "host" else "board")
+        assert winner.is_estimated == task["estimated"] == (device != "host")
+    assert winners[capture.keys[0]].grid == ("cdiv(n, BLOCK)", "1", "1")
+    assert winners[capture.keys[3]].grid is None
+
+
+@pytest.mark.usefixtures("ray_for_tests")
+def test_the_same_command_resumes(capture: CaptureFile, capsys: pytest.CaptureFixture[str]) -> None:
+    add_to(capture)
+    _, (first,) = tune(capture, capsys, "--trials", "4")
+    _, (again,) = tune(capture, capsys, "--trials", "4")
+    assert again == first
+    _, (more,) = tune(capture, capsys, "--trials", "6")
+    assert more["tried"] == 6
+    assert more["time_s"] <= first["time_s"]
+
+
+@pytest.mark.usefixtures("ray_for_tests")
+def test_a_task_that_cannot_be_tuned_does_not_stop_the_others(
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x = torch.ones(50)
+    capture.launch(kernels.running_sum_kernel, [1], {"x": x, "out": x, "n": 50}, time_s=1.0)
+    add_to(capture)
+    _, (refused, tuned) = tune(capture, capsys, "--trials", "3")
+    assert "arguments that share memory" in refused["refusal"]
+    assert refused["tried"] == 0
+    assert tuned["tried"] == 3
+
+
+@pytest.mark.usefixtures("ray_for_tests")
+def test_a_task_of_the_same_kernel_starts_from_what_was_found(
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add_to(capture, launches=1000)
+    add_to(capture, n=8192)
+    _, (_, second) = tune(capture, capsys, "--trials", "14")
+    assert second["tried"] > 0
+    storage = str(capture.path.parent / "studies" / "tuner.journal")
+    started_from = {study.study_name: study.attribute("history") for study in read_studies(storage)}
+    (history,) = [h for name, h in started_from.items() if name.startswith("add-x_i8192")]
+    assert isinstance(history, dict)
+    assert history["study"].startswith("add-x_i4096")
+
+
+def test_options_of_a_single_study_are_refused(capture: CaptureFile) -> None:
+    add_to(capture)
+    with pytest.raises(UserError, match="leave out --shape and --study"):
+        tune_command.main([str(capture.path), "--shape", "N=3", "--study", "mine"])
+
+
+def test_a_budget_is_for_programs() -> None:
+    with pytest.raises(UserError, match="--budget is for the file of a capture"):
+        tune_command.main(["vector_add", "--budget", "3m"])
+
+
+def test_a_capture_without_launches_is_refused(capture: CaptureFile) -> None:
+    with pytest.raises(UserError, match="holds no launch of a Triton kernel"):
+        tune_command.main([str(capture.path)])
+
+
+def test_a_changed_kernel_is_refused(capture: CaptureFile) -> None:
+    key = add_to(capture, digest="0" * 16)
+    with pytest.raises(UserError, match=r"the kernel add_kernel of .* has changed"):
+        load_kernel(task_name(capture.path, key))
+
+
+def test_a_kernel_of_the_program_itself_is_made_of_its_source(capture: CaptureFile) -> None:
+    key = add_to(capture, module="__main__")
+    problem = make_problem(load_kernel(task_name(capture.path, key)), {})
+    assert problem.spec.kernel.__module__.startswith("captured_")
+    assert problem.name == "add-x_i4096-y_i4096-out_i4096-fp32"
+    assert problem.default_config == {"BLOCK": 64}
+
+
+def test_a_kernel_that_crashes_is_refused(
+    capture: CaptureFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kernels.captured.examination import examine
+
+    key = add_to(capture)
+    good = add_to(capture, n=128)
+    monkeypatch.setattr("kernels.captured.examination.EXAMINATION_LIMIT_S", 0.01)
+    examine(capture.path, [key])
+    assert "ended the process or ran longer" in read_examined(capture.path)[key].refusal
+    monkeypatch.undo()
+    examine(capture.path, [key, good])
+    assert all(not entry.refusal for entry in read_examined(capture.path).values())
+
+
+def test_what_a_killed_command_found_is_kept(
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str], ray_for_tests: None
+) -> None:
+    add_to(capture, launches=10)
+    add_to(capture, n=8192)
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-m", "engine.tune", str(capture.path), "--jobs", "1"]
+    paths = os.pathsep.join([str(root), str(root / "tests" / "kernels")])
+    tuner = subprocess.Popen(
+        [*command, "--trials", "100"],
+        env={**os.environ, "PYTHONPATH": paths},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        while not read_capture(capture.path).winners:
+            assert tuner.poll() is None
+            time.sleep(0.2)
+    finally:
+        os.kill(tuner.pid, signal.SIGKILL)
+        tuner.wait()
+    kept = read_capture(capture.path).winners[capture.keys[0]]
+    _, (first, _) = tune(capture, capsys, "--trials", "7")
+    assert first["tried"] >= 5
+    assert first["time_s"] <= kept.time_s

@@ -1,0 +1,107 @@
+"""Kernels as programs have them, for tests of captured launches."""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_kernel(x, y, out, n, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = places < n
+    summed = tl.load(x + places, mask=mask) + tl.load(y + places, mask=mask)
+    tl.store(out + places, summed, mask=mask)
+
+
+@triton.jit
+def scale_kernel(x, n, factor, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = places < n
+    tl.store(x + places, tl.load(x + places, mask=mask) * factor, mask=mask)
+
+
+@triton.jit
+def total_kernel(x, out, n, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    values = tl.load(x + places, mask=places < n, other=0.0).to(tl.float32)
+    tl.atomic_add(out, tl.sum(values, 0))
+
+
+@triton.jit
+def softmax_kernel(x, out, x_step, out_step, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    places = tl.arange(0, BLOCK)
+    mask = places < columns
+    values = tl.load(x + row * x_step + places, mask=mask, other=-float("inf")).to(tl.float32)
+    powers = tl.exp(values - tl.max(values, 0))
+    shares = powers / tl.sum(powers, 0)
+    tl.store(out + row * out_step + places, shares.to(out.dtype.element_ty), mask=mask)
+
+
+@triton.jit
+def row_sums_kernel(x, out, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    total = 0.0
+    for start in range(0, columns, BLOCK):
+        places = start + tl.arange(0, BLOCK)
+        values = tl.load(x + row * columns + places, mask=places < columns, other=0.0)
+        total += tl.sum(values, 0)
+    tl.store(out + row, total)
+
+
+@triton.jit
+def partial_sums_kernel(x, parts, n, BLOCK: tl.constexpr):
+    number = tl.program_id(0)
+    places = number * BLOCK + tl.arange(0, BLOCK)
+    tl.store(parts + number, tl.sum(tl.load(x + places, mask=places < n, other=0.0), 0))
+
+
+@triton.jit
+def matmul_kernel(
+    a, b, c, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr
+):
+    across = tl.cdiv(N, BLOCK_N)
+    rows = (tl.program_id(0) // across) * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns = (tl.program_id(0) % across) * BLOCK_N + tl.arange(0, BLOCK_N)
+    total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for start in range(0, K, BLOCK_K):
+        inner = start + tl.arange(0, BLOCK_K)
+        left = tl.load(
+            a + rows[:, None] * K + inner[None, :],
+            mask=(rows[:, None] < M) & (inner[None, :] < K),
+            other=0.0,
+        )
+        right = tl.load(
+            b + inner[:, None] * N + columns[None, :],
+            mask=(inner[:, None] < K) & (columns[None, :] < N),
+            other=0.0,
+        )
+        total += tl.dot(left, right)
+    mask = (rows[:, None] < M) & (columns[None, :] < N)
+    tl.store(c + rows[:, None] * N + columns[None, :], total.to(c.dtype.element_ty), mask=mask)
+
+
+@triton.jit
+def running_sum_kernel(x, out, n):
+    for place in range(1, n):
+        tl.store(out + place, tl.load(x + place - 1) + tl.load(x + place))
+
+
+@triton.jit
+def astray_kernel(x, out, n, BLOCK: tl.constexpr):
+    places = tl.arange(0, BLOCK)
+    tl.store(out + places, tl.load(x + places), mask=places < n)
+
+
+@triton.jit
+def nothing_kernel(x, n):
+    tl.load(x + n)
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": size}) for size in (64, 256)], key=["n"])
+@triton.jit
+def listed_kernel(x, out, n, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = places < n
+    tl.store(out + places, 2 * tl.load(x + places, mask=mask), mask=mask)

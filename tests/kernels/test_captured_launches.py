@@ -1,0 +1,211 @@
+"""Captured launches: what their outputs should be, and which constexprs may vary."""
+
+from __future__ import annotations
+
+import captured_kernels as kernels
+import pytest
+import torch
+
+from foundation.errors import UserError
+from kernels.captured.deployed import Deployed
+from kernels.captured.grid_rule import GridRule, possible_factors
+from kernels.captured.memory import Memory, View
+from kernels.captured.outputs import CheckedOutputs, checked_outputs
+from kernels.captured.probe import Freedom, Probed, probed
+
+pytestmark = pytest.mark.timeout(120)
+
+
+def memory_of(**tensors: torch.Tensor) -> Memory:
+    """The tensors with the storages that they share."""
+    storages: dict[int, torch.Tensor] = {}
+    views: dict[str, View] = {}
+    keys: dict[int, int] = {}
+    for name, tensor in tensors.items():
+        key = keys.setdefault(tensor.untyped_storage().data_ptr(), len(keys))
+        storages[key] = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
+        views[name] = View(
+            key, int(tensor.storage_offset()), tuple(tensor.shape), tensor.stride(), tensor.dtype
+        )
+    return Memory(storages, views)
+
+
+def launch(kernel: object, grid: int, constants: dict[str, int], **scalars: object) -> Deployed:
+    typed = {n: ("i32" if isinstance(v, int) else "fp32", v) for n, v in scalars.items()}
+    return Deployed(kernel, typed, constants, {}, (grid, 1, 1))  # type: ignore[arg-type]
+
+
+def normal(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(7)).to(dtype)
+
+
+def probe(deployed: Deployed, memory: Memory, **listed: list[object]) -> Probed:
+    return probed(deployed, memory, listed=listed, derived=lambda constants: {})  # type: ignore[arg-type]
+
+
+def freedom(found: Probed, name: str) -> Freedom:
+    (one,) = [f for f in found.freedoms if f.name == name]
+    return one
+
+
+def add(n: int = 1000, dtype: torch.dtype = torch.float32) -> tuple[Deployed, Memory]:
+    deployed = launch(kernels.add_kernel, 4, {"BLOCK": 256}, n=n)
+    x, y = normal(n, dtype=dtype), normal(n, dtype=dtype)
+    return deployed, memory_of(x=x, y=y, out=torch.zeros(n, dtype=dtype))
+
+
+def softmax(dtype: torch.dtype = torch.float32) -> tuple[Deployed, Memory]:
+    deployed = launch(
+        kernels.softmax_kernel, 8, {"BLOCK": 128}, x_step=100, out_step=120, columns=100
+    )
+    return deployed, memory_of(
+        x=normal(8, 100, dtype=dtype), out=torch.full((8, 120), 3.0, dtype=dtype)
+    )
+
+
+def outputs(deployed: Deployed, memory: Memory) -> CheckedOutputs:
+    return checked_outputs(deployed, memory)
+
+
+def test_an_output_that_is_written_whole_starts_as_poison() -> None:
+    found = outputs(*add())
+    assert list(found.outputs) == ["out"]
+    assert found.outputs["out"].start is None
+    assert found.agree(add()[0].run(found.poisoned()))
+
+
+def test_an_unfinished_output_is_wrong() -> None:
+    deployed, memory = add()
+    found = outputs(deployed, memory)
+    half = launch(kernels.add_kernel, 2, {"BLOCK": 256}, n=1000)
+    assert not found.agree(half.run(found.poisoned()))
+
+
+def test_what_the_kernel_leaves_alone_stays_as_captured() -> None:
+    start = outputs(*softmax()).outputs["out"].start
+    assert start is not None
+    rows = start.view(8, 120)
+    assert rows[:, :100].isnan().all()
+    assert (rows[:, 100:] == 3.0).all()
+
+
+def test_a_kernel_in_place_starts_from_the_captured_contents() -> None:
+    x = normal(1000)
+    deployed = launch(kernels.scale_kernel, 4, {"BLOCK": 256}, n=1000, factor=2.5)
+    output = outputs(deployed, memory_of(x=x)).outputs["x"]
+    assert output.start is not None
+    assert torch.equal(output.start, x)
+    assert torch.allclose(output.expected, 2.5 * x)
+
+
+def test_an_atomic_sum_starts_from_the_captured_contents() -> None:
+    x = normal(1000, dtype=torch.bfloat16)
+    deployed = launch(kernels.total_kernel, 4, {"BLOCK": 256}, n=1000)
+    output = outputs(deployed, memory_of(x=x, out=torch.full((1,), 5.0))).outputs["out"]
+    assert output.start is not None
+    assert output.start.item() == 5.0
+    assert output.expected.item() == pytest.approx(5.0 + x.float().sum().item(), abs=1e-3)
+
+
+def test_16_bit_floats_are_expected_as_fp32_gives_them() -> None:
+    deployed, memory = softmax(torch.bfloat16)
+    found = outputs(deployed, memory)
+    assert found.in_fp32
+    exact = memory.tensor("x").double().softmax(1).to(torch.bfloat16)
+    got = found.outputs["out"].expected.view(8, 120)[:, :100]
+    assert (got.view(torch.int16) - exact.view(torch.int16)).abs().max() <= 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e5m2, torch.float8_e4m3fn])
+def test_8_bit_floats(dtype: torch.dtype) -> None:
+    deployed, memory = softmax(dtype)
+    found = outputs(deployed, memory)
+    assert not found.in_fp32
+    assert found.agree(deployed.run(found.poisoned()))
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int32, torch.int64, torch.uint8])
+def test_integers_are_exact(dtype: torch.dtype) -> None:
+    deployed, memory = add(dtype=dtype)
+    found = outputs(deployed, memory)
+    assert found.outputs["out"].slack is None
+    after = deployed.run(found.poisoned())
+    assert found.agree(after)
+    after.span("out")[500] += 1
+    assert not found.agree(after)
+
+
+def test_an_output_that_is_an_input_too_is_tuned_on_arrays_of_their_own() -> None:
+    x = normal(1000)
+    deployed, _ = add()
+    found = outputs(deployed, memory_of(x=x, y=normal(1000), out=x))
+    assert found.given.shared == ()
+    assert found.agree(deployed.run(found.poisoned()))
+
+
+def test_an_output_that_follows_from_shared_memory_is_refused() -> None:
+    deployed = launch(kernels.running_sum_kernel, 1, {}, n=50)
+    x = torch.ones(50)
+    with pytest.raises(UserError, match="reads through x and out what it wrote there"):
+        outputs(deployed, memory_of(x=x, out=x))
+
+
+def test_a_kernel_without_outputs_is_refused() -> None:
+    deployed = launch(kernels.nothing_kernel, 1, {}, n=3)
+    with pytest.raises(UserError, match="nothing_kernel writes none of its arguments"):
+        outputs(deployed, memory_of(x=normal(10)))
+
+
+def test_a_block_that_the_grid_follows_varies() -> None:
+    found = probe(*add())
+    block = freedom(found, "BLOCK")
+    assert block.values == (32, 64, 128, 256, 512, 1024)
+    assert block.why == "varies; the grid is cdiv(n, BLOCK)"
+    assert found.rule.grid({"BLOCK": 32}) == (32, 1, 1)
+
+
+def test_a_block_that_must_cover_a_row_does_not_shrink() -> None:
+    block = freedom(probe(*softmax()), "BLOCK")
+    assert block.values == (128,)
+    assert block.why == "other outputs with 64, and larger ones cover no more"
+
+
+def test_a_block_within_a_row_varies_and_the_grid_stays() -> None:
+    deployed = launch(kernels.row_sums_kernel, 6, {"BLOCK": 64}, columns=300)
+    found = probe(deployed, memory_of(x=normal(6, 300), out=torch.zeros(6)))
+    assert freedom(found, "BLOCK").values == (8, 16, 32, 64, 128, 256, 512)
+    assert found.rule.grid({"BLOCK": 8}) == (6, 1, 1)
+
+
+def test_a_block_that_sizes_scratch_stays() -> None:
+    deployed = launch(kernels.partial_sums_kernel, 4, {"BLOCK": 256}, n=1000)
+    block = freedom(probe(deployed, memory_of(x=normal(1000), parts=torch.zeros(4))), "BLOCK")
+    assert block.values == (256,)
+    assert block.why == "other outputs with 128 and with 512"
+
+
+def test_two_blocks_that_share_an_axis() -> None:
+    blocks = {"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_K": 16}
+    deployed = launch(kernels.matmul_kernel, 3 * 2, blocks, M=96, N=128, K=64)
+    memory = memory_of(a=normal(96, 64), b=normal(64, 128), c=torch.zeros(96, 128))
+    found = probe(deployed, memory)
+    assert found.rule.grid({"BLOCK_M": 16, "BLOCK_N": 16}) == (6 * 8, 1, 1)
+    assert all(f.varies for f in found.freedoms)
+
+
+def test_the_grid_of_listed_values_is_found_too() -> None:
+    found = probe(*add(), BLOCK=[256, 1024])
+    assert freedom(found, "BLOCK").values == (256, 1024)
+    assert found.rule.grid({"BLOCK": 1024}) == (1, 1, 1)
+
+
+def test_a_kernel_that_reaches_outside_of_its_tensors_is_refused() -> None:
+    deployed = launch(kernels.astray_kernel, 1, {"BLOCK": 64}, n=40)
+    with pytest.raises(UserError, match="reaches outside of its tensors"):
+        probe(deployed, memory_of(x=normal(40), out=torch.zeros(40)))
+
+
+def test_sizes_with_the_same_quotient_are_one_possibility_each() -> None:
+    rule = GridRule((4, 1, 1))
+    found = possible_factors(rule, "B", {"B": 256}, {"n": 1000, "x.shape[0]": 1000, "m": 1024})
+    assert [str(factor) for factor in found] == ["cdiv(n, B)", "cdiv(m, B)"]
