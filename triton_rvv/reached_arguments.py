@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from triton_rvv.lowering.aliasing import Aliases
-from triton_rvv.ttir import parse_module
+from triton_rvv.frontend.ttir import parse_module
+from triton_rvv.lowering.ttir.aliasing import Aliases
 
 __all__ = ["ReachedArguments", "reached_arguments"]
 

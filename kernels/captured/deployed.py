@@ -13,9 +13,9 @@ from kernels.captured.memory import Memory
 from kernels.own.other_kernels import other_kernels_run
 from kernels.spec import Grid
 from triton_rvv.errors import CompileError
-from triton_rvv.frontend import make_ttir
+from triton_rvv.make_ttir import make_ttir
 from triton_rvv.reached_arguments import reached_arguments
-from triton_rvv.target_names import named_target
+from triton_rvv.targets.target_names import named_target
 
 __all__ = ["Deployed", "Reached"]
 

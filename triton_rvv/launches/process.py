@@ -45,7 +45,7 @@ def start(text: str) -> None:
     """
     settings = json.loads(text)
     if os.environ.get("TRITON_RVV_TARGET"):
-        from triton_rvv.repeated_calls import remember_calls
+        from triton_rvv.runtime.repeated_calls import remember_calls
 
         remember_calls()  # before launches are intercepted, so that it stays inside
     from triton_rvv.launches.interception import intercept
