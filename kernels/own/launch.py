@@ -225,5 +225,16 @@ def descriptors_of(given: Mapping[str, Any]) -> dict[str, TensorDescriptor]:
 
 
 def tensor_of(value: Any) -> Any:
-    """A tensor descriptor's tensor; any other value as it is."""
-    return value.base if isinstance(value, TensorDescriptor) else value
+    """The tensor of a tensor descriptor, or of a package's wrapper around one; any other value as
+    it is.
+
+    Triton takes a pointer from whatever has a method data_ptr.
+    """
+    if isinstance(value, TensorDescriptor):
+        return value.base
+    if isinstance(value, torch.Tensor) or not callable(getattr(value, "data_ptr", None)):
+        return value
+    held = [tensor for tensor in vars(value).values() if isinstance(tensor, torch.Tensor)]
+    same = (tensor for tensor in held if tensor.data_ptr() == value.data_ptr())
+    found = next(same, None)
+    return value if found is None else found.detach().view(value.dtype)

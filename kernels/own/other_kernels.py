@@ -40,7 +40,7 @@ def asked_for_device() -> Iterator[None]:
     try:
         _ = driver.active
     except RuntimeError:
-        with _active(_Host()), _replaced(_triton, "has_triton", lambda: True):
+        with _on_host():
             yield
     else:
         yield
@@ -59,7 +59,7 @@ def other_kernels_run() -> Iterator[None]:
         return
     run = _run_nothing if where == "meta" else _without_foreign_options(JITFunction.run)
     with contextlib.ExitStack() as replaced:
-        replaced.enter_context(_active(_Host()))
+        replaced.enter_context(_on_host())
         for tuner in _autotuners():
             replaced.enter_context(_replaced(tuner, "run", _run_first))
         replaced.enter_context(_replaced(JITFunction, "run", run))
@@ -97,6 +97,13 @@ def _run_first(self: Any, *arguments: Any, **named: Any) -> Any:
 
 def _run_nothing(self: Any, *arguments: Any, **named: Any) -> None:
     """`JITFunction.run` of tensors that hold nothing."""
+
+
+@contextlib.contextmanager
+def _on_host() -> Iterator[None]:
+    """Within the block, Triton's device is this processor, and torch says that there is Triton."""
+    with _active(_Host()), _replaced(_triton, "has_triton", lambda: True):
+        yield
 
 
 @contextlib.contextmanager

@@ -69,6 +69,13 @@ def reference(x_ptr):
 MADE = (
     HEAD
     + """
+class Buffer:
+    def __init__(self, base):
+        self.shape, self.base, self.dtype = (1,), base, base.dtype
+
+    def data_ptr(self):
+        return self.base.data_ptr()
+
 def made(factor):
     FACTOR = tl.constexpr(factor)
 
@@ -80,8 +87,10 @@ def made(factor):
     return scaled
 
 def scale(x, factor):
+    from torch.utils._triton import has_triton
+    assert has_triton()
     out = torch.empty_like(x)
-    made(factor)[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)](x, out, x.numel())
+    made(factor)[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)](Buffer(x), out, x.numel())
     return out
 
 def get_scaled_kernel_autotune_config():
