@@ -1,4 +1,4 @@
-"""Paths through the code: what is known at run time of a whole block, told apart by branches."""
+"""Versions of a loop: what is known at run time of a whole block, told apart by branches."""
 
 from __future__ import annotations
 

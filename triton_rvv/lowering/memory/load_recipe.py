@@ -140,7 +140,7 @@ class Load(Tensor):
     def rows_are_apart(self, builder: Builder, conflict_bytes: int) -> Val:
         """Whether rows do not lie at multiples of `conflict_bytes`.
 
-        There they would drive one another out of the cache.
+        There they would cause conflict misses.
         """
         in_set = row_in_set(builder, self.pointers, conflict_bytes)
         return builder.compare("ne", in_set, integer(0))
