@@ -25,6 +25,8 @@ class BoardInfo:
         name: as the user gives it, such as "emulated:x60".
         kind: boards of one kind may share a study; their times can be compared.
         cpu: the core's name, as `RVVTarget.named` takes it.
+        tune: the core for whose caches and latencies code is made, as `RVVTarget.named` takes it;
+            None for the core's own.
         vlen_bits: bits in a vector register; of a GPU, 32 bits for each thread of a warp.
         cores: number of cores, of which jobs are pinned to one; a GPU's multiprocessors.
         frequency_hz: clock that converts cycles to seconds.
@@ -43,6 +45,7 @@ class BoardInfo:
     frequency_hz: float
     l1d_bytes: int | None = None
     l2_bytes: int | None = None
+    tune: str | None = None
     deterministic: bool = False
     estimated: bool = False
     backend: Backend | Literal["cuda", "hip"] = "rvv"
@@ -53,7 +56,7 @@ class BoardInfo:
         """What code is generated for; only a processor has such a target."""
         assert self.gpu is None
         if self.backend == "rvv":
-            return RVVTarget.named(self.cpu, self.vlen_bits)
+            return RVVTarget.named(self.cpu, self.vlen_bits, self.tune)
         from triton_rvv.targets.host_target import host_target
 
         return host_target()

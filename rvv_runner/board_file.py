@@ -12,6 +12,7 @@ from typing import Any
 from foundation.programs import python_command
 from foundation.user_folders import config_folder
 from rvv_runner.board import BoardError, BoardInfo
+from triton_rvv.targets.machine import MACHINES
 
 __all__ = [
     "BoardFile",
@@ -30,6 +31,7 @@ _FOLDER = Path(__file__).parent / "boards"
 _TOP_LEVEL: dict[str, tuple[type, ...]] = {
     "kind": (str,),
     "cpu": (str,),
+    "tune": (str,),
     "vlen_bits": (int,),
     "cores": (int,),
     "frequency_hz": (int,),
@@ -129,6 +131,7 @@ class BoardFile:
         kind: name of the file that describes this kind, with the kind of core likewise; boards of
             one kind are alike.
         cpu: the core's name, as `RVVTarget.named` takes it.
+        tune: the core for whose caches and latencies code is made, likewise; None for the core's.
         vlen_bits: bits in a vector register.
         cores: number of cores.
         frequency_hz: clock in hertz.
@@ -162,6 +165,7 @@ class BoardFile:
     enter: str | None = None
     perf_user_access: int | None = None
     l3_bytes: int | None = None
+    tune: str | None = None
 
     @property
     def wrapper(self) -> tuple[str, ...]:
@@ -185,6 +189,7 @@ class BoardFile:
             frequency_hz=float(self.frequency_hz),
             l1d_bytes=self.l1d_bytes,
             l2_bytes=self.l2_bytes,
+            tune=self.tune,
         )
 
 
@@ -240,6 +245,7 @@ def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
         l1d_bytes=entries.get("l1d_bytes"),
         l2_bytes=entries.get("l2_bytes"),
         l3_bytes=entries.get("l3_bytes"),
+        tune=entries.get("tune"),
         emulation=None if emulation is None else Emulation(**emulation),
         events=entries.get("events", {}),
         mvendorid=entries.get("mvendorid"),
@@ -320,6 +326,11 @@ def _check_tables(path: Path, entries: Mapping[str, Any]) -> None:
     _check(path, events, dict.fromkeys(events, (int, str)))
     if "emulation" in entries:
         _check(path, entries["emulation"], _EMULATION, required=("cost_table",))
+    tune = entries.get("tune", "x60")
+    if tune not in MACHINES:
+        raise BoardError(
+            f"the board file {path} has tune = {tune!r}: make it one of {', '.join(MACHINES)}"
+        )
     processors = entries.get("processors", "0")
     if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", processors):
         raise BoardError(

@@ -37,15 +37,18 @@ def show(n, block=64, other=0, numbers=False):
 
 def add_winners(path: Path, config: dict[str, int], grid: tuple[str, str, str] | None = None):
     for task in read_capture(path).tasks:
-        times = {"deployed_time_s": 2e-3, "time_s": 1e-3, "is_estimated": False}
-        where = {"device": "host", "device_kind": "host", "study": "s"}
-        append_winner(path, Winner(task.key, Config(config), grid, **times, **where))
+        winner = Winner(
+            task.key, Config(config), grid,
+            deployed_time_s=2e-3, time_s=1e-3, is_estimated=False,
+            device="host", device_kind="host", study="s",
+        )  # fmt: skip
+        append_winner(path, winner)
 
 
 def applied(tmp_path: Path, body: str, head: str = SHOWN) -> tuple[str, str]:
     """What a program prints with the winners, and what is said about them."""
-    words = ["run", "--with", tmp_path / "program.capture", "--", sys.executable]
-    done = run_command(*words, written(tmp_path, body, head))
+    program = written(tmp_path, body, head)
+    done = run_command("run", "--with", tmp_path / "program.capture", "--", sys.executable, program)
     return done.stdout, done.stderr
 
 

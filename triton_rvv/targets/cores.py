@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from triton_rvv.targets.machine import X60, Machine
+from triton_rvv.targets.machine import MACHINES, X60, Machine
 
 __all__ = [
     "CORES",
@@ -57,9 +57,9 @@ CORES: Mapping[str, Core] = {
     # The same with its matrix unit, which four of the K1's eight cores have and no emulator knows.
     "x60-ime": Core("spacemit-x60", 256, (*DEFAULT_EXTENSIONS, MATRIX_EXTENSION)),
     # T-Head C908, as in the Kendryte K230: Linux, k230.dtsi.
-    "c908": Core("generic-rv64", 128),
+    "c908": Core("generic-rv64", 128, machine=MACHINES["c908"]),
     # SpacemiT K3: Linux, k3.dtsi, for the X100; LLVM 23's model of the core for the A100.
-    "x100": Core("generic-rv64", 256, (*_RVA23, "+zfh", "+zvfh", *_BF16)),
+    "x100": Core("generic-rv64", 256, (*_RVA23, "+zfh", "+zvfh", *_BF16), MACHINES["x100"]),
     "a100": Core("generic-rv64", 1024, (*_RVA23, "+zfh", "+zvfh", *_BF16)),
     # SiFive: LLVM 22's model of the core, which has no Zbs and no Zicbop.
     "x280": Core("sifive-x280", 512, ("+zba", "+zbb", "+zfh", "+zvfh")),

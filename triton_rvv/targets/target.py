@@ -12,8 +12,9 @@ from triton_rvv.targets.cores import (
     MATRIX_EXTENSION,
     MATRIX_STAND_IN,
     MATRIX_VLEN_BITS,
+    Core,
 )
-from triton_rvv.targets.machine import X60, Machine
+from triton_rvv.targets.machine import MACHINES, X60, Machine
 
 __all__ = ["SUPPORTED_VLEN_BITS", "Backend", "HostTarget", "RVVTarget", "Target"]
 
@@ -151,24 +152,22 @@ class RVVTarget:
     machine: Machine = X60
 
     @classmethod
-    def named(
-        cls, name: str, vlen_bits: int | None = None, machine: Machine | None = None
-    ) -> RVVTarget:
+    def named(cls, name: str, vlen_bits: int | None = None, tune: str | None = None) -> RVVTarget:
         """The target for a core.
 
         Args:
             name: one of `triton_rvv.targets.cores.CORES`, or LLVM's name of a core, which gets the
                 extensions that every core has.
             vlen_bits: bits in a vector register; without it the core's own, or 256.
-            machine: its caches and latencies, where more is known of them than of the core.
+            tune: one of MACHINES, for whose caches and latencies code is made; without it the
+                core's own, or the X60's.
 
         Raises:
             ValueError: for a vector length that is not one of SUPPORTED_VLEN_BITS.
         """
-        core = CORES.get(name)
-        if core is None:
-            return cls(vlen_bits or cls.vlen_bits, name, machine=machine or X60)
-        return cls(vlen_bits or core.vlen_bits, core.cpu, core.extensions, machine or core.machine)
+        core = CORES.get(name, Core(name, cls.vlen_bits))
+        machine = core.machine if tune is None else MACHINES[tune]
+        return cls(vlen_bits or core.vlen_bits, core.cpu, core.extensions, machine)
 
     def __post_init__(self) -> None:
         if self.vlen_bits not in SUPPORTED_VLEN_BITS:

@@ -145,7 +145,7 @@ class Term:
     @property
     def may_fit(self) -> bool:
         """Whether it is known at run time if the left side wraps."""
-        return self.fits.ref != "false"
+        return self.fits.truth is not False
 
     def fit_guards(self) -> list[Val]:
         """Truth values that, where all of them hold, put a point on a path where sums fit."""
@@ -289,7 +289,7 @@ class Mask(Tensor):
     def holds_along(self, builder: Builder, axis: int) -> bool:
         """Whether sizes and grid say that no position along an axis is false."""
         terms = [term for term in self.terms if term.axis == axis]
-        return all(term.has_guard and term.guard(builder).ref == "true" for term in terms)
+        return all(term.has_guard and term.guard(builder).truth is True for term in terms)
 
     def false_from(self, builder: Builder, axis: int) -> Val | None:
         """A position along an axis from which on no element is true, as i64, if one is known."""

@@ -138,7 +138,7 @@ def _constant_block(builder: Builder, value: DenseAttribute) -> Tensor:
     if len(numbers) == 1:
         return Splat(value.type, numbers[0])
     if element.bits == 1:
-        numbers = [integer(int(number.ref == "true"), "i8") for number in numbers]
+        numbers = [integer(int(number.truth is True), "i8") for number in numbers]
     # In row-major order, that is with panels as wide as a row; nobody may write to it.
     rows = Buffer(value.type, builder.constant_array(numbers), value.type.shape[-1])
     return Elementwise(value.type, lambda _, values: values[0], [rows])

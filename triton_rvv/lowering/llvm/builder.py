@@ -156,9 +156,9 @@ class Builder:
 
     def conjunction(self, left: Val, right: Val) -> Val:
         """`left and right` of truth values, a scalar one being spread over a vector's lanes."""
-        if left.ref == "true":
+        if left.truth is True:
             return right
-        if right.ref == "true":
+        if right.truth is True:
             return left
         if "false" in (left.ref, right.ref):
             return Val("i1", "false")
@@ -177,8 +177,8 @@ class Builder:
 
     def select(self, condition: Val, then: Val, otherwise: Val) -> Val:
         """`then` where the condition holds; a scalar condition chooses whole vectors."""
-        if condition.ref in ("true", "false"):
-            return then if condition.ref == "true" else otherwise
+        if condition.truth is not None:
+            return then if condition.truth is True else otherwise
         result = self.emit(then.type, f"select {condition}, {then}, {otherwise}")
         self.intervals.note_result("select", result, (then, otherwise))
         return result
@@ -188,8 +188,8 @@ class Builder:
         type_ = vector_type(element, value.width)
         if name in ("sext", "zext", "trunc") and (number := value.constant) is not None:
             return integer(resized(name, number, value.element, element), type_)
-        if name == "uitofp" and value.ref in ("true", "false"):
-            return float_constant(element, float(value.ref == "true"))
+        if name == "uitofp" and value.truth is not None:
+            return float_constant(element, float(value.truth is True))
         result = self.emit(type_, f"{name} {value} to {type_}")
         if name in ("sext", "zext", "trunc"):
             self._note_multiple(result, self.multiple(value))
@@ -454,8 +454,8 @@ class Builder:
         likely: bool = False,
     ) -> None:
         """if (condition) then() else otherwise(); one side only where the condition is known."""
-        if condition.ref in ("true", "false"):
-            side = then if condition.ref == "true" else otherwise
+        if condition.truth is not None:
+            side = then if condition.truth is True else otherwise
             if side is not None:
                 side()
             return

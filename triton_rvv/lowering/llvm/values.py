@@ -35,6 +35,11 @@ class Val:
         return int(ref) if ref.lstrip("-").isdigit() else None
 
     @property
+    def truth(self) -> bool | None:
+        """What a truth value is, where it is known before the kernel runs."""
+        return {"true": True, "false": False}.get(self.ref)
+
+    @property
     def width(self) -> int:
         """Lanes of a vector; 1 for a scalar."""
         return _lanes(self.type)[0] if self.type[0] == "<" else 1
@@ -113,7 +118,7 @@ def folded(name: str, left: Val, right: Val) -> Val | None:
     """The result of an integer instruction, where it needs none."""
     if name in _NEUTRAL and left.type == "i1":
         for one, other in ((left, right), (right, left)):
-            if other.ref in ("true", "false"):
+            if other.truth is not None:
                 return one if other.ref == _NEUTRAL[name] else other
     if name not in _FOLDS:
         return None

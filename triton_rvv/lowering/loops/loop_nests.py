@@ -74,7 +74,7 @@ def for_each_run(
         commit: writes the code that does something with the outcome.
         exactly: writes the code for where sums in addresses or masks wrap, in a block of many
             runs; by default, elements are evaluated and committed one after another.
-        is_plain: as in `paths.guarded`.
+        is_plain: as in `loop_versioning.guarded`.
         within: the leading part of the block behind which nothing needs to be visited.
     """
     builder = context.builder

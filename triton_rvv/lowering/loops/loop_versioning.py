@@ -1,4 +1,4 @@
-"""Paths through the code: what is known at run time of a whole block, told apart by branches."""
+"""Versions of a loop: what is known at run time of a whole block, told apart by branches."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def guarded(
     plain = builder.conjunction(linear, unmasked)
 
     def masked() -> None:
-        if unmasked.ref != "true":
+        if unmasked.truth is not True:
             walk(LoopVersion(linear=True, fits=True))
 
     def tabulated() -> None:
-        if linear.ref == "true":
+        if linear.truth is True:
             return
         if by_part:
             builder.branches(
@@ -71,34 +71,34 @@ def guarded(
             walk(LoopVersion(fits=True))
 
     def not_plain() -> None:
-        if unmasked.ref == "true" or linear.ref == "true":
+        if unmasked.truth is True or linear.truth is True:
             masked()
             tabulated()
         else:
             builder.branches(linear, masked, tabulated)
 
     # With two loops, a block that needs no masks takes longer.
-    two_loops = context.target.masks_are_slow or unmasked.ref == "false"
+    two_loops = context.target.masks_are_slow or unmasked.truth is False
     columns = None
-    if step and two_loops and unmasked.ref != "true":
+    if step and two_loops and unmasked.truth is not True:
         columns = plain_columns(context, tensors, step)
     if columns is not None:
         builder.branches(
             builder.conjunction(fits, linear),
             lambda: walk(LoopVersion(linear=True, fits=True, plain_columns=columns)),
             otherwise
-            if linear.ref == "true"
+            if linear.truth is True
             else lambda: builder.branches(fits, tabulated, otherwise, likely=True),
-            likely=fits.ref != "true",
+            likely=fits.truth is not True,
         )
         return
     builder.branches(
         builder.conjunction(fits, plain),
         lambda: walk(PLAIN_VERSION),
         otherwise
-        if plain.ref == "true"
+        if plain.truth is True
         else lambda: builder.branches(fits, not_plain, otherwise, likely=True),
-        likely=fits.ref != "true",
+        likely=fits.truth is not True,
     )
 
 

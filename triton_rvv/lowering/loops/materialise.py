@@ -73,7 +73,7 @@ def row_major_array(context: Context, type_: TensorType) -> Buffer:
 
 
 def copy(context: Context, tensor: Tensor, buffer: Buffer, is_plain: bool = True) -> None:
-    """Write every element of `tensor` to `buffer`; `is_plain` as in `paths.guarded`."""
+    """Write every element of `tensor` to `buffer`; `is_plain` as in `loop_versioning.guarded`."""
     _write_all(context, [(tensor, buffer)], is_plain)
 
 

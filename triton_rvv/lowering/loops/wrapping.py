@@ -43,9 +43,9 @@ def widened(context: Context, operand: Affine) -> Affine | None:
         part.map(lambda number: builder.resize(number, "i64")) for part in operand.components
     ]
     fits = fits_32_bits(context, operand)
-    if fits.ref == "false":
+    if fits.truth is False:
         return None
-    if fits.ref == "true":
+    if fits.truth is True:
         return Affine(type_, base, components)
 
     def offset(builder: Builder, values: Sequence[Val]) -> Val:
@@ -76,7 +76,7 @@ def _sums_fit(builder: Builder, block: Affine) -> Val:
             low, high = builder.add(low, below), builder.add(high, above)
     bounds = [(low, "sge", _SMALLEST), (high, "sle", _LARGEST)]
     conditions = [_is_within(builder, block.base, *bound) for bound in bounds]
-    if any(condition.ref == "false" for condition in conditions):
+    if any(condition.truth is False for condition in conditions):
         return Val("i1", "false")
     return builder.conjunction(*conditions)
 

@@ -139,7 +139,7 @@ def _where(
 ) -> Val:
     """The update under its mask; 0 stands for what was not read."""
     address, values, mask = operands[0], operands[1 : count + 1], operands[count + 1 :]
-    if not mask or mask[0].ref == "true":
+    if not mask or mask[0].truth is True:
         return update(address, values)
     builder = context.builder
     before = Variable(builder, constant(_element(operation), 0))

@@ -156,7 +156,7 @@ def _check(context: Context, operation: Operation, place: int, table_slot: int) 
     if isinstance(pointer, Val):
         check.element(pointer, mask if isinstance(mask, Val) else Val("i1", "true"))
         return
-    assert not isinstance(mask, Val) or mask.ref == "true"
+    assert not isinstance(mask, Val) or mask.truth is True
     _check_block(check, as_addresses(pointer), mask if isinstance(mask, Tensor) else None)
 
 

@@ -1,4 +1,4 @@
-"""Loads of which nobody sees the lanes that their mask leaves out."""
+"""Loads whose masked-off lanes are dead, so that they need not be filled."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class Load(Tensor):
     def rows_are_apart(self, builder: Builder, conflict_bytes: int) -> Val:
         """Whether rows do not lie at multiples of `conflict_bytes`.
 
-        There they would drive one another out of the cache.
+        There they would cause conflict misses.
         """
         in_set = row_in_set(builder, self.pointers, conflict_bytes)
         return builder.compare("ne", in_set, integer(0))
@@ -225,13 +225,13 @@ class Load(Tensor):
             value = self._run(builder, pointers, condition, point)
         elif stride is not None and stride.constant == 0 and condition.width == 1:
             value = self._repeated(builder, pointers, condition, point)
-        elif condition.ref == "true" and (run := self._run_by_lines(builder, pointers, point)):
+        elif condition.truth is True and (run := self._run_by_lines(builder, pointers, point)):
             value = run
         else:
             addresses = self.pointers.at(builder, point)
             condition = _within(builder, condition, lanes, point.width)
             value = self._call(builder, "llvm.masked.gather", addresses, condition, point)
-            if condition.ref == "true":
+            if condition.truth is True:
                 prefetch_columns_ahead(builder, pointers, point)
         return loaded(builder, value, self.element)
 
@@ -243,10 +243,10 @@ class Load(Tensor):
         if self.to_next_program is not None and self.walks == 1:
             distance = self.to_next_program
             prefetch_next_program(builder, row, self.element, point.width, distance)
-        if condition.ref == "true" and lanes is not None:
+        if condition.truth is True and lanes is not None:
             fill = self._fill(builder, point)
             return load_first(builder, row, lanes, fill, size_bytes, point.clears)
-        if condition.ref == "true":
+        if condition.truth is True:
             value = builder.load(type_, row, size_bytes)
             aligned = not self._is_run_of_list
             prefetch_ahead(builder, pointers, point, row, READ, aligned)
@@ -359,7 +359,7 @@ def load_scalar(
 ) -> Val:
     """One element in its memory type; where the condition is false, memory is left alone."""
     type_ = memory_type(element)
-    if condition.ref == "true":
+    if condition.truth is True:
         return builder.load(type_, address, element.size_bytes)
     # Reading a place of our own keeps this free of branches inside vector code.
     safe = builder.alloca(type_, 1)

@@ -1,4 +1,4 @@
-"""Loads from places that follow no line, but so many lines in turn (see `digits`)."""
+"""Loads from places that follow several lines in turn: see `DivModPow2`."""
 
 from __future__ import annotations
 

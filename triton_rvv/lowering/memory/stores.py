@@ -412,7 +412,7 @@ def _store_run(
             prefetch_ahead(builder, pointers, point, address, WRITE)
         return
     lengths = builder.abilities.has_vector_lengths and value.element != "ptr"
-    if lengths and stride is not None and point.lanes is not None and condition.ref == "true":
+    if lengths and stride is not None and point.lanes is not None and condition.truth is True:
         start = pointers.at(builder, replace(point, width=1, memo={}))
         distance_bytes = builder.mul(builder.resize(stride, "i64"), integer(size_bytes))
         store_first_by_stride(builder, value, start, distance_bytes, point.lanes, size_bytes)

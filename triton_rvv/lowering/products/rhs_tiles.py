@@ -158,7 +158,7 @@ class _PackedStep(RhsStep):
         self._block = columns.block
         self._turn = turn
         self._line_bytes = columns.machine.line_bytes
-        self._is_prefetched = columns.is_prefetched and turn.inside.ref != "false"
+        self._is_prefetched = columns.is_prefetched and turn.inside.truth is not False
         starts = [integer(run * columns.panel) for run in range(columns.runs)]
         self._columns = [builder.add(turn.column, start) for start in starts]
 

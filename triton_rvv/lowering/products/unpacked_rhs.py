@@ -55,7 +55,7 @@ def _tiles(context: Context, left: Tensor, live: DotExtents) -> int:
     tile_rows, count = context.target.tile_rows, 1
     while count * tile_rows < left.shape[-2]:
         most = integer(count * tile_rows)
-        if live.rows and context.builder.compare("sle", live.rows, most).ref == "true":
+        if live.rows and context.builder.intervals.decided("sle", live.rows, most):
             break
         count *= 2
     return count
@@ -117,7 +117,7 @@ def _in_place(
         live: how much of the product counts.
     """
     builder, tile_rows, machine = context.builder, context.target.tile_rows, context.target.machine
-    may_collide = right.rows_are_apart(builder, machine.conflict_bytes).ref != "true"
+    may_collide = right.rows_are_apart(builder, machine.conflict_bytes).truth is not True
     if not _stays_in_caches(machine, tiles, right.shape[-2], may_collide):
         return None
     _, stride = right.rows_in_place(builder, integer(0))
@@ -138,7 +138,7 @@ def _in_place(
         widest = columns.of_tiles(tile_rows // min(rows, MIN_ROWS)).width
         guards.append(builder.compare("ne", live.columns, integer(0)))
         guards.append(builder.compare("eq", builder.split(live.columns, widest)[1], integer(0)))
-    is_decided = all(guard.ref in ("true", "false") for guard in guards)
+    is_decided = all(guard.truth is not None for guard in guards)
     if tiles > TILES_WORTH_TWO_WAYS and not is_decided:
         return None
     return UnpackedRhs(columns, guards, live)
