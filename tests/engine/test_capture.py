@@ -78,6 +78,12 @@ def test_the_key_is_the_same_in_every_run(tmp_path):
     assert keys[0] == keys[1]
 
 
+def test_the_key_does_not_depend_on_addresses(tmp_path):
+    body = "a, b = torch.zeros(64), torch.ones(64)\nadd_kernel[(1,)](a, b, a, 64, BLOCK=64)\n"
+    (task,) = captured(tmp_path, body + "add_kernel[(1,)](b, a, b, 64, BLOCK=64)").tasks
+    assert task.launches == 2
+
+
 def test_the_program_is_as_without(tmp_path):
     path = written(tmp_path, "print('out', sys.argv[1:], float(add(x, x).sum()))\nsys.exit(7)")
     done = run_command(
