@@ -54,7 +54,8 @@ class Applied:
         if self.task is None:
             return f"{self.kernel}: as the program has it, since {self.why}"
         near = "" if self.distance == 0 else f", tuned {self.distance:.2g} doublings away"
-        return f"{self.kernel}: winner of task {self.task[:8]}, {self.launches} launches{near}"
+        times = f"{self.launches} launch{'' if self.launches == 1 else 'es'}"
+        return f"{self.kernel}: winner of task {self.task[:8]}, {times}{near}"
 
 
 def run_program(words: Sequence[str], path: Path) -> int:
@@ -159,6 +160,7 @@ def _rule(task: Task, winner: Winner) -> Rule:
         sizes=task.sizes,
         config=dict(winner.config),
         grid=winner.grid,
+        is_grid_callable=task.is_grid_callable,
         followed=sorted(_followed(task, winner)),
     )
 

@@ -59,7 +59,7 @@ def test_a_winner_is_used_at_its_task_and_near_it(tmp_path):
     out, said = applied(tmp_path, body)
     # Other constants are another launch, whatever the sizes.
     assert out == "[256] [256] [1000064] [32]\n"
-    assert "1 launches\n" in said
+    assert "1 launch\n" in said
     assert "tuned 4 doublings away" in said
     assert "as the program has it, since it was tuned with other" in said
     assert applied(tmp_path, body) == (out, said)
