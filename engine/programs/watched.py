@@ -83,6 +83,7 @@ def end_like(status: int) -> int:
     if status < 0:
         sys.stdout.flush()
         sys.stderr.flush()
-        signal.signal(-status, signal.SIG_DFL)
+        with contextlib.suppress(OSError):  # SIGKILL has one action alone
+            signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     return status

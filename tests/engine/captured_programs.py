@@ -1,0 +1,51 @@
+"""Small programs with Triton kernels, for tests of capture and apply."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from engine.programs.captured import capture_program
+from kernels.captured.task_file import Capture, read_capture
+
+HEAD = """
+import os, signal, subprocess, sys, threading, time
+import torch, triton, triton.language as tl
+
+@triton.jit
+def add_kernel(x, y, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n) + tl.load(y + at, mask=at < n), mask=at < n)
+
+def add(x, y, block=64):
+    out = torch.empty_like(x)
+    n = x.numel()
+    add_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, y, out, n, BLOCK=block)
+    return out
+
+x = torch.arange(1000, dtype=torch.float32)
+"""
+
+
+def written(folder: Path, body: str, head: str = HEAD) -> Path:
+    """A program in a file."""
+    path = folder / "program.py"
+    path.write_text(head + body)
+    return path
+
+
+def run_command(*words: str | Path, status: int | None = 0) -> subprocess.CompletedProcess[str]:
+    """A command of the engine, run to its end."""
+    command = [sys.executable, "-m", "engine", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert status is None or done.returncode == status, done.stderr
+    return done
+
+
+def captured(folder: Path, body: str, head: str = HEAD, status: int = 0) -> Capture:
+    """What the capture of a program holds, which ends with a status."""
+    path = folder / "program.capture"
+    command = [sys.executable, str(written(folder, body, head))]
+    assert capture_program(command, path, keep_data=False) == status
+    return read_capture(path)

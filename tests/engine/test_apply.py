@@ -1,0 +1,185 @@
+"""`rvv-tune run`: programs with winners, unchanged."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from captured_programs import captured, run_command, written
+
+from engine.programs.applied import run_program
+from foundation.config import Config
+from foundation.errors import UserError
+from kernels.captured.task_file import append_winner, read_capture
+from kernels.captured.winner import Winner
+from triton_rvv.launches.grid_text import evaluated
+
+pytestmark = pytest.mark.timeout(240)
+
+# Tells which block a launch was compiled with.
+SHOWN = """
+import torch, triton, triton.language as tl, sys
+
+@triton.jit
+def shown_kernel(out, n, BLOCK: tl.constexpr, OTHER: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, at * 0 + BLOCK + 1000000 * OTHER, mask=at < n)
+
+def show(n, block=64, other=0, numbers=False):
+    out = torch.zeros(n, dtype=torch.int32)
+    grid = (triton.cdiv(n, block),) if numbers else lambda meta: (triton.cdiv(n, meta["BLOCK"]),)
+    shown_kernel[grid](out, n, BLOCK=block, OTHER=other)
+    return out.unique().tolist()
+"""
+
+
+def add_winners(path: Path, config: dict[str, int], grid: tuple[str, str, str] | None = None):
+    for task in read_capture(path).tasks:
+        times = {"deployed_time_s": 2e-3, "time_s": 1e-3, "is_estimated": False}
+        where = {"device": "host", "device_kind": "host", "study": "s"}
+        append_winner(path, Winner(task.key, Config(config), grid, **times, **where))
+
+
+def applied(tmp_path: Path, body: str, head: str = SHOWN) -> tuple[str, str]:
+    """What a program prints with the winners, and what is said about them."""
+    words = ["run", "--with", tmp_path / "program.capture", "--", sys.executable]
+    done = run_command(*words, written(tmp_path, body, head))
+    return done.stdout, done.stderr
+
+
+def test_a_winner_is_used_at_its_task_and_near_it(tmp_path):
+    captured(tmp_path, "show(1000)", SHOWN)
+    add_winners(tmp_path / "program.capture", {"BLOCK": 256})
+    body = "print(show(1000), show(4000), show(1000, other=1), show(1000, block=32))"
+    out, said = applied(tmp_path, body)
+    # Other constants are another launch, whatever the sizes.
+    assert out == "[256] [256] [1000064] [32]\n"
+    assert "1 launches\n" in said
+    assert "tuned 4 doublings away" in said
+    assert "as the program has it, since it was tuned with other" in said
+    assert applied(tmp_path, body) == (out, said)
+
+
+def test_a_changed_source_runs_as_it_is(tmp_path):
+    captured(tmp_path, "show(1000)", SHOWN)
+    add_winners(tmp_path / "program.capture", {"BLOCK": 256})
+    moved = SHOWN.replace("@triton.jit", "# moved\n\n@triton.jit")
+    assert applied(tmp_path, "print(show(1000))", moved)[0] == "[256]\n"
+    changed = SHOWN.replace("at * 0 + BLOCK", "BLOCK + at * 0")
+    out, said = applied(tmp_path, "print(show(1000))", changed)
+    assert out == "[64]\n"
+    assert "its source has changed" in said
+
+
+def test_a_grid_of_numbers_follows_its_rule(tmp_path):
+    captured(tmp_path, "show(1000, numbers=True)", SHOWN)
+    add_winners(tmp_path / "program.capture", {"BLOCK": 256}, ("cdiv(n, BLOCK)", "1", "1"))
+    out, _ = applied(tmp_path, "print(show(1000, numbers=True), show(3000, numbers=True))")
+    assert out == "[256] [256]\n"
+
+
+def test_a_block_that_may_have_to_cover_a_row_stays_at_other_sizes(tmp_path):
+    captured(tmp_path, "show(60, numbers=True)", SHOWN)
+    add_winners(tmp_path / "program.capture", {"BLOCK": 128})
+    out, said = applied(tmp_path, "print(show(60, numbers=True), show(50, numbers=True))")
+    assert out == "[128] [64]\n"
+    assert "may be bound" in said
+
+
+AUTOTUNED = (
+    SHOWN
+    + """
+tuned = triton.autotune([triton.Config({"BLOCK": b}) for b in (16, 32)], key=["n"])(shown_kernel)
+shown_kernel = tuned
+
+def show(n):
+    out = torch.zeros(n, dtype=torch.int32)
+    shown_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](out, n, OTHER=0)
+    return out.unique().tolist()
+"""
+)
+
+
+def test_an_autotuner_takes_the_winner_without_measuring(tmp_path):
+    captured(tmp_path, "show(1000)", AUTOTUNED)
+    add_winners(tmp_path / "program.capture", {"BLOCK": 128})
+    body = "print(show(1000), show(2000), hasattr(tuned, 'bench_time'))"
+    assert applied(tmp_path, body, AUTOTUNED)[0] == "[128] [128] False\n"
+
+
+def test_a_package_that_starts_compiled_kernels_stays_right(tmp_path):
+    body = """
+out = torch.zeros(1000, dtype=torch.int32)
+for step in range(3):
+    if step == 0:
+        compiled = shown_kernel[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](
+            out, 1000, BLOCK=64, OTHER=0)
+    else:
+        out.zero_()
+        compiled[(16, 1, 1)](out, 1000)
+    print(out.unique().tolist())
+"""
+    captured(tmp_path, body, SHOWN)
+    add_winners(tmp_path / "program.capture", {"BLOCK": 16})
+    lines = applied(tmp_path, body)[0].splitlines()
+    assert lines[0] == "[16]"
+    assert all(line in ("[16]", "[64]") for line in lines)
+
+
+def test_torch_compile_compiles_the_winner(tmp_path):
+    head = "import torch, triton_rvv.inductor\ntriton_rvv.inductor.register()\n"
+    body = "f = torch.compile(lambda x: torch.relu(x * 2 + 1))\nprint(f(torch.ones(500)).sum())"
+    held = captured(tmp_path, body, head)
+    (task,) = held.tasks
+    add_winners(tmp_path / "program.capture", {"XBLOCK": 32})
+    _, said = applied(tmp_path, body, head)
+    assert f"winner of task {task.key[:8]}" in said
+
+
+def test_compare_prints_the_speed_up(tmp_path):
+    captured(tmp_path, "print(show(1000))", SHOWN)
+    add_winners(tmp_path / "program.capture", {"BLOCK": 256})
+    words = ["run", "--compare", "--with", tmp_path / "program.capture", "--", sys.executable]
+    done = run_command(*words, tmp_path / "program.py")
+    assert done.stdout == "[256]\n"
+    assert "speed-up" in done.stderr
+
+
+def test_what_was_used_is_stored(tmp_path):
+    captured(tmp_path, "show(1000)", SHOWN)
+    path = tmp_path / "program.capture"
+    with pytest.raises(UserError, match="holds no winner"):
+        run_program([sys.executable, str(tmp_path / "program.py")], path)
+    add_winners(path, {"BLOCK": 256})
+    assert run_program([sys.executable, str(tmp_path / "program.py")], path) == 0
+    assert '"record": "applied"' in path.read_text()
+    assert len(read_capture(path).tasks) == 1
+
+
+def test_within_this_process(tmp_path):
+    captured(tmp_path, "show(1000)", SHOWN)
+    add_winners(tmp_path / "program.capture", {"BLOCK": 256})
+    body = """
+import engine, triton_rvv
+triton_rvv.activate("host")
+import pathlib
+with engine.apply(pathlib.Path(__file__).with_name("program.capture")):
+    print(show(1000))
+print(show(1000))
+"""
+    path = written(tmp_path, body, SHOWN)
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout == "[256]\n[64]\n"
+
+
+def test_formulas_of_a_grid():
+    class Shaped:
+        shape = (7, 9)
+
+    values = {"n": 10, "B": 4, "x": Shaped()}
+    assert evaluated("cdiv(n, B) * x.shape[1] * 2", values) == 54
+    for text in ("__import__('os')", "n + 1", "y", "x", "n.real"):
+        with pytest.raises(ValueError, match="no part of a grid's formula"):
+            evaluated(text, values)

@@ -1,0 +1,356 @@
+"""`rvv-tune capture` on programs that do what programs do."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+import torch
+from captured_programs import HEAD, captured, run_command, written
+
+import engine
+import triton_rvv
+from foundation.errors import UserError
+from kernels.captured.task import Drawn, Recorded, Scalar
+from kernels.captured.task_file import is_capture_file, read_capture
+
+pytestmark = pytest.mark.timeout(240)
+
+
+def test_a_plain_kernel(tmp_path):
+    held = captured(tmp_path, "for _ in range(5): add(x, x)\nadd(x, x, block=128)")
+    first, second = sorted(held.tasks, key=lambda task: -task.launches)
+    assert (first.launches, second.launches) == (5, 1)
+    assert first.kernel.name == "add_kernel"
+    assert first.kernel.source.startswith("def add_kernel")
+    assert "def add(x, y" in first.kernel.module_source
+    assert first.arguments["n"] == Scalar("i32", 1000)
+    assert first.constants == {"BLOCK": 64}
+    assert dict(first.deployed) == {"BLOCK": 64}
+    assert first.is_grid_callable
+    assert first.grid == (16, 1, 1)
+    assert {16: (63, 1, 1), 128: (8, 1, 1)}.items() <= {
+        s.changed["BLOCK"]: s.grid for s in first.grid_samples
+    }.items()
+    assert 0 < first.time_s < 5
+    assert first.device == "host"
+
+
+def test_arguments_that_share_memory_do_so_again(tmp_path):
+    (task,) = captured(tmp_path, "add(x, x)").tasks
+    one, other, out = (task.tensors[name] for name in ("x", "y", "out"))
+    assert one.storage == other.storage != out.storage
+    values = task.values()
+    assert values["x"].data_ptr() == values["y"].data_ptr()
+    assert torch.equal(values["x"], torch.arange(1000, dtype=torch.float32))
+
+
+def test_slices_of_one_tensor_keep_their_places(tmp_path):
+    body = "z = torch.arange(64.0).reshape(8, 8)\nadd_kernel[(1,)](z[0], z[2:, 1], z, 6, BLOCK=8)"
+    (task,) = captured(tmp_path, body).tasks
+    values = task.values()
+    assert torch.equal(values["y"], torch.arange(64.0).reshape(8, 8)[2:, 1])
+    assert values["y"].stride() == (8,)
+    assert not task.is_grid_callable
+
+
+@pytest.mark.parametrize("keep_data", [False, True])
+def test_large_tensors_are_drawn_unless_kept(tmp_path, keep_data):
+    path = written(tmp_path, "y = torch.randn(100000) * 3 + 10\nadd(y, y)")
+    out = tmp_path / "a.capture"
+    kept = ["--keep-data"] if keep_data else []
+    run_command("capture", *kept, "-o", out, "--", sys.executable, path)
+    (task,) = read_capture(out).tasks
+    contents = task.storages[task.tensors["x"].storage].contents
+    assert isinstance(contents, Recorded if keep_data else Drawn)
+    values = task.values()["x"]
+    assert values.shape == (100000,)
+    assert abs(values.mean() - 10) < 0.1
+    assert abs(values.std() - 3) < 0.1
+
+
+def test_the_key_is_the_same_in_every_run(tmp_path):
+    keys = [[task.key for task in captured(tmp_path, "add(x, x)").tasks] for _ in range(2)]
+    assert keys[0] == keys[1]
+
+
+def test_the_program_is_as_without(tmp_path):
+    path = written(tmp_path, "print('out', sys.argv[1:], float(add(x, x).sum()))\nsys.exit(7)")
+    done = run_command(
+        "capture", "-o", tmp_path / "c", "--", sys.executable, path, "-o", "b", status=7
+    )
+    assert done.stdout == "out ['-o', 'b'] 999000.0\n"
+    assert "captured 1 kernel, 1 task, 1 launch," in done.stderr
+
+
+def test_a_program_that_fails_keeps_what_was(tmp_path):
+    held = captured(tmp_path, "add(x, x)\nraise ValueError('no')", status=1)
+    assert held.tasks[0].launches == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+def test_a_program_that_is_killed_ends_as_without(tmp_path, number):
+    body = f"for _ in range(400): add(x, x); time.sleep(0.002)\nos.kill(os.getpid(), {int(number)})"
+    path = written(tmp_path, body)
+    out = tmp_path / "program.capture"
+    run_command("capture", "-o", out, "--", sys.executable, path, status=-number)
+    held = read_capture(out)
+    assert 1 < held.tasks[0].launches <= 400
+
+
+def test_interrupt(tmp_path):
+    path = written(tmp_path, "add(x, x)\nprint('ready', flush=True)\ntime.sleep(60)")
+    command = [sys.executable, "-m", "engine", "capture", "-o", str(tmp_path / "c"), "--"]
+    with subprocess.Popen(
+        [*command, sys.executable, str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout.readline() == b"ready\n"
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        process.wait(60)
+    assert read_capture(tmp_path / "c").tasks[0].launches == 1
+
+
+def test_forks_threads_and_other_processes(tmp_path):
+    body = """
+import multiprocessing
+def work(times):
+    for _ in range(times): add(x, x)
+if __name__ == "__main__" and len(sys.argv) == 1:
+    work(1)
+    if os.fork() == 0:
+        work(10); os._exit(0)
+    os.wait()
+    child = multiprocessing.get_context("fork").Process(target=work, args=(100,))
+    child.start(); child.join()
+    threads = [threading.Thread(target=work, args=(1000,)) for _ in range(2)]
+    [t.start() for t in threads]; [t.join() for t in threads]
+    subprocess.run([sys.executable, __file__, "again"], check=True)
+elif len(sys.argv) > 1:
+    work(10000)
+"""
+    held = captured(tmp_path, body)
+    (task,) = held.tasks
+    # Threads may count a few short launches twice.
+    assert task.launches == pytest.approx(1 + 10 + 100 + 2000 + 10000, abs=100)
+    assert len(held.commands) == 4
+
+
+def test_many_launches_are_counted_exactly(tmp_path):
+    body = "x = x[:8]\nfor _ in range(100_000): add(x, x)"
+    (task,) = captured(tmp_path, body).tasks
+    assert task.launches == 100_000
+    assert 0 < task.time_s < 100
+
+
+def test_a_launch_with_ever_new_numbers_stays_a_few_tasks(tmp_path):
+    held = captured(tmp_path, "for n in range(1, 200): add(x[:n], x[:n])")
+    assert len(held.tasks) == 32
+    assert sum(task.launches for task in held.tasks) == 199
+
+
+AUTOTUNED = """
+@triton.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
+@triton.jit
+def scale_kernel(x, out, n, EVEN: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n) * 2, mask=at < n)
+
+scale_kernel = triton.autotune([triton.Config({"BLOCK": b}) for b in (32, 64)], key=["n"])(
+    scale_kernel)
+
+def make():
+    @triton.autotune([triton.Config({"BLOCK": b}) for b in (32, 64)], key=["n"])
+    @triton.jit
+    def inner_kernel(x, out, n, BLOCK: tl.constexpr):
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(out + at, tl.load(x + at, mask=at < n) * 2, mask=at < n)
+    return inner_kernel
+
+for kernel in (scale_kernel, make()):
+    for _ in range(3):
+        kernel[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](x, torch.empty_like(x), 1000)
+"""
+
+
+def test_autotuners_benchmarks_do_not_count(tmp_path):
+    held = captured(tmp_path, AUTOTUNED)
+    tasks = {task.kernel.name: task for task in held.tasks}
+    assert set(tasks) == {"scale_kernel", "inner_kernel"}
+    for task in tasks.values():
+        assert task.launches == 3
+        assert {config["BLOCK"] for config in task.configurations} == {32, 64}
+        assert task.autotune_key == ("n",)
+        assert "Autotuner" in task.wrappers
+        assert task.deployed["BLOCK"] in (32, 64)
+    assert tasks["scale_kernel"].heuristics == ("EVEN",)
+
+
+def test_a_package_that_starts_compiled_kernels(tmp_path):
+    body = """
+class Entry:
+    def __init__(self, fn): self.fn, self.compiled = fn, None
+    def run(self, *args, grid, BLOCK):
+        if self.compiled is None:
+            self.compiled = self.fn[grid](*args, BLOCK=BLOCK)
+        else:
+            self.compiled[grid](*args)
+entry = Entry(add_kernel)
+out = torch.empty_like(x)
+for _ in range(7): entry.run(x, x, out, 1000, grid=(16, 1, 1), BLOCK=64)
+"""
+    (task,) = captured(tmp_path, body).tasks
+    assert task.launches == 7
+    assert task.constants == {"BLOCK": 64}
+
+
+def test_a_backward_pass(tmp_path):
+    body = """
+@triton.jit
+def grad_kernel(g, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(g + at, mask=at < n) * 2, mask=at < n)
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x): return add(x, x)
+    @staticmethod
+    def backward(ctx, g):
+        out = torch.empty_like(g)
+        grad_kernel[(1,)](g, out, g.numel(), BLOCK=1024)
+        return out
+
+x.requires_grad_()
+Twice.apply(x).sum().backward()
+"""
+    tasks = captured(tmp_path, body).tasks
+    assert {task.kernel.name for task in tasks} == {"add_kernel", "grad_kernel"}
+    grad = next(task for task in tasks if task.kernel.name == "grad_kernel")
+    assert grad.tensors["g"].strides == (0,)  # of a sum, the gradient is one element
+
+
+def test_torch_compile(tmp_path):
+    body = """
+import triton_rvv.inductor
+triton_rvv.inductor.register()
+f = torch.compile(lambda x: torch.relu(x * 2 + 1).sum(-1))
+y = torch.randn(50, 64)
+for _ in range(4): f(y)
+"""
+    (task,) = captured(tmp_path, body).tasks
+    assert task.kernel.is_generated
+    assert task.launches == 4
+    assert f"def {task.kernel.name}" in task.kernel.module_source
+    assert task.kernel.name.startswith("triton_")
+
+
+def test_another_sitecustomize_is_imported_too(tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text("import os\nos.environ['SEEN'] = 'yes'\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    held = captured(tmp_path, "assert os.environ['SEEN'] == 'yes'\nadd(x, x)")
+    assert len(held.tasks) == 1
+
+
+def test_a_program_with_packages_named_like_ours(tmp_path):
+    for name in ("kernels", "engine", "foundation"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("mine = True\n")
+    body = "import kernels, engine, foundation\nassert kernels.mine and engine.mine\nadd(x, x)"
+    assert len(captured(tmp_path, body).tasks) == 1
+
+
+def test_what_cannot_be_recorded_is_said_and_runs(tmp_path):
+    body = """
+y = torch.zeros(8, dtype=torch.complex64)
+try: add(y, y)
+except Exception: pass
+add(x, x)
+"""
+    held = captured(tmp_path, body)
+    assert len(held.tasks) == 1
+    assert "complex64" in held.unrecorded["__main__.add_kernel"]
+
+
+def test_mistakes(tmp_path):
+    out = tmp_path / "a"
+    assert "after --" in run_command("capture", "-o", out, status=2).stderr
+    missing = run_command("capture", "-o", out, "--", "no-such-program", status=2)
+    assert "no-such-program" in missing.stderr
+    out.write_text("mine")
+    kept = run_command("capture", "-o", out, "--", sys.executable, "-c", "", status=2)
+    assert "is no capture" in kept.stderr
+    assert out.read_text() == "mine"
+    assert "is not a capture" in run_command("tasks", out, status=2).stderr
+    nothing = tmp_path / "b"
+    done = run_command("capture", "-o", nothing, "--", sys.executable, "-c", "print(1)")
+    assert "no Triton kernel was launched" in done.stderr
+    run_command("tasks", nothing, status=1)
+
+
+def test_a_torn_line_is_passed_over(tmp_path):
+    path = tmp_path / "program.capture"
+    held = captured(tmp_path, "add(x, x)")
+    path.write_bytes(path.read_bytes() + b'\n{"record": "times", "key"')
+    again = read_capture(path)
+    assert again.dropped_lines == 1
+    assert again.tasks == held.tasks
+
+
+def test_tasks_are_listed_and_shown(tmp_path):
+    captured(tmp_path, "add(x, x)")
+    listed = run_command("tasks", tmp_path / "program.capture").stdout
+    assert "add_kernel" in listed
+    assert "BLOCK=64" in listed
+    page = tmp_path / "page.html"
+    run_command("tasks", tmp_path / "program.capture", "--html", page)
+    assert "add_kernel" in page.read_text()
+
+
+def test_within_this_process(tmp_path):
+    triton_rvv.activate("host")
+    path = written(tmp_path, "")
+    spec = importlib.util.spec_from_file_location("captured_here", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["captured_here"] = module
+    spec.loader.exec_module(module)
+    with engine.capture(tmp_path / "here"):
+        module.add(module.x, module.x)
+    module.add(module.x, module.x)
+    (task,) = read_capture(tmp_path / "here").tasks
+    assert task.launches == 1
+    assert is_capture_file(tmp_path / "here")
+    with pytest.raises(UserError, match="is no capture"), engine.capture(path):
+        pass
+
+
+@pytest.mark.slow
+def test_overhead_of_short_launches(tmp_path):
+    body = """
+x = x[:64]
+add(x, x)
+for _ in range(1000): add(x, x)
+start = time.process_time()
+for _ in range(50_000): add(x, x)
+print(time.process_time() - start)
+"""
+    path = written(tmp_path, body, HEAD)
+
+    def time_s(*words):
+        done = subprocess.run(
+            [*words, sys.executable, str(path)],
+            env={**os.environ, "TRITON_RVV_TARGET": "host"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return float(done.stdout)
+
+    command = [sys.executable, "-m", "engine", "capture", "-o", str(tmp_path / "c"), "--"]
+    plain, watched = (min(time_s(*words) for _ in range(5)) for words in ([], command))
+    assert watched < 1.1 * plain
