@@ -328,7 +328,7 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
         metavar="TIME",
         type=duration_s,
         help="for the file of a capture: start no new trials of its tasks after this time, such as "
-        "30m or 2h",
+        "30m or 2h (default: 20 trials per task)",
     )
     add(
         "--study",
