@@ -130,7 +130,7 @@ class _ProgramRun:
     def compare(self) -> None:
         """Compare each task's leaders, which decides on boards whose times vary."""
         for number, standing in enumerate(self.standings):
-            if standing.trials and not standing.refusal:
+            if standing.trials and standing.size > 1 and not standing.refusal:
                 self._run(number, standing.tried, compares=True)
 
     def _run(self, number: int, trials: int, *, compares: bool = False) -> None:
