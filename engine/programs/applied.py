@@ -159,6 +159,7 @@ def _rule(task: Task, winner: Winner) -> Rule:
         sizes=task.sizes,
         config=dict(winner.config),
         grid=winner.grid,
+        is_grid_callable=task.is_grid_callable,
         followed=sorted(_followed(task, winner)),
     )
 

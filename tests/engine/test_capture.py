@@ -78,6 +78,12 @@ def test_the_key_is_the_same_in_every_run(tmp_path):
     assert keys[0] == keys[1]
 
 
+def test_the_key_does_not_depend_on_addresses(tmp_path):
+    body = "a, b = torch.zeros(64), torch.ones(64)\nadd_kernel[(1,)](a, b, a, 64, BLOCK=64)\n"
+    (task,) = captured(tmp_path, body + "add_kernel[(1,)](b, a, b, 64, BLOCK=64)").tasks
+    assert task.launches == 2
+
+
 def test_the_program_is_as_without(tmp_path):
     path = written(tmp_path, "print('out', sys.argv[1:], float(add(x, x).sum()))\nsys.exit(7)")
     done = run_command(
@@ -277,6 +283,15 @@ add(x, x)
     assert "complex64" in held.unrecorded["__main__.add_kernel"]
 
 
+def test_a_capture_that_cannot_be_written_does_not_hurt_the_program(tmp_path):
+    path = tmp_path / "program.capture"
+    body = f"add(x, x)\nos.remove({str(path)!r})\nadd(x, x, block=32)\nprint('end')"
+    words = ["capture", "-o", path, "--", sys.executable, written(tmp_path, body)]
+    done = run_command(*words, status=2)
+    assert done.stdout == "end\n"
+    assert done.stderr.count("no longer recorded") == 1
+
+
 def test_mistakes(tmp_path):
     out = tmp_path / "a"
     assert "after --" in run_command("capture", "-o", out, status=2).stderr
@@ -354,3 +369,21 @@ print(time.process_time() - start)
     command = [sys.executable, "-m", "engine", "capture", "-o", str(tmp_path / "c"), "--"]
     plain, watched = (min(time_s(*words) for _ in range(5)) for words in ([], command))
     assert watched < 1.1 * plain
+
+
+@pytest.mark.gpu
+def test_on_a_gpu(tmp_path):
+    body = """
+x, y = torch.ones(100_000, device="cuda"), torch.ones(100_000, device="cuda")
+for _ in range(1000): add(x, y)
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph): add(x[:4096], y[:4096])
+graph.replay()
+torch.cuda.synchronize()
+"""
+    most, graphed = captured(tmp_path, body).tasks
+    assert most.launches == 1000
+    assert 1e-6 < most.time_s / most.launches < 1e-3
+    assert most.target.startswith(("cuda", "hip"))
+    assert graphed.time_s is None
+    assert graphed.storages[0].contents is None

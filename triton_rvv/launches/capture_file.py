@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,11 +35,15 @@ class CaptureFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._lock = threading.RLock()
+        self._is_writing = False
+        self._is_lost = False
         self._process = ""
         self._sources: set[str] = set()
 
     def after_fork(self) -> None:
         """Tell the records of this new process from its parent's."""
+        self._lock, self._is_writing = threading.RLock(), False
         self._process = ""
 
     @property
@@ -57,26 +62,32 @@ class CaptureFile:
             self.write("source", digest=digest, text=text)
 
     def write(self, kind: str, **values: Any) -> None:
-        """Append one record.
-
-        Raises:
-            OSError: if the file cannot be written.
-        """
+        """Append one record."""
         self.write_all([{"record": kind, **values}])
 
     def write_all(self, records: list[Mapping[str, Any]]) -> None:
-        """Append records.
+        """Append records. If the file cannot be written, that is said once, on stderr."""
+        with self._lock:
+            # A handler of a signal that ends the process may come here in the middle of a record.
+            if self._is_writing or self._is_lost:
+                return
+            self._is_writing = True
+            try:
+                # Begins with a line's end, for the last line of a killed process is cut off.
+                text = "".join(f"\n{json.dumps(record)}" for record in records) + "\n"
+                self._append(text.encode())
+            except OSError as error:
+                self._is_lost = True
+                print(f"launches are no longer recorded: {error}", file=sys.stderr)
+            finally:
+                self._is_writing = False
 
-        Raises:
-            OSError: if the file cannot be written.
-        """
-        # Begins with a line's end, for the last line of a process that was killed is cut off.
-        text = "".join(f"\n{json.dumps(record)}" for record in records) + "\n"
+    def _append(self, data: bytes) -> None:
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            data = memoryview(text.encode())
-            while data:
-                data = data[os.write(descriptor, data) :]
+            left = memoryview(data)
+            while left:
+                left = left[os.write(descriptor, left) :]
         finally:
             os.close(descriptor)

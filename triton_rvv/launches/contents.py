@@ -65,7 +65,11 @@ def memory_ranges(tensors: Mapping[str, torch.Tensor]) -> tuple[list[Range], dic
         else:
             ranges.append((name, start, end))
         placed[name] = Placed(len(ranges) - 1, start - ranges[-1][1])
-    return [Range(tensors[first], high - low) for first, low, high in ranges], placed
+    # Addresses differ from run to run; the order of the parameters does not.
+    order = list(dict.fromkeys(placed[name].storage for name in tensors))
+    ordered = [ranges[number] for number in order]
+    renumbered = {n: Placed(order.index(p.storage), p.offset) for n, p in placed.items()}
+    return [Range(tensors[first], high - low) for first, low, high in ordered], renumbered
 
 
 def _size_bytes(tensor: torch.Tensor) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ class Rule:
         sizes: the task's.
         config: constants and options.
         grid: formulas for a grid that the program gives as numbers, or None if it stays.
+        is_grid_callable: whether the program gave a function for the grid.
         followed: the constants that the grid follows: others may have to fit the task's sizes.
     """
 
@@ -46,6 +48,7 @@ class Rule:
     sizes: Sequence[int]
     config: Mapping[str, Any]
     grid: Sequence[str] | None
+    is_grid_callable: bool
     followed: Sequence[str]
 
 
@@ -82,6 +85,7 @@ class Overlay:
         self._uses: dict[tuple[str, str], _Use] = {}
         self._deployed: dict[int, tuple[Any, dict[str, Any]]] = {}
         self._lock = threading.Lock()
+        os.register_at_fork(after_in_child=self._after_fork)
 
     @classmethod
     def read(cls, path: Path) -> Overlay:
@@ -100,10 +104,10 @@ class Overlay:
             form.remember(traits, use)
         if use.rule is None:
             return run()
-        use.launches += 1
         before = Launch(launch.kernel, launch.args, launch.kwargs, launch.grid)
         if not _substitute(launch, use.rule):
             return run()
+        use.launches += 1
         compiled = run()
         if id(compiled) not in self._deployed:
             self._deployed[id(compiled)] = (compiled, _named(before))
@@ -172,6 +176,13 @@ class Overlay:
             del values["rule"]
             self._report.write("applied", task=task, process=self._report.process, **values)
 
+    def _after_fork(self) -> None:
+        """What the parent launched is the parent's to report."""
+        self._lock = threading.Lock()
+        self._report.after_fork()
+        for use in self._uses.values():
+            use.launches = 0
+
     def _decided(
         self, kernel: Any, describe: Callable[[], Signature], key: str, family: str
     ) -> _Use:
@@ -220,6 +231,11 @@ def _substitute(launch: Launch, rule: Rule) -> bool:
     names = launch.kernel.arg_names
     named = {**dict(zip(names, launch.args, strict=False)), **launch.kwargs, **rule.config}
     grid = launch.grid
+    if not callable(grid) and rule.grid is None and rule.is_grid_callable:
+        # The task's grid followed by itself. Here it is numbers, for the program's constants.
+        bound = launch.bound
+        if any(bound.get(name) != rule.config.get(name, bound.get(name)) for name in rule.followed):
+            return False
     if not callable(grid) and rule.grid is not None:
         try:
             grid = tuple(evaluated(text, {**launch.bound, **named}) for text in rule.grid)

@@ -46,7 +46,7 @@ class Recorder:
     def __init__(self, path: Path, *, keep_data: bool) -> None:
         self._file = CaptureFile(path)
         self._keep_data = keep_data
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._entries: dict[str, _Entry] = {}
         self._similar: dict[str, list[_Entry]] = {}
         self._repeats: list[Repeats] = []
@@ -172,7 +172,7 @@ class Recorder:
             self._file.write("unrecorded", kernel=name, why=f"{type(error).__name__}: {error}")
 
     def _after_fork(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._file.after_fork()
         for repeats in self._repeats:
             repeats.left = 0

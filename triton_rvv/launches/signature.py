@@ -169,9 +169,27 @@ def _tensors(name: str, value: Any) -> dict[str, torch.Tensor]:
         return found
     if isinstance(value, torch.Tensor):
         return {name: value}
+    if hasattr(value, "data_ptr") and hasattr(value, "stride"):
+        return {name: _under(value)}
     if hasattr(value, "__array_interface__"):
         return {name: torch.from_numpy(value)}
     return {}
+
+
+def _under(value: Any) -> torch.Tensor:
+    """The tensor of a package's own class that stands for one.
+
+    Raises:
+        TypeError: if it lies over no tensor, or has negative strides.
+    """
+    base = getattr(value, "_base", None)
+    if not isinstance(base, torch.Tensor) or min(value.stride(), default=0) < 0:
+        raise TypeError(f"a value of the type {type(value).__name__}")
+    typed = base.view(value.dtype) if base.dtype != value.dtype else base
+    offset = (value.data_ptr() - base.data_ptr()) // value.dtype.itemsize
+    return typed.as_strided(
+        tuple(value.shape), tuple(value.stride()), typed.storage_offset() + offset
+    )
 
 
 def _argument(
