@@ -24,6 +24,7 @@ from engine.arguments.problem import (
     add_problem_arguments,
     add_space_argument,
 )
+from engine.arguments.program import check_program_options
 from engine.from_python import CallableModule
 from engine.run.request import StudyOptions, TuningRequest
 from engine.study.objectives import CODE_BYTES, TIME_S
@@ -92,22 +93,7 @@ def _tune_program(arguments: argparse.Namespace) -> bool:
     Raises:
         UserError: for options that are about a single study.
     """
-    single = {
-        "--shape": arguments.shape,
-        "--dtype": arguments.dtype,
-        "--space": arguments.space,
-        "--study": arguments.study,
-        "--together": arguments.together,
-        "--mixed": arguments.mixed,
-        "--until": arguments.until,
-        "--timeout": arguments.timeout,
-    }
-    given = [name for name, value in single.items() if value]
-    if given:
-        raise UserError(
-            f"{arguments.kernel} is a capture, whose tasks are tuned within one --budget or "
-            f"--trials: leave out {' and '.join(given)}"
-        )
+    check_program_options(arguments)
     (devices,) = _groups(arguments)
     request = dataclasses.replace(_request(arguments), devices=devices)
     from engine.programs.command import tune_capture
@@ -328,7 +314,7 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
         metavar="TIME",
         type=duration_s,
         help="for the file of a capture: start no new trials of its tasks after this time, such as "
-        "30m or 2h",
+        "30m or 2h (default: 20 trials per task)",
     )
     add(
         "--study",

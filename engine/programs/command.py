@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
@@ -21,6 +22,8 @@ from foundation.printing import say
 
 __all__ = ["tune_capture"]
 
+_TRIALS_PER_TASK = 20  # if the user gives no budget
+
 
 def tune_capture(
     capture: Path, request: TuningRequest, budget: ProgramBudget, *, as_json: bool
@@ -30,7 +33,7 @@ def tune_capture(
     Args:
         capture: the file.
         request: what the studies have in common.
-        budget: of all of them.
+        budget: of all of them; 20 trials per task if it has no limit.
         as_json: whether the result is printed as JSON.
 
     Raises:
@@ -38,6 +41,8 @@ def tune_capture(
     """
     stream = sys.stderr if as_json or sys.stdout.isatty() else sys.stdout
     tasks = program_tasks(capture)
+    if budget.trials is None and budget.time_s is None:
+        budget = replace(budget, trials=_TRIALS_PER_TASK * len(tasks))
     info = board_info(request.devices[0], request.work.ray_address)
     examine_new(capture, lambda task: say(f"stage=examining {task.label}", file=sys.stderr))
 

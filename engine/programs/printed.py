@@ -25,8 +25,8 @@ def print_change(standings: Sequence[TaskStanding], number: int, stream: TextIO)
         fields = {**_fields(standing), "program_before_s": before_s, "program_s": after_s}
         say(_line(fields), file=stream)
         return
-    if standing.refusal:
-        say(f"{standing.task.label}: {standing.refusal}", file=stream)
+    if _reason(standing):
+        say(f"{standing.task.label}: {_reason(standing)}", file=stream)
         return
     say(
         f"{standing.task.label}: {counted(standing.tried, 'trial')}, {_times(standing)}; "
@@ -54,8 +54,8 @@ def print_program(standings: Sequence[TaskStanding], stream: TextIO) -> None:
         file=stream,
     )
     for standing in standings:
-        if standing.refusal:
-            say(f"not tuned: {standing.task.label}: {standing.refusal}", file=stream)
+        if _reason(standing):
+            say(f"not tuned: {standing.task.label}: {_reason(standing)}", file=stream)
 
 
 def program_record(standings: Sequence[TaskStanding]) -> dict[str, object]:
@@ -95,13 +95,21 @@ def _fields(standing: TaskStanding) -> dict[str, object]:
         "speedup": _speedup(standing),
         "estimated": _is_estimated(standing),
         "config": _config(standing) or None,
-        "refusal": standing.refusal or None,
+        "refusal": _reason(standing) or None,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def _line(fields: Mapping[str, object]) -> str:
     return "\t".join(f"{name}={value}" for name, value in fields.items())
+
+
+def _reason(standing: TaskStanding) -> str:
+    """Why a task has no winner: it cannot be tuned, or what was tried failed; "" if it has one."""
+    if standing.refusal or standing.result is None or standing.best_s is not None:
+        return standing.refusal
+    reasons = standing.result.summary.first_reasons
+    return "; ".join(f"{status}: {reason}" for status, reason in reasons.items())
 
 
 def _times(standing: TaskStanding) -> str:

@@ -14,7 +14,6 @@ from foundation.config import Config
 __all__ = ["ProgramTask", "TaskStanding", "program_times_s", "states_of"]
 
 _QUIET_IN_A_ROW = 2
-_UNKNOWN_SIZE = 100  # configurations, until the space is known
 
 
 @dataclass(frozen=True)
@@ -44,6 +43,7 @@ class TaskStanding:
 
     Args:
         task: the task.
+        size: how many valid configurations its space has.
         result: of the last run of its study; None before the first.
         tuning_s: seconds that this command spent on it.
         trials: trials that this command made.
@@ -53,6 +53,7 @@ class TaskStanding:
     """
 
     task: ProgramTask
+    size: int = 1
     result: TuningResult | None = None
     tuning_s: float = 0.0
     trials: int = 0
@@ -94,7 +95,7 @@ class TaskStanding:
             tuning_s=self.tuning_s + spent_s,
             trials=self.trials + result.ended.measured,
             quiet=self.quiet + 1 if result.outlook.is_quiet else 0,
-            exhausted=result.ended.tried >= result.space_size,
+            exhausted=result.ended.tried >= self.size,
         )
 
 
@@ -136,7 +137,7 @@ def _state(standing: TaskStanding, scale: float, usual_s: float) -> TaskState:
         deployed_s=deployed_s,
         best_s=min(best_s, deployed_s),
         tried=standing.tried,
-        size=_UNKNOWN_SIZE if result is None else result.space_size,
+        size=standing.size,
         family=task.kernel,
         expected_gain=None if result is None else result.outlook.expected_gain,
         trial_s=standing.tuning_s / standing.trials if standing.trials else None,

@@ -20,6 +20,7 @@ from engine.workers.workbench import Workbench, shared_workbench
 from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
+from search_spaces.enumeration import take_census
 
 __all__ = ["ProgramBudget", "ProgramListener", "tune_program"]
 
@@ -111,6 +112,8 @@ class _ProgramRun:
                 self._refuse(number, error)
                 continue
             self._problems[standing.task.load_name] = problem
+            size = take_census(problem.space(self._info)).valid
+            self.standings[number] = replace(standing, size=size)
             identity = identity_of(problem, self._info, self._request.search.sampler)
             if identity.name in stored:
                 self._run(number, trials=0)
@@ -127,7 +130,7 @@ class _ProgramRun:
     def compare(self) -> None:
         """Compare each task's leaders, which decides on boards whose times vary."""
         for number, standing in enumerate(self.standings):
-            if standing.trials and not standing.refusal:
+            if standing.trials and standing.size > 1 and not standing.refusal:
                 self._run(number, standing.tried, compares=True)
 
     def _run(self, number: int, trials: int, *, compares: bool = False) -> None:

@@ -20,7 +20,7 @@ from kernels.captured.probe import Freedom, Probed
 __all__ = ["ENDING", "Examined", "forget_examined", "keep_examined", "read_examined"]
 
 ENDING = ".examined"
-_FORMAT = 1
+_FORMAT = 2  # raise it if tasks are examined otherwise
 
 
 @dataclasses.dataclass(frozen=True)

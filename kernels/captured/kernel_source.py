@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import importlib
 import linecache
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,22 +100,24 @@ def _importable(kernel: Kernel) -> Iterator[None]:
 
 def _made(kernel: Kernel) -> LoadedKernel | None:
     """The kernel made of its recorded source; None if that does not work."""
-    above = _definitions(kernel.module_source)
-    if _LOCAL in kernel.qualname or not above:
-        head = "import triton\nimport triton.language as tl\n"
-        above = f"{head}{above}\n\n@triton.jit\n{textwrap.dedent(kernel.source)}\n"
+    text, tree = kernel.module_source, _definitions(kernel.module_source)
+    is_local = _LOCAL in kernel.qualname
+    if is_local or not tree:
+        own = f"@triton.jit\n{textwrap.dedent(kernel.source)}\n"
+        text = f"import triton\nimport triton.language as tl\n{text}\n\n{own}"
+        tree = _definitions(text)
     name = f"captured_{kernel.digest}"
     file = f"<{name}>"
-    linecache.cache[file] = (len(above), None, above.splitlines(keepends=True), file)
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     module = ModuleType(name)
     module.__file__ = file
     sys.modules[name] = module  # where Triton looks for a kernel's globals
-    try:
-        with _importable(kernel), asked_for_device():
-            exec(compile(above, file, "exec"), module.__dict__)
-    except Exception:  # whatever names the source reads that were not recorded
-        return None
-    return _found(module, kernel.name if _LOCAL in kernel.qualname else kernel.qualname)
+    with _importable(kernel), asked_for_device():
+        for node in tree:
+            # What fails, such as the import of a package that is not here, the kernel may not need.
+            with contextlib.suppress(Exception):
+                exec(compile(ast.Module([node], []), file, "exec"), module.__dict__)
+    return _found(module, kernel.name if is_local else kernel.qualname)
 
 
 def _found(module: ModuleType, qualname: str) -> LoadedKernel | None:
@@ -130,25 +133,12 @@ def _found(module: ModuleType, qualname: str) -> LoadedKernel | None:
     return None if found is None else LoadedKernel(found, heuristics)
 
 
-def _definitions(source: str) -> str:
+def _definitions(source: str) -> list[ast.stmt]:
     """What a file imports and defines, without what it does."""
     try:
-        tree = ast.parse(source)
+        return [node for node in ast.parse(source).body if _defines(node)]
     except SyntaxError:
-        return ""
-    tree.body = _kept(tree.body)
-    lines = source.splitlines()
-    kept = {n for node in tree.body for n in range(_first_line(node), (node.end_lineno or 0) + 1)}
-    return "\n".join(line if n in kept else "" for n, line in enumerate(lines, 1))
-
-
-def _first_line(node: ast.stmt) -> int:
-    decorators = getattr(node, "decorator_list", [])
-    return int(min([node.lineno, *(decorator.lineno for decorator in decorators)]))
-
-
-def _kept(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    return [node for node in body if _defines(node)]
+        return []
 
 
 def _defines(node: ast.stmt) -> bool:

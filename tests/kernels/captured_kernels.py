@@ -95,6 +95,20 @@ def astray_kernel(x, out, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def gated_kernel(grad, a, b, columns, BLOCK: tl.constexpr):
+    """Overwrites a and b with what both of them give."""
+    row = tl.program_id(0) * columns
+    for start in range(0, columns, BLOCK):
+        places = start + tl.arange(0, BLOCK)
+        mask = places < columns
+        left = tl.load(a + row + places, mask=mask)
+        right = tl.load(b + row + places, mask=mask)
+        above = tl.load(grad + row + places, mask=mask)
+        tl.store(a + row + places, above * right, mask=mask)
+        tl.store(b + row + places, above * left, mask=mask)
+
+
+@triton.jit
 def nothing_kernel(x, n):
     tl.load(x + n)
 

@@ -150,6 +150,14 @@ def test_an_output_that_follows_from_shared_memory_is_refused() -> None:
         outputs(deployed, memory_of(x=x, out=x))
 
 
+def test_an_output_that_other_outputs_need_starts_from_the_captured_contents() -> None:
+    deployed = launch(kernels.gated_kernel, 6, {"BLOCK": 64}, columns=300)
+    memory = memory_of(grad=normal(6, 300), a=normal(6, 300), b=2 * normal(6, 300))
+    found = outputs(deployed, memory)
+    assert found.agree(deployed.run(found.poisoned()))
+    assert freedom(probe(deployed, memory), "BLOCK").varies
+
+
 def test_a_kernel_without_outputs_is_refused() -> None:
     deployed = launch(kernels.nothing_kernel, 1, {}, n=3)
     with pytest.raises(UserError, match="nothing_kernel writes none of its arguments"):
