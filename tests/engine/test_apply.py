@@ -38,17 +38,24 @@ def show(n, block=64, other=0, numbers=False):
 def add_winners(path: Path, config: dict[str, int], grid: tuple[str, str, str] | None = None):
     for task in read_capture(path).tasks:
         winner = Winner(
-            task.key, Config(config), grid,
-            deployed_time_s=2e-3, time_s=1e-3, is_estimated=False,
-            device="host", device_kind="host", study="s",
-        )  # fmt: skip
+            task=task.key,
+            config=Config(config),
+            grid=grid,
+            deployed_time_s=2e-3,
+            time_s=1e-3,
+            is_estimated=False,
+            device="host",
+            device_kind="host",
+            study="s",
+        )
         append_winner(path, winner)
 
 
 def applied(tmp_path: Path, body: str, head: str = SHOWN) -> tuple[str, str]:
     """What a program prints with the winners, and what is said about them."""
-    program = written(tmp_path, body, head)
-    done = run_command("run", "--with", tmp_path / "program.capture", "--", sys.executable, program)
+    path = written(tmp_path, body, head)
+    capture = tmp_path / "program.capture"
+    done = run_command("run", "--with", capture, "--", sys.executable, path)
     return done.stdout, done.stderr
 
 
@@ -141,11 +148,12 @@ def test_torch_compile_compiles_the_winner(tmp_path):
     assert f"winner of task {task.key[:8]}" in said
 
 
+@pytest.mark.long
 def test_compare_prints_the_speed_up(tmp_path):
     captured(tmp_path, "print(show(1000))", SHOWN)
     add_winners(tmp_path / "program.capture", {"BLOCK": 256})
-    words = ["run", "--compare", "--with", tmp_path / "program.capture", "--", sys.executable]
-    done = run_command(*words, tmp_path / "program.py")
+    capture, path = tmp_path / "program.capture", tmp_path / "program.py"
+    done = run_command("run", "--compare", "--with", capture, "--", sys.executable, path)
     assert done.stdout == "[256]\n"
     assert "speed-up" in done.stderr
 

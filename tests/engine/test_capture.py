@@ -344,7 +344,7 @@ def test_within_this_process(tmp_path):
         pass
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_overhead_of_short_launches(tmp_path):
     body = """
 x = x[:64]
