@@ -73,8 +73,8 @@ def test_a_program_is_tuned_and_its_file_holds_the_winners(
     )
     values = {"x": x, "out": torch.zeros(2048), "n": 2048, "BLOCK": 64}
     capture.launch(kernels.listed_kernel, [32], values)
-    record, tasks = tune(capture, capsys, "--trials", "20", "--device", device)
-    assert sum(task["tried"] for task in tasks) <= 20
+    record, tasks = tune(capture, capsys, "--trials", "30", "--device", device)
+    assert sum(task["tried"] for task in tasks) <= 30
     assert [task["tried"] > 0 for task in tasks] == [True] * 5
     assert tasks[0]["tried"] >= max(task["tried"] for task in tasks[1:])
     assert tasks[3]["tried"] == 1  # a block that covers a row leaves nothing to try

@@ -99,7 +99,9 @@ class CaptureFile:
             "target": "host:test",
         }
         key = hashlib.sha256(json.dumps(task, sort_keys=True).encode()).hexdigest()[:16]
-        self._add({"record": "task", "key": key, "call_key": key, **task})
+        # What only `run` reads.
+        others = {"call_key": key, "family": key, "call_family": key, "sizes": []}
+        self._add({"record": "task", "key": key, **others, **task})
         times = {"launches": launches, "timed": launches if time_s else 0}
         total_s = (time_s or 0.0) * launches
         self._add({"record": "times", "key": key, "process": "1", **times, "time_s": total_s})
