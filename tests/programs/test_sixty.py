@@ -1,0 +1,54 @@
+"""Sixty kernels of eight packages, as their users call them: captured, tuned and applied.
+
+`REAL_KERNELS=folder` names the folder that holds the packages; see requirements.txt.
+`SIXTY_DEVICE` is the board to tune on: `host` where it is not given.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from listed import listed
+from road import Passage, travel
+
+PACKAGES = os.environ.get("REAL_KERNELS", "")
+PASSAGES: list[Passage] = []
+SAMPLE = {"bmm_outer_product", "silu_gate", "softmax"}
+LIMIT_S = 600
+
+
+def parameters() -> Iterator[Any]:
+    for file, program in listed():
+        marks = [] if program.operator in SAMPLE else [pytest.mark.long]
+        yield pytest.param(file, program, id=f"{file}-{program.operator}", marks=marks)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _table() -> Iterator[None]:
+    yield
+    for passage in PASSAGES:
+        print(f"{'pass' if passage.passed else 'fail'} {passage.program}: {passage.sentence}")
+    print(f"{sum(passage.passed for passage in PASSAGES)} of {len(PASSAGES)} passed")
+
+
+@pytest.mark.timeout(4 * LIMIT_S)
+@pytest.mark.parametrize(("file", "program"), parameters())
+def test_program(file: str, program: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(PACKAGES)
+    if importlib.util.find_spec(program.package) is None:
+        pytest.skip(
+            f"{program.package} is not installed: pip install --no-deps --target FOLDER "
+            "-r tests/programs/requirements.txt, then REAL_KERNELS=FOLDER"
+        )
+    monkeypatch.setenv("PYTHONPATH", PACKAGES)
+    passage = travel(
+        *(file, program.operator, program.kernel, program.types),
+        *(tmp_path / "program.capture", os.environ.get("SIXTY_DEVICE", "host"), LIMIT_S),
+    )
+    PASSAGES.append(passage)
+    assert passage.passed, passage.sentence
