@@ -19,7 +19,7 @@ from typing import Any
 from triton_rvv.activation import activate
 from triton_rvv.runtime.device_interface import HostDevice
 
-__all__ = ["register"]
+__all__ = ["register", "register_for"]
 
 VENDOR = "cpu"
 
@@ -49,6 +49,18 @@ def register(target: str = "host") -> None:
     vendors.get_all_vendors = lambda: {**known, VENDOR: VENDOR}
     _describe_this_machine(backend)
     os.environ["GEMS_VENDOR"] = VENDOR
+
+
+def register_for(source: str) -> None:
+    """Register before `source`, of a kernel, is run: where it names FlagGems and no GPU is.
+
+    Where FlagGems is not installed, or cannot be told of this machine, `source` says so itself.
+    """
+    import torch
+
+    if "flag_gems" in source and "flag_gems" not in sys.modules and not torch.cuda.is_available():
+        with contextlib.suppress(ImportError):
+            register()
 
 
 @contextlib.contextmanager

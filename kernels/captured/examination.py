@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 import threading
@@ -23,7 +24,9 @@ from kernels.source_digest import source_digest
 
 __all__ = ["EXAMINATION_LIMIT_S", "current_examined", "digest_of", "examine"]
 
-EXAMINATION_LIMIT_S = 180.0  # for one task
+EXAMINATION_LIMIT_S = 180.0  # for one task, of processor time
+# Times as long may pass by the clock: what is found is kept, and must not tell of a busy machine.
+_PATIENCE = 5
 
 
 def digest_of(task: RecordedTask) -> str:
@@ -74,12 +77,12 @@ def _examined_in_child(capture: Path, keys: Sequence[str]) -> Iterator[str]:
     command = [sys.executable, "-m", __name__, str(capture), *keys]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
-        timer = threading.Timer(EXAMINATION_LIMIT_S, child.kill)
+        timer = threading.Timer(_PATIENCE * EXAMINATION_LIMIT_S, child.kill)
         timer.start()
         try:
             for line in child.stdout:
                 timer.cancel()
-                timer = threading.Timer(EXAMINATION_LIMIT_S, child.kill)
+                timer = threading.Timer(_PATIENCE * EXAMINATION_LIMIT_S, child.kill)
                 timer.start()
                 if line.strip() in keys:
                     yield line.strip()
@@ -101,6 +104,7 @@ def _examine_here(capture: Path, keys: Sequence[str]) -> None:
     """In the separate process."""
     for key in keys:
         say(key, flush=True)
+        _limit_processor_time()
         digest = ""
         try:
             task = load_task(capture, key)
@@ -113,6 +117,15 @@ def _examine_here(capture: Path, keys: Sequence[str]) -> None:
         except Exception as error:  # whatever a kernel's launch raises
             reason = f"{key} fails on its captured arguments: {type(error).__name__}: {error}"
             keep_examined(capture, {key: Examined(digest, None, reason.splitlines()[0])})
+
+
+def _limit_processor_time() -> None:
+    """Let the system end this process when the next task has taken its time."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limit_s = int(used.ru_utime + used.ru_stime + EXAMINATION_LIMIT_S) + 1
+    _, hard_s = resource.getrlimit(resource.RLIMIT_CPU)
+    if hard_s == resource.RLIM_INFINITY or limit_s <= hard_s:
+        resource.setrlimit(resource.RLIMIT_CPU, (limit_s, hard_s))
 
 
 def _listed_values(task: RecordedTask) -> dict[str, list[ParameterValue]]:

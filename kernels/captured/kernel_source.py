@@ -22,6 +22,7 @@ from triton.runtime.jit import JITFunction
 from foundation.errors import UserError
 from kernels.captured.task import Kernel
 from kernels.own.other_kernels import asked_for_device
+from triton_rvv.flag_gems import register_for
 from triton_rvv.launches.source import kernel_digest
 
 __all__ = ["LoadedKernel", "loaded_kernel"]
@@ -57,6 +58,7 @@ def loaded_kernel(kernel: Kernel) -> LoadedKernel:
     Raises:
         UserError: if there is none, or another one by now.
     """
+    register_for(f"{kernel.module} {kernel.module_source}")
     found = None if kernel.module == "__main__" or kernel.is_generated else _imported(kernel)
     found = found or _made(kernel)
     if found is None:
