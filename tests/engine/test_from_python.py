@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("ray_for_tests")
 SHAPE = {"N": 1000}
 TRIALS = 3
 # Of the command alone: how it prints, and several studies at once.
-ONLY_TYPED = {"help", "json", "missing", "mixed", "together", "with_report"}
+ONLY_TYPED = {"budget", "help", "json", "missing", "mixed", "together", "with_report"}
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ def machine(tmp_path: Path) -> Machine:
         "home",
         "project/launchers",
         "project/rvv_runner/emulated",
-        "project/triton_rvv",
+        "project/triton_rvv/runtime",
     ):
         (machine.folder / folder).mkdir(parents=True)
     for name in ("setup.sh", "pyproject.toml", "constraints.txt", "triton_rvv/runtime/qemu.py"):
