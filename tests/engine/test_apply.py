@@ -83,6 +83,7 @@ def test_a_changed_source_runs_as_it_is(tmp_path):
     assert "its source has changed" in said
 
 
+@pytest.mark.long
 def test_a_grid_of_numbers_follows_its_rule(tmp_path):
     captured(tmp_path, "show(1000, numbers=True)", SHOWN)
     add_winners(tmp_path / "program.capture", {"BLOCK": 256}, ("cdiv(n, BLOCK)", "1", "1"))
@@ -90,6 +91,7 @@ def test_a_grid_of_numbers_follows_its_rule(tmp_path):
     assert out == "[256] [256]\n"
 
 
+@pytest.mark.long
 def test_a_block_that_may_have_to_cover_a_row_stays_at_other_sizes(tmp_path):
     captured(tmp_path, "show(60, numbers=True)", SHOWN)
     add_winners(tmp_path / "program.capture", {"BLOCK": 128})
@@ -119,6 +121,7 @@ def test_an_autotuner_takes_the_winner_without_measuring(tmp_path):
     assert applied(tmp_path, body, AUTOTUNED)[0] == "[128] [128] False\n"
 
 
+@pytest.mark.long
 def test_a_package_that_starts_compiled_kernels_stays_right(tmp_path):
     body = """
 out = torch.zeros(1000, dtype=torch.int32)
@@ -138,6 +141,7 @@ for step in range(3):
     assert all(line in ("[16]", "[64]") for line in lines)
 
 
+@pytest.mark.long
 def test_torch_compile_compiles_the_winner(tmp_path):
     head = "import torch, triton_rvv.inductor\ntriton_rvv.inductor.register()\n"
     body = "f = torch.compile(lambda x: torch.relu(x * 2 + 1))\nprint(f(torch.ones(500)).sum())"
@@ -158,6 +162,7 @@ def test_compare_prints_the_speed_up(tmp_path):
     assert "speed-up" in done.stderr
 
 
+@pytest.mark.long
 def test_what_was_used_is_stored(tmp_path):
     captured(tmp_path, "show(1000)", SHOWN)
     path = tmp_path / "program.capture"

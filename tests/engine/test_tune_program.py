@@ -114,6 +114,7 @@ def test_a_task_that_cannot_be_tuned_does_not_stop_the_others(
     assert tuned["tried"] == 3
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("ray_for_tests")
 def test_a_task_of_the_same_kernel_starts_from_what_was_found(
     capture: CaptureFile, capsys: pytest.CaptureFixture[str]

@@ -110,7 +110,13 @@ def problem_of(tmp_path):
 
 @pytest.mark.parametrize(
     ("dtype", "mode"),
-    [("bf16", "NONE"), ("bf16", "LIKE_LLAMA"), ("bf16", "LIKE_GEMMA"), ("fp32", "NONE")],
+    [
+        ("bf16", "LIKE_LLAMA"),
+        *(
+            pytest.param(*case, marks=pytest.mark.long)
+            for case in [("bf16", "NONE"), ("bf16", "LIKE_GEMMA"), ("fp32", "NONE")]
+        ),
+    ],
 )
 def test_a_norm_in_every_mode(problem_of, tmp_path, dtype, mode):
     problem = problem_of(RMS_NORM.replace("MODE", f"{mode}.value"), dtype)
@@ -127,7 +133,7 @@ def test_a_norm_in_every_mode(problem_of, tmp_path, dtype, mode):
     assert "what Triton's interpreter computes" in problem.spec.check(problem)[0]
 
 
-@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+@pytest.mark.parametrize("dtype", [pytest.param("fp32", marks=pytest.mark.long), "bf16"])
 def test_a_function_of_a_device_library_is_compiled(problem_of, tmp_path, dtype):
     problem = problem_of(TANH, dtype)
     run_kernel(problem, {}, tmp_path, HOST)
