@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from kernels.spec import Grid
 
@@ -47,17 +48,17 @@ class GridRule:
     rest: Grid
     factors: tuple[Factor, ...] = ()
 
-    def grid(self, constants: Mapping[str, object]) -> Grid:
+    def grid(self, constants: Mapping[str, Any]) -> Grid:
         """The grid for these values of the constexprs."""
         sizes = list(self.rest)
         for factor in self.factors:
-            sizes[factor.axis] *= factor.programs(int(constants[factor.parameter]))  # type: ignore[call-overload]
+            sizes[factor.axis] *= factor.programs(int(constants[factor.parameter]))
         x, y, z = sizes
         return (x, y, z)
 
-    def following(self, factor: Factor, deployed: Mapping[str, object]) -> GridRule | None:
+    def following(self, factor: Factor, deployed: Mapping[str, Any]) -> GridRule | None:
         """This rule with one more factor; None if the deployed grid is no multiple of it."""
-        value = factor.programs(int(deployed[factor.parameter]))  # type: ignore[call-overload]
+        value = factor.programs(int(deployed[factor.parameter]))
         if self.rest[factor.axis] % value:
             return None
         x, y, z = (s // value if n == factor.axis else s for n, s in enumerate(self.rest))
@@ -80,7 +81,7 @@ class GridRule:
 
 
 def possible_factors(
-    rule: GridRule, parameter: str, deployed: Mapping[str, object], sizes: Mapping[str, int]
+    rule: GridRule, parameter: str, deployed: Mapping[str, Any], sizes: Mapping[str, int]
 ) -> list[Factor]:
     """The ways in which an axis may follow a parameter, as far as they give the deployed grid.
 
@@ -90,7 +91,7 @@ def possible_factors(
         deployed: the values of the constexprs.
         sizes: integers of the launch by where they were found, the likeliest first.
     """
-    value = int(deployed[parameter])  # type: ignore[call-overload]
+    value = int(deployed[parameter])
     found: dict[tuple[int, int | None], Factor] = {}
     words = set(parameter.upper().split("_"))
     # BLOCK_N divides N rather than an M of the same size.

@@ -143,7 +143,8 @@ class _Probe:
         if reason:
             shown = value if isinstance(value, int | float | str) else str(value)
             return Freedom(name, shown, (shown,), reason)
-        return self._block_freedom(name, int(value))  # type: ignore[arg-type]
+        assert isinstance(value, int)  # others are fixed
+        return self._block_freedom(name, value)
 
     def _fixed_by(self, name: str, value: object) -> str:
         """Why a constexpr cannot be a block; "" if it may be one."""

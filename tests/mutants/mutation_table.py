@@ -159,9 +159,9 @@ def _print_table(verdicts: Sequence[Verdict]) -> None:
     reached = Counter(verdict.part for verdict in verdicts if verdict.reached_by)
     noticed = Counter(verdict.part for verdict in verdicts if verdict.noticed_by)
     print("\n| part | mutants | reached by a test | noticed |\n|---|---|---|---|")
-    for part in [*PARTS, *(["all"] if drawn else [])]:
-        counts = [sum(c.values()) if part == "all" else c[part] for c in (drawn, reached, noticed)]
-        print(f"| {part} | {' | '.join(map(str, counts))} |")
+    for part in PARTS:
+        print(f"| {part} | {drawn[part]} | {reached[part]} | {noticed[part]} |")
+    print(f"| all | {drawn.total()} | {reached.total()} | {noticed.total()} |")
 
 
 def _git(folder: Path, *arguments: str) -> str:
