@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from unittest import mock
@@ -28,7 +29,9 @@ def for_one_call(arguments: Sequence[object], grid: Sequence[int]) -> Iterator[N
     lower = functools.partial(lowering.lower_module, values=values, grid=grid)
     with (
         mock.patch.object(lowering, "lower_module", lower),
-        triton.knobs.compilation.scope(),
+        triton.knobs.cache.scope(),
+        tempfile.TemporaryDirectory() as cache,
     ):
-        triton.knobs.compilation.always_compile = True  # for its cache, all calls are alike
+        # In Triton's own cache all calls are alike: another call would get what is made here.
+        triton.knobs.cache.dir = cache
         yield
