@@ -117,7 +117,7 @@ class Recorder:
         if entry is None:
             return run()
         form.remember(traits, entry)
-        with first_launch(entry.timer) as marks:
+        with first_launch(entry.timer, is_compiled=launch.is_generated) as marks:
             result = run()
         with self._lock:
             entry.timer.first((marks[0], marks[1]) if len(marks) == 2 else None)

@@ -76,7 +76,7 @@ class Timer:
         """What `stop` takes, or None if this launch is not timed."""
         if self.launches >= self._first and (not self._every or self.launches % self._every):
             return None
-        return time.perf_counter() if self.clock == "host" else _recorded_event()
+        return _now(self)
 
     def stop(self, started: Any) -> None:
         """Count a launch."""
@@ -160,15 +160,21 @@ _of_thread = threading.local()
 
 
 @contextlib.contextmanager
-def first_launch(timer: Timer) -> Iterator[list[Any]]:
+def first_launch(timer: Timer, *, is_compiled: bool) -> Iterator[list[Any]]:
     """Within the block, note when the kernel that this thread launches starts and ends.
 
-    Compiling it takes longer than running it, so the whole launch cannot be timed. Yields a list
-    that holds two marks afterwards, if the launch went through Triton's hooks.
+    Compiling it takes longer than running it, so only a launch of a compiled kernel can be timed
+    as a whole. Yields a list that holds two marks afterwards, if the launch was of a compiled
+    kernel or went through Triton's hooks.
     """
     from triton import knobs
 
     marks: list[Any] = []
+    if is_compiled and timer.clock:
+        marks.append(_now(timer))
+        yield marks
+        marks.append(_now(timer))
+        return
     enter, leave = knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook
     if not timer.clock or not hasattr(enter, "add"):
         yield marks
@@ -187,5 +193,8 @@ def first_launch(timer: Timer) -> Iterator[list[Any]]:
 def _mark(_: Any) -> None:
     marks = getattr(_of_thread, "marks", None)
     if marks is not None and len(marks) < 2:
-        on_gpu = _of_thread.timer.clock == "gpu"
-        marks.append(_recorded_event() if on_gpu else time.perf_counter())
+        marks.append(_now(_of_thread.timer))
+
+
+def _now(timer: Timer) -> Any:
+    return _recorded_event() if timer.clock == "gpu" else time.perf_counter()
