@@ -1,4 +1,4 @@
-"""Examines the tasks of a capture in a process of its own: a kernel may crash, or never end."""
+"""Examines the tasks of a capture in processes of their own: a kernel may crash, or never end."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from foundation.config import ParameterValue
 from foundation.errors import UserError
 from foundation.printing import say
+from foundation.processors import cores
 from kernels.captured.examined import (
     Examined,
     forget_examined,
@@ -54,13 +56,23 @@ def examine(
 
     Args:
         capture: the file.
-        keys: of the tasks, which are examined in this order.
+        keys: of the tasks, which are begun in about this order, on every core.
         begun: called with the key of each task when its turn comes.
 
     Raises:
         UserError: if what was found cannot be kept.
     """
     forget_examined(capture, keys)
+    # To start a process takes as long as an easy task, so each gets two or more.
+    processes = max(1, min(cores(), len(keys) // 2))
+    shares = [keys[number::processes] for number in range(processes)]
+    with ThreadPoolExecutor(processes) as pool:
+        for ended in [pool.submit(_examine_share, capture, share, begun) for share in shares]:
+            ended.result()
+
+
+def _examine_share(capture: Path, keys: Sequence[str], begun: Callable[[str], None]) -> None:
+    """Find out about tasks one after another; a process that one of them ends is started anew."""
     waiting = list(keys)
     while waiting:
         last = ""
@@ -128,7 +140,9 @@ def _limit_processor_time() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (limit_s, hard_s))
 
 
-def _listed_values(task: RecordedTask) -> dict[str, list[ParameterValue]]:
+def _listed_values(task: RecordedTask) -> dict[str, list[ParameterValue]] | None:
+    if not task.listed:
+        return None
     constants = task.deployed.constants
     values: dict[str, list[ParameterValue]] = {}
     for entry in task.listed:

@@ -5,11 +5,13 @@ To find out takes several runs of each kernel, and every process that builds it 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from kernels.captured.probe import Freedom, Probed
 __all__ = ["ENDING", "Examined", "forget_examined", "keep_examined", "read_examined"]
 
 ENDING = ".examined"
-_FORMAT = 2  # raise it if tasks are examined otherwise
+_FORMAT = 3  # raise it if tasks are examined otherwise
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +67,8 @@ def keep_examined(capture: Path, found: Mapping[str, Examined]) -> None:
     Raises:
         UserError: if it cannot be written.
     """
-    _write(capture, {**read_examined(capture), **found})
+    with _alone(capture):
+        _write(capture, {**read_examined(capture), **found})
 
 
 def forget_examined(capture: Path, keys: Collection[str]) -> None:
@@ -74,9 +77,25 @@ def forget_examined(capture: Path, keys: Collection[str]) -> None:
     Raises:
         UserError: if the file cannot be written.
     """
-    kept = read_examined(capture)
-    if kept.keys() & set(keys):
-        _write(capture, {key: entry for key, entry in kept.items() if key not in keys})
+    with _alone(capture):
+        kept = read_examined(capture)
+        if kept.keys() & set(keys):
+            _write(capture, {key: entry for key, entry in kept.items() if key not in keys})
+
+
+@contextlib.contextmanager
+def _alone(capture: Path) -> Iterator[None]:
+    """Within the block, no other process changes what is kept.
+
+    Raises:
+        UserError: if the capture cannot be read.
+    """
+    try:
+        with capture.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+    except OSError as error:
+        raise UserError(f"{capture} cannot be read: {error.strerror}") from error
 
 
 def _write(capture: Path, every: Mapping[str, Examined]) -> None:

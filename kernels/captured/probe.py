@@ -72,7 +72,7 @@ def probed(
     deployed: Deployed,
     given: Memory,
     *,
-    listed: Mapping[str, Sequence[ParameterValue]],
+    listed: Mapping[str, Sequence[ParameterValue]] | None,
     derived: Callable[[Constants], Constants],
 ) -> Probed:
     """Run a captured kernel with other values of its constexprs, on this machine's processor.
@@ -80,7 +80,7 @@ def probed(
     Args:
         deployed: the launch.
         given: its tensors, on the processor.
-        listed: the values of each parameter that the kernel's autotuner lists; empty without one.
+        listed: the values of each parameter that the kernel's autotuner lists; None without one.
         derived: from the values of the constexprs, those that follow from others by
             `@triton.heuristics`.
 
@@ -88,14 +88,14 @@ def probed(
         UserError: as `checked_outputs`, and if the deployed configuration reaches outside of its
             tensors.
     """
+    _check_bounds(deployed, given)  # what lies outside of them differs from run to run
     checked = checked_outputs(deployed, given)
-    _check_bounds(deployed, checked)
     return _Probe(deployed, checked, listed, derived).run()
 
 
-def _check_bounds(deployed: Deployed, checked: CheckedOutputs) -> None:
+def _check_bounds(deployed: Deployed, given: Memory) -> None:
     try:
-        deployed.run(checked.given, checks_bounds=True)
+        deployed.run(given, checks_bounds=True)
     except OutOfBoundsError as error:
         raise UserError(
             f"{deployed.function.__name__} reaches outside of its tensors ({error}), so it cannot "
@@ -110,7 +110,7 @@ class _Probe:
         self,
         deployed: Deployed,
         checked: CheckedOutputs,
-        listed: Mapping[str, Sequence[ParameterValue]],
+        listed: Mapping[str, Sequence[ParameterValue]] | None,
         derived: Callable[[Constants], Constants],
     ) -> None:
         self._deployed = deployed
@@ -137,8 +137,8 @@ class _Probe:
 
     def _freedom(self, name: str) -> Freedom:
         value = self._deployed.constants.get(name)
-        if name in self._listed:
-            return self._listed_freedom(name, value)
+        if self._listed is not None and name in self._listed:
+            return self._listed_freedom(name, value, self._listed[name])
         reason = self._fixed_by(name, value)
         if reason:
             shown = value if isinstance(value, int | float | str) else str(value)
@@ -152,17 +152,22 @@ class _Probe:
             return "follows from other values by triton.heuristics"
         if name not in self._used:
             return "is not used by the kernel"
+        if self._listed is not None:
+            return "is not listed by the autotuner"
         if isinstance(value, bool) or not isinstance(value, int):
             return "is no integer"
         if value < 2 or value & (value - 1):
             return "is no power of two above 1, as blocks are"
         return ""
 
-    def _listed_freedom(self, name: str, value: Any) -> Freedom:
-        values = tuple(self._listed[name])
+    def _listed_freedom(self, name: str, value: Any, listed: Sequence[ParameterValue]) -> Freedom:
+        values = tuple(listed)
         others = [other for other in values if other != value]
         whole = isinstance(value, int) and not isinstance(value, bool) and value > 0
-        if whole and all(isinstance(other, int) for other in others):
+        sampled = self._sampled_rules(name) if whole else []
+        if sampled:
+            self._rule = sampled[0]
+        elif whole and all(isinstance(other, int) for other in others):
             smaller_first = sorted(map(int, others), key=lambda v: (v > value, abs(v - value)))
             for other in smaller_first[:2]:
                 if self._follow(name, other):
@@ -203,7 +208,7 @@ class _Probe:
         The way with the fewest programs that does is kept: more of them may do no harm.
         """
         constants = {**self._deployed.constants, name: value}
-        rules = [self._rule, *self._ways(name)]
+        rules = self._sampled_rules(name) or [self._rule, *self._ways(name)]
         rules.sort(key=lambda rule: math.prod(rule.grid(constants)))
         right = next((rule for rule in rules if self._is_right(rule, constants)), None)
         self._rule = right or self._rule
@@ -216,16 +221,19 @@ class _Probe:
         deployed = self._deployed.constants
         factors = possible_factors(self._rule, name, deployed, self._sizes)
         found = [self._rule.following(factor, deployed) for factor in factors]
-        rules = [rule for rule in found if rule is not None]
-        return [rule for rule in rules if self._gives_samples(rule, name)] or rules
+        return [rule for rule in found if rule is not None]
 
-    def _gives_samples(self, rule: GridRule, name: str) -> bool:
-        """Whether a rule gives what the program's own function did for other values of a name."""
-        return all(
-            rule.grid({**self._deployed.constants, **changed}) == grid
-            for changed, grid in self._deployed.grid_samples
-            if list(changed) == [name]
-        )
+    def _sampled_rules(self, name: str) -> list[GridRule]:
+        """The rules that give what the program's own function did for other values of a name.
+
+        None where there is no such function, or no rule is like it.
+        """
+        deployed, samples = self._deployed.constants, self._deployed.grid_samples
+        own = [({**deployed, **changed}, grid) for changed, grid in samples if [*changed] == [name]]
+        if not own:
+            return []
+        rules = [self._rule, *self._ways(name)]
+        return [rule for rule in rules if all(rule.grid(one) == grid for one, grid in own)]
 
     def _is_right(self, rule: GridRule, constants: Constants) -> bool:
         constants = {**constants, **self._derived(constants)}

@@ -153,6 +153,31 @@ def test_torch_compile_compiles_the_winner(tmp_path):
 
 
 @pytest.mark.long
+def test_a_kernel_that_inductor_has_kept_compiled_gets_its_winner(tmp_path):
+    head = "import gc, torch, engine, triton_rvv.inductor\ntriton_rvv.inductor.register()\n"
+    body = "f = torch.compile(lambda x: torch.relu(x * 2 + 1))\nprint(f(torch.ones(500)).sum())"
+    captured(tmp_path, body, head)
+    add_winners(tmp_path / "program.capture", {"XBLOCK": 32})
+    kept = """
+from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+(kernel,) = [one for one in gc.get_objects() if issubclass(type(one), CachingAutotuner)]
+function = kernel.fn.fn, kernel.fn.__globals__
+kernel.prepare_for_pickle()
+print(kernel.configs)
+class Reloaded:
+    fn = type(kernel.fn)(function[0])
+with engine.apply("program.capture"):
+    kernel.precompile(reload_kernel=Reloaded)
+print(kernel.launchers[0].config.kwargs)
+"""
+    path = written(tmp_path, f"{body}\n{kept}", head)
+    done = subprocess.run(
+        [sys.executable, path], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines()[1:] == ["None", "{'XBLOCK': 32}"], done.stderr
+
+
+@pytest.mark.long
 def test_compare_prints_the_speed_up(tmp_path):
     captured(tmp_path, "print(show(1000))", SHOWN)
     add_winners(tmp_path / "program.capture", {"BLOCK": 256})

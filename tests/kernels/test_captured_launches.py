@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import captured_kernels as kernels
 import pytest
 import torch
@@ -40,7 +42,7 @@ def normal(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
 
 
 def probe(deployed: Deployed, memory: Memory, **listed: list[object]) -> Probed:
-    return probed(deployed, memory, listed=listed, derived=lambda constants: {})  # type: ignore[arg-type]
+    return probed(deployed, memory, listed=listed or None, derived=lambda constants: {})  # type: ignore[arg-type]
 
 
 def freedom(found: Probed, name: str) -> Freedom:
@@ -217,3 +219,23 @@ def test_sizes_with_the_same_quotient_are_one_possibility_each() -> None:
     rule = GridRule((4, 1, 1))
     found = possible_factors(rule, "B", {"B": 256}, {"n": 1000, "x.shape[0]": 1000, "m": 1024})
     assert [str(factor) for factor in found] == ["cdiv(n, B)", "cdiv(m, B)"]
+
+
+def test_what_an_autotuner_does_not_list_stays() -> None:
+    blocks = {"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_K": 16}
+    deployed = launch(kernels.matmul_kernel, 3 * 2, blocks, M=96, N=128, K=64)
+    memory = memory_of(a=normal(96, 64), b=normal(64, 128), c=torch.zeros(96, 128))
+    found = probe(deployed, memory, BLOCK_M=[16, 32])
+    assert freedom(found, "BLOCK_M").values == (16, 32)
+    assert freedom(found, "BLOCK_K").why == "is not listed by the autotuner"
+    assert found.rule.grid({"BLOCK_M": 16, "BLOCK_N": 64}) == (6 * 2, 1, 1)
+
+
+def test_the_programs_own_function_decides_how_the_grid_follows() -> None:
+    deployed, memory = add()
+    samples = [({"BLOCK": block}, (4, 1, 1)) for block in (128, 512)]
+    found = probe(replace(deployed, grid_samples=samples), memory, BLOCK=[128, 256])
+    assert found.rule.grid({"BLOCK": 128}) == (4, 1, 1)
+    followed = [({"BLOCK": block}, (-(-1000 // block), 1, 1)) for block in (128, 512)]
+    found = probe(replace(deployed, grid_samples=followed), memory, BLOCK=[128, 256])
+    assert found.rule.grid({"BLOCK": 128}) == (8, 1, 1)

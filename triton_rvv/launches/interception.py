@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from triton_rvv.launches.generated import loaded_kernel
 from triton_rvv.launches.launch import InductorLaunch, Launch
 from triton_rvv.launches.timing import REPEATS, Repeats
 
@@ -25,8 +26,8 @@ class Watcher(Protocol):
     def tuned(self, tuner: Any, args: Any, kwargs: Any, run: Callable[[], Any]) -> Any:
         """A kernel under an autotuner is launched, which may measure first; `run` does it."""
 
-    def prepared(self, tuner: Any) -> None:
-        """torch.compile is about to compile one of its kernels."""
+    def prepared(self, tuner: Any) -> bool:
+        """torch.compile is about to compile one of its kernels; whether that was changed."""
 
 
 class _Thread(threading.local):
@@ -213,6 +214,7 @@ def _launching_generated(watcher: Watcher, run: Callable[..., Any]) -> Callable[
             self.precompile()
         if len(self.launchers) > 1:
             self.autotune_to_one_config(*args)
+        loaded_kernel(self)
         launch = InductorLaunch(self, args)
         return watcher.launch(launch, lambda: run(self, *args, stream=stream))
 
@@ -222,7 +224,11 @@ def _launching_generated(watcher: Watcher, run: Callable[..., Any]) -> Callable[
 def _preparing(watcher: Watcher, precompile: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(precompile)
     def preparing(self: Any, *args: Any, **kwargs: Any) -> Any:
-        watcher.prepared(self)
+        if kwargs.get("reload_kernel") is not None:
+            self._reload_kernel = kwargs["reload_kernel"]
+        if watcher.prepared(self):
+            # Else Inductor keeps the code for runs of the program that are not watched.
+            kwargs.pop("static_triton_bundle_key", None)
         return precompile(self, *args, **kwargs)
 
     return preparing

@@ -14,6 +14,7 @@ from typing import Any
 from triton_rvv.launches.capture_file import CaptureFile
 from triton_rvv.launches.decorators import decorators_of, kernel_under
 from triton_rvv.launches.forms import forms_of
+from triton_rvv.launches.generated import configurations_of, is_settled, loaded_kernel, settle
 from triton_rvv.launches.grid_text import evaluated
 from triton_rvv.launches.launch import Launch
 from triton_rvv.launches.signature import Signature, bound_arguments, signature_of, size_distance
@@ -159,13 +160,17 @@ class Overlay:
         finally:
             tuner.configs = before
 
-    def prepared(self, tuner: Any) -> None:
+    def prepared(self, tuner: Any) -> bool:
         """Let torch.compile compile a kernel in its winner's configuration only."""
-        digest = kernel_digest(tuner.fn)
+        function = loaded_kernel(tuner)
+        digest = kernel_digest(function)
         rule = next((rule for rule in self._rules if rule.kernel == digest), None)
-        if rule is not None and tuner.configs:
-            tuner.configs = [_configuration(tuner.configs, rule.config)]
-            self._use(_Use(rule, rule.name)).launches += 1
+        if rule is None:
+            return False
+        if not is_settled(tuner, rule.config):
+            settle(tuner, _configuration(configurations_of(tuner), rule.config))
+        self._use(_Use(rule, rule.name)).launches += 1
+        return True
 
     def write(self, *, is_last: bool = False) -> None:
         """Append what this process used to the report, when it ends."""

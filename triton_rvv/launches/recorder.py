@@ -91,8 +91,9 @@ class Recorder:
         """Leave the choice to the program's autotuner: its launch is recorded like others."""
         return run()
 
-    def prepared(self, tuner: Any) -> None:
+    def prepared(self, tuner: Any) -> bool:
         """Leave the choice to torch.compile."""
+        return False
 
     def write(self, *, is_last: bool = False) -> None:
         """Write how often each task was launched until now."""

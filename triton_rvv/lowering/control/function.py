@@ -158,7 +158,8 @@ def lower_module(
     Raises:
         CompileError: where the kernel uses what is not supported.
     """
-    direction = _direction(module)
+    # Checked code is to be made soon rather than to be fast: nobody estimates which is faster.
+    direction = "topdown" if checks_bounds else _direction(module)
     mark_bounded_powers(module)
     narrow_accumulators(module, target)
     narrow_comparisons(module)

@@ -1,0 +1,43 @@
+"""torch.compile's kernels, as its runtime holds them: an autotuner with configurations or code.
+
+Code may be there from the start: a process of Inductor's pool made it, or an earlier run of the
+program did, and Inductor's cache kept it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["configurations_of", "is_settled", "loaded_kernel", "settle"]
+
+
+def loaded_kernel(tuner: Any) -> Any:
+    """The `@triton.jit` function of a `CachingAutotuner`; read again where it came without one."""
+    reload = getattr(tuner, "_reload_kernel", None)
+    if tuner.fn.fn is None and reload is not None:
+        tuner.fn = reload().fn
+    return tuner.fn
+
+
+def configurations_of(tuner: Any) -> list[Any]:
+    """The configurations that it may choose, compiled or not."""
+    return list(tuner.configs or (result.config for result in tuner.compile_results))
+
+
+def is_settled(tuner: Any, values: Mapping[str, Any]) -> bool:
+    """Whether it holds code in one configuration alone, which has these values."""
+    if len(tuner.compile_results) != 1:
+        return False
+    config = tuner.compile_results[0].config
+    options = {"num_warps": config.num_warps, "num_stages": config.num_stages}
+    known = {**options, **config.kwargs}
+    return all(known.get(name) == value for name, value in values.items())
+
+
+def settle(tuner: Any, config: Any) -> None:
+    """Leave one configuration, which Inductor takes as it is: it neither scales nor refines it."""
+    config.found_by_coordesc = True
+    tuner.configs, tuner.compile_results, tuner.launchers = [config], [], []
+    tuner._cached_launcher = None
+    tuner.inductor_meta = {**tuner.inductor_meta, "dynamic_scale_rblock": False}
