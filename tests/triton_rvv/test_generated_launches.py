@@ -1,0 +1,101 @@
+"""Kernels of torch.compile that were compiled elsewhere, in their winners' configurations."""
+
+from __future__ import annotations
+
+import functools
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+from torch._inductor.runtime.hints import DeviceProperties, HeuristicType
+from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+
+from triton_rvv.launches.overlay import Overlay, Rule
+from triton_rvv.launches.source import kernel_digest
+
+LIMIT = 5
+
+
+def double(x_ptr, size, XBLOCK: tl.constexpr):
+    at = tl.program_id(0) * XBLOCK + tl.arange(0, XBLOCK)
+    tl.store(x_ptr + at, tl.load(x_ptr + at, at < size) + LIMIT, at < size)
+
+
+def other(x_ptr, size, XBLOCK: tl.constexpr):
+    tl.store(x_ptr, size)
+
+
+def tuner_of(*blocks: int) -> CachingAutotuner:
+    device = DeviceProperties.create(torch.device("cpu"))
+    signature = {"x_ptr": "*fp32", "size": "i32", "XBLOCK": "constexpr"}
+    return CachingAutotuner(
+        triton.jit(double),
+        {"signature": signature, "device": device, "constants": {}},
+        [triton.Config({"XBLOCK": block}, num_warps=4) for block in blocks],
+        save_cache_hook=None,
+        mutated_arg_names=["x_ptr"],
+        optimize_mem=False,
+        heuristic_type=HeuristicType.POINTWISE,
+        inductor_meta={"dynamic_scale_rblock": True},
+    )
+
+
+def compiled_elsewhere(block: int) -> Any:
+    """As it comes from Inductor's cache: without its Python function."""
+    tuner: Any = tuner_of(block)
+    tuner._reload_kernel = functools.partial(tuner_of, block)
+    tuner.compile_results = [SimpleNamespace(config=tuner.configs[0])]
+    tuner.configs = None
+    tuner.prepare_for_pickle()
+    return tuner
+
+
+@pytest.fixture
+def overlay(tmp_path) -> Overlay:
+    digest = kernel_digest(triton.jit(double))
+    config = {"XBLOCK": 64, "num_warps": 4}
+    keys = {"task": "1", "call_key": "2", "family": "3", "call_family": "4"}
+    rule = Rule(
+        **keys, kernel=digest, name="double", sizes=[9], config=config, grid=None,
+        is_grid_callable=True, followed=["XBLOCK"],
+    )  # fmt: skip
+    return Overlay([rule], tmp_path / "report")
+
+
+def used(overlay: Overlay) -> int:
+    """How many kernels got a winner."""
+    return sum(use.launches for use in overlay._uses.values())
+
+
+def test_a_kernel_from_the_cache_is_compiled_again_in_its_winners_configuration(overlay):
+    tuner = compiled_elsewhere(512)
+    assert overlay.prepared(tuner)
+    assert [config.kwargs for config in tuner.configs] == [{"XBLOCK": 64}]
+    assert tuner.compile_results == []
+    assert tuner.fn.fn is not None
+    assert used(overlay) == 1
+
+
+def test_a_kernel_that_was_compiled_as_its_winner_is_taken(overlay):
+    tuner = compiled_elsewhere(64)
+    results = tuner.compile_results
+    assert overlay.prepared(tuner)
+    assert tuner.compile_results is results
+    assert used(overlay) == 1
+
+
+def test_nothing_is_tried_beside_the_winner(overlay):
+    tuner = tuner_of(512, 1024)
+    assert overlay.prepared(tuner)
+    assert [config.kwargs for config in tuner.configs] == [{"XBLOCK": 64}]
+    assert not tuner.inductor_meta["dynamic_scale_rblock"]
+
+
+def test_another_kernel_is_left_as_it_is(overlay):
+    tuner = tuner_of(512)
+    tuner.fn = triton.jit(other)
+    assert not overlay.prepared(tuner)
+    assert [config.kwargs for config in tuner.configs] == [{"XBLOCK": 512}]
