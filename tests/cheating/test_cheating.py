@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 from cheats import CHEATS, FOILED, HONEST, artifact, skip_if_starved
 
-pytestmark = pytest.mark.timeout(120)
-
 REPEATS = 3
-LIMIT_S = 20.0
+LIMIT_S = 200.0
 SHORT_S = 3.0  # what never ends takes this long
 OUTSIDE = {
     "keeps_a_mark_behind_its_input": "it wrote x[1000], and x has 1000 elements: out of bounds",

@@ -16,8 +16,6 @@ from kernels.captured.task_file import append_winner, read_capture
 from kernels.captured.winner import Winner
 from triton_rvv.launches.grid_text import evaluated
 
-pytestmark = pytest.mark.timeout(240)
-
 # Tells which block a launch was compiled with.
 SHOWN = """
 import torch, triton, triton.language as tl, sys

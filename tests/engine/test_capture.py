@@ -18,8 +18,6 @@ from foundation.errors import UserError
 from kernels.captured.task import Drawn, Recorded, Scalar
 from kernels.captured.task_file import is_capture_file, read_capture
 
-pytestmark = pytest.mark.timeout(240)
-
 
 def test_a_plain_kernel(tmp_path):
     held = captured(tmp_path, "for _ in range(5): add(x, x)\nadd(x, x, block=128)")

@@ -131,7 +131,7 @@ def check(tuned: Sequence[Problem], folder: Path) -> None:
     for language, flags in LANGUAGES.items():
         link = ["-x", "none", f"-L{library / 'lib'}", "-ltuned", "-static"]
         command = [*flags, *STRICT, f"-I{library / 'include'}", str(source), *link]
-        run_zig_cc([*command, "-o", str(folder / f"program-{language}")], timeout_s=120)
+        run_zig_cc([*command, "-o", str(folder / f"program-{language}")], timeout_s=200)
         for vlen in (128, 256):
             done = run(folder / f"program-{language}", given, folder / "found", vlen=vlen)
             assert (done.returncode, done.stderr) == (0, ""), f"{language} at {vlen} bits"

@@ -15,9 +15,7 @@ from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.devices import load_board
 
-pytestmark = pytest.mark.timeout(180)
-
-COMMAND_TIMEOUT_S = 150
+COMMAND_TIMEOUT_S = 200
 
 
 @pytest.fixture

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.timeout(180)
-
 ROOT = Path(__file__).parents[2]
 # As packages are: a logger, tensors in bf16, caches, decorators of their own, helpers elsewhere.
 PACKAGE = {
@@ -124,7 +122,7 @@ def digests(tmp_path):
             env={**os.environ, **environment, "PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=200,
             check=False,
         )
         assert done.returncode == 0, done.stderr
