@@ -59,6 +59,9 @@ def test_outcomes_come_back_with_all_that_was_stored(storage: str) -> None:
     assert failed.attributes["reason"] == "no end after 10 s"
 
 
+@pytest.mark.parametrize(
+    "storage", ["journal", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
+)
 @pytest.mark.parametrize("rounds", [2, pytest.param(6, marks=pytest.mark.long)])
 def test_killed_tuners_lose_nothing_and_repeat_nothing(storage: str, rounds: int) -> None:
     told: list[str] = []
@@ -114,6 +117,9 @@ def test_optunas_lock_left_behind_delays_nobody(tmp_path: Path) -> None:
     assert lock.is_symlink()  # Optuna would wait for 30 s, and remove it
 
 
+@pytest.mark.parametrize(
+    "storage", ["journal", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
+)
 def test_a_trial_of_a_living_process_is_left_alone(storage: str) -> None:
     process = tuner(storage, in_flight=3)
     assert process.stdout is not None
