@@ -90,7 +90,7 @@ def test_large_tensors_are_drawn_unless_kept(plain, tmp_path):
         assert values.shape == (100000,)
         assert abs(values.mean() - 10) < 0.1
         assert abs(values.std() - 3) < 0.1
-    assert [task.key for task in drawn.values()] == [task.key for task in kept.values()]
+    assert {b: task.key for b, task in drawn.items()} == {b: task.key for b, task in kept.items()}
 
 
 @pytest.mark.long
