@@ -50,7 +50,7 @@ def build(folder: Path, target: Target) -> ElfArtifact:
     include = Path(launchers.__file__).parent
     run_zig_cc(
         ["-c", "-O1", f"-I{include}", "kernel.c", "-o", "kernel.o"],
-        timeout_s=120,
+        timeout_s=200,
         folder=folder,
         backend=target.backend,
     )

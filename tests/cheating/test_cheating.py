@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 from cheats import CHEATS, FOILED, HONEST, artifact, skip_if_starved
 
-pytestmark = pytest.mark.timeout(120)
-
 REPEATS = 3
-LIMIT_S = 20.0
+LIMIT_S = 200.0
 SHORT_S = 3.0  # what never ends takes this long
 OUTSIDE = {
     "keeps_a_mark_behind_its_input": "it wrote x[1000], and x has 1000 elements: out of bounds",
@@ -29,7 +27,7 @@ HERE = ("is_wrong_in_its_last_run", "writes_far_behind", "prints_a_report_and_ex
 
 
 def measured(board, executable, name, folder):
-    limit_s = SHORT_S if "never" in name else LIMIT_S
+    limit_s = SHORT_S if "never" in name or name == "stops_itself" else LIMIT_S
     return board.measure(artifact(executable, name, folder), REPEATS, limit_s)
 
 

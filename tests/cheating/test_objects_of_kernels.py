@@ -18,8 +18,6 @@ from triton_rvv.pipeline import compile_kernel
 from triton_rvv.targets.host_target import host_target
 from triton_rvv.targets.target import RVVTarget, Target
 
-pytestmark = pytest.mark.timeout(120)
-
 # Of the ELF-64 specification.
 SYMBOLS, WRITABLE, UNDEFINED = 2, 1, 0
 SECTION = struct.Struct("<IIQQQQIIQQ")

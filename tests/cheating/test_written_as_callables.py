@@ -15,8 +15,6 @@ from kernels.on_device import ProblemArguments
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.measurement import Measurement
 
-pytestmark = pytest.mark.timeout(120)
-
 FILE = Path(__file__).with_name("written_as_callables.py")
 
 

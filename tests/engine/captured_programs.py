@@ -38,7 +38,7 @@ def written(folder: Path, body: str, head: str = HEAD) -> Path:
 def run_command(*words: str | Path, status: int | None = 0) -> subprocess.CompletedProcess[str]:
     """A command of the engine, run to its end."""
     command = [sys.executable, "-m", "engine", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
     assert status is None or done.returncode == status, done.stderr
     return done
 

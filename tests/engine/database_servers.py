@@ -19,7 +19,7 @@ import pytest
 
 __all__ = ["DatabaseServer", "mariadb", "postgresql"]
 
-LIMIT_S = 150
+LIMIT_S = 200
 # Servers refuse to run as root.
 AS_ANOTHER = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--")
 

@@ -85,7 +85,7 @@ def programs(library, tmp_path_factory):
     for language, flags in LANGUAGES.items():
         link = ["-x", "none", f"-L{library / 'lib'}", "-ltuned", "-static"]
         command = [*flags, *STRICT, f"-I{library / 'include'}", str(PROGRAM), *link]
-        run_zig_cc([*command, "-o", str(folder / language)], timeout_s=120)
+        run_zig_cc([*command, "-o", str(folder / language)], timeout_s=200)
     return folder
 
 

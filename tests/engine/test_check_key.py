@@ -21,6 +21,7 @@ def test_the_keys_winner_is_measured_at_the_shape(
     monkeypatch.chdir(tmp_path)
     # Random search with another seed would hardly meet the key's winner by itself.
     command = ["matmul", "--shape", "M=9,N=17,K=9", "--trials", "10", "--sampler", "random"]
+    command += ["--jobs", "1"]
     assert check_key.main([*command, "--limit", "5"]) == 1
     first, verdict = capsys.readouterr().out.splitlines()
     said = re.fullmatch(

@@ -55,7 +55,7 @@ def test_it_tunes_loses_a_node_and_ends_right(three_nodes: Cluster, tmp_path: Pa
     process = tune(three_nodes, tmp_path / "tuner")
     trials_until(process, 3)
     three_nodes.others[0].kill()
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=200)
     assert process.returncode == 0, err
     (study,) = read_studies(str(tmp_path / "tuner" / "studies" / "tuner.journal"))
     trials = list(study.changes())
@@ -73,7 +73,7 @@ def test_boards_of_other_machines_measure_and_one_is_lost(
     process = tune(three_nodes, tmp_path / "tuner", "--device", "emulated@a,emulated@b")
     trials_until(process, 3)
     three_nodes.others[0].kill()
-    out, err = process.communicate(timeout=150)
+    out, err = process.communicate(timeout=200)
     assert process.returncode == 0, out + err
     (study,) = read_studies(str(tmp_path / "tuner" / "studies" / "tuner.journal"))
     trials = [trial for trial in study.changes() if trial.has_outcome]
@@ -90,7 +90,7 @@ def test_without_its_head_a_run_ends_in_a_sentence_and_is_resumed(
     process = tune(three_nodes, tmp_path / "tuner")
     trials_until(process, 3)
     three_nodes.head.kill()
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=200)
     assert process.returncode == 2, out + err
     assert "no longer answers" in err
     assert "Traceback" not in err
@@ -99,7 +99,7 @@ def test_without_its_head_a_run_ends_in_a_sentence_and_is_resumed(
     assert len(before) >= 3
     hidden = tmp_path / "tuner"
     with TemporaryDirectory(prefix="c-") as short, cluster(Path(short), hidden) as another:
-        out, err = tune(another, hidden).communicate(timeout=150)
+        out, err = tune(another, hidden).communicate(timeout=200)
     told = [line for line in out.splitlines() if line.startswith("trial=")]
     assert len(told) == TRIALS - len(before), out + err
     (study,) = read_studies(str(tmp_path / "tuner" / "studies" / "tuner.journal"))

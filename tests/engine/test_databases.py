@@ -44,7 +44,7 @@ def lines_of(process: subprocess.Popen[str], count: int) -> list[str]:
     lines = [process.stdout.readline().strip() for _ in range(count)]
     process.kill()
     assert process.stderr.read() == ""
-    process.wait(timeout=20)
+    process.wait(timeout=200)
     return lines
 
 
@@ -87,10 +87,9 @@ def test_a_server_that_stays_away_ends_in_a_sentence(
     try:
         with pytest.raises(UserError, match=r"has not answered for 1 s \(.*run the same command"):
             list(run(search, 10_000))
-        start_s = time.monotonic()
+        monkeypatch.setattr(database, "PATIENCE_S", 10_000.0)
         with pytest.raises(UserError, match="has not answered"):
-            list(run(search, 10_000))
-        assert time.monotonic() - start_s < 1  # it does not wait again
+            list(run(search, 10_000))  # it does not wait again
     finally:
         server.start()
 

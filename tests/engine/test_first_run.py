@@ -25,7 +25,7 @@ from engine.run.tuning import TuningResult, tune
 
 LIMIT_S = 200
 SHAPE = {"M": 8, "N": 8, "K": 8}  # seven configurations are valid
-TUNE = "matmul --shape M=8,N=8,K=8"
+TUNE = "matmul --shape M=8,N=8,K=8 --jobs 1"
 
 
 @dataclass(frozen=True)

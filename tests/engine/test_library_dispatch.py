@@ -26,7 +26,7 @@ def program(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dispatch")
     (folder / "tuned.h").write_text(HEADER)
     command = ["-O1", f"-I{folder}", f"-I{LIBRARY}", str(SOURCE), "-o", str(folder / "program")]
-    run_zig_cc(command, timeout_s=120, backend="host")
+    run_zig_cc(command, timeout_s=200, backend="host")
     return folder / "program"
 
 

@@ -18,14 +18,12 @@ from triton_rvv.codegen.zig import run_zig_cc
 
 # A kernel of each sort, in the types that are not fp32.
 SOME = {
-    "matmul": ("fp16", "bf16", "i8"),
-    "gemm_a8w8_blockscale": ("i8", "fp8e4nv"),
+    "matmul": ("bf16", "i8"),
+    "gemm_a8w8_blockscale": ("fp8e4nv",),
     "split_k_matmul": ("fp16",),
-    "flash_attention_fwd": ("fp16",),
     "cross_entropy": ("fp16",),
     "dropout": ("bf16",),
     "resize": ("u8",),
-    "warp": ("i8",),
 }
 C_TYPES = {
     **{f"i{bits}": f"int{bits}_t" for bits in (8, 16, 32, 64)},
@@ -131,7 +129,7 @@ def check(tuned: Sequence[Problem], folder: Path) -> None:
     for language, flags in LANGUAGES.items():
         link = ["-x", "none", f"-L{library / 'lib'}", "-ltuned", "-static"]
         command = [*flags, *STRICT, f"-I{library / 'include'}", str(source), *link]
-        run_zig_cc([*command, "-o", str(folder / f"program-{language}")], timeout_s=120)
+        run_zig_cc([*command, "-o", str(folder / f"program-{language}")], timeout_s=200)
         for vlen in (128, 256):
             done = run(folder / f"program-{language}", given, folder / "found", vlen=vlen)
             assert (done.returncode, done.stderr) == (0, ""), f"{language} at {vlen} bits"

@@ -198,6 +198,7 @@ def test_a_default_that_had_bad_luck_is_measured_after_all(tmp_path: Path) -> No
         replace(space, default=default),
         trials=3,
         in_flight=1,
+        build_limit_s=5,
         builder=FakeBuilder(tmp_path / "log"),
     )
     assert run.loop.run().tried == 3

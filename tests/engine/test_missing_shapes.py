@@ -80,7 +80,7 @@ def test_a_kill_while_the_list_is_written_leaves_the_old_one(tmp_path: Path, cal
         "tune_missing(lambda entry: True, Path(sys.argv[1]))\n"
     )
     killed = subprocess.run(
-        [sys.executable, "-c", program, str(path)], timeout=60, capture_output=True, check=False
+        [sys.executable, "-c", program, str(path)], timeout=200, capture_output=True, check=False
     )
     assert killed.returncode == -signal.SIGKILL
     assert read_missing(path) == [ONE, TWO]

@@ -185,8 +185,9 @@ def test_the_command_finds_a_front_and_measures_nothing_twice(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     storage = f"sqlite:///{tmp_path / 't.db'}"
-    command = ["matmul", "--shape", "M=32,N=64,K=32", "--trials", "8"]
-    command += ["--objective", "time_s,code_bytes", "--storage", storage, "--json"]
+    command = ["matmul", "--shape", "M=32,N=64,K=32", "--trials", "6"]
+    command += ["--objective", "time_s,code_bytes", "--storage", storage]
+    command += ["--jobs", "1", "--json"]
     assert tune_command.main(command) == 0
     record = json.loads(capsys.readouterr().out)
     found = [(trial["time_s"], trial["code_bytes"]) for trial in record["front"]]

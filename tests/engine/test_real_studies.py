@@ -219,7 +219,7 @@ int main(void) {
     library = tmp_path / "c"
     link = [f"-I{library / 'include'}", f"-L{library / 'lib'}", "-ltuned", "-static"]
     program = tmp_path / "program"
-    run_zig_cc([str(tmp_path / "sum.c"), *link, "-o", str(program)], timeout_s=120)
+    run_zig_cc([str(tmp_path / "sum.c"), *link, "-o", str(program)], timeout_s=200)
     assert run_in_qemu(program).stdout == f"no error: {2 * (127 % 7)} 8.000\n"
     assert b"tuned at M=24,N=16,K=16: " in program.read_bytes()
 

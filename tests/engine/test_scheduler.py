@@ -8,8 +8,6 @@ import pytest
 
 from engine.programs.scheduler import SLICE_TRIALS, TaskState, next_task, program_time_s
 
-pytestmark = pytest.mark.timeout(20)
-
 
 def task(**changes: object) -> TaskState:
     """A task without trials, with some fields changed."""

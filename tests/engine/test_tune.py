@@ -27,7 +27,6 @@ from rvv_runner.devices import load_board
 pytestmark = pytest.mark.usefixtures("ray_for_tests")
 
 PROBLEM = ["matmul", "--shape", "M=32,N=64,K=32", "--seed", "3"]
-LIMIT_S = 200
 
 
 def command(*arguments: str) -> list[str]:
@@ -35,19 +34,7 @@ def command(*arguments: str) -> list[str]:
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(*arguments),
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
-
-
-def run_again(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """As `run`, in this process and with its Ray."""
+    """In this process and with its Ray."""
     return run_here(folder, "tune", *PROBLEM, *arguments)
 
 
@@ -73,7 +60,7 @@ def trial_lines(text: str) -> list[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+def finished(tmp_path_factory: pytest.TempPathFactory, ray_for_tests: None) -> Finished:
     folder = tmp_path_factory.mktemp("tuned")
     done = run(folder, "--trials", "10", "--json")
     assert done.returncode == 0, done.stderr
@@ -108,7 +95,7 @@ def test_progress_is_a_parseable_line_a_trial(finished: Finished) -> None:
 
 
 def test_the_same_command_again_measures_nothing(finished: Finished) -> None:
-    done = run_again(finished.folder, "--trials", "10")
+    done = run(finished.folder, "--trials", "10")
     assert done.returncode == 0
     assert trial_lines(done.stdout) == []
     assert done.stdout.startswith("ended=trials\ttried=10\n")
@@ -137,7 +124,7 @@ def test_times_of_another_compiler_or_board_model_are_not_gone_on_with(
 
 
 def test_two_runs_with_one_seed_are_the_same_run(finished: Finished, tmp_path: Path) -> None:
-    done = run_again(tmp_path, "--trials", "10", "--json")
+    done = run(tmp_path, "--trials", "10", "--json")
     assert trial_lines(done.stderr) == finished.progress
     again = json.loads(done.stdout)
     same = ("config", "time_s", "counters", "elf_sha256")
@@ -147,7 +134,7 @@ def test_two_runs_with_one_seed_are_the_same_run(finished: Finished, tmp_path: P
 
 
 def test_ctrl_c_ends_the_workers_and_prints_what_is_known(tmp_path: Path) -> None:
-    with started(tmp_path, "--trials", "500") as process:
+    with started(tmp_path, "--trials", "500", "--jobs", "1") as process:
         seen = wait_for_trials(process, 3)
         os.killpg(process.pid, signal.SIGINT)
         rest, errors = process.communicate(timeout=200)
@@ -158,7 +145,8 @@ def test_ctrl_c_ends_the_workers_and_prints_what_is_known(tmp_path: Path) -> Non
             line for line in errors.splitlines() if line.startswith("study=")
         ]
         assert left_in_session(process.pid) == []
-    again = run_again(tmp_path, "--trials", str(len(trial_lines(rest)) + len(seen) + 1))
+    more = ["--trials", str(len(trial_lines(rest)) + len(seen) + 1), "--jobs", "1"]
+    again = run(tmp_path, *more)
     assert again.returncode == 0
     known = [line["config"] for line in seen + trial_lines(rest)]
     new = [line["config"] for line in trial_lines(again.stdout)]
@@ -166,14 +154,15 @@ def test_ctrl_c_ends_the_workers_and_prints_what_is_known(tmp_path: Path) -> Non
     assert len({*known, *new}) == len(known) + 1
 
 
+@pytest.mark.long
 def test_kill_9_loses_no_trial_and_none_is_measured_twice(tmp_path: Path) -> None:
-    with started(tmp_path, "--trials", "10") as process:
+    with started(tmp_path, "--trials", "10", "--jobs", "1") as process:
         seen = wait_for_trials(process, 4)
         process.kill()
         rest = process.communicate(timeout=200)[0]
         seen += trial_lines(rest)
         wait_until_empty(process.pid)
-    done = run_again(tmp_path, "--trials", "10")
+    done = run(tmp_path, "--trials", "10", "--jobs", "1")
     assert done.returncode == 0, done.stderr
     new = trial_lines(done.stdout)
     known = [line["config"] for line in seen]

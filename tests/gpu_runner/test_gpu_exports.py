@@ -20,8 +20,6 @@ import yaml
 from gpus import H200, MI300X
 from recorded_studies import BLOCKS, SCALED, study_of
 from test_consumers import loader, undecorated
-from torch._inductor import config as inductor_config
-from torch._inductor.lookup_table.choices import LookupTableChoices
 
 from engine.export import main
 from engine.results.gemm_json import config_for, read_gemm_json
@@ -164,22 +162,25 @@ def test_tune_gemm_finds_all_that_its_reader_asks_for(storage: str) -> None:
         assert read == [*BLOCKS.values(), *AMD.values(), 1, "none"]
 
 
-class Choices(LookupTableChoices):
-    """Inductor's, on a machine without a GPU."""
-
-    def _get_lookup_table(self) -> dict[str, list[dict[str, Any]]]:
-        return inductor_config.lookup_table.table or {}
-
-    @staticmethod
-    @functools.lru_cache
-    def _get_device_key(device: torch.device) -> str | None:
-        return "NVIDIA H200"
-
-
 def looked_up(
     path: Path, operation: str, *sizes: tuple[int, ...], dtype: torch.dtype = torch.bfloat16
 ) -> Mapping[str, Any]:
     """What Inductor's own loader finds for contiguous tensors of these sizes."""
+    # Imported late, since it takes seconds.
+    from torch._inductor import config as inductor_config
+    from torch._inductor.lookup_table.choices import LookupTableChoices
+
+    class Choices(LookupTableChoices):
+        """Inductor's, on a machine without a GPU."""
+
+        def _get_lookup_table(self) -> dict[str, list[dict[str, Any]]]:
+            return inductor_config.lookup_table.table or {}
+
+        @staticmethod
+        @functools.lru_cache
+        def _get_device_key(device: torch.device) -> str | None:
+            return "NVIDIA H200"
+
     tensors = [torch.empty(size, dtype=dtype, device="meta") for size in sizes]
     inputs: Any = SimpleNamespace(
         dtypes=lambda: tuple(tensor.dtype for tensor in tensors),

@@ -12,8 +12,6 @@ from foundation.errors import UserError
 from gpu_runner import measuring
 from gpu_runner.protocol import Request
 
-pytestmark = pytest.mark.timeout(60)
-
 
 @dataclass(frozen=True)
 class Source:

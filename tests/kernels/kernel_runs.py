@@ -23,7 +23,7 @@ from triton_rvv.targets.target import RVVTarget, Target
 
 __all__ = ["BOARD", "HOST", "run_kernel", "values_of"]
 
-RUN_TIMEOUT_S = 60
+RUN_TIMEOUT_S = 200
 BOARD = RVVTarget(vlen_bits=256, cpu="spacemit-x60")
 HOST = host_target()
 

@@ -15,8 +15,6 @@ from kernels.captured.memory import Memory, View
 from kernels.captured.outputs import CheckedOutputs, checked_outputs
 from kernels.captured.probe import Freedom, Probed, probed
 
-pytestmark = pytest.mark.timeout(120)
-
 
 def memory_of(**tensors: torch.Tensor) -> Memory:
     """The tensors with the storages that they share."""

@@ -13,8 +13,6 @@ from kernels.spec import Problem
 from rvv_runner.devices import load_board
 from triton_rvv.driver import RVVDriver
 
-pytestmark = pytest.mark.timeout(180)
-
 HEAD = """import torch
 import triton
 import triton.language as tl

@@ -10,8 +10,6 @@ from kernel_runs import run_kernel
 from foundation.errors import UserError
 from kernels.registry import is_kernel_file, load_kernel, make_problem
 
-pytestmark = pytest.mark.timeout(120)
-
 HEAD = """import torch
 import triton
 import triton.language as tl

@@ -12,8 +12,6 @@ from rvv_runner.devices import load_board
 from search_spaces.joint import joint_space
 from search_spaces.space import SearchSpace
 
-pytestmark = pytest.mark.timeout(60)
-
 FILE = """import torch
 import triton
 import triton.language as tl

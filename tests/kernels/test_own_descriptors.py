@@ -12,8 +12,6 @@ from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
 from triton_rvv.targets.target import Target
 
-pytestmark = pytest.mark.timeout(180)
-
 PRODUCT = Path(__file__).parents[1] / "gpu_runner" / "described.py"
 
 HEAD = """import torch

@@ -17,8 +17,6 @@ from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 from rvv_runner.devices import load_board
 
-pytestmark = pytest.mark.timeout(180)
-
 HEAD = """import torch
 import triton
 import triton.language as tl

@@ -10,8 +10,6 @@ from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 
-pytestmark = pytest.mark.timeout(300)
-
 HEAD = """import torch
 import triton
 import triton.language as tl

@@ -8,8 +8,6 @@ from small_shapes import EVEN, RAGGED
 
 from kernels.registry import kernel_names, load_kernel, make_problem
 
-pytestmark = pytest.mark.timeout(120)
-
 # Blocks that walk over rows or columns in several steps, where the default does it in one.
 STEPS = {
     "layernorm_fwd": {"BLOCK_SIZE_M": 2, "BLOCK_SIZE_N": 32},

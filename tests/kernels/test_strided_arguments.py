@@ -13,8 +13,6 @@ from kernels.own.strides import copied, has_shared_elements, memory_of, view_of
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 
-pytestmark = pytest.mark.timeout(180)
-
 # A layer as networks have them: half of a wider input, a transposed weight that asks for a
 # gradient, one bias for all columns, and a part of a wider output.
 LINEAR = """import torch

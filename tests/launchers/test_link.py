@@ -69,7 +69,7 @@ def test_file_that_is_no_object_is_refused(launcher, tmp_path):
 def test_message_is_the_first_error_and_not_a_warning_before_it(tmp_path):
     (tmp_path / "source.c").write_text("#warning careful\n#error first\n#error second\n")
     with pytest.raises(ZigError, match=r"^source\.c:2:2: error: first$"):
-        run_zig_cc(["-c", "source.c", "-o", "source.o"], timeout_s=120, folder=tmp_path)
+        run_zig_cc(["-c", "source.c", "-o", "source.o"], timeout_s=200, folder=tmp_path)
 
 
 def test_link_that_takes_too_long_is_given_up(build_object, launcher, tmp_path, monkeypatch):

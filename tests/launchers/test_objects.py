@@ -36,7 +36,7 @@ def test_processes_that_build_it_at_once_share_one_whole_file(empty_cache, build
         subprocess.Popen([sys.executable, "-c", PRINT_PATH], stdout=subprocess.PIPE, text=True)
         for _ in range(3)
     ]
-    paths = {process.communicate(timeout=120)[0].strip() for process in started}
+    paths = {process.communicate(timeout=200)[0].strip() for process in started}
     assert [process.returncode for process in started] == [0, 0, 0]
     assert len(paths) == 1
     path = Path(paths.pop())

@@ -39,7 +39,7 @@ def build(folder: Path, body: str, more: str = "", flags: Sequence[str] = FLAGS)
     source, program = folder / "kernel.c", folder / "program"
     source.write_text(more + KERNEL.replace("%s", body))
     command = ["gcc", *flags, f"-I{FOLDER}", str(source), *SOURCES, "-lm", "-o", str(program)]
-    subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    subprocess.run(command, check=True, capture_output=True, text=True, timeout=200)
     return program
 
 
@@ -55,7 +55,7 @@ def run(program: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     # The launcher leaves its memory to the system.
     environment = {"ASAN_OPTIONS": "detect_leaks=0"}
     done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=60, check=False
+        command, env=environment, capture_output=True, text=True, timeout=200, check=False
     )
     assert "Sanitizer" not in done.stderr, done.stderr
     assert "runtime error" not in done.stderr, done.stderr

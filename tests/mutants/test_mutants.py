@@ -56,7 +56,7 @@ def test_probes_note_the_test_and_change_nothing(tmp_path: Path) -> None:
         env={"PYTEST_CURRENT_TEST": "test_a.py::test_it[1] (call)"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
         check=True,
     )
     assert done.stdout == "('äb', [1], 0)\n"

@@ -18,14 +18,12 @@ from road import Passage, travel
 
 PACKAGES = os.environ.get("REAL_KERNELS", "")
 PASSAGES: list[Passage] = []
-SAMPLE = {"bmm_outer_product"}
 LIMIT_S = 600
 
 
 def parameters() -> Iterator[Any]:
     for file, program in listed():
-        marks = [] if program.operator in SAMPLE else [pytest.mark.long]
-        yield pytest.param(file, program, id=f"{file}-{program.operator}", marks=marks)
+        yield pytest.param(file, program, id=f"{file}-{program.operator}")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -36,6 +34,7 @@ def _table() -> Iterator[None]:
     print(f"{sum(passage.passed for passage in PASSAGES)} of {len(PASSAGES)} passed")
 
 
+@pytest.mark.long
 @pytest.mark.timeout(4 * LIMIT_S)
 @pytest.mark.parametrize(("file", "program"), list(parameters()))
 def test_program(file: str, program: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,6 @@ from foundation.errors import UserError
 from search_spaces.enumeration import broken, take_census
 from search_spaces.space import Parameter, Rule, SearchSpace
 
-pytestmark = pytest.mark.timeout(60)
-
 
 def configs(space: SearchSpace) -> list[Config]:
     return [space.config_of(row) for row in take_census(space).ranks.tolist()]

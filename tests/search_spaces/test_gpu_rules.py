@@ -13,8 +13,6 @@ from replays import Replay, recorded_on_gpus
 from foundation.config import Config
 from search_spaces.space import SearchSpace
 
-pytestmark = pytest.mark.timeout(60)
-
 # Each with the space as of today, whose rules are judged.
 SPACES = [
     (replay, replay.origin.space()) for replay in recorded_on_gpus() if replay.origin is not None

@@ -26,7 +26,7 @@ from triton_rvv.targets.target import RVVTarget
 
 __all__ = ["Expected", "KernelRunner", "as_argument"]
 
-RUN_TIMEOUT_S = 60
+RUN_TIMEOUT_S = 200
 
 Array = npt.NDArray[Any] | torch.Tensor
 

@@ -13,8 +13,6 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 import triton_rvv
 from triton_rvv.errors import OutOfBoundsError
 
-pytestmark = pytest.mark.timeout(120)
-
 
 @pytest.fixture(autouse=True, params=["host", "rvv256"])
 def _active(request):

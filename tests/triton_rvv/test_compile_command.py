@@ -11,8 +11,6 @@ import pytest
 
 from triton_rvv.__main__ import main
 
-pytestmark = pytest.mark.timeout(120)
-
 SOURCE = """
 import triton
 import triton.language as tl
@@ -151,7 +149,7 @@ def test_help_needs_no_compiler():
         [sys.executable, "-X", "importtime", "-m", "triton_rvv", "compile", "--help"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
         check=True,
     )
     assert "--signature TYPES" in done.stdout

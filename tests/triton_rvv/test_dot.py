@@ -7,6 +7,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from triton_rvv import RVVTarget, compile_kernel
@@ -47,8 +48,9 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize(
+    ("shape", "vlen_bits"), in_turn([(shape,) for shape in SHAPES], [128, 256, 512])
+)
 def test_blocks(run, shape, vlen_bits):
     m, n, k = shape
     a, b, c = matrices(m, n, k)

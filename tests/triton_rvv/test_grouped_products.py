@@ -19,7 +19,7 @@ from triton_rvv.runtime.host_loader import load_object
 from triton_rvv.targets.host_target import host_target
 from triton_rvv.targets.target import HostTarget, RVVTarget
 
-pytestmark = [pytest.mark.usefixtures("on_host"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.usefixtures("on_host")
 
 # What an element may be, and what NumPy makes of it without loss.
 LIMITS = {"bf16": 64, "i8": 128}

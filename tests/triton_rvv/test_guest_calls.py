@@ -19,8 +19,6 @@ from triton_rvv.runtime.guest.process import GuestError
 from triton_rvv.runtime.qemu import QemuError, cpu_option, find_qemu
 from triton_rvv.targets.target import RVVTarget
 
-pytestmark = pytest.mark.timeout(120)
-
 
 @pytest.fixture(autouse=True)
 def _restored():

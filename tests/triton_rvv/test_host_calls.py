@@ -18,7 +18,7 @@ import triton_rvv
 from triton_rvv import CompileError
 from triton_rvv.runtime.workers import run_on_workers
 
-pytestmark = [pytest.mark.usefixtures("on_host"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.usefixtures("on_host")
 
 N = 1000
 TYPES = ["bool", "float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"]

@@ -12,8 +12,6 @@ import triton.language as tl
 
 import triton_rvv
 
-pytestmark = pytest.mark.timeout(120)
-
 
 @pytest.fixture(autouse=True, scope="module")
 def _four_threads(on_host):

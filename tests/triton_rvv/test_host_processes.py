@@ -16,8 +16,6 @@ from triton_rvv.lowering.control.grid_loop import grid_loop
 from triton_rvv.runtime.host_loader import load_object
 from triton_rvv.targets.host_target import host_target
 
-pytestmark = pytest.mark.timeout(150)
-
 # Waits for a line of input, so that several begin together.
 CALL = """
 import sys, numpy as np, triton
@@ -58,7 +56,7 @@ def call_in_processes(count, cache):
             process.stdin.flush()
         outputs = []
         for process in processes:
-            output, errors = process.communicate(timeout=100)
+            output, errors = process.communicate(timeout=200)
             assert process.returncode == 0, errors
             outputs.append(output)
         return outputs
@@ -97,7 +95,7 @@ def test_a_number_of_threads_that_is_none(text):
         env=os.environ | {"TRITON_RVV_THREADS": text},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
         check=False,
     )
     sentence = f"TRITON_RVV_THREADS is {text!r}: set it to a number of threads from 1 on"

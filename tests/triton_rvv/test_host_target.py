@@ -17,8 +17,6 @@ from triton_rvv.runtime.host_loader import load_object
 from triton_rvv.targets.host_caches import cache_bytes
 from triton_rvv.targets.host_target import _vectors, host_target
 
-pytestmark = pytest.mark.timeout(60)
-
 
 @pytest.mark.parametrize(
     ("features", "vectors"),

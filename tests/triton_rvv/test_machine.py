@@ -15,8 +15,6 @@ from triton_rvv.targets.cores import CORES
 from triton_rvv.targets.machine import MACHINES, X60, Machine
 from triton_rvv.targets.target import RVVTarget
 
-pytestmark = pytest.mark.timeout(120)
-
 
 def lowered(target: RVVTarget) -> str:
     """LLVM IR of a product whose rows are 8 KiB apart, before optimisation."""

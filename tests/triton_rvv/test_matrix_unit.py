@@ -53,7 +53,7 @@ def compiled(m: int, n: int, k: int, batch: int = 1, transposed: bool = False) -
 def trap(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source, path = Path(__file__).with_name("vmadot_trap.c"), tmp_path_factory.mktemp("trap")
     run_zig_cc(
-        ["-O1", "-Wall", "-Werror", "-c", str(source), "-o", str(path / "trap.o")], timeout_s=60
+        ["-O1", "-Wall", "-Werror", "-c", str(source), "-o", str(path / "trap.o")], timeout_s=200
     )
     return path / "trap.o"
 

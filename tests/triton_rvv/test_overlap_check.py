@@ -14,8 +14,6 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 import triton_rvv
 
-pytestmark = pytest.mark.timeout(120)
-
 N = 512
 
 

@@ -17,7 +17,7 @@ from triton_rvv import RVVTarget, compile_kernel
 
 PACKAGE = Path(triton_rvv.__file__).parent
 REST_OF_THE_PROJECT = {"engine", "kernels", "launchers", "rvv_runner", "search_spaces"}
-TIMEOUT_S = 120
+TIMEOUT_S = 200
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.stem)

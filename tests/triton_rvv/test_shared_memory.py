@@ -17,8 +17,6 @@ from triton_rvv.codegen.llvm import generate
 from triton_rvv.pipeline import compile_kernel
 from triton_rvv.targets.target import RVVTarget
 
-pytestmark = pytest.mark.timeout(120)
-
 
 @pytest.fixture(autouse=True)
 def _on_host(tmp_path, monkeypatch):

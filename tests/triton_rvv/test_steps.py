@@ -116,7 +116,6 @@ def folded_kernel(x_ptr, out_ptr, n, pitch, TIMES: tl.constexpr, N: tl.constexpr
     tl.store(out_ptr + i, tl.load(x_ptr + at))
 
 
-@pytest.mark.timeout(60)
 def test_divisions_of_sums_of_two(run: KernelRunner) -> None:
     """To follow each of them back to the first one would take twice as long for every step."""
     at = np.arange(256)

@@ -11,8 +11,6 @@ from qemu_kernels import Expected
 
 from triton_rvv import RVVTarget, compile_kernel
 
-pytestmark = pytest.mark.timeout(120)
-
 N = 128
 UNTOUCHED = np.full(2 * N + 8, -1, np.int8)
 

@@ -60,7 +60,7 @@ def board(server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_one_command_tunes_each_kind_into_its_own_study(board, capfd):
     words = ["vector_add", "--shape", "N=4096", "--device", "desk", "--trials", "2"]
-    words += ["--json", "--no-report"]
+    words += ["--jobs", "1", "--json", "--no-report"]
     # In a process of its own: another test's Ray would look for boards in that test's home.
     command = [sys.executable, "-m", "engine.tune", *words]
     tuned = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)

@@ -57,7 +57,7 @@ def perf(server, tmp_path: Path) -> Path:
 def _program(folder: Path, source: str, *arguments: str):
     (folder / "program.c").write_text(source)
     flags = ["-static", "program.c", "-o", "program"]
-    run_zig_cc(flags, timeout_s=120, folder=folder)
+    run_zig_cc(flags, timeout_s=200, folder=folder)
     return read_program(folder / "program", arguments)
 
 

@@ -22,7 +22,7 @@ from rvv_runner.board import BoardError
 from rvv_runner.board_file import user_board_folder
 
 LIMIT_S = 280
-PROBLEM = ["matmul", "--shape", "M=24,N=40,K=16"]
+PROBLEM = ["matmul", "--shape", "M=24,N=40,K=16", "--jobs", "1"]
 
 
 @pytest.fixture
@@ -120,6 +120,7 @@ def test_a_link_cut_for_a_minute_loses_no_trial(boards, tmp_path):
     assert "event=back" in "".join(run.lines)
 
 
+@pytest.mark.long
 def test_mixed_boards_give_a_result_for_each_kind(boards, tmp_path):
     with tuning(tmp_path, "--trials", "2", "--device", "emulated,two", "--mixed") as run:
         emulated, real = run.record()["results"]
