@@ -15,10 +15,9 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.elementwise.debug import leave_unless
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.float_lower_bounds import number_of
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.ttir.combined import operation_of_each
-from triton_rvv.lowering.ttir.commutative import is_known_to_commute
+from triton_rvv.lowering.ttir.commutative import COMMUTES
 
 __all__ = ["CombineRegion"]
 
@@ -59,15 +58,10 @@ class CombineRegion:
         """Each result's operation, where it is just one that LLVM knows; empty otherwise."""
         return operation_of_each(self._operation)
 
-    @functools.cached_property
+    @property
     def is_commutative(self) -> bool:
         """Whether the region is known to give the same for its two operands in either order."""
-        return is_known_to_commute(self._blocks, self._constant_of)
-
-    def _constant_of(self, value: Value) -> float | None:
-        """The number that a scalar from outside the region is, where it is a constant."""
-        lowered = self._context.scalar(value)
-        return number_of(lowered) if lowered.constant is None else lowered.constant
+        return COMMUTES in self._operation.attributes
 
     @functools.cached_property
     def asserts(self) -> bool:
