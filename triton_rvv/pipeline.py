@@ -14,7 +14,7 @@ from triton_rvv.codegen.llvm import assemble, commented_assembly, generate
 from triton_rvv.frontend.descriptors import part_names
 from triton_rvv.frontend.source_lines import SourceLines, for_people, with_source_comments
 from triton_rvv.frontend.ttir import parse_module
-from triton_rvv.lowering import lower_module
+from triton_rvv.lowering import Fired, Watch, lower_module
 from triton_rvv.make_ttir import make_ttir
 from triton_rvv.targets.target import Target
 
@@ -34,6 +34,7 @@ class CompiledKernel:
         stages_s: seconds spent in each stage.
         lowered: LLVM's IR before optimisation.
         target: what code was made for.
+        passes: how many places each pass over the IR changed.
     """
 
     name: str
@@ -43,6 +44,7 @@ class CompiledKernel:
     stages_s: Mapping[str, float]
     lowered: str
     target: Target
+    passes: Sequence[Fired]
 
     @functools.cached_property
     def assembly(self) -> str:
@@ -65,6 +67,7 @@ def compile_kernel(
     disjoint_arguments: bool = False,
     entry: str = "",
     grid: Sequence[int] | None = None,
+    watch: Watch | None = None,
 ) -> CompiledKernel:
     """Compile a kernel for one configuration.
 
@@ -86,6 +89,7 @@ def compile_kernel(
             for those of `launchers/kernel_abi.h`.
         grid: programs along x, y and z where every run has these; as with `known`, what they rule
             out is left out.
+        watch: told of each pass over the kernel's IR.
 
     Raises:
         CompileError: where the kernel cannot be compiled.
@@ -126,11 +130,21 @@ def compile_kernel(
             disjoint_arguments,
             values=values,
             grid=grid,
+            watch=watch,
         )
     with _timed(stages_s, "LLVM"):
         llir = embedded(lowered.llir, entry) if entry else lowered.llir
         code = generate(llir, target)
-    return CompiledKernel(function.__name__, ttir, code.llir, code.object, stages_s, llir, target)
+    return CompiledKernel(
+        function.__name__,
+        ttir,
+        code.llir,
+        code.object,
+        stages_s,
+        llir,
+        target,
+        lowered.passes,
+    )
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from triton_rvv.lowering.ttir.carried_offsets import CARRIES_BASE_OF
 from triton_rvv.lowering.ttir.epilogues import STORED_IN_LAST_TURN
 from triton_rvv.lowering.ttir.interleaved_stores import STORE_GROUP
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.passes import PASSES, run_passes
+from triton_rvv.lowering.ttir.passes import PARSED, PASSES, Fired, run_passes
 from triton_rvv.lowering.ttir.schedule import SCHEDULE
 from triton_rvv.lowering.ttir.shaped_blocks import IS_RESHAPED
 from triton_rvv.lowering.ttir.store_sinking import MAY_WAIT
@@ -389,7 +389,7 @@ def test_every_pass_is_named_once_and_counted():
     assert len(set(names)) == len(names)
     assert all(each.says.endswith(".") for each in PASSES)
     kernel = Kernel(parse_module(function(TWO_SUMS.replace("BETWEEN", ""))), RVVTarget(), True)
-    seen: list[tuple[str, int]] = []
-    fired = run_passes(kernel, lambda each, count: seen.append((each.name, count)))
-    assert [(each.name, each.count) for each in fired] == seen
-    assert dict(seen)["join-reductions"] == 1
+    seen: list[Fired] = []
+    fired = run_passes(kernel, lambda each, module: seen.append(each))
+    assert seen == [Fired(PARSED, 0), *fired]
+    assert Fired("join-reductions", 1) in fired

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from triton_rvv.frontend.source_lines import SourceLines
@@ -35,7 +35,7 @@ from triton_rvv.lowering.products import dot, dot_scaled
 from triton_rvv.lowering.reductions import maps, reduce, scan
 from triton_rvv.lowering.ttir.aliasing import Apart
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.passes import Fired, Pass, run_passes
+from triton_rvv.lowering.ttir.passes import Fired, Watch, run_passes
 from triton_rvv.lowering.ttir.schedule import SCHEDULE, SCHEDULED_BY_LLVM
 from triton_rvv.targets.target import RVVTarget, Target
 
@@ -114,7 +114,7 @@ def lower_module(
     checks_bounds: bool = False,
     values: Sequence[int | None] = (),
     grid: Sequence[int] | None = None,
-    watch: Callable[[Pass, int], None] = lambda _, __: None,
+    watch: Watch | None = None,
 ) -> LoweredKernel:
     """Write a kernel as LLVM IR.
 
@@ -128,7 +128,7 @@ def lower_module(
         checks_bounds: whether each access to memory is checked (see `lowering.bounds`).
         values: for each argument of the function its value, where that is the same in every run.
         grid: programs along x, y and z, where they are the same in every run.
-        watch: told of each pass over `module` that has run, and how many places it changed.
+        watch: told of each pass over `module` that has run.
 
     Raises:
         CompileError: where the kernel uses what is not supported.

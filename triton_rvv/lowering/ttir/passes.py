@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.ttir.accumulators import narrow_accumulators
 from triton_rvv.lowering.ttir.bounded_powers import mark_bounded_powers
 from triton_rvv.lowering.ttir.carried_offsets import mark_carried_offsets
@@ -23,7 +24,10 @@ from triton_rvv.lowering.ttir.shaped_blocks import mark_shaped_blocks
 from triton_rvv.lowering.ttir.store_sinking import mark_sinkable_stores
 from triton_rvv.lowering.ttir.unfilled import mark_unfilled
 
-__all__ = ["PASSES", "Fired", "Pass", "run_passes"]
+__all__ = ["PARSED", "PASSES", "Fired", "Pass", "Watch", "run_passes"]
+
+# Stands for the IR as the front end gives it, before all passes.
+PARSED = "parse"
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,10 @@ class Fired:
 
     name: str
     count: int
+
+
+# Is told of a pass that has run, and shown the module.
+Watch = Callable[[Fired, Operation], None]
 
 
 PASSES: Sequence[Pass] = (
@@ -113,18 +121,18 @@ PASSES: Sequence[Pass] = (
 )
 
 
-def run_passes(
-    kernel: Kernel, watch: Callable[[Pass, int], None] = lambda _, __: None
-) -> list[Fired]:
+def run_passes(kernel: Kernel, watch: Watch | None = None) -> list[Fired]:
     """Run all passes.
 
     Args:
         kernel: what they change.
-        watch: told of each pass that has run, and how many places it changed.
+        watch: told of PARSED, and then of each pass.
     """
-    fired = []
+    fired: list[Fired] = []
+    if watch is not None:
+        watch(Fired(PARSED, 0), kernel.module)
     for each in PASSES:
-        count = each.run(kernel)
-        fired.append(Fired(each.name, count))
-        watch(each, count)
+        fired.append(Fired(each.name, each.run(kernel)))
+        if watch is not None:
+            watch(fired[-1], kernel.module)
     return fired
