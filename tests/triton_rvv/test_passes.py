@@ -17,6 +17,7 @@ from triton_rvv.lowering.ttir.schedule import SCHEDULE
 from triton_rvv.lowering.ttir.shaped_blocks import IS_RESHAPED
 from triton_rvv.lowering.ttir.store_sinking import MAY_WAIT
 from triton_rvv.lowering.ttir.unfilled import STARTS_IN_PRODUCT
+from triton_rvv.lowering.ttir.uniform_results import uniform_results
 from triton_rvv.targets.target import RVVTarget
 
 ROW = "tensor<512xf32>"
@@ -393,3 +394,40 @@ def test_every_pass_is_named_once_and_counted():
     fired = run_passes(kernel, lambda each, module: seen.append(each))
     assert seen == [Fired(PARSED, 0), *fired]
     assert Fired("join-reductions", 1) in fired
+
+
+# -- what passes and code ask ----------------------------------------------------------------------
+
+MOMENTS = """({
+  ^bb0(%mean: f32, %count: f32, %mean2: f32, %count2: f32):
+    %total = "arith.addf"(%count, %count2) : (f32, f32) -> f32
+    %share = "arith.divf"(%count2, %total) : (f32, f32) -> f32
+    %apart = "arith.subf"(%mean2, %mean) : (f32, f32) -> f32
+    %move = "arith.mulf"(%apart, %share) : (f32, f32) -> f32
+    %new = "arith.addf"(%mean, %move) : (f32, f32) -> f32
+    "tt.reduce.return"(%new, %total) : (f32, f32) -> ()
+  })"""
+
+
+@pytest.mark.parametrize(
+    ("places", "kept"), [((0, 1), {0, 1}), ((1,), {1}), ((0,), set()), ((), set())]
+)
+def test_uniform_results(places, kept):
+    reduction = f'%r:2 = "tt.reduce"(%v, %v) {MOMENTS} {{axis = 0}} : ({ROW}, {ROW}) -> (f32, f32)'
+    module = parse_module(function(LOAD + reduction))
+    assert uniform_results(only(module, "tt.reduce"), places) == kept
+
+
+def test_results_of_a_branch_are_not_uniform():
+    branch = """%c = "arith.constant"() {value = true} : () -> i1
+    %total = "scf.if"(%c) ({
+      "scf.yield"(%count) : (f32) -> ()
+    }, {
+      "scf.yield"(%count2) : (f32) -> ()
+    }) : (i1) -> f32"""
+    sum_ = '%total = "arith.addf"(%count, %count2) : (f32, f32) -> f32'
+    assert sum_ in MOMENTS
+    region_ = MOMENTS.replace(sum_, branch)
+    reduction = f'%r:2 = "tt.reduce"(%v, %v) {region_} {{axis = 0}} : ({ROW}, {ROW}) -> (f32, f32)'
+    module = parse_module(function(LOAD + reduction))
+    assert uniform_results(only(module, "tt.reduce"), (1,)) == frozenset()

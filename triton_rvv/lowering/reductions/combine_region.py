@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.attributes import DenseAttribute
@@ -18,6 +18,7 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.ttir.combined import operation_of_each
 from triton_rvv.lowering.ttir.commutative import COMMUTES
+from triton_rvv.lowering.ttir.uniform_results import uniform_results
 
 __all__ = ["CombineRegion"]
 
@@ -62,6 +63,10 @@ class CombineRegion:
     def is_commutative(self) -> bool:
         """Whether the region is known to give the same for its two operands in either order."""
         return COMMUTES in self._operation.attributes
+
+    def uniform_results(self, places: Collection[int]) -> frozenset[int]:
+        """The results that are one number in all lanes where the elements at `places` are."""
+        return uniform_results(self._operation, places)
 
     @functools.cached_property
     def asserts(self) -> bool:
