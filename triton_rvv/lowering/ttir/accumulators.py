@@ -37,10 +37,6 @@ _TAKEN_TWICE = frozenset(
 )
 # Shorter floats lose too much in the longer sums.
 _MIN_FLOAT_BITS = 32
-# As many chains hide the latency of a sum.
-_RUNS_LEFT = 4
-# More runs leave no registers for what the sums of one loop are made from.
-_RUNS_LEFT_TOGETHER = 8
 
 
 def narrow_accumulators(kernel: Kernel) -> int:
@@ -123,8 +119,8 @@ def _size_left(reduction: Operation, target: Target, sums: int) -> int:
     type_, axis = reduction.operands[0].type, reduction.integer("axis")
     assert isinstance(type_, TensorType)
     lanes = target.run_registers * target.lanes(max(type_.element.bits, 8))
-    together = _RUNS_LEFT_TOGETHER >> (sums - 1).bit_length()
-    runs = max(min(_RUNS_LEFT, together), 1)
+    together = target.machine.max_sum_runs >> (sums - 1).bit_length()
+    runs = max(min(target.machine.sum_chains, together), 1)
     left = runs * lanes if axis == len(type_.shape) - 1 else 1
     return left if left < type_.shape[axis] else 0
 
