@@ -39,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments.disjoint,
             arguments.print_after,
             arguments.print_changed,
+            arguments.skip_pass,
         )
     except Mistake as mistake:
         print(f"triton_rvv: {mistake}", file=sys.stderr)
@@ -93,6 +94,14 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "--print-changed",
         action="store_true",
         help="print what each pass changes in the IR, and what the pass is for",
+    )
+    compiler.add_argument(
+        "--skip-pass",
+        action="append",
+        default=[],
+        metavar="PASS",
+        help="leave a pass out, to find the one that makes code wrong or slow; code is right "
+        "without any of them; may be given several times",
     )
     compiler.add_argument(
         "--out", type=Path, default=Path(), metavar="DIR", help="the current folder by default"

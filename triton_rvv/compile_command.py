@@ -34,6 +34,7 @@ def compile_to_files(
     disjoint_arguments: bool = False,
     print_after: Sequence[str] = (),
     print_changed: bool = False,
+    skipped_passes: Sequence[str] = (),
 ) -> list[Path]:
     """Compile a kernel and write it as `KERNEL.ttir`, `.llir`, `.s` and `.o`.
 
@@ -47,6 +48,7 @@ def compile_to_files(
         disjoint_arguments: as in `triton_rvv.compile_kernel`.
         print_after: passes after which the IR is printed.
         print_changed: whether what each pass changes is printed.
+        skipped_passes: passes that do not run.
 
     Raises:
         Mistake: where something in the command has to be changed.
@@ -55,7 +57,7 @@ def compile_to_files(
     from triton_rvv.pass_printer import PassPrinter, pass_names
     from triton_rvv.pipeline import compile_kernel
 
-    for name in print_after:
+    for name in (*print_after, *skipped_passes):
         if name not in pass_names():
             raise Mistake(f"there is no pass {name}: {_nearest(name, pass_names())}")
     printer = PassPrinter(print_after, print_changed, print)
@@ -75,6 +77,7 @@ def compile_to_files(
         source_lines=True,
         disjoint_arguments=disjoint_arguments,
         watch=printer if print_after or print_changed else None,
+        skipped_passes=skipped_passes,
     )
     contents = {
         ".ttir": compiled.ttir.encode(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -68,6 +68,7 @@ def compile_kernel(
     entry: str = "",
     grid: Sequence[int] | None = None,
     watch: Watch | None = None,
+    skipped_passes: Collection[str] = (),
 ) -> CompiledKernel:
     """Compile a kernel for one configuration.
 
@@ -90,6 +91,8 @@ def compile_kernel(
         grid: programs along x, y and z where every run has these; as with `known`, what they rule
             out is left out.
         watch: told of each pass over the kernel's IR.
+        skipped_passes: names of passes that do not run, as where one is looked for that makes code
+            wrong or slow.
 
     Raises:
         CompileError: where the kernel cannot be compiled.
@@ -131,6 +134,7 @@ def compile_kernel(
             values=values,
             grid=grid,
             watch=watch,
+            skipped_passes=skipped_passes,
         )
     with _timed(stages_s, "LLVM"):
         llir = embedded(lowered.llir, entry) if entry else lowered.llir

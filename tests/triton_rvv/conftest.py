@@ -3,7 +3,7 @@ Triton's driver; the IR verified after every pass."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import pytest
 import triton
@@ -21,13 +21,13 @@ from triton_rvv.lowering.ttir.passes import Fired, Watch, run_passes
 def verified_passes() -> Iterator[None]:
     """Whatever is compiled in these tests, its IR is whole after every pass."""
 
-    def run_verified(kernel: Kernel, watch: Watch | None) -> list[Fired]:
+    def run_verified(kernel: Kernel, watch: Watch | None, skipped: Collection[str]) -> list[Fired]:
         def look(fired: Fired, module: Operation) -> None:
             verify(module)
             if watch is not None:
                 watch(fired, module)
 
-        return run_passes(kernel, look)
+        return run_passes(kernel, look, skipped)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(function, "run_passes", run_verified)

@@ -179,6 +179,12 @@ def test_what_passes_change(file, capsys):
     assert '"tt.load"' not in out
 
 
+def test_a_pass_that_is_left_out(file, capsys):
+    assert main([*arguments(file), "--print-changed", "--skip-pass", "choose-schedule"]) == 0
+    assert "choose-schedule" not in capsys.readouterr().out
+    assert "scheduled-by-llvm" not in (file.parent / "out/scale_kernel.llir").read_text()
+
+
 def test_a_pass_that_is_not_there(file, capsys):
     assert main([*arguments(file), "--print-after", "group-loads"]) == 2
     said = capsys.readouterr().err

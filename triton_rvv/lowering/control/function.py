@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from triton_rvv.frontend.source_lines import SourceLines
@@ -115,6 +115,7 @@ def lower_module(
     values: Sequence[int | None] = (),
     grid: Sequence[int] | None = None,
     watch: Watch | None = None,
+    skipped_passes: Collection[str] = (),
 ) -> LoweredKernel:
     """Write a kernel as LLVM IR.
 
@@ -129,12 +130,13 @@ def lower_module(
         values: for each argument of the function its value, where that is the same in every run.
         grid: programs along x, y and z, where they are the same in every run.
         watch: told of each pass over `module` that has run.
+        skipped_passes: the names of passes that do not run.
 
     Raises:
         CompileError: where the kernel uses what is not supported.
     """
     kernel = Kernel(module, target, disjoint_arguments)
-    passes = run_passes(kernel, watch)
+    passes = run_passes(kernel, watch, skipped_passes)
     places = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
     handlers = {**REFUSALS, **HANDLERS}
     blocks = kernel.function.regions[0].blocks

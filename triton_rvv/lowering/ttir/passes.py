@@ -6,7 +6,7 @@ reads. `compile --print-after PASS` shows the IR after any of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from triton_rvv.frontend.ttir import Operation
@@ -121,17 +121,22 @@ PASSES: Sequence[Pass] = (
 )
 
 
-def run_passes(kernel: Kernel, watch: Watch | None = None) -> list[Fired]:
-    """Run all passes.
+def run_passes(
+    kernel: Kernel, watch: Watch | None = None, skipped: Collection[str] = ()
+) -> list[Fired]:
+    """Run the passes. Code is right without any of them, if slower.
 
     Args:
         kernel: what they change.
-        watch: told of PARSED, and then of each pass.
+        watch: told of PARSED, and then of each pass that runs.
+        skipped: the names of passes that do not run.
     """
     fired: list[Fired] = []
     if watch is not None:
         watch(Fired(PARSED, 0), kernel.module)
     for each in PASSES:
+        if each.name in skipped:
+            continue
         fired.append(Fired(each.name, each.run(kernel)))
         if watch is not None:
             watch(fired[-1], kernel.module)
