@@ -29,7 +29,7 @@ from rvv_runner import ElfArtifact
 from rvv_runner.board import Board
 from rvv_runner.devices import load_board
 
-__all__ = ["Row", "measured"]
+__all__ = ["LIMIT_S", "Row", "measured", "read_rows"]
 
 LIMIT_S = 600.0
 COMMON = tuple(sorted(Path(__file__).parent.glob("common_*.py")))
@@ -153,7 +153,7 @@ def _thousands(cycles: float) -> str:
 
 
 def main() -> None:
-    rows = [Row(**row) for row in _read("code_speed.toml")["row"]]
+    rows = read_rows()
     if chosen := sys.argv[1:]:
         rows = [row for row in rows if row.kernel in chosen]
     print("thousand cycles on one emulated X60 core, all of them estimates")
@@ -166,8 +166,11 @@ def main() -> None:
         print("\n".join(map(_recorded, recorded)))
 
 
-def _read(name: str) -> dict[str, list[dict[str, Any]]]:
-    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+def read_rows() -> list[Row]:
+    """The rows of `code_speed.toml`."""
+    path = Path(__file__).with_name("code_speed.toml")
+    document: dict[str, list[dict[str, Any]]] = tomllib.loads(path.read_text(encoding="utf-8"))
+    return [Row(**row) for row in document["row"]]
 
 
 if __name__ == "__main__":

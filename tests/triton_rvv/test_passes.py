@@ -382,6 +382,37 @@ def test_stores_that_stay_behind_the_loop(old, new):
     assert after("store-in-last-turn", body)[0] == 0
 
 
+MASKED = (
+    PRODUCT.replace("INSIDE", "")
+    .replace(
+        '"tt.store"(%ys, %half) : (',
+        """%at = "tt.make_range"() {end = 64, start = 0} : () -> tensor<64xi32>
+CONDITION
+%m = "arith.cmpi"(%at, %most) {predicate = 2} : (tensor<64xi32>, tensor<64xi32>) -> tensor<64xi1>
+%r = "tt.expand_dims"(%m) {axis = 1} : (tensor<64xi1>) -> tensor<64x1xi1>
+%mask = "tt.broadcast"(%r) : (tensor<64x1xi1>) -> tensor<64x64xi1>
+"tt.store"(%ys, %half, %mask) : (""",
+    )
+    .replace(f"({POINTERS}, {SQUARE}) -> ()", f"({POINTERS}, {SQUARE}, tensor<64x64xi1>) -> ()")
+)
+
+
+def test_hoist_masks():
+    most = '%most = "tt.splat"(%n) : (i32) -> tensor<64xi32>'
+    count, module = after("hoist-masks", MASKED.replace("CONDITION", most))
+    assert count == 5
+    names = [op.name for op in only(module, "tt.func").regions[0].block.operations]
+    assert names.index("tt.broadcast") < names.index("scf.for") < names.index("tt.store")
+
+
+def test_a_mask_that_is_loaded_stays():
+    most = """%places = "tt.splat"(%q) : (!tt.ptr<i32>) -> tensor<64x!tt.ptr<i32>>
+    %most = "tt.load"(%places) : (tensor<64x!tt.ptr<i32>>) -> tensor<64xi32>"""
+    body = MASKED.replace("CONDITION", most).replace("%q", "%z")
+    pointer = '%z = "tt.bitcast"(%x) : (!tt.ptr<f32>) -> !tt.ptr<i32>\n'
+    assert after("hoist-masks", pointer + body)[0] == 0
+
+
 # -- the list --------------------------------------------------------------------------------------
 
 

@@ -102,7 +102,6 @@ class Context:
         self._known: dict[tuple[Hashable, int], object] = {}
         self._around = [0]
         self._bound_in: dict[Value, int] = {}
-        self._made_by: Mapping[Value, Operation] = {}
         self._operations: Sequence[Operation] = ()
         self._early: dict[Operation, int] = {}
 
@@ -116,10 +115,9 @@ class Context:
             CompileError: for an operation that is not supported, with the kernel's source line.
         """
         *operations, terminator = block.operations
-        around = self._made_by, self._operations, self.loads_here
+        around = self._operations, self.loads_here
         self.loads_here = []
         self._operations = operations
-        self._made_by = {result: each for each in operations for result in each.results}
         for operation in operations:  # a function's block is lowered once for each of its calls
             for result in operation.results:
                 self._bound_in.pop(result, None)
@@ -128,7 +126,7 @@ class Context:
                 if self._early.pop(operation, None) not in self._around:
                     self.lower_operation(operation)
         finally:
-            self._made_by, self._operations, self.loads_here = around
+            self._operations, self.loads_here = around
         return terminator.operands
 
     def operations_behind(self, operation: Operation) -> Sequence[Operation]:
@@ -140,23 +138,6 @@ class Context:
         if self._early.get(operation) not in self._around:
             self.lower_operation(operation)
             self._early[operation] = self._region
-
-    def lower_early(self, value: Value) -> bool:
-        """Lower what computes a value further down in this block, where nothing speaks against it.
-
-        Returns:
-            Whether the value can be used from here on.
-        """
-        if self._bound_in.get(value) in self._around:
-            return True
-        operation = self._made_by.get(value)
-        if operation is None or not _is_pure(operation):
-            return False
-        if not all(map(self.lower_early, operation.operands)):
-            return False
-        self.lower_operation(operation)
-        self._early[operation] = self._region
-        return True
 
     def lower_operation(self, operation: Operation) -> None:
         """Lower one operation.
@@ -216,6 +197,10 @@ class Context:
     def knows(self, value: Value) -> bool:
         """Whether the value has been lowered already."""
         return value in self._values
+
+    def is_known_here(self, value: Value) -> bool:
+        """Whether what the value has become was computed on every way to this place."""
+        return self._bound_in.get(value) in self._around
 
     def lowered(self, value: Value) -> Lowered:
         """What a value of the kernel has become."""
@@ -304,11 +289,3 @@ class Context:
         is_long = long and not self.has_products
         registers = target.long_run_registers if is_long else target.run_registers
         return registers * target.lanes(element_bits)
-
-
-# Operations without side effects on integers and truth values, besides those of arith.
-_PURE = frozenset(["tt.splat", "tt.make_range", "tt.expand_dims", "tt.broadcast"])
-
-
-def _is_pure(operation: Operation) -> bool:
-    return operation.name in _PURE or operation.name.startswith("arith.")

@@ -15,6 +15,7 @@ from triton_rvv.lowering.ttir.bounded_powers import mark_bounded_powers
 from triton_rvv.lowering.ttir.carried_offsets import mark_carried_offsets
 from triton_rvv.lowering.ttir.commutative import mark_commutative
 from triton_rvv.lowering.ttir.epilogues import mark_epilogues
+from triton_rvv.lowering.ttir.hoisted_masks import hoist_masks
 from triton_rvv.lowering.ttir.interleaved_stores import group_stores
 from triton_rvv.lowering.ttir.joint_reductions import join_reductions
 from triton_rvv.lowering.ttir.kernel import Kernel
@@ -82,6 +83,11 @@ PASSES: Sequence[Pass] = (
         "join-reductions",
         join_reductions,
         "Makes one reduction of two that read the same elements.",
+    ),
+    Pass(
+        "hoist-masks",
+        hoist_masks,
+        "Computes the masks of stores before the products of which they let a part through.",
     ),
     Pass(
         "mark-commutative",
