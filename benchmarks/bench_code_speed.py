@@ -62,6 +62,13 @@ class Row:
         spec = load_kernel(self.kernel if known else f"{_common_file(self.kernel)}:{self.kernel}")
         return make_problem(spec, self.shape, self.dtype or spec.dtypes[0])
 
+    @property
+    def configs(self) -> list[Config]:
+        """The default configuration, and those of `blocks`."""
+        default = self.problem.default_config
+        others = (Config(dict(zip(default, block, strict=True))) for block in self.blocks)
+        return [default, *others]
+
 
 def _common_file(kernel: str) -> Path:
     """The one of COMMON that defines the kernel."""
@@ -87,8 +94,7 @@ def measured(row: Row) -> Result:
         SystemExit: for a kernel that does not build, or whose output is wrong.
     """
     problem = row.problem
-    default = problem.default_config
-    configs = [default, *(Config(dict(zip(default, block, strict=True))) for block in row.blocks)]
+    configs = row.configs
     board = load_board("emulated")
     board.open()
     with tempfile.TemporaryDirectory() as name:
