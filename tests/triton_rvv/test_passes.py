@@ -23,9 +23,12 @@ from triton_rvv.targets.target import RVVTarget
 ROW = "tensor<512xf32>"
 
 
-def after(name: str, body: str, disjoint: bool = True) -> tuple[int, Operation]:
+def after(
+    name: str, body: str, disjoint: bool = True, n: int | None = None
+) -> tuple[int, Operation]:
     """A kernel after all passes up to one, and how many places that one changed."""
-    kernel = Kernel(parse_module(function(body)), RVVTarget(vlen_bits=256), disjoint)
+    module, target = parse_module(function(body)), RVVTarget(vlen_bits=256)
+    kernel = Kernel(module, target, disjoint, [None, None, n])
     for each in PASSES:
         count = each.run(kernel)
         verify(kernel.module)
@@ -380,6 +383,20 @@ def test_stores_that_stay_behind_the_loop(old, new):
     assert old in PRODUCT
     body = PRODUCT.replace(old, new).replace("INSIDE", "")
     assert after("store-in-last-turn", body)[0] == 0
+
+
+@pytest.mark.parametrize(("size", "count"), [(-5, 1), (0, 1), (64, 1), (65, 1), (128, 1), (129, 0)])
+def test_stores_behind_many_turns_stay_there(size, count):
+    bounds = """%zero_turns = "arith.constant"() {value = 0 : i32} : () -> i32
+    %turn = "arith.constant"() {value = 64 : i32} : () -> i32
+    %most = "arith.constant"() {value = 63 : i32} : () -> i32
+    %more = "arith.addi"(%n, %most) : (i32, i32) -> i32
+    %turns = "arith.divsi"(%more, %turn) : (i32, i32) -> i32
+    %end = "arith.muli"(%turns, %turn) : (i32, i32) -> i32
+    """
+    loop = '"scf.for"(%zero_turns, %end, %turn, %zero)'
+    body = bounds + PRODUCT.replace("INSIDE", "").replace('"scf.for"(%n, %n, %n, %zero)', loop)
+    assert after("store-in-last-turn", body, n=size)[0] == count
 
 
 MASKED = (

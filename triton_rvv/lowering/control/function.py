@@ -135,7 +135,7 @@ def lower_module(
     Raises:
         CompileError: where the kernel uses what is not supported.
     """
-    kernel = Kernel(module, target, disjoint_arguments)
+    kernel = Kernel(module, target, disjoint_arguments, values)
     passes = run_passes(kernel, watch, skipped_passes)
     places = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
     handlers = {**REFUSALS, **HANDLERS}

@@ -3,6 +3,9 @@
 for ...:
     total = dot(a, b, total)
 store(c, f(total), mask)
+
+Each turn of the loop finds out whether it is the last one, which costs more than it saves where
+there are many.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ def mark_epilogues(kernel: Kernel) -> int:
         for place, loop in enumerate(block.operations):
             behind = block.operations[place + 1 : -1]
             found: list[Attribute] = []
-            for number in loop.integers(STARTS_IN_PRODUCT):
+            numbers = loop.integers(STARTS_IN_PRODUCT)
+            for number in numbers if numbers and _has_few_turns(kernel, loop) else ():
                 count = _operations_before_store(kernel, loop, number, behind)
                 if count is not None:
                     found.append([number, count])
@@ -43,6 +47,11 @@ def mark_epilogues(kernel: Kernel) -> int:
                 loop.attributes[STORED_IN_LAST_TURN] = found
                 fired += len(found)
     return fired
+
+
+def _has_few_turns(kernel: Kernel, loop: Operation) -> bool:
+    turns = kernel.known_integers.turns(loop)
+    return turns is None or turns <= kernel.target.machine.max_epilogue_turns
 
 
 def _operations_before_store(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType
 from triton_rvv.lowering.ttir.aliasing import Aliases
+from triton_rvv.lowering.ttir.known_integers import KnownIntegers
 from triton_rvv.targets.target import Target
 
 __all__ = ["Kernel"]
@@ -21,11 +22,19 @@ class Kernel:
         module: a `builtin.module` with one public function; passes rewrite it in place.
         target: what code is made for.
         arguments_are_disjoint: whether different pointer arguments lead to different memory.
+        values: for each argument its value, where that is the same in every run.
     """
 
-    def __init__(self, module: Operation, target: Target, arguments_are_disjoint: bool) -> None:
+    def __init__(
+        self,
+        module: Operation,
+        target: Target,
+        arguments_are_disjoint: bool,
+        values: Sequence[int | None] = (),
+    ) -> None:
         self.module = module
         self.target = target
+        self._values = values
         self._arguments_are_disjoint = arguments_are_disjoint
 
     @functools.cached_property
@@ -62,6 +71,14 @@ class Kernel:
     def has_product(self) -> bool:
         """Whether matrices are multiplied."""
         return any(op.name in ("tt.dot", "tt.dot_scaled") for op in self.module.walk())
+
+    @functools.cached_property
+    def known_integers(self) -> KnownIntegers:
+        """Scalars that are the same in every run."""
+        arguments = self.function.regions[0].blocks[0].arguments
+        pairs = zip(arguments, self._values, strict=False)
+        known = {argument: value for argument, value in pairs if value is not None}
+        return KnownIntegers(self.module, known)
 
     @functools.cached_property
     def aliases(self) -> Aliases:
