@@ -29,7 +29,7 @@ from rvv_runner import ElfArtifact
 from rvv_runner.board import Board
 from rvv_runner.devices import load_board
 
-__all__ = ["Row", "measured"]
+__all__ = ["LIMIT_S", "Row", "measured", "read_rows"]
 
 LIMIT_S = 600.0
 COMMON = tuple(sorted(Path(__file__).parent.glob("common_*.py")))
@@ -62,6 +62,13 @@ class Row:
         spec = load_kernel(self.kernel if known else f"{_common_file(self.kernel)}:{self.kernel}")
         return make_problem(spec, self.shape, self.dtype or spec.dtypes[0])
 
+    @property
+    def configs(self) -> list[Config]:
+        """The default configuration, and those of `blocks`."""
+        default = self.problem.default_config
+        others = (Config(dict(zip(default, block, strict=True))) for block in self.blocks)
+        return [default, *others]
+
 
 def _common_file(kernel: str) -> Path:
     """The one of COMMON that defines the kernel."""
@@ -87,8 +94,7 @@ def measured(row: Row) -> Result:
         SystemExit: for a kernel that does not build, or whose output is wrong.
     """
     problem = row.problem
-    default = problem.default_config
-    configs = [default, *(Config(dict(zip(default, block, strict=True))) for block in row.blocks)]
+    configs = row.configs
     board = load_board("emulated")
     board.open()
     with tempfile.TemporaryDirectory() as name:
@@ -153,7 +159,7 @@ def _thousands(cycles: float) -> str:
 
 
 def main() -> None:
-    rows = [Row(**row) for row in _read("code_speed.toml")["row"]]
+    rows = read_rows()
     if chosen := sys.argv[1:]:
         rows = [row for row in rows if row.kernel in chosen]
     print("thousand cycles on one emulated X60 core, all of them estimates")
@@ -166,8 +172,11 @@ def main() -> None:
         print("\n".join(map(_recorded, recorded)))
 
 
-def _read(name: str) -> dict[str, list[dict[str, Any]]]:
-    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+def read_rows() -> list[Row]:
+    """The rows of `code_speed.toml`."""
+    path = Path(__file__).with_name("code_speed.toml")
+    document: dict[str, list[dict[str, Any]]] = tomllib.loads(path.read_text(encoding="utf-8"))
+    return [Row(**row) for row in document["row"]]
 
 
 if __name__ == "__main__":

@@ -37,6 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             read_target(arguments.target),
             arguments.out,
             arguments.disjoint,
+            arguments.print_after,
+            arguments.print_changed,
+            arguments.skip_pass,
         )
     except Mistake as mistake:
         print(f"triton_rvv: {mistake}", file=sys.stderr)
@@ -79,6 +82,26 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "--disjoint",
         action="store_true",
         help="for speed: no two pointer arguments ever lead to the same memory",
+    )
+    compiler.add_argument(
+        "--print-after",
+        action="append",
+        default=[],
+        metavar="PASS",
+        help="print the IR after a pass; parse is before all of them; may be given several times",
+    )
+    compiler.add_argument(
+        "--print-changed",
+        action="store_true",
+        help="print what each pass changes in the IR, and what the pass is for",
+    )
+    compiler.add_argument(
+        "--skip-pass",
+        action="append",
+        default=[],
+        metavar="PASS",
+        help="leave a pass out, to find the one that makes code wrong or slow; code is right "
+        "without any of them; may be given several times",
     )
     compiler.add_argument(
         "--out", type=Path, default=Path(), metavar="DIR", help="the current folder by default"

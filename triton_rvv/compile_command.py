@@ -32,6 +32,9 @@ def compile_to_files(
     target: Target,
     out: Path,
     disjoint_arguments: bool = False,
+    print_after: Sequence[str] = (),
+    print_changed: bool = False,
+    skipped_passes: Sequence[str] = (),
 ) -> list[Path]:
     """Compile a kernel and write it as `KERNEL.ttir`, `.llir`, `.s` and `.o`.
 
@@ -43,13 +46,21 @@ def compile_to_files(
         target: what code is made for.
         out: the folder, made where it is missing.
         disjoint_arguments: as in `triton_rvv.compile_kernel`.
+        print_after: passes after which the IR is printed.
+        print_changed: whether what each pass changes is printed.
+        skipped_passes: passes that do not run.
 
     Raises:
         Mistake: where something in the command has to be changed.
         CompileError: where the kernel does not compile.
     """
+    from triton_rvv.pass_printer import PassPrinter, pass_names
     from triton_rvv.pipeline import compile_kernel
 
+    for name in (*print_after, *skipped_passes):
+        if name not in pass_names():
+            raise Mistake(f"there is no pass {name}: {_nearest(name, pass_names())}")
+    printer = PassPrinter(print_after, print_changed, print)
     function = _find_kernel(file, kernel)
     defaults = {
         param.name: param.default
@@ -65,6 +76,8 @@ def compile_to_files(
         target,
         source_lines=True,
         disjoint_arguments=disjoint_arguments,
+        watch=printer if print_after or print_changed else None,
+        skipped_passes=skipped_passes,
     )
     contents = {
         ".ttir": compiled.ttir.encode(),

@@ -169,13 +169,11 @@ def _make_llir(
 ) -> str:
     from triton_rvv.frontend.ttir import parse_module
     from triton_rvv.frontend.ttir_passes import generic_text
-    from triton_rvv.lowering import argument_types, kernel_name, lower_module
+    from triton_rvv.lowering import lower_module
     from triton_rvv.runtime.host_overlaps import overlap_metadata
 
     ttir = generic_text(module)
     parsed = parse_module(ttir)
-    metadata["name"] = kernel_name(parsed)
-    metadata["argument_types"] = argument_types(parsed)
     metadata["prints"] = any(operation.name == "tt.print" for operation in parsed.walk())
     # Of a GPU's bytes of shared memory and threads that go together, which Triton's runtime reads.
     metadata["shared"], metadata["warp_size"] = 0, 1
@@ -187,6 +185,8 @@ def _make_llir(
         disjoint_arguments=options.disjoint_arguments or is_checked,
         checks_bounds=options.checks_bounds and is_called,
     )
+    metadata["name"] = lowered.name
+    metadata["argument_types"] = lowered.argument_types
     metadata.update(overlap_metadata(ttir, lowered.apart if is_checked else ()))
     metadata["accesses"] = [(access.text, access.arguments) for access in lowered.accesses]
     return lowered.llir

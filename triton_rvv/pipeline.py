@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from triton_rvv.codegen.llvm import assemble, commented_assembly, generate
 from triton_rvv.frontend.descriptors import part_names
 from triton_rvv.frontend.source_lines import SourceLines, for_people, with_source_comments
 from triton_rvv.frontend.ttir import parse_module
-from triton_rvv.lowering import lower_module
+from triton_rvv.lowering import Fired, Watch, lower_module
 from triton_rvv.make_ttir import make_ttir
 from triton_rvv.targets.target import Target
 
@@ -34,6 +34,7 @@ class CompiledKernel:
         stages_s: seconds spent in each stage.
         lowered: LLVM's IR before optimisation.
         target: what code was made for.
+        passes: how many places each pass over the IR changed.
     """
 
     name: str
@@ -43,6 +44,7 @@ class CompiledKernel:
     stages_s: Mapping[str, float]
     lowered: str
     target: Target
+    passes: Sequence[Fired]
 
     @functools.cached_property
     def assembly(self) -> str:
@@ -65,6 +67,8 @@ def compile_kernel(
     disjoint_arguments: bool = False,
     entry: str = "",
     grid: Sequence[int] | None = None,
+    watch: Watch | None = None,
+    skipped_passes: Collection[str] = (),
 ) -> CompiledKernel:
     """Compile a kernel for one configuration.
 
@@ -86,6 +90,9 @@ def compile_kernel(
             for those of `launchers/kernel_abi.h`.
         grid: programs along x, y and z where every run has these; as with `known`, what they rule
             out is left out.
+        watch: told of each pass over the kernel's IR.
+        skipped_passes: names of passes that do not run, as where one is looked for that makes code
+            wrong or slow.
 
     Raises:
         CompileError: where the kernel cannot be compiled.
@@ -126,11 +133,22 @@ def compile_kernel(
             disjoint_arguments,
             values=values,
             grid=grid,
+            watch=watch,
+            skipped_passes=skipped_passes,
         )
     with _timed(stages_s, "LLVM"):
         llir = embedded(lowered.llir, entry) if entry else lowered.llir
         code = generate(llir, target)
-    return CompiledKernel(function.__name__, ttir, code.llir, code.object, stages_s, llir, target)
+    return CompiledKernel(
+        function.__name__,
+        ttir,
+        code.llir,
+        code.object,
+        stages_s,
+        llir,
+        target,
+        lowered.passes,
+    )
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import random
 import sys
 import time
 
-from fuzz_cases import check, programs
+from fuzz_cases import WrongError, after_which_pass, check, programs
 from fuzz_effects import draw_statement
 from fuzz_worker import Worker
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
@@ -38,6 +38,8 @@ def fuzz(targets, seconds: float, first_seed: int) -> tuple[int, int]:
             except (AssertionError, FlakyFailure) as error:
                 wrong += 1
                 print(f"seed {number}: {error}", flush=True)
+                if isinstance(error, WrongError):
+                    print(after_which_pass(error.program, worker), flush=True)
             number += 1
     finally:
         worker.close()

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import tempfile
+import textwrap
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 from fuzz_effects import draw_statement, store
 from fuzz_numbers import wrong
+from fuzz_passes import blamed, pass_names
 from fuzz_program import Program, UnknownControl
 from fuzz_worker import Failure, Worker
 from fuzz_writer import Writer
 from hypothesis import assume
 from hypothesis import strategies as st
 
-__all__ = ["check", "programs"]
+__all__ = ["WrongError", "after_which_pass", "check", "programs"]
 
 
 @st.composite
@@ -37,14 +41,23 @@ def programs(draw, targets, draw_first=draw_statement):
         tuple(writer.blocks[0]),
         draw(st.sampled_from(targets)),
         draw(st.booleans()),
+        tuple(draw(st.just([]) | st.lists(st.sampled_from(pass_names()), unique=True))),
     )
+
+
+class WrongError(AssertionError):
+    """A kernel that does something else than NumPy."""
+
+    def __init__(self, message: str, program: Program) -> None:
+        super().__init__(message)
+        self.program = program
 
 
 def check(program: Program, worker: Worker) -> None:
     """Run a kernel and compare all memory.
 
     Raises:
-        AssertionError: where it does something else than NumPy, with a program that shows it.
+        WrongError: where it does something else than NumPy, with a program that shows it.
     """
     try:
         expected = program.expected()
@@ -58,18 +71,32 @@ def check(program: Program, worker: Worker) -> None:
     ]
     kernel = (program.target, program.text(), buffers, arguments, program.grid)
     try:
-        after = worker(*kernel, program.is_study)
+        after = worker(*kernel, program.is_study, program.skipped)
     except Failure as failure:
-        raise AssertionError(f"{failure}\n{shown(program)}") from None
+        raise WrongError(f"{failure}\n{shown(program)}", program) from None
     for number, block in expected.items():
         places = wrong(block, after[number]).nonzero()[0]
         if len(places):
             first = int(places[0])
-            raise AssertionError(
+            raise WrongError(
                 f"on {program.target}, {len(places)} of {block.data.size} elements of buffer "
                 f"{number} are wrong; element {first} is {after[number][first].item()} and not "
-                f"{block.data[first]} (slack {block.slack[first]})\n{shown(program)}"
+                f"{block.data[first]} (slack {block.slack[first]})\n{shown(program)}",
+                program,
             )
+
+
+def after_which_pass(program: Program, worker: Worker) -> str:
+    """Which pass of the compiler makes a kernel wrong, as a sentence."""
+
+    def is_wrong(skipped: Collection[str]) -> bool:
+        try:
+            check(replace(program, skipped=(*program.skipped, *skipped)), worker)
+        except WrongError:
+            return True
+        return False
+
+    return blamed(is_wrong)
 
 
 def shown(program: Program) -> str:
@@ -77,6 +104,8 @@ def shown(program: Program) -> str:
     path = Path(tempfile.gettempdir(), "triton-rvv-fuzz", f"{abs(hash(program.text()))}.py")
     path.parent.mkdir(exist_ok=True)
     call = _call(program)
+    if program.skipped:
+        call = f"with without_passes({program.skipped}):\n{textwrap.indent(call, '    ')}"
     text = f"{program.text()}\n\n{_arrays(program)}\n{call}\n{_prints(program)}\n"
     path.write_text(text, encoding="utf-8")
     return (
@@ -96,7 +125,12 @@ def _call(program: Program) -> str:
 
 
 def _arrays(program: Program) -> str:
-    lines = ["import torch", "from fuzz_study import for_one_call", "", "import triton_rvv", ""]
+    lines = [
+        "import torch",
+        "from fuzz_passes import without_passes",
+        "from fuzz_study import for_one_call",
+    ]
+    lines += ["", "import triton_rvv", ""]
     lines.append('inf, nan = float("inf"), float("nan")')
     lines.append(f'triton_rvv.activate("{program.target}")')
     for number, block in program.memory().items():

@@ -295,6 +295,7 @@ class Program:
         target: what it runs on: "host" or "rvv256", for example.
         is_study: whether the code need only be right for these arguments and this grid, as a
             study's is.
+        skipped: passes of the compiler that are left out.
     """
 
     arrays: tuple[Array, ...]
@@ -304,6 +305,7 @@ class Program:
     body: Sequence[Statement] = field(repr=False)
     target: str = "host"
     is_study: bool = False
+    skipped: tuple[str, ...] = ()
 
     def text(self) -> str:
         """A module with the kernel."""

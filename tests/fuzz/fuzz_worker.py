@@ -43,7 +43,7 @@ class Worker:
         self._count = 0
         self._start_s = 0.0
 
-    def __call__(self, target, text, buffers, arguments, grid, is_study=False):
+    def __call__(self, target, text, buffers, arguments, grid, is_study=False, skipped=()):
         """Run a kernel.
 
         Args:
@@ -53,6 +53,7 @@ class Worker:
             arguments: each a number, or the buffer and the element that a pointer leads to.
             grid: programs along x, y and z.
             is_study: whether the code need only be right for these arguments and this grid.
+            skipped: passes of the compiler that are left out.
 
         Returns:
             The buffers afterwards.
@@ -65,7 +66,7 @@ class Worker:
         self._count += 1
         self._start_s = _processor_time_s(self._process.pid)
         sent = {number: _as_bytes(tensor) for number, tensor in buffers.items()}
-        request = pickle.dumps((target, text, sent, arguments, grid, is_study))
+        request = pickle.dumps((target, text, sent, arguments, grid, is_study, skipped))
         assert self._process is not None
         try:
             self._process.stdin.write(_LENGTH.pack(len(request)) + request)
@@ -182,7 +183,8 @@ def _before_a_guard(content: bytes) -> memoryview:
     return memory
 
 
-def _run(number, target, text, sent, arguments, grid, is_study):
+def _run(number, target, text, sent, arguments, grid, is_study, skipped):
+    from fuzz_passes import without_passes
     from fuzz_study import for_one_call
 
     import triton_rvv
@@ -200,7 +202,8 @@ def _run(number, target, text, sent, arguments, grid, is_study):
         for number, (dtype, content) in sent.items()
     }
     passed = [buffers[x[0]][x[1] :] if isinstance(x, tuple) else x for x in arguments]
-    with for_one_call(passed, grid) if is_study else contextlib.nullcontext():
+    for_one = for_one_call(passed, grid) if is_study else contextlib.nullcontext()
+    with without_passes(skipped), for_one:
         module.kernel[grid](*passed)
     return {number: _as_bytes(tensor) for number, tensor in buffers.items()}
 

@@ -1,15 +1,37 @@
 """One runner of kernels for all tests of the compiler, so that nothing is built twice; the host as
-Triton's driver."""
+Triton's driver; the IR verified after every pass."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import pytest
 import triton
 from qemu_kernels import KernelRunner
 
 import triton_rvv
+from triton_rvv.frontend.ttir import Operation
+from triton_rvv.frontend.ttir_verifier import verify
+from triton_rvv.lowering.control import function
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.passes import Fired, Watch, run_passes
+
+
+@pytest.fixture(scope="session", autouse=True)
+def verified_passes() -> Iterator[None]:
+    """Whatever is compiled in these tests, its IR is whole after every pass."""
+
+    def run_verified(kernel: Kernel, watch: Watch | None, skipped: Collection[str]) -> list[Fired]:
+        def look(fired: Fired, module: Operation) -> None:
+            verify(module)
+            if watch is not None:
+                watch(fired, module)
+
+        return run_passes(kernel, look, skipped)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(function, "run_passes", run_verified)
+        yield
 
 
 @pytest.fixture(scope="session")

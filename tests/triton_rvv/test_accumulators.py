@@ -12,6 +12,7 @@ from triton_rvv.frontend.ttir import Operation, parse_module
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.accumulators import narrow_accumulators
 from triton_rvv.lowering.ttir.joint_reductions import join_reductions
+from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.make_ttir import make_ttir
 from triton_rvv.targets.target import RVVTarget
 
@@ -144,9 +145,11 @@ def test_a_block_that_changes_elsewhere_does_not_change_in_place(run):
     run(turned_kernel, x_ptr=x, out_ptr=Expected(block), turns=3, N=32)
 
 
-def _module(kernel, signature: dict[str, str], constants: dict[str, int]) -> Operation:
+def _kernel(kernel, signature: dict[str, str], constants: dict[str, int]) -> Kernel:
     types = {name: signature.get(name, "constexpr") for name in kernel.arg_names}
-    return parse_module(make_ttir(kernel, types, constants, frozenset(), RVVTarget()))
+    target = RVVTarget(vlen_bits=256)
+    ttir = make_ttir(kernel, types, constants, frozenset(), target)
+    return Kernel(parse_module(ttir), target, arguments_are_disjoint=True)
 
 
 def _carried_sizes(module: Operation) -> list[int]:
@@ -158,17 +161,17 @@ def _carried_sizes(module: Operation) -> list[int]:
 def test_blocks_that_start_neutral_become_smaller():
     signature = {"x_ptr": "*fp32", "sum_ptr": "*fp32", "largest_ptr": "*fp32"}
     signature |= {"count_ptr": "*i32", "N": "i32"}
-    module = _module(along_rows_kernel, signature, {"M": M, "B": BLOCK})
-    narrow_accumulators(module, RVVTarget(vlen_bits=256))
-    assert _carried_sizes(module) == [M * 64, M * 64, M * BLOCK]
+    kernel = _kernel(along_rows_kernel, signature, {"M": M, "B": BLOCK})
+    assert narrow_accumulators(kernel) == 2
+    assert _carried_sizes(kernel.module) == [M * 64, M * 64, M * BLOCK]
 
 
 def test_reductions_of_one_load_become_one():
     signature = dict.fromkeys(("x_ptr", "y_ptr", "scaled_ptr", "down_ptr"), "*fp32")
     signature |= {"swapped_ptr": "*i32", "M": "i32"}
-    module = _module(together_kernel, signature, {"N": 256, "B": 2})
-    join_reductions(module)
-    reductions = [operation for operation in module.walk() if operation.name == "tt.reduce"]
+    kernel = _kernel(together_kernel, signature, {"N": 256, "B": 2})
+    assert join_reductions(kernel) == 2
+    reductions = [operation for operation in kernel.module.walk() if operation.name == "tt.reduce"]
     assert [len(operation.results) for operation in reductions] == [2, 2]
 
 

@@ -10,6 +10,7 @@ from qemu_kernels import Expected
 
 from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.lowering.ttir.bounded_powers import IS_BOUNDED, mark_bounded_powers
+from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.make_ttir import make_ttir
 from triton_rvv.targets.target import RVVTarget
 
@@ -122,7 +123,7 @@ def _marks(kernel) -> list[bool]:
     signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "N": "constexpr"}
     target = RVVTarget(vlen_bits=256)
     module = parse_module(make_ttir(kernel, signature, {"N": N}, frozenset(), target, {}))
-    mark_bounded_powers(module)
+    mark_bounded_powers(Kernel(module, target, arguments_are_disjoint=True))
     powers = [each for each in module.walk() if each.name in ("math.exp", "math.exp2")]
     return [IS_BOUNDED in each.attributes for each in powers]
 

@@ -155,3 +155,35 @@ def test_help_needs_no_compiler():
     assert "--signature TYPES" in done.stdout
     assert "llvmlite" not in done.stderr
     assert "triton.compiler" not in done.stderr
+
+
+def test_the_ir_after_a_pass(file, capsys):
+    assert main([*arguments(file), "--print-after", "parse", "--print-after", "group-stores"]) == 0
+    out = capsys.readouterr().out
+    first, second = re.findall(r"^// after ([\w-]+)", out, re.MULTILINE)
+    assert (first, second) == ("parse", "group-stores")
+    assert out.count('"tt.load"') == 2
+    before = out[: out.index("// after group-stores")]
+    assert "triton_rvv." not in before
+    assert 'triton_rvv.schedule = "by-estimate"' in out
+    assert "// my_kernels.py:16" in out
+
+
+def test_what_passes_change(file, capsys):
+    assert main([*arguments(file), "--print-changed"]) == 0
+    out = capsys.readouterr().out
+    assert "// after choose-schedule, 1 place. Leaves the order" in out
+    assert out.count("\n+") == out.count("\n-") == 1
+    assert '"tt.load"' not in out
+
+
+def test_a_pass_that_is_left_out(file, capsys):
+    assert main([*arguments(file), "--print-changed", "--skip-pass", "choose-schedule"]) == 0
+    assert "choose-schedule" not in capsys.readouterr().out
+    assert "scheduled-by-llvm" not in (file.parent / "out/scale_kernel.llir").read_text()
+
+
+def test_a_pass_that_is_not_there(file, capsys):
+    assert main([*arguments(file), "--print-after", "group-loads"]) == 2
+    said = capsys.readouterr().err
+    assert said == "triton_rvv: there is no pass group-loads: did you mean group-stores?\n"

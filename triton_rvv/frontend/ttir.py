@@ -115,7 +115,7 @@ class Operation:
 
 
 _NAME = re.compile(r"%[\w$.\-]+(?:#\d+)?")
-_RESULTS = re.compile(r"(%[\w$.\-]+)(?::(\d+))?\s*=\s*")
+_RESULTS = re.compile(r"(%[\w$.\-]+(?:#\d+)?)(?::(\d+))?\s*([,=])\s*")
 _OP_NAME = re.compile(r'"([\w.]+)"\(')
 _LABEL = re.compile(r"\^([\w$.\-]+)")
 _SPACE = re.compile(r"(?:\s+|//[^\n]*)+")
@@ -201,13 +201,14 @@ class _Parser:
 
     def _result_names(self) -> list[str]:
         self._skip()
-        match = _RESULTS.match(self._text, self._position)
-        if match is None:
-            return []
-        self._position = match.end()
-        if match[2] is None:
-            return [match[1]]
-        return [f"{match[1]}#{index}" for index in range(int(match[2]))]
+        names: list[str] = []
+        while match := _RESULTS.match(self._text, self._position):
+            self._position = match.end()
+            count = match[2]
+            names += [match[1]] if count is None else [f"{match[1]}#{n}" for n in range(int(count))]
+            if match[3] == "=":
+                break
+        return names
 
     def _names_until(self, end: str) -> list[Value]:
         values = []

@@ -61,6 +61,9 @@ class ScalarType:
         """Size in memory; a truth value takes a byte."""
         return max(self.bits // 8, 1)
 
+    def __str__(self) -> str:
+        return self.name
+
 
 @dataclass(frozen=True, slots=True)
 class PointerType:
@@ -88,6 +91,9 @@ class PointerType:
         """Size in memory."""
         return 8
 
+    def __str__(self) -> str:
+        return f"!tt.ptr<{self.pointee}>"
+
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
@@ -103,6 +109,9 @@ class TensorType:
         for size in self.shape:
             count *= size
         return count
+
+    def __str__(self) -> str:
+        return f"tensor<{''.join(f'{size}x' for size in self.shape)}{self.element}>"
 
 
 Type = ScalarType | PointerType | TensorType

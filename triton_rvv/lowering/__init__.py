@@ -1,19 +1,16 @@
 """From TTIR to LLVM IR, a file for each family of operations."""
 
-from triton_rvv.lowering.control.function import (
-    BY_ESTIMATE,
-    ENTRY,
-    SCHEDULED_BY_LLVM,
-    argument_types,
-    kernel_name,
-    lower_module,
-)
+from triton_rvv.lowering.control.function import ENTRY, lower_module
+from triton_rvv.lowering.ttir.passes import PARSED, PASSES, Fired, Watch
+from triton_rvv.lowering.ttir.schedule import BY_ESTIMATE, SCHEDULED_BY_LLVM
 
 __all__ = [
     "BY_ESTIMATE",
     "ENTRY",
+    "PARSED",
+    "PASSES",
     "SCHEDULED_BY_LLVM",
-    "argument_types",
-    "kernel_name",
+    "Fired",
+    "Watch",
     "lower_module",
 ]

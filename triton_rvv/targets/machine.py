@@ -40,6 +40,19 @@ class Machine:
         max_unpacked_steps: its rows that more than two of these tiles find in the caches.
         max_colliding_steps: the same for two tiles, where rows share a few sets of L1 and each
             takes a page of the TLB.
+        max_tiles_two_ways: tiles up to which both ways to read a right operand are worth their
+            code, where only the run tells which one is right.
+        min_runs_computed: runs of a right operand that a tile reads, from which on it pays to
+            compute them on the way: what is computed is waited for.
+        min_tile_rows: tiles of fewer rows take as many runs as these.
+        unroll_k: steps along K that a tile writes out; loads are hidden behind earlier steps only
+            within these. A power of two.
+        tail_k: the same behind the last whole turn, where operands end there. A power of two.
+        max_epilogue_turns: turns of a loop around a product up to which the last one stores the
+            result: 1 to 30% faster with 1 or 2, and 3 to 13% slower with more.
+        sum_chains: chains of sums that hide the latency of one.
+        max_sum_runs: runs of sums that one loop keeps; more leave no registers for what the sums
+            are made from.
         segment_load_cycles: of a segment load of 3 and of 4 streams for each register of a stream,
             where a load by strides takes a cycle for an element (rvv-bench).
         segment_register_bytes: the bytes of a register in these.
@@ -62,6 +75,14 @@ class Machine:
     max_unpacked_tiles: int = 8
     max_unpacked_steps: int = 64
     max_colliding_steps: int = 32
+    max_tiles_two_ways: int = 2
+    min_runs_computed: int = 4
+    min_tile_rows: int = 2
+    unroll_k: int = 16
+    tail_k: int = 4
+    max_epilogue_turns: int = 2
+    sum_chains: int = 4
+    max_sum_runs: int = 8
     segment_load_cycles: tuple[float, float] = (20.4, 24.5)
     segment_register_bytes: int = 32
 

@@ -263,6 +263,9 @@ class Mask(Tensor):
         """Whether it is true everywhere on a path where its guards hold."""
         return not self.operands and all(term.has_guard for term in self.terms)
 
+    def is_one_number(self, version: LoopVersion) -> bool:
+        return self.materialised is None and version.unmasked and self.is_guarded
+
     def own_linear_guards(self) -> list[Val]:
         return [guard for term in self.terms for guard in term.left.linear_guards()]
 

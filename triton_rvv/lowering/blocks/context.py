@@ -17,14 +17,11 @@ from triton_rvv.lowering.blocks.loop_strides import InductionVariable
 from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.tensors import Array, Tensor
 from triton_rvv.lowering.llvm.abilities import abilities_of
-from triton_rvv.lowering.llvm.builder import Builder, Snapshot
+from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val
-from triton_rvv.lowering.ttir.aliasing import Aliases
 from triton_rvv.lowering.ttir.demanded_elements import DemandedElements
-from triton_rvv.lowering.ttir.interleaved_stores import InterleavedStores
-from triton_rvv.lowering.ttir.shaped_blocks import shaped_blocks
-from triton_rvv.lowering.ttir.store_sinking import sinkable_stores
-from triton_rvv.targets.target import Target
+from triton_rvv.lowering.ttir.interleaved_stores import interleaved_stores
+from triton_rvv.lowering.ttir.kernel import Kernel
 
 __all__ = ["Context", "Lowered", "Pairs", "WaitingStore"]
 
@@ -60,42 +57,36 @@ class Context:
     Attributes:
         pending_loads: loads that were put off.
         loads_here: loads of the block of code that is being lowered.
+        has_products: whether matrices are multiplied, so that arrays need panels.
+        interleaved_stores: stores that are put off until another one, by that one.
         waiting_store: a store that was put off.
         counter: of the innermost loop around this place that has one; None outside loops.
         stored_already: for stores further down, whether that has been done, as i1.
 
     Args:
-        target: what code is made for.
+        kernel: what is lowered, behind all passes.
         handlers: what lowers each kind of operation.
         program_ids, program_counts: i32 values for x, y and z.
-        aliases: which pointers can lead to the same memory.
-        functions: those of the module, by name.
         source_lines: marks instructions with the kernel's lines; None leaves them without.
-        interleaved_stores: stores that may be put off until another one, by that one.
-        has_products: whether the function multiplies matrices, so that arrays need panels.
     """
 
     def __init__(
         self,
-        target: Target,
+        kernel: Kernel,
         handlers: Mapping[str, Callable[[Context, Operation], None]],
         program_ids: Sequence[Val],
         program_counts: Sequence[Val],
-        aliases: Aliases,
-        functions: Mapping[str, Operation],
         source_lines: SourceLines | None,
-        has_products: bool,
-        interleaved_stores: InterleavedStores,
     ) -> None:
-        self.target = target
-        self.has_products = has_products
-        self.interleaved_stores = interleaved_stores
+        self.target = kernel.target
+        self.has_products = kernel.has_product
+        self.interleaved_stores = interleaved_stores(kernel.module)
         self._handlers = handlers
-        self.builder = Builder(abilities_of(target))
+        self.builder = Builder(abilities_of(kernel.target))
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)
-        self.aliases = aliases
-        self._functions = functions
+        self.aliases = kernel.aliases
+        self._functions = kernel.functions
         self._source_lines = source_lines
         self.pending_loads: list[Tensor] = []
         self.loads_here: list[Tensor] = []
@@ -111,7 +102,6 @@ class Context:
         self._known: dict[tuple[Hashable, int], object] = {}
         self._around = [0]
         self._bound_in: dict[Value, int] = {}
-        self._made_by: Mapping[Value, Operation] = {}
         self._operations: Sequence[Operation] = ()
         self._early: dict[Operation, int] = {}
 
@@ -125,10 +115,9 @@ class Context:
             CompileError: for an operation that is not supported, with the kernel's source line.
         """
         *operations, terminator = block.operations
-        around = self._made_by, self._operations, self.loads_here
+        around = self._operations, self.loads_here
         self.loads_here = []
         self._operations = operations
-        self._made_by = {result: each for each in operations for result in each.results}
         for operation in operations:  # a function's block is lowered once for each of its calls
             for result in operation.results:
                 self._bound_in.pop(result, None)
@@ -137,7 +126,7 @@ class Context:
                 if self._early.pop(operation, None) not in self._around:
                     self.lower_operation(operation)
         finally:
-            self._made_by, self._operations, self.loads_here = around
+            self._operations, self.loads_here = around
         return terminator.operands
 
     def operations_behind(self, operation: Operation) -> Sequence[Operation]:
@@ -149,23 +138,6 @@ class Context:
         if self._early.get(operation) not in self._around:
             self.lower_operation(operation)
             self._early[operation] = self._region
-
-    def lower_early(self, value: Value) -> bool:
-        """Lower what computes a value further down in this block, where nothing speaks against it.
-
-        Returns:
-            Whether the value can be used from here on.
-        """
-        if self._bound_in.get(value) in self._around:
-            return True
-        operation = self._made_by.get(value)
-        if operation is None or not _is_pure(operation):
-            return False
-        if not all(map(self.lower_early, operation.operands)):
-            return False
-        self.lower_operation(operation)
-        self._early[operation] = self._region
-        return True
 
     def lower_operation(self, operation: Operation) -> None:
         """Lower one operation.
@@ -186,20 +158,6 @@ class Context:
             self.builder.mark = mark
         except CompileError as error:
             raise error.at(operation.line) from None
-
-    def snapshot(self) -> tuple[Snapshot, int, int, int]:
-        """Remember this place, to lower what follows another way."""
-        return self.builder.snapshot(), self._stack_bytes, self.scratch_bytes, len(self._kept)
-
-    def restore(self, snapshot: tuple[Snapshot, int, int, int]) -> None:
-        """Drop everything written since `snapshot`, arrays included."""
-        self.pending_loads.clear()
-        self.waiting_store = None
-        place, self._stack_bytes, self.scratch_bytes, kept = snapshot
-        for tensor in self._kept[kept:]:
-            tensor.rematerialise()
-        del self._kept[kept:]
-        self.builder.restore(place)
 
     @contextmanager
     def region(self) -> Iterator[None]:
@@ -239,6 +197,10 @@ class Context:
     def knows(self, value: Value) -> bool:
         """Whether the value has been lowered already."""
         return value in self._values
+
+    def is_known_here(self, value: Value) -> bool:
+        """Whether what the value has become was computed on every way to this place."""
+        return self._bound_in.get(value) in self._around
 
     def lowered(self, value: Value) -> Lowered:
         """What a value of the kernel has become."""
@@ -288,16 +250,6 @@ class Context:
         """Which part of each block anybody asks for."""
         return DemandedElements(self._functions.values())
 
-    @functools.cached_property
-    def shaped_blocks(self) -> frozenset[Value]:
-        """The blocks of which one with another shape is made."""
-        return shaped_blocks(self._functions.values())
-
-    @functools.cached_property
-    def sinkable_stores(self) -> frozenset[Operation]:
-        """The stores that may wait until the blocks that their loop carries change."""
-        return frozenset().union(*map(sinkable_stores, self._functions.values()))
-
     # -- arrays --------------------------------------------------------------------------------
 
     def buffer(self, type_: TensorType, panel_bits: int = 0) -> Buffer:
@@ -337,11 +289,3 @@ class Context:
         is_long = long and not self.has_products
         registers = target.long_run_registers if is_long else target.run_registers
         return registers * target.lanes(element_bits)
-
-
-# Operations without side effects on integers and truth values, besides those of arith.
-_PURE = frozenset(["tt.splat", "tt.make_range", "tt.expand_dims", "tt.broadcast"])
-
-
-def _is_pure(operation: Operation) -> bool:
-    return operation.name in _PURE or operation.name.startswith("arith.")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
 from triton_rvv.lowering.blocks.tensors import Tensor
-from triton_rvv.lowering.blocks.vector_index import Extents, VectorIndex
+from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val
 
@@ -25,6 +25,9 @@ class Splat(Tensor):
 
     @property
     def own_stays_in_place(self) -> bool:
+        return True
+
+    def is_one_number(self, version: LoopVersion) -> bool:
         return True
 
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
@@ -81,6 +84,10 @@ class Elementwise(Tensor):
 
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
         return guards_of_all(builder, self.operands, extents)
+
+    def is_one_number(self, version: LoopVersion) -> bool:
+        is_computed = self.materialised is None and bool(self.operands)
+        return is_computed and all(operand.is_one_number(version) for operand in self.operands)
 
     def zero_from(self, builder: Builder, axis: int) -> Val | None:
         return self._recipe[0][0].zero_from(builder, axis) if self._keeps_zero else None

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
-from triton_rvv.lowering.blocks.vector_index import Extents, VectorIndex
+from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val
 
@@ -141,6 +141,10 @@ class Tensor(ABC):
         None for a recipe that cannot be asked for some lanes of a run only.
         """
         return None
+
+    def is_one_number(self, version: LoopVersion) -> bool:
+        """Whether `at` gives one number for all lanes wherever that version of a loop goes."""
+        return False
 
     def zero_from(self, builder: Builder, axis: int) -> Val | None:
         """A position along an axis from which on all elements are 0, as i64, where one is known."""

@@ -21,7 +21,6 @@ from triton_rvv.lowering.control.loop_carried import (
     ArraySlot,
     BaseSlot,
     ScalarSlot,
-    ShapeOfOffsetsChangedError,
     Slot,
     UnfilledSlot,
     loop_slot,
@@ -30,8 +29,9 @@ from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.loops.wrapping import guard_widening
 from triton_rvv.lowering.products import pack
-from triton_rvv.lowering.products.accumulator_init import begins_in_product
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore, plan_epilogue_store
+from triton_rvv.lowering.ttir.carried_offsets import CARRIES_BASE_OF
+from triton_rvv.lowering.ttir.unfilled import STARTS_IN_PRODUCT
 
 __all__ = ["HANDLERS", "read_slots", "result_slot", "update_slots"]
 
@@ -137,28 +137,17 @@ def _walk(blocks: Sequence[Block]) -> list[Operation]:
 
 def _for(context: Context, operation: Operation) -> None:
     _before_regions(context, operation)
-    count = len(operation.results)
-    as_array = [False] * count
     begun = _begun_slots(context, operation)
     store = plan_epilogue_store(context, operation, {n: slot.array for n, slot in begun.items()})
     if store is not None:
         begun[store.number].store = store
-    while True:
-        snapshot = context.snapshot()
-        initial = [context.lowered(value) for value in operation.operands[3:]]
-        slots: list[Slot] = [
-            begun[number] if number in begun else loop_slot(context, value, as_array[number])
-            for number, value in enumerate(initial)
-        ]
-        try:
-            _loop(context, operation, slots, initial, store)
-        except ShapeOfOffsetsChangedError as change:
-            if change.slot not in slots:
-                raise
-            as_array[slots.index(change.slot)] = True
-            context.restore(snapshot)
-        else:
-            break
+    initial = [context.lowered(value) for value in operation.operands[3:]]
+    by_base = operation.integers(CARRIES_BASE_OF)
+    slots: list[Slot] = [
+        begun[number] if number in begun else loop_slot(context, value, number in by_base)
+        for number, value in enumerate(initial)
+    ]
+    _loop(context, operation, slots, initial, store)
     total = None if store is None else operation.results[store.number]
     read = [pair for pair in zip(operation.results, slots, strict=True) if pair[0] is not total]
     read_slots(context, [value for value, _ in read], [slot for _, slot in read])
@@ -167,10 +156,10 @@ def _for(context: Context, operation: Operation) -> None:
 def _begun_slots(context: Context, loop: Operation) -> dict[int, UnfilledSlot]:
     """Those of the carried blocks with which only a product begins, by their number."""
     slots = {}
-    for number, value in enumerate(loop.operands[3:]):
-        initial = context.lowered(value)
-        if isinstance(initial, Splat) and begins_in_product(context, loop, number):
-            slots[number] = UnfilledSlot(context, initial)
+    for number in loop.integers(STARTS_IN_PRODUCT):
+        initial = context.lowered(loop.operands[3 + number])
+        assert isinstance(initial, Splat)
+        slots[number] = UnfilledSlot(context, initial)
     return slots
 
 

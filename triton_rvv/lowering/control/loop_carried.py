@@ -24,7 +24,6 @@ __all__ = [
     "ArraySlot",
     "BaseSlot",
     "ScalarSlot",
-    "ShapeOfOffsetsChangedError",
     "Slot",
     "UnfilledSlot",
     "loop_slot",
@@ -94,8 +93,8 @@ class BaseSlot:
 
     def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
         affine = value if isinstance(value, Affine) else as_affine(value)
-        if affine is None or _all_but_base(affine) != _all_but_base(self._initial):
-            raise ShapeOfOffsetsChangedError(self)
+        assert affine is not None
+        assert _all_but_base(affine) == _all_but_base(self._initial)
         return affine.base
 
     def commit(self, context: Context, value: Lowered) -> None:
@@ -166,19 +165,18 @@ class UnfilledSlot(ArraySlot):
         return UnfilledAccumulator(self.array, self.is_first, self._initial, self.store)
 
 
-class ShapeOfOffsetsChangedError(Exception):
-    """A block of which more than the base changes; the loop is lowered again with an array."""
+def loop_slot(context: Context, initial: Lowered, by_base: bool) -> Slot:
+    """The kind of slot that suits a loop's initial value.
 
-    def __init__(self, slot: BaseSlot) -> None:
-        super().__init__()
-        self.slot = slot
-
-
-def loop_slot(context: Context, initial: Lowered, as_array: bool) -> Slot:
-    """The kind of slot that suits a loop's initial value."""
+    Args:
+        context: where the code goes.
+        initial: the value before the first turn.
+        by_base: whether the loop changes no more than the base of a block with dimensions that add
+            up.
+    """
     if isinstance(initial, Val):
         return ScalarSlot(context, initial.type)
     affine = initial if isinstance(initial, Affine) else as_affine(initial)
-    if affine is not None and not as_array:
+    if affine is not None and by_base:
         return BaseSlot(context, affine)
     return ArraySlot(context, initial.type)

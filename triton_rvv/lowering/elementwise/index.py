@@ -25,6 +25,7 @@ from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.loops.row_offsets import listed_by_row
 from triton_rvv.lowering.loops.wrapping import fits_32_bits, scaled_wrapped, sum_of_wrapped, widened
 from triton_rvv.lowering.math.lanes import Emit
+from triton_rvv.lowering.ttir.shaped_blocks import IS_RESHAPED
 
 __all__ = ["HANDLERS"]
 
@@ -204,7 +205,7 @@ def _steps(context: Context, operation: Operation, left: Affine, right: Affine) 
     if found is not None:
         return found
     is_line = len(left.shape) == 1 and not left.components[0].is_zero and right.is_uniform
-    if not is_line or operation.result in context.shaped_blocks:
+    if not is_line or IS_RESHAPED in operation.attributes:
         return None
     emit, cost = arith.EMITTERS[operation.name]
     is_quotient = operation.name == "arith.divsi"

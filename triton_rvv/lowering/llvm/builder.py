@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TypeVar
 
 from triton_rvv.lowering.llvm.abilities import NO_ABILITIES, Abilities
@@ -20,7 +19,7 @@ from triton_rvv.lowering.llvm.values import (
     vector_type,
 )
 
-__all__ = ["ADDRESS", "READ", "SCRATCH", "WRITE", "Builder", "Snapshot"]
+__all__ = ["ADDRESS", "READ", "SCRATCH", "WRITE", "Builder"]
 
 T = TypeVar("T")
 
@@ -33,15 +32,6 @@ SCRATCH = Val("ptr", "%scratch")
 ADDRESS = "getelementptr"
 # What a prefetch is for.
 READ, WRITE = integer(0, "i32"), integer(1, "i32")
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A place in the text to go back to, when a lowering has to be tried another way."""
-
-    lines: int
-    allocas: int
-    block: str
 
 
 class Builder:
@@ -423,18 +413,16 @@ class Builder:
         self.label(head)
         index = Val(start.type, f"%i{self._fresh()}")
         self._note_multiple(index, min(self.multiple(start), self.multiple(step)))
-        phi_line = len(self.lines)
-        self.lines.append("")
-        self.branch_if(self.compare("slt" if signed else "ult", index, end), body, done)
-        self.label(body)
-        self.intervals.note_counter(index, start, end, signed)
-        yield index
-        flags = "nsw " if signed else ""
-        following = self.emit(index.type, f"add {flags}{index}, {step.ref}")
-        self.lines[phi_line] = (
-            f"  {index.ref} = phi {index.type} [ {start.ref}, %{before} ], "
-            f"[ {following.ref}, %{self.block} ]"
-        )
+        with self._apart() as turn:
+            self.branch_if(self.compare("slt" if signed else "ult", index, end), body, done)
+            self.label(body)
+            self.intervals.note_counter(index, start, end, signed)
+            yield index
+            flags = "nsw " if signed else ""
+            following = self.emit(index.type, f"add {flags}{index}, {step.ref}")
+        # What the head begins with names the values and blocks that the turn ends with.
+        ways = f"[ {start.ref}, %{before} ], [ {following.ref}, %{self.block} ]"
+        self.lines += [f"  {index.ref} = phi {index.type} {ways}", *turn]
         self.branch(head, loop_mark)
         self.label(done)
 
@@ -473,27 +461,23 @@ class Builder:
 
         None of them may branch.
         """
-        start = len(self.lines)
         results, pieces = [], []
         for part in parts:
-            results.append(part())
-            pieces.append(self.lines[start:])
-            del self.lines[start:]
+            with self._apart() as piece:
+                results.append(part())
+            pieces.append(piece)
         for turn in itertools.zip_longest(*pieces):
             self.lines.extend(line for line in turn if line is not None)
         return results
 
-    # -- trying again --------------------------------------------------------------------------
-
-    def snapshot(self) -> Snapshot:
-        """Remember this place."""
-        return Snapshot(len(self.lines), len(self.allocas), self.block)
-
-    def restore(self, snapshot: Snapshot) -> None:
-        """Drop everything written since `snapshot`."""
-        del self.lines[snapshot.lines :]
-        del self.allocas[snapshot.allocas :]
-        self.block = snapshot.block
+    @contextmanager
+    def _apart(self) -> Iterator[list[str]]:
+        """What is written inside the `with` goes to the list, which is put somewhere afterwards."""
+        around, self.lines = self.lines, []
+        try:
+            yield self.lines
+        finally:
+            self.lines = around
 
     def _fresh(self) -> int:
         self._names += 1

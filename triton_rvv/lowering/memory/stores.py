@@ -31,6 +31,7 @@ from triton_rvv.lowering.memory.dont_care_lanes import without_dead_lanes
 from triton_rvv.lowering.memory.load_recipe import Load, condition_at
 from triton_rvv.lowering.memory.loads import as_mask, optional_operands
 from triton_rvv.lowering.memory.prefetches import prefetch_ahead, run_address
+from triton_rvv.lowering.ttir.store_sinking import MAY_WAIT
 
 __all__ = ["HANDLERS"]
 
@@ -51,7 +52,7 @@ class _Part:
 def _store(context: Context, operation: Operation) -> None:
     done = context.stored_already.pop(operation, None)
     if done is None:
-        _store_now(context, operation, _may_wait(context, operation))
+        _store_now(context, operation, MAY_WAIT in operation.attributes)
         return
 
     def not_done() -> None:
@@ -95,10 +96,6 @@ def _store_group(context: Context, parts: Sequence[_Part], where: Mask | None) -
         together = max(in_turn, apart)
         _store_parts(context, parts[:together], where, in_turn=in_turn > 1)
         parts = parts[together:]
-
-
-def _may_wait(context: Context, operation: Operation) -> bool:
-    return operation in context.sinkable_stores and context.aliases.arguments_are_disjoint
 
 
 def _part(context: Context, operation: Operation) -> _Part:

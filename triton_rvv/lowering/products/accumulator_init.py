@@ -13,10 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from triton_rvv.frontend.ttir import Block, Operation, Value
-from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.sharing import replaced
@@ -28,37 +25,9 @@ from triton_rvv.lowering.llvm.values import Val, vector_type
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
 
-__all__ = ["AccumulatorInit", "UnfilledAccumulator", "accumulator_init", "begins_in_product"]
+__all__ = ["AccumulatorInit", "UnfilledAccumulator", "accumulator_init"]
 
 NEVER = Val("i1", "false")
-_PRODUCTS = ("tt.dot", "tt.dot_scaled")
-_START_OPERAND = 2
-
-
-def begins_in_product(context: Context, loop: Operation, number: int) -> bool:
-    """Whether a product alone asks for a carried block that starts with one number everywhere.
-
-    It may ask by way of operations on each element. Blocks of one tile stay in registers anyway.
-    """
-    initial = context.lowered(loop.operands[3 + number])
-    block = loop.regions[0].block
-    argument = block.arguments[1 + number]
-    if not isinstance(initial, Splat) or not isinstance(argument.type, TensorType):
-        return False
-    target, element = context.target, argument.type.element
-    one_tile = target.tile_rows * context.run_lanes(element.bits)
-    return argument.type.elements > one_tile and _ends_in_product(block, argument)
-
-
-def _ends_in_product(block: Block, value: Value) -> bool:
-    for operation in block.operations:
-        if value in operation.operands:
-            if operation.name in _PRODUCTS:
-                return value.uses == 1 and operation.operands[_START_OPERAND] is value
-            if value.uses != 1 or not operation.name.startswith("arith."):
-                return False
-            value = operation.result
-    return False
 
 
 class UnfilledAccumulator(Buffer):

@@ -19,7 +19,6 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.memory.permute import swapped
-from triton_rvv.lowering.products.lhs_tiles import TAIL_K, UNROLL_K
 from triton_rvv.lowering.products.pack import demanded_count, pack_part
 
 __all__ = ["WHOLE", "DotExtents", "dot_extents", "packed_columns", "packed_rows", "packed_steps"]
@@ -50,7 +49,7 @@ class DotExtents:
         """Truth values under which tiles can read A where it lies, and no steps behind its end."""
         if self.depth is None:
             return []
-        _, rest = builder.split(self.depth, TAIL_K)
+        _, rest = builder.split(self.depth, builder.abilities.machine.tail_k)
         zero = integer(0)
         # Tiles load the first step before they know of a second one.
         return [builder.compare("eq", rest, zero), builder.compare("ne", self.depth, zero)]
@@ -69,7 +68,9 @@ def dot_extents(
     return DotExtents(
         _rows(context, operation, left, several_runs) if _may_be_cut(left) else None,
         demanded_count(context, result, rank - 1) if several_runs and _may_be_cut(right) else None,
-        _depth(context.builder, left, right) if depth > 2 * UNROLL_K else None,
+        _depth(context.builder, left, right)
+        if depth > 2 * context.target.machine.unroll_k
+        else None,
     )
 
 
@@ -102,7 +103,7 @@ def _depth(builder: Builder, left: Tensor, right: Tensor) -> Val | None:
 def packed_rows(context: Context, left: Tensor, live: DotExtents) -> Buffer:
     """A in panels, as far as it counts; behind the last step of a row are zeros for a turn."""
     around = [None] * (len(left.shape) - 2)
-    turn = min(context.run_lanes(left.element.bits), UNROLL_K)
+    turn = min(context.run_lanes(left.element.bits), context.target.machine.unroll_k)
     extents = [*around, live.rows, live.depth]
     return pack_part(context, left, extents, whole_columns=turn)
 
@@ -116,10 +117,14 @@ def packed_steps(context: Context, left: Tensor, live: DotExtents) -> Buffer | N
     if transpose is None or context.run_lanes(left.element.bits) < context.target.tile_rows:
         return None
     around = [None] * (len(left.shape) - 2)
-    return pack_part(context, transpose, [*around, live.depth, live.rows], UNROLL_K)
+    return pack_part(
+        context, transpose, [*around, live.depth, live.rows], context.target.machine.unroll_k
+    )
 
 
 def packed_columns(context: Context, right: Tensor, live: DotExtents) -> Buffer:
     """B in panels, as far as it counts; behind the last step along K are zeros for a whole turn."""
     around = [None] * (len(right.shape) - 2)
-    return pack_part(context, right, [*around, live.depth, live.columns], UNROLL_K)
+    return pack_part(
+        context, right, [*around, live.depth, live.columns], context.target.machine.unroll_k
+    )

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from triton_rvv.frontend.ttir import Operation, Value
-from triton_rvv.frontend.types import ScalarType, TensorType, element_type
+from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.addresses.affine import Affine, as_addresses
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
@@ -27,14 +26,11 @@ from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import loop_versioning, materialise
 from triton_rvv.lowering.memory.loads import as_mask, optional_operands
 from triton_rvv.lowering.memory.prefetches import ends_of_run, run_address
-from triton_rvv.lowering.ttir.interleaved_stores import WITHOUT_MEMORY
+from triton_rvv.lowering.ttir.epilogues import STORED_IN_LAST_TURN
 
 __all__ = ["EpilogueStore", "plan_epilogue_store"]
 
 NEVER = Val("i1", "false")
-_ELEMENTWISE = ("arith.", "tt.fp_to_fp")
-_BETWEEN = (*WITHOUT_MEMORY, *_ELEMENTWISE)
-_IN_LOOP = (*_BETWEEN, "tt.load", "tt.dot", "tt.reshape", "tt.trans", "scf.yield")
 
 
 @dataclass(frozen=True)
@@ -122,81 +118,33 @@ def plan_epilogue_store(
         loop: the loop.
         arrays: of carried blocks that a product writes, by their number.
     """
-    for number, array in arrays.items():
-        found = _store_behind(context, loop, number)
-        if found is not None:
-            between, product, store = found
-            total = array.alias()
-            context.bind(loop.results[number], total)
-            for operation in between:
-                context.lower_ahead(operation)
-                if operation.name == "tt.load":  # the loop changes no memory
-                    materialise.materialise(context, context.tensor(operation.result))
-            block = _block(context, store)
-            fits = _fits(context, block)
-            if fits is not None:
-                for pointer in _loaded(loop):
-                    context.aliases.rely_on_apart(pointer, store.operands[0], False)
-                return EpilogueStore(number, product, store, total, fits, block)
+    pairs = loop.attributes.get(STORED_IN_LAST_TURN, [])
+    assert isinstance(pairs, list)
+    for pair in pairs:
+        assert isinstance(pair, list)
+        number, count = (each for each in pair if isinstance(each, int))
+        *between, store = context.operations_behind(loop)[: count + 1]
+        total = arrays[number].alias()
+        context.bind(loop.results[number], total)
+        for operation in between:
+            context.lower_ahead(operation)
+            if operation.name == "tt.load":  # the loop changes no memory
+                materialise.materialise(context, context.tensor(operation.result))
+        block = _block(context, store)
+        fits = _fits(context, block)
+        if fits is not None:
+            for operation in loop.walk():
+                if operation.name == "tt.load":
+                    context.aliases.rely_on_apart(operation.operands[0], store.operands[0], False)
+            product = _product(loop, number)
+            return EpilogueStore(number, product, store, total, fits, block)
     return None
 
 
-def _store_behind(
-    context: Context, loop: Operation, number: int
-) -> tuple[list[Operation], Operation, Operation] | None:
-    """What stands between a loop and the store of its result, the product, and the store."""
-    result, body = loop.results[number], loop.regions[0].block
-    yielded = body.operations[-1].operands[number]
-    makers = [op for op in body.operations if yielded in op.results and op.name == "tt.dot"]
-    if not isinstance(result.type, TensorType) or len(result.type.shape) != 2:
-        return None
-    if yielded.uses != 1 or not makers:
-        return None
-    if not all(op is loop or op.name.startswith(_IN_LOOP) for op in loop.walk()):
-        return None
-    between, value = list[Operation](), result
-    for operation in context.operations_behind(loop):
-        if value.uses != 1:
-            return None
-        if operation.name == "tt.store":
-            is_it = operation.operands[1] is value and _is_stored_as_it_is(value)
-            may = is_it and _is_apart(context, loop, operation)
-            return (between, makers[0], operation) if may else None
-        others = [each for each in operation.operands if each is not value]
-        may_be_early = operation.name.startswith(_BETWEEN) or _loads_few(operation)
-        if not may_be_early or any(each in loop.results for each in others):
-            return None
-        if value in operation.operands:
-            if not operation.name.startswith(_ELEMENTWISE):
-                return None
-            value = operation.result
-        between.append(operation)
-    return None
-
-
-def _loads_few(operation: Operation) -> bool:
-    """Whether an operation loads a vector, such as a bias: one number for each row or column."""
-    type_ = operation.results[0].type if operation.name == "tt.load" else None
-    return isinstance(type_, TensorType) and len(type_.shape) == 1
-
-
-def _is_stored_as_it_is(value: Value) -> bool:
-    element = element_type(value.type)
-    return isinstance(element, ScalarType) and element.bits > 1
-
-
-def _is_apart(context: Context, loop: Operation, store: Operation) -> bool:
-    """Whether nothing that the loop loads is stored to; one of two stores done as one is left."""
-    aliases, target = context.aliases, store.operands[0]
-    groups = context.interleaved_stores
-    in_group = store in groups or any(store in earlier for earlier in groups.values())
-    if not aliases.arguments_are_disjoint or in_group:
-        return False
-    return not any(aliases.may_overlap(pointer, target) for pointer in _loaded(loop))
-
-
-def _loaded(loop: Operation) -> list[Value]:
-    return [operation.operands[0] for operation in loop.walk() if operation.name == "tt.load"]
+def _product(loop: Operation, number: int) -> Operation:
+    """What computes a carried block of a loop."""
+    *operations, end = loop.regions[0].block.operations
+    return next(op for op in operations if end.operands[number] in op.results)
 
 
 def _block(context: Context, store: Operation) -> _Block:

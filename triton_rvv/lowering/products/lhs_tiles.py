@@ -13,18 +13,11 @@ from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.memory.prefetches import ends_of_run
 
 __all__ = [
-    "TAIL_K",
-    "UNROLL_K",
     "Lhs",
     "PackedLhs",
     "TransposedPackedLhs",
     "UnpackedLhs",
 ]
-
-# Steps along K that are written out. Loads are hidden behind earlier steps only within these.
-UNROLL_K = 16
-# Steps that are written out behind the last whole turn, where operands end there.
-TAIL_K = 4
 
 
 class Lhs(ABC):
@@ -41,7 +34,7 @@ class Lhs(ABC):
         next_step: elements from one step along K to the next in a run.
     """
 
-    # Whether zeros lie behind the last step along K up to a whole turn of UNROLL_K.
+    # Whether zeros lie behind the last step along K up to a whole turn of `unroll_k` steps.
     is_padded = True
 
     def __init__(
@@ -171,7 +164,7 @@ class TransposedPackedLhs(Lhs):
     """
 
     def __init__(self, builder: Builder, block: Buffer, first_row: Val, count: int) -> None:
-        run = min(block.shape[-2], UNROLL_K)
+        run = min(block.shape[-2], builder.abilities.machine.unroll_k)
         super().__init__(
             builder, block.element, count, run * block.panel, run, next_step=block.panel
         )

@@ -52,7 +52,7 @@ def demanded_count(context: Context, value: Value, axis: int) -> Val | None:
 
 def _true_before(context: Context, value: Value, axis: int) -> Val | None:
     """How many leading positions of a mask's dimension hold all of its true elements."""
-    if not context.lower_early(value):
+    if not context.is_known_here(value):
         return None
     mask = context.lowered(value)
     if not isinstance(mask, Mask):

@@ -20,14 +20,11 @@ from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit
 from triton_rvv.lowering.products.dot_extents import DotExtents
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
-from triton_rvv.lowering.products.lhs_tiles import TAIL_K, Lhs
+from triton_rvv.lowering.products.lhs_tiles import Lhs
 from triton_rvv.lowering.products.rhs_tiles import Rhs
 from triton_rvv.lowering.products.tile import Tile
 
 __all__ = ["Product", "RowsOfA", "write_tiles"]
-
-# Tiles of fewer rows take as many runs as these.
-MIN_ROWS = 2
 
 TRUE = Val("i1", "true")
 
@@ -91,7 +88,7 @@ def write_tiles(context: Context, product: Product, rows_of_a: RowsOfA) -> None:
         whole, rest = builder.split(integer(count), most)
         every(whole)
         if rest.constant:
-            last(whole, max(MIN_ROWS, rest.constant))
+            last(whole, max(product.b.machine.min_tile_rows, rest.constant))
         return
     # More than half a tile of rows are worth a whole one.
     half, quarter = most // 2, max(1, most // 4)
@@ -188,8 +185,9 @@ def _tile(
             builder.branches(now, functools.partial(product.store.prefetch, builder, points))
         tile.multiply_add(base, depth, ahead, totals)
     if end is not depth:
-        with builder.loop(end, depth, integer(TAIL_K)) as base:
-            longest = TAIL_K * product.b.runs
+        tail_k = product.b.machine.tail_k
+        with builder.loop(end, depth, integer(tail_k)) as base:
+            longest = tail_k * product.b.runs
             replace(tile, longest=longest).multiply_add(base, depth, ahead, totals)
     sums = [product.rounded(builder, [total.read()]) for total in totals]
 
@@ -218,7 +216,7 @@ def _depth_and_turns(builder: Builder, product: Product, tile: Tile) -> tuple[Va
         padded = live.padded_depth(builder, tile.unroll)
         assert padded is not None
         return padded, padded
-    if tile.unroll <= TAIL_K:  # of which the depth is a multiple
+    if tile.unroll <= product.b.machine.tail_k:  # of which the depth is a multiple
         return live.depth, live.depth
     whole, rest = builder.split(live.depth, tile.unroll)
     return live.depth, live.depth if rest.constant == 0 else whole

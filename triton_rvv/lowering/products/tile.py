@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
-from triton_rvv.lowering.products.lhs_tiles import TAIL_K, UNROLL_K, Lhs
+from triton_rvv.lowering.products.lhs_tiles import Lhs
 from triton_rvv.lowering.products.rhs_tiles import KStep, Rhs, RhsStep
 
 __all__ = ["Tile"]
@@ -57,7 +57,7 @@ class Tile:
         column: the tile's first.
         stays: whether the next tile takes the same columns, and not those beside them.
         to_next: elements of B from behind the last step to the next tile.
-        longest: how many steps along K may be written out.
+        longest: how many steps along K may be written out; None for those of the machine.
     """
 
     builder: Builder
@@ -66,20 +66,21 @@ class Tile:
     column: Val
     stays: bool
     to_next: Val = NOWHERE
-    longest: int = UNROLL_K
+    longest: int | None = None
 
     @property
     def unroll(self) -> int:
         """Steps that are written out at a time."""
-        return min(self.rows.run_length, max(1, self.longest // self.panels.runs))
+        longest = self.panels.machine.unroll_k if self.longest is None else self.longest
+        return min(self.rows.run_length, max(1, longest // self.panels.runs))
 
     @property
     def _look_ahead(self) -> int:
         """How many runs of B are on their way, as many behind the last whole turn.
 
-        There operands may end after TAIL_K steps.
+        There operands may end after `tail_k` steps.
         """
-        most = min(self.unroll, TAIL_K) * self.panels.runs
+        most = min(self.unroll, self.panels.machine.tail_k) * self.panels.runs
         return min(self.panels.machine.loads_ahead_of(self.panels.runs), most)
 
     def _turn_of_b(self, base: Val, after: Val, inside: Val) -> RhsStep:

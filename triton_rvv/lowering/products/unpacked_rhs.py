@@ -15,16 +15,10 @@ from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops.vector_shape import vector_width
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.products.dot_extents import WHOLE, DotExtents
-from triton_rvv.lowering.products.product import MIN_ROWS
 from triton_rvv.lowering.products.rhs_tiles import ComputedRhs, Rhs, RhsInPlace
 from triton_rvv.targets.machine import Machine
 
 __all__ = ["UnpackedRhs", "unpacked_rhs"]
-
-# What is computed on the way is waited for: that pays where few rows multiply it.
-RUNS_COMPUTED_ONCE = 4
-# Both ways, where only the run tells which one is right, are worth their code for so many tiles.
-TILES_WORTH_TWO_WAYS = 2
 
 
 @dataclass(frozen=True)
@@ -97,7 +91,7 @@ def unpacked_rhs(
         return _in_place(context, right, rows, _tiles(context, left, live), live)
     panel = vector_width(context, [right])
     runs = min(tile_rows // rows, right.shape[-1] // panel)
-    if runs < RUNS_COMPUTED_ONCE:
+    if runs < context.target.machine.min_runs_computed:
         return None
     return UnpackedRhs(
         ComputedRhs(right, panel, context.target.machine), right.plain_guards(builder), WHOLE
@@ -135,11 +129,11 @@ def _in_place(
     ]
     if live.columns is not None:
         # A single tile takes its columns even where none count.
-        widest = columns.of_tiles(tile_rows // min(rows, MIN_ROWS)).width
+        widest = columns.of_tiles(tile_rows // min(rows, machine.min_tile_rows)).width
         guards.append(builder.compare("ne", live.columns, integer(0)))
         guards.append(builder.compare("eq", builder.split(live.columns, widest)[1], integer(0)))
     is_decided = all(guard.truth is not None for guard in guards)
-    if tiles > TILES_WORTH_TWO_WAYS and not is_decided:
+    if tiles > machine.max_tiles_two_ways and not is_decided:
         return None
     return UnpackedRhs(columns, guards, live)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.attributes import DenseAttribute
@@ -15,10 +15,10 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.elementwise.debug import leave_unless
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.float_lower_bounds import number_of
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.ttir.combined import operation_of_each
-from triton_rvv.lowering.ttir.commutative import is_known_to_commute
+from triton_rvv.lowering.ttir.commutative import COMMUTES
+from triton_rvv.lowering.ttir.uniform_results import uniform_results
 
 __all__ = ["CombineRegion"]
 
@@ -59,15 +59,14 @@ class CombineRegion:
         """Each result's operation, where it is just one that LLVM knows; empty otherwise."""
         return operation_of_each(self._operation)
 
-    @functools.cached_property
+    @property
     def is_commutative(self) -> bool:
         """Whether the region is known to give the same for its two operands in either order."""
-        return is_known_to_commute(self._blocks, self._constant_of)
+        return COMMUTES in self._operation.attributes
 
-    def _constant_of(self, value: Value) -> float | None:
-        """The number that a scalar from outside the region is, where it is a constant."""
-        lowered = self._context.scalar(value)
-        return number_of(lowered) if lowered.constant is None else lowered.constant
+    def uniform_results(self, places: Collection[int]) -> frozenset[int]:
+        """The results that are one number in all lanes where the elements at `places` are."""
+        return uniform_results(self._operation, places)
 
     @functools.cached_property
     def asserts(self) -> bool:

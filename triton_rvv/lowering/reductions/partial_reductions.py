@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
-from triton_rvv.lowering.blocks.vector_index import VectorIndex
+from triton_rvv.lowering.blocks.vector_index import LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.multiply_adds import multiply_add
 from triton_rvv.lowering.llvm.values import Val, type_suffix
@@ -69,17 +69,17 @@ class PartialReductions:
         self._variables = [[Variable(builder, value) for value in row] for row in first]
         self._numbers: frozenset[int] = frozenset()
 
-    def keep_numbers(self, points_from: Callable[[Val], Sequence[VectorIndex]]) -> bool:
+    def keep_numbers(self, version: LoopVersion) -> bool:
         """Have what is one number in all lanes be a scalar, such as a count of elements.
 
         Args:
-            points_from: the runs from a position on, like all that will be added.
+            version: of all runs that will be added.
 
         Returns:
             Whether there is any in a combination that is more than an instruction for each result.
         """
         if not self._combination.operation_of_each:
-            self._numbers = self._lasting_numbers(points_from)
+            self._numbers = self._combination.uniform_results(self._first_numbers(version))
         for place in self._numbers:
             # All runs have the same number, so that what is made of it is computed once.
             shared = Variable(self._builder, self._number(self._first[0][place]))
@@ -87,40 +87,15 @@ class PartialReductions:
                 variables[place] = shared
         return bool(self._numbers)
 
-    def _lasting_numbers(
-        self, points_from: Callable[[Val], Sequence[VectorIndex]]
-    ) -> frozenset[int]:
-        """The results that are one number before and after more is added, by their place."""
-        builder, found = self._builder, self._numbers_in(self._first, are_same=True)
-        start = builder.snapshot()
-        while found:
-            so_far = [
-                [
-                    value if place in found else builder.emit(value.type, f"freeze {value}")
-                    for place, value in enumerate(values)
-                ]
-                for values in self._first
-            ]
-            anywhere = builder.emit("i64", "freeze i64 0")
-            elements = self._elements(points_from(anywhere))
-            same = self._numbers_in(elements, are_same=True)
-            pairs = zip(so_far, elements, strict=True)
-            combined = [self._combination.emit(*pair) for pair in pairs]
-            lasting = found & same & self._numbers_in(combined)
-            builder.restore(start)
-            if lasting == found:
-                break
-            found = lasting
-        return found
-
-    def _numbers_in(self, rows: Sequence[Sequence[Val]], are_same: bool = False) -> frozenset[int]:
-        """The results that are one number in the lanes of each run, or of all runs."""
+    def _first_numbers(self, version: LoopVersion) -> list[int]:
+        """The sources that are one number everywhere, the same one in all of the first runs."""
         found = []
-        for place, values in enumerate(zip(*rows, strict=True)):
+        for place, values in enumerate(zip(*self._first, strict=True)):
             numbers = [self._builder.repeated(value) for value in values]
-            if all(numbers) and not (are_same and len(set(numbers)) > 1):
+            is_same = all(numbers) and len(set(numbers)) == 1
+            if is_same and self._sources[place].is_one_number(version):
                 found.append(place)
-        return frozenset(found)
+        return found
 
     def _number(self, value: Val) -> Val:
         number = self._builder.repeated(value)

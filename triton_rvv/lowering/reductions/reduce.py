@@ -165,7 +165,7 @@ def _along_rows(
         masked = replace(version, plain_columns=None)
         first = version if version.plain_columns is None else PLAIN_VERSION
         totals = PartialReductions(context, combination, sources, points(first, integer(0)), runs)
-        if not totals.keep_numbers(functools.partial(points, first)):
+        if not totals.keep_numbers(first):
             for start, where in loop_nests.steps_along(context, step, shape[-1], step, version):
                 totals.add(points(where, start))
             write(group, totals.by_row(runs))

@@ -15,10 +15,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from triton_rvv.frontend.attributes import DenseAttribute
+from triton_rvv.frontend.attributes import Attribute, DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.ttir.combined import operation_of_each
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 from triton_rvv.targets.target import Target
 
 __all__ = ["narrow_accumulators"]
@@ -35,37 +37,35 @@ _TAKEN_TWICE = frozenset(
 )
 # Shorter floats lose too much in the longer sums.
 _MIN_FLOAT_BITS = 32
-# As many chains hide the latency of a sum.
-_RUNS_LEFT = 4
-# More runs leave no registers for what the sums of one loop are made from.
-_RUNS_LEFT_TOGETHER = 8
 
 
-def narrow_accumulators(module: Operation, target: Target) -> None:
-    """Rewrite a parsed module in place."""
-    makers = {result: operation for operation in module.walk() for result in operation.results}
-    for operation in list(module.walk()):
-        for region in operation.regions:
-            for block in region.blocks:
-                _narrow_block(block, makers, target)
+def narrow_accumulators(kernel: Kernel) -> int:
+    """Rewrite a kernel in place; how many blocks became smaller."""
+    rewriter = Rewriter(kernel.module)
+    return sum(
+        _narrow_block(block, rewriter, kernel.target) for block in blocks_inside(kernel.module)
+    )
 
 
-def _narrow_block(block: Block, makers: Mapping[Value, Operation], target: Target) -> None:
+def _narrow_block(block: Block, rewriter: Rewriter, target: Target) -> int:
     reductions = {
         operation.operands[0]: operation
         for operation in block.operations
         if operation.name == "tt.reduce" and len(operation.operands) == 1
     }
+    fired = 0
     for loop in [operation for operation in block.operations if operation.name == "scf.for"]:
         sums = [
             found
             for number in range(len(loop.results))
-            if (found := _sum(loop, number, reductions, makers)) is not None
+            if (found := _sum(loop, number, reductions, rewriter.makers)) is not None
         ]
         for each in sums:
             size = _size_left(each.reduction, target, len(sums))
             if size:
-                _narrow(block, loop, each, size)
+                _narrow(block, loop, each, size, rewriter)
+                fired += 1
+    return fired
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,8 @@ def _size_left(reduction: Operation, target: Target, sums: int) -> int:
     type_, axis = reduction.operands[0].type, reduction.integer("axis")
     assert isinstance(type_, TensorType)
     lanes = target.run_registers * target.lanes(max(type_.element.bits, 8))
-    together = _RUNS_LEFT_TOGETHER >> (sums - 1).bit_length()
-    runs = max(min(_RUNS_LEFT, together), 1)
+    together = target.machine.max_sum_runs >> (sums - 1).bit_length()
+    runs = max(min(target.machine.sum_chains, together), 1)
     left = runs * lanes if axis == len(type_.shape) - 1 else 1
     return left if left < type_.shape[axis] else 0
 
@@ -133,7 +133,7 @@ def _starts_neutral(start: Operation, name: str) -> bool:
     return name in _TAKEN_TWICE or _NEUTRAL.get(name) == value.elements[0]
 
 
-def _narrow(block: Block, loop: Operation, narrowed: _Sum, size: int) -> None:
+def _narrow(block: Block, loop: Operation, narrowed: _Sum, size: int, rewriter: Rewriter) -> None:
     number, reduction, update = narrowed.number, narrowed.reduction, narrowed.update
     start, body, axis = narrowed.start, loop.regions[0].block, reduction.integer("axis")
     argument, result = body.arguments[1 + number], loop.results[number]
@@ -141,36 +141,37 @@ def _narrow(block: Block, loop: Operation, narrowed: _Sum, size: int) -> None:
     smaller = _resized(result.type, axis, size)
     for value in (argument, update.result, result):
         value.type = smaller
-    parts, value = _partly_reduced(added, reduction, size, update.line)
+    parts = _partly_reduced(added, reduction, size, update.line, rewriter)
     where = body.operations.index(update)
     body.operations[where:where] = parts
-    update.operands = [value if each is added else each for each in update.operands]
+    outcome = parts[-1].result
+    rewriter.set_operands(update, [outcome if each is added else each for each in update.operands])
     constant = start.attributes["value"]
     assert isinstance(constant, DenseAttribute)
-    begin = Value(f"{loop.operands[3 + number].name}_{size}", smaller, 1)
-    attributes = {"value": DenseAttribute(smaller, constant.elements)}
-    loop.operands[3 + number].uses -= 1
-    loop.operands[3 + number] = begin
+    begin = rewriter.value(loop.operands[3 + number], smaller)
+    attributes: dict[str, Attribute] = {"value": DenseAttribute(smaller, constant.elements)}
+    operands = [*loop.operands]
+    operands[3 + number] = begin
+    rewriter.set_operands(loop, operands)
     first = block.operations.index(loop)
-    block.operations.insert(
-        first, Operation(start.name, [], [begin], dict(attributes), [], [], start.line)
-    )
+    made = rewriter.operation(start.name, [], [begin], attributes, start.line)
+    block.operations.insert(first, made)
 
 
 def _partly_reduced(
-    added: Value, reduction: Operation, size: int, line: str
-) -> tuple[Sequence[Operation], Value]:
-    """Operations that leave `size` positions of the reduced dimension, and their outcome."""
+    added: Value, reduction: Operation, size: int, line: str, rewriter: Rewriter
+) -> Sequence[Operation]:
+    """Operations that leave `size` positions of the reduced dimension; the last gives them."""
     type_, axis = added.type, reduction.integer("axis")
     assert isinstance(type_, TensorType)
     split = (*type_.shape[:axis], type_.shape[axis] // size, size, *type_.shape[axis + 1 :])
-    shaped = Value(f"{added.name}_by_{size}", TensorType(split, type_.element), 1)
-    outcome = Value(f"{added.name}_to_{size}", _resized(type_, axis, size), 1)
-    reshape = Operation("tt.reshape", [added], [shaped], {}, [], [], line)
-    reduce = Operation(
-        "tt.reduce", [shaped], [outcome], {"axis": axis}, reduction.regions, [], line
+    shaped = rewriter.value(added, TensorType(split, type_.element))
+    outcome = rewriter.value(added, _resized(type_, axis, size))
+    region = rewriter.copy(reduction.regions[0])
+    return (
+        rewriter.operation("tt.reshape", [added], [shaped], {}, line),
+        rewriter.operation("tt.reduce", [shaped], [outcome], {"axis": axis}, line, [region]),
     )
-    return (reshape, reduce), outcome
 
 
 def _resized(type_: object, axis: int, size: int) -> TensorType:

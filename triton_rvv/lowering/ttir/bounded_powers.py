@@ -14,6 +14,7 @@ from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, element_type
 from triton_rvv.lowering.ttir.combined import operation_of_each
+from triton_rvv.lowering.ttir.kernel import Kernel
 
 __all__ = ["IS_BOUNDED", "LIMIT", "mark_bounded_powers"]
 
@@ -29,14 +30,17 @@ _MINIMA = ("arith.minnumf", "arith.minimumf")
 _NEVER_NEGATIVE = ("math.absf", "math.exp", "math.exp2", "math.sqrt")
 
 
-def mark_bounded_powers(module: Operation) -> None:
-    """Add the attribute to operations of a parsed module."""
-    makers = {result: operation for operation in module.walk() for result in operation.results}
-    signs = _Signs(makers)
+def mark_bounded_powers(kernel: Kernel) -> int:
+    """Give exponentials the attribute."""
+    operations = kernel.module.walk()
+    makers = {result: operation for operation in operations for result in operation.results}
+    signs, fired = _Signs(makers), 0
     for operation in makers.values():
         is_power = operation.name in ("math.exp", "math.exp2")
         if is_power and signs.is_bounded(operation.operands[0], _DEPTH):
             operation.attributes[IS_BOUNDED] = True
+            fired += 1
+    return fired
 
 
 class _Signs:

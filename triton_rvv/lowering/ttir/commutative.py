@@ -16,8 +16,12 @@ from typing import Any
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.lowering.llvm.predicates import CMPF_PREDICATES, CMPI_PREDICATES
 from triton_rvv.lowering.ttir.algebra import are_equal
+from triton_rvv.lowering.ttir.kernel import Kernel
 
-__all__ = ["is_known_to_commute"]
+__all__ = ["COMMUTES", "mark_commutative"]
+
+# The attribute of a reduction that may combine elements in any order.
+COMMUTES = "triton_rvv.commutes"
 
 # ("argument", number), ("outside", name), ("compare", predicate, two terms), or the name of an
 # operation, its attributes and its operands' terms.
@@ -37,7 +41,26 @@ _MIRRORED = {
 }
 
 
-def is_known_to_commute(
+def mark_commutative(kernel: Kernel) -> int:
+    """Give reductions the attribute whose region gives the same with its operands in exchange."""
+    makers = {result: each for each in kernel.module.walk() for result in each.results}
+
+    def constant_of(value: Value) -> float | None:
+        maker = makers.get(value)
+        number = maker.attributes.get("value") if maker and maker.name == "arith.constant" else None
+        return number if isinstance(number, int | float) else None
+
+    fired = 0
+    for operation in kernel.module.walk():
+        if operation.name == "tt.reduce" and _is_known_to_commute(
+            operation.regions[0].blocks, constant_of
+        ):
+            operation.attributes[COMMUTES] = None
+            fired += 1
+    return fired
+
+
+def _is_known_to_commute(
     blocks: Sequence[Block], constant_of: Callable[[Value], float | None]
 ) -> bool:
     """Whether a region of one block gives the same results with its two operands in exchange.

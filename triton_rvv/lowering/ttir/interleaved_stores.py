@@ -8,8 +8,16 @@ from dataclasses import dataclass, field
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.aliasing import Aliases
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.rewriter import blocks_inside
 
-__all__ = ["WITHOUT_MEMORY", "InterleavedStores", "interleaved_stores"]
+__all__ = [
+    "STORE_GROUP",
+    "WITHOUT_MEMORY",
+    "InterleavedStores",
+    "group_stores",
+    "interleaved_stores",
+]
 
 # Operations that neither read nor change memory, by the beginning of their names.
 WITHOUT_MEMORY = (
@@ -26,24 +34,37 @@ WITHOUT_MEMORY = (
 # RVV's segment stores take up to eight, but runs of more than four leave no registers.
 _MAX_STORES = 4
 
-# For the last store of a group, those before it, which may as well happen right before it.
+# The attribute of stores that may be written in one walk, as late as the last of them: the number
+# of their group.
+STORE_GROUP = "triton_rvv.store_group"
+
+# For the last store of a group, those before it.
 InterleavedStores = Mapping[Operation, Sequence[Operation]]
 
 
-def interleaved_stores(module: Operation, aliases: Aliases) -> InterleavedStores:
-    """The groups of a module.
+def group_stores(kernel: Kernel) -> int:
+    """Give groups of stores the attribute; how many groups there are.
 
     All stores of a group are of blocks of one type, under one mask. Between them nothing reads what
     they write: neither any memory, nor, where arguments are disjoint, that of their arguments.
     """
-    groups = [
-        group
-        for operation in module.walk()
-        for region in operation.regions
-        for block in region.blocks
-        for group in _groups_of(block.operations, aliases)
-    ]
-    return {group[-1]: tuple(group[:-1]) for group in groups if len(group) > 1}
+    number = 0
+    for block in blocks_inside(kernel.module):
+        for group in _groups_of(block.operations, kernel.aliases):
+            if len(group) > 1:
+                for store in group:
+                    store.attributes[STORE_GROUP] = number
+                number += 1
+    return number
+
+
+def interleaved_stores(module: Operation) -> InterleavedStores:
+    """The groups that `group_stores` found."""
+    groups: dict[int, list[Operation]] = {}
+    for operation in module.walk():
+        if STORE_GROUP in operation.attributes:
+            groups.setdefault(operation.integer(STORE_GROUP), []).append(operation)
+    return {last: tuple(earlier) for *earlier, last in groups.values()}
 
 
 @dataclass

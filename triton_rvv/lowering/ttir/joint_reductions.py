@@ -12,6 +12,8 @@ from triton_rvv.frontend.ttir import Block, Operation, Region, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.combined import operation_of_each
 from triton_rvv.lowering.ttir.interleaved_stores import WITHOUT_MEMORY
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 
 __all__ = ["join_reductions"]
 
@@ -19,17 +21,16 @@ __all__ = ["join_reductions"]
 _BETWEEN = (*WITHOUT_MEMORY, "tt.load", "tt.reduce", "tt.reshape")
 
 
-def join_reductions(module: Operation) -> None:
-    """Rewrite a parsed module in place."""
-    makers = {result: operation for operation in module.walk() for result in operation.results}
-    for operation in list(module.walk()):
-        for region in operation.regions:
-            for block in region.blocks:
-                while _join_one(block, makers):
-                    pass
+def join_reductions(kernel: Kernel) -> int:
+    """Rewrite a kernel in place; how many reductions joined another one."""
+    rewriter, fired = Rewriter(kernel.module), 0
+    for block in blocks_inside(kernel.module):
+        while _join_one(block, rewriter):
+            fired += 1
+    return fired
 
 
-def _join_one(block: Block, makers: dict[Value, Operation]) -> bool:
+def _join_one(block: Block, rewriter: Rewriter) -> bool:
     """Join the first two reductions of a block that may be; whether there were any."""
     for place, first in enumerate(block.operations):
         if not _may_join(first):
@@ -38,12 +39,11 @@ def _join_one(block: Block, makers: dict[Value, Operation]) -> bool:
             second = block.operations[second_place]
             if not second.name.startswith(_BETWEEN):
                 break
-            if _may_join(second) and _read_the_same(first, second, makers):
+            if _may_join(second) and _read_the_same(first, second, rewriter.makers):
                 between = block.operations[place + 1 : second_place]
                 after = _that_need(first, between)
                 if not _uses_results_of([first, *after], second):
-                    joint = _joined(first, second)
-                    makers.update(dict.fromkeys(joint.results, joint))
+                    joint = _joined(first, second, rewriter)
                     before = [operation for operation in between if operation not in after]
                     block.operations[place : second_place + 1] = [*before, joint, *after]
                     return True
@@ -99,21 +99,23 @@ def _uses_results_of(operations: Sequence[Operation], user: Operation) -> bool:
     return not results.isdisjoint(used)
 
 
-def _joined(first: Operation, second: Operation) -> Operation:
+def _joined(first: Operation, second: Operation, rewriter: Rewriter) -> Operation:
     blocks = [each.regions[0].block for each in (first, second)]
     halves = [
         [argument for block in blocks for argument in _half(block, side)] for side in range(2)
     ]
     operations = [operation for block in blocks for operation in block.operations[:-1]]
-    last = blocks[0].operations[-1]
-    returned = [value for block in blocks for value in block.operations[-1].operands]
-    end = Operation(last.name, returned, [], last.attributes, [], [], last.line)
+    ends = [block.operations[-1] for block in blocks]
+    returned = [value for end in ends for value in end.operands]
+    end = rewriter.operation(ends[0].name, returned, [], ends[0].attributes, ends[0].line)
     region = Region([Block("", [*halves[0], *halves[1]], [*operations, end])])
-    operands, results = (
-        [*first.operands, *second.operands],
-        [*first.results, *second.results],
+    operands, results = [*first.operands, *second.operands], [*first.results, *second.results]
+    joint = rewriter.operation(
+        first.name, operands, results, first.attributes, second.line, [region]
     )
-    return Operation(first.name, operands, results, first.attributes, [region], [], second.line)
+    for replaced in (first, second, *ends):
+        rewriter.set_operands(replaced, [])
+    return joint
 
 
 def _half(block: Block, side: int) -> list[Value]:

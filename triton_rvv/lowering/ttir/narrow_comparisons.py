@@ -7,11 +7,13 @@ once instead, and what does not fit equals no column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, Type
 from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 
 __all__ = ["narrow_comparisons"]
 
@@ -20,73 +22,61 @@ _EQUAL, _DIFFERENT = CMPI_PREDICATES.index("eq"), CMPI_PREDICATES.index("ne")
 _JOINED_BY = {_EQUAL: "arith.andi", _DIFFERENT: "arith.ori"}
 
 
-def narrow_comparisons(module: Operation) -> None:
-    """Rewrite a parsed module in place."""
-    makers = {result: operation for operation in module.walk() for result in operation.results}
-    for operation in list(module.walk()):
-        for region in operation.regions:
-            for block in region.blocks:
-                block.operations = [
-                    each
-                    for original in block.operations
-                    for each in _narrowed(original, makers) or (original,)
-                ]
-    for operation in list(module.walk()):
-        for region in operation.regions:
-            for block in region.blocks:
-                _drop_unused_widenings(block)
+def narrow_comparisons(kernel: Kernel) -> int:
+    """Rewrite a kernel in place; how many comparisons became narrower."""
+    module, rewriter = kernel.module, Rewriter(kernel.module)
+    fired = sum(_narrow_block(block, rewriter) for block in blocks_inside(module))
+    for block in blocks_inside(module):
+        _drop_unused_widenings(block, rewriter)
+    return fired
 
 
-def _narrowed(comparison: Operation, makers: dict[Value, Operation]) -> list[Operation]:
-    """The operations that stand for a comparison; none where it stays."""
-    if comparison.name != "arith.cmpi" or comparison.integer("predicate") not in _JOINED_BY:
-        return []
-    for wide, other in (comparison.operands, comparison.operands[::-1]):
-        widening, splat = makers.get(wide), makers.get(other)
-        if widening is None or splat is None or splat.name != "tt.splat":
-            continue
-        if widening.name == "arith.extsi" and isinstance(wide.type, TensorType):
-            return list(_in_narrow_type(comparison, widening, splat))
-    return []
+def _narrow_block(block: Block, rewriter: Rewriter) -> int:
+    rewritten = [_narrowed(each, rewriter) for each in block.operations]
+    block.operations = [each for operations in rewritten for each in operations]
+    return sum(len(operations) > 1 for operations in rewritten)
+
+
+def _narrowed(operation: Operation, rewriter: Rewriter) -> Sequence[Operation]:
+    """The operations that stand for one: several for a comparison that becomes narrower."""
+    if operation.name == "arith.cmpi" and operation.integer("predicate") in _JOINED_BY:
+        for wide, other in (operation.operands, operation.operands[::-1]):
+            widening, splat = rewriter.makers.get(wide), rewriter.makers.get(other)
+            if widening is None or splat is None or splat.name != "tt.splat":
+                continue
+            if widening.name == "arith.extsi" and isinstance(wide.type, TensorType):
+                return _in_narrow_type(operation, widening, splat, rewriter)
+    return (operation,)
 
 
 def _in_narrow_type(
-    comparison: Operation, widening: Operation, splat: Operation
-) -> Iterator[Operation]:
+    comparison: Operation, widening: Operation, splat: Operation, rewriter: Rewriter
+) -> Sequence[Operation]:
     (narrow,), (number,) = widening.operands, splat.operands
     assert isinstance(narrow.type, TensorType)
     truth, truths = ScalarType("i1"), comparison.result.type
+    made: list[Operation] = []
 
-    def made(name: str, type_: Type, *operands: Value, **attributes: int) -> Operation:
-        for operand in operands:
-            operand.uses += 1
-        result = Value(f"{comparison.result.name}_{next(numbers)}", type_)
-        return Operation(name, [*operands], [result], {**attributes}, [], [], comparison.line)
+    def make(name: str, type_: Type, *operands: Value, **attributes: int) -> Value:
+        result = rewriter.value(comparison.result, type_)
+        line = comparison.line
+        made.append(rewriter.operation(name, operands, [result], {**attributes}, line))
+        return result
 
-    numbers = iter(range(10))
     predicate = comparison.integer("predicate")
-    yield (cut := made("arith.trunci", narrow.type.element, number))
-    yield (back := made("arith.extsi", number.type, cut.result))
-    yield (fits := made("arith.cmpi", truth, number, back.result, predicate=predicate))
-    yield (spread := made("tt.splat", narrow.type, cut.result))
-    yield (lanes := made("arith.cmpi", truths, narrow, spread.result, predicate=predicate))
-    yield (everywhere := made("tt.splat", truths, fits.result))
-    for operand in comparison.operands:
-        operand.uses -= 1
-    for operand in (lanes.result, everywhere.result):
-        operand.uses += 1
+    cut = make("arith.trunci", narrow.type.element, number)
+    back = make("arith.extsi", number.type, cut)
+    fits = make("arith.cmpi", truth, number, back, predicate=predicate)
+    spread = make("tt.splat", narrow.type, cut)
+    lanes = make("arith.cmpi", truths, narrow, spread, predicate=predicate)
+    everywhere = make("tt.splat", truths, fits)
+    rewriter.set_operands(comparison, [lanes, everywhere])
     comparison.name = _JOINED_BY[predicate]
-    comparison.operands = [lanes.result, everywhere.result]
     comparison.attributes = {}
-    yield comparison
+    return (*made, comparison)
 
 
-def _drop_unused_widenings(block: Block) -> None:
-    unused = [
-        operation
-        for operation in block.operations
-        if operation.name in ("arith.extsi", "tt.splat") and operation.result.uses == 0
-    ]
-    for operation in unused:
-        operation.operands[0].uses -= 1
-    block.operations = [each for each in block.operations if each not in unused]
+def _drop_unused_widenings(block: Block, rewriter: Rewriter) -> None:
+    for operation in [*block.operations]:
+        if operation.name in ("arith.extsi", "tt.splat") and operation.result.uses == 0:
+            rewriter.erase(block, operation)

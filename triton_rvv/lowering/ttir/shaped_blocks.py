@@ -1,28 +1,35 @@
-"""Finds the blocks that no operation gives another shape."""
+"""Finds quotients and remainders of which blocks of another shape are made."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from triton_rvv.frontend.ttir import Value
+from triton_rvv.lowering.ttir.kernel import Kernel
 
-from triton_rvv.frontend.ttir import Operation, Value
+__all__ = ["IS_RESHAPED", "mark_shaped_blocks"]
 
-__all__ = ["shaped_blocks"]
-
+# The attribute of a quotient or remainder that becomes part of a block of another shape, which asks
+# for it again for every row, or that a loop carries.
+IS_RESHAPED = "triton_rvv.is_reshaped"
+_MARKED = ("arith.divsi", "arith.remsi")
 # Operations that leave every element where it is, by the beginning of their names.
 _ELEMENT_BY_ELEMENT = ("arith.", "math.", "tt.addptr", "tt.bitcast", "tt.fp_to_fp")
 # Their results are no longer made of the addresses that they take.
 _MEMORY = ("tt.load", "tt.store", "tt.atomic_")
 
 
-def shaped_blocks(functions: Collection[Operation]) -> frozenset[Value]:
-    """The values of which something is made that has another shape, or is carried by a loop."""
-    shaped: set[Value] = set()
-    for function in functions:
-        for operation in reversed(list(function.walk())):
-            if operation.name.startswith(_MEMORY):
-                continue
-            if not operation.name.startswith(_ELEMENT_BY_ELEMENT) or not shaped.isdisjoint(
-                operation.results
-            ):
-                shaped.update(operation.operands)
-    return frozenset(shaped)
+def mark_shaped_blocks(kernel: Kernel) -> int:
+    """Give quotients and remainders the attribute."""
+    operations = list(kernel.module.walk())
+    if not any(operation.name in _MARKED for operation in operations):
+        return 0
+    shaped, fired = set[Value](), 0
+    for operation in reversed(operations):
+        if operation.name.startswith(_MEMORY):
+            continue
+        is_shaped = not shaped.isdisjoint(operation.results)
+        if is_shaped and operation.name in _MARKED:
+            operation.attributes[IS_RESHAPED] = None
+            fired += 1
+        if is_shaped or not operation.name.startswith(_ELEMENT_BY_ELEMENT):
+            shaped.update(operation.operands)
+    return fired

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.interleaved_stores import WITHOUT_MEMORY
+from triton_rvv.lowering.ttir.kernel import Kernel
 
-__all__ = ["sinkable_stores"]
+__all__ = ["MAY_WAIT", "mark_sinkable_stores"]
 
+# The attribute of a store that may wait.
+MAY_WAIT = "triton_rvv.may_wait"
 _NO_EFFECT = (*WITHOUT_MEMORY, "tt.reduce", "tt.reshape")
 
 
-def sinkable_stores(module: Operation) -> frozenset[Operation]:
-    """The stores of blocks behind which nothing in a loop's body reads or changes memory."""
-    found = set()
-    for loop in module.walk():
+def mark_sinkable_stores(kernel: Kernel) -> int:
+    """Give the attribute to stores of blocks behind which a loop neither reads nor changes memory.
+
+    A store that waits comes after loads of what a loop carries, so arguments have to be disjoint.
+    """
+    if not kernel.aliases.arguments_are_disjoint:
+        return 0
+    fired = 0
+    for loop in kernel.module.walk():
         if loop.name == "scf.for":
             for operation in reversed(loop.regions[0].block.operations[:-1]):
                 if operation.name.startswith(_NO_EFFECT):
@@ -22,6 +29,7 @@ def sinkable_stores(module: Operation) -> frozenset[Operation]:
                 if operation.name == "tt.store" and isinstance(
                     operation.operands[1].type, TensorType
                 ):
-                    found.add(operation)
+                    operation.attributes[MAY_WAIT] = None
+                    fired += 1
                 break
-    return frozenset(found)
+    return fired

@@ -1,0 +1,481 @@
+"""Each pass on a few lines of IR: where it fires, and where it must not."""
+
+from __future__ import annotations
+
+import pytest
+from ir_text import function
+
+from triton_rvv.frontend.ttir import Operation, parse_module
+from triton_rvv.frontend.ttir_printer import print_ir
+from triton_rvv.frontend.ttir_verifier import verify
+from triton_rvv.lowering.ttir.carried_offsets import CARRIES_BASE_OF
+from triton_rvv.lowering.ttir.epilogues import STORED_IN_LAST_TURN
+from triton_rvv.lowering.ttir.interleaved_stores import STORE_GROUP
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.passes import PARSED, PASSES, Fired, run_passes
+from triton_rvv.lowering.ttir.schedule import SCHEDULE
+from triton_rvv.lowering.ttir.shaped_blocks import IS_RESHAPED
+from triton_rvv.lowering.ttir.store_sinking import MAY_WAIT
+from triton_rvv.lowering.ttir.unfilled import STARTS_IN_PRODUCT
+from triton_rvv.lowering.ttir.uniform_results import uniform_results
+from triton_rvv.targets.target import RVVTarget
+
+ROW = "tensor<512xf32>"
+
+
+def after(
+    name: str, body: str, disjoint: bool = True, n: int | None = None
+) -> tuple[int, Operation]:
+    """A kernel after all passes up to one, and how many places that one changed."""
+    module, target = parse_module(function(body)), RVVTarget(vlen_bits=256)
+    kernel = Kernel(module, target, disjoint, [None, None, n])
+    for each in PASSES:
+        count = each.run(kernel)
+        verify(kernel.module)
+        if each.name == name:
+            return count, kernel.module
+    raise AssertionError(f"there is no pass {name}")
+
+
+def only(module: Operation, name: str) -> Operation:
+    (found,) = (operation for operation in module.walk() if operation.name == name)
+    return found
+
+
+def region(operation: str, element: str = "f32") -> str:
+    """A region that combines two elements."""
+    return f"""({{
+      ^bb0(%a: {element}, %b: {element}):
+        %c = "{operation}"(%a, %b) : ({element}, {element}) -> {element}
+        "tt.reduce.return"(%c) : ({element}) -> ()
+    }})"""
+
+
+# -- schedule --------------------------------------------------------------------------------------
+
+LOAD = f"""
+%at = "tt.make_range"() {{end = 512, start = 0}} : () -> tensor<512xi32>
+%xs = "tt.splat"(%x) : (!tt.ptr<f32>) -> tensor<512x!tt.ptr<f32>>
+%p = "tt.addptr"(%xs, %at) : (tensor<512x!tt.ptr<f32>>, tensor<512xi32>) -> tensor<512x!tt.ptr<f32>>
+%v = "tt.load"(%p) : (tensor<512x!tt.ptr<f32>>) -> {ROW}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "direction"),
+    [
+        (LOAD, "by-estimate"),
+        (
+            LOAD + f'%r = "tt.reduce"(%v) {region("arith.addf")} {{axis = 0}} : ({ROW}) -> f32',
+            "by-estimate",
+        ),
+        (
+            LOAD + f'%r = "tt.reduce"(%v) {region("arith.maxnumf")} {{axis = 0}} : ({ROW}) -> f32',
+            "bidirectional",
+        ),
+    ],
+)
+def test_choose_schedule(body, direction):
+    count, module = after("choose-schedule", body)
+    assert count == 1
+    assert only(module, "tt.func").attributes[SCHEDULE] == direction
+
+
+# -- bounded powers --------------------------------------------------------------------------------
+
+POWER = f"""{LOAD}
+%m = "tt.reduce"(%v) {region("OPERATION")} {{axis = 0}} : ({ROW}) -> f32
+%ms = "tt.splat"(%m) : (f32) -> {ROW}
+%d = "arith.subf"(%v, %ms) : ({ROW}, {ROW}) -> {ROW}
+%e = "math.exp"(%d) : ({ROW}) -> {ROW}
+"""
+
+
+@pytest.mark.parametrize(("operation", "count"), [("arith.maxnumf", 1), ("arith.minnumf", 0)])
+def test_mark_bounded_powers(operation, count):
+    assert after("mark-bounded-powers", POWER.replace("OPERATION", operation))[0] == count
+
+
+# -- accumulators ----------------------------------------------------------------------------------
+
+SUMS = f"""{LOAD}
+%zero = "arith.constant"() {{value = dense<START> : {ROW}}} : () -> {ROW}
+%total = "scf.for"(%n, %n, %n, %zero) ({{
+^bb0(%i: i32, %sum: {ROW}):
+  %new = "arith.addf"(%sum, %v) : ({ROW}, {ROW}) -> {ROW}
+  "scf.yield"(%new) : ({ROW}) -> ()
+}}) : (i32, i32, i32, {ROW}) -> {ROW}
+%s = "tt.reduce"(%total) {region("arith.addf")} {{axis = 0}} : ({ROW}) -> f32
+"""
+
+
+def test_narrow_accumulators():
+    count, module = after("narrow-accumulators", SUMS.replace("START", "0.0"))
+    assert count == 1
+    loop = only(module, "scf.for")
+    assert str(loop.result.type) == "tensor<64xf32>"
+    inside = [operation.name for operation in loop.regions[0].block.operations]
+    assert inside == ["tt.reshape", "tt.reduce", "arith.addf", "scf.yield"]
+    printed = print_ir(module)
+    assert "(tensor<512xf32>) -> tensor<8x64xf32>" in printed
+    assert "(tensor<8x64xf32>) -> tensor<64xf32>" in printed
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("START", "1.0"),  # would be added once for each narrower element
+        ('%c = "arith.addf"', '%c = "arith.maxnumf"'),
+        ("%new) : ", "%v) : "),
+    ],
+)
+def test_accumulators_that_stay(old, new):
+    assert old in SUMS
+    body = SUMS.replace(old, new).replace("START", "0.0")
+    assert after("narrow-accumulators", body)[0] == 0
+
+
+# -- comparisons -----------------------------------------------------------------------------------
+
+LABELS = """
+%at = "tt.make_range"() {end = 64, start = 0} : () -> tensor<64xi32>
+%far = "arith.extsi"(%at) : (tensor<64xi32>) -> tensor<64xi64>
+%label = "tt.splat"(%wide) : (i64) -> tensor<64xi64>
+%m = "arith.cmpi"(%far, %label) {predicate = PREDICATE}
+  : (tensor<64xi64>, tensor<64xi64>) -> tensor<64xi1>
+%f = "arith.uitofp"(%m) : (tensor<64xi1>) -> tensor<64xf32>
+"""
+
+
+@pytest.mark.parametrize(("predicate", "joined"), [(0, "arith.andi"), (1, "arith.ori")])
+def test_narrow_comparisons(predicate, joined):
+    count, module = after("narrow-comparisons", LABELS.replace("PREDICATE", str(predicate)))
+    assert count == 1
+    assert len(only(module, joined).operands) == 2
+    assert "tensor<64xi64>" not in print_ir(module)
+
+
+def test_an_ordering_is_not_narrowed():
+    assert after("narrow-comparisons", LABELS.replace("PREDICATE", "2"))[0] == 0
+
+
+# -- reductions ------------------------------------------------------------------------------------
+
+TWO_SUMS = f"""{LOAD}
+%s = "tt.reduce"(%v) {region("arith.addf")} {{axis = 0}} : ({ROW}) -> f32
+%w = "arith.mulf"(%v, %v) : ({ROW}, {ROW}) -> {ROW}
+BETWEEN
+%t = "tt.reduce"(%w) ({{
+  ^bb0(%d: f32, %e: f32):
+    %g = "arith.maxnumf"(%d, %e) : (f32, f32) -> f32
+    "tt.reduce.return"(%g) : (f32) -> ()
+  }}) {{axis = 0}} : ({ROW}) -> f32
+"""
+
+
+def test_join_reductions():
+    count, module = after("join-reductions", TWO_SUMS.replace("BETWEEN", ""))
+    assert count == 1
+    joint = only(module, "tt.reduce")
+    assert [value.name for value in joint.results] == ["%s", "%t"]
+    assert [value.name for value in joint.operands] == ["%v", "%w"]
+    assert print_ir(parse_module(print_ir(module))) == print_ir(module)
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        f'"tt.store"(%p, %w) : (tensor<512x!tt.ptr<f32>>, {ROW}) -> ()',
+        '"gpu.barrier"() : () -> ()',
+    ],
+)
+def test_reductions_with_effects_between_them_stay(between):
+    assert after("join-reductions", TWO_SUMS.replace("BETWEEN", between))[0] == 0
+
+
+def test_a_reduction_of_the_other_ones_result_stays():
+    between = f'%ss = "tt.splat"(%s) : (f32) -> {ROW}\n'
+    between += f'%w2 = "arith.subf"(%w, %ss) : ({ROW}, {ROW}) -> {ROW}'
+    body = TWO_SUMS.replace("BETWEEN", between).replace('"tt.reduce"(%w)', '"tt.reduce"(%w2)')
+    assert after("join-reductions", body)[0] == 0
+
+
+@pytest.mark.parametrize(("operation", "count"), [("arith.mulf", 1), ("arith.subf", 0)])
+def test_mark_commutative(operation, count):
+    reduction = f'%r = "tt.reduce"(%v) {region(operation)} {{axis = 0}} : ({ROW}) -> f32'
+    assert after("mark-commutative", LOAD + reduction)[0] == count
+
+
+# -- stores ----------------------------------------------------------------------------------------
+
+STORES = f"""{LOAD}
+"tt.store"(%p, %v) : (tensor<512x!tt.ptr<f32>>, {ROW}) -> ()
+%ys = "tt.splat"(%y) : (!tt.ptr<f32>) -> tensor<512x!tt.ptr<f32>>
+BETWEEN
+"tt.store"(%ys, %v) : (tensor<512x!tt.ptr<f32>>, {ROW}) -> ()
+"""
+
+
+def test_group_stores():
+    count, module = after("group-stores", STORES.replace("BETWEEN", ""))
+    assert count == 1
+    stores = [op for op in module.walk() if op.name == "tt.store"]
+    assert [store.attributes[STORE_GROUP] for store in stores] == [0, 0]
+
+
+def test_stores_with_a_load_of_their_memory_between_them():
+    again = f'%again = "tt.load"(%p) : (tensor<512x!tt.ptr<f32>>) -> {ROW}'
+    assert after("group-stores", STORES.replace("BETWEEN", again))[0] == 0
+
+
+LOOP = f"""{LOAD}
+%sum = "scf.for"(%n, %n, %n, %v) ({{
+^bb0(%i: i32, %total: {ROW}):
+  %new = "arith.addf"(%total, %v) : ({ROW}, {ROW}) -> {ROW}
+  "tt.store"(%p, %new) : (tensor<512x!tt.ptr<f32>>, {ROW}) -> ()
+  BEHIND
+  "scf.yield"(%new) : ({ROW}) -> ()
+}}) : (i32, i32, i32, {ROW}) -> {ROW}
+"""
+
+
+def test_sink_stores():
+    count, module = after("sink-stores", LOOP.replace("BEHIND", ""))
+    assert count == 1
+    assert MAY_WAIT in only(module, "tt.store").attributes
+    assert after("sink-stores", LOOP.replace("BEHIND", '"gpu.barrier"() : () -> ()'))[0] == 0
+    assert after("sink-stores", LOOP.replace("BEHIND", ""), disjoint=False)[0] == 0
+
+
+# -- quotients -------------------------------------------------------------------------------------
+
+QUOTIENT = """
+%at = "tt.make_range"() {end = 64, start = 0} : () -> tensor<64xi32>
+%m = "tt.splat"(%n) : (i32) -> tensor<64xi32>
+%q = "arith.divsi"(%at, %m) : (tensor<64xi32>, tensor<64xi32>) -> tensor<64xi32>
+%r = "arith.addi"(%q, %q) : (tensor<64xi32>, tensor<64xi32>) -> tensor<64xi32>
+"""
+
+
+def test_mark_reshaped():
+    wider = '%e = "tt.expand_dims"(%r) {axis = 0} : (tensor<64xi32>) -> tensor<1x64xi32>'
+    count, module = after("mark-reshaped", QUOTIENT + wider)
+    assert count == 1
+    assert IS_RESHAPED in only(module, "arith.divsi").attributes
+    assert after("mark-reshaped", QUOTIENT)[0] == 0
+
+
+# -- what loops carry ------------------------------------------------------------------------------
+
+BLOCK = "tensor<8x!tt.ptr<f32>>"
+I32 = "tensor<8xi32>"
+CARRIED = f"""
+%at = "tt.make_range"() {{end = 8, start = 0}} : () -> {I32}
+%one = "arith.constant"() {{value = dense<1> : {I32}}} : () -> {I32}
+%xs = "tt.splat"(%x) : (!tt.ptr<f32>) -> {BLOCK}
+%p = "tt.addptr"(%xs, %at) : ({BLOCK}, {I32}) -> {BLOCK}
+%q:2 = "scf.for"(%n, %n, %n, %p, %one) ({{
+^bb0(%i: i32, %r: {BLOCK}, %k: {I32}):
+  BODY
+}}) : (i32, i32, i32, {BLOCK}, {I32}) -> ({BLOCK}, {I32})
+"""
+YIELD = f'"scf.yield"(%s, %l) : ({BLOCK}, {I32}) -> ()'
+
+
+def carried(*body: str) -> list[int]:
+    text = CARRIED.replace("BODY", "\n".join([*body, YIELD]))
+    _, module = after("carry-bases", text)
+    loops = [operation for operation in module.walk() if operation.name == "scf.for"]
+    return loops[0].integers(CARRIES_BASE_OF)
+
+
+def moved(result: str, block: str, by: str) -> str:
+    return f'{result} = "tt.addptr"({block}, {by}) : ({BLOCK}, {I32}) -> {BLOCK}'
+
+
+def added(result: str, one: str, other: str, operation: str = "addi") -> str:
+    return f'{result} = "arith.{operation}"({one}, {other}) : ({I32}, {I32}) -> {I32}'
+
+
+STEP = f'%step = "tt.splat"(%n) : (i32) -> {I32}'
+
+
+@pytest.mark.parametrize(
+    ("body", "numbers"),
+    [
+        ([STEP, moved("%s", "%r", "%step"), added("%l", "%k", "%step")], [0, 1]),
+        ([STEP, moved("%s", "%r", "%k"), added("%l", "%step", "%k")], [0, 1]),
+        ([moved("%s", "%r", "%at"), added("%l", "%k", "%one")], [1]),
+        # A block that is no number any more moves the addresses by no number.
+        ([moved("%s", "%r", "%k"), added("%l", "%k", "%at")], []),
+        # Computed anew in each turn, from what the first turn's were made from.
+        ([moved("%s", "%p", "%one"), added("%l", "%one", "%k", "subi")], [0, 1]),
+        ([moved("%s", "%xs", "%at"), added("%l", "%at", "%one")], []),
+        ([moved("%s", "%r", "%one"), added("%l", "%k", "%k", "xori")], [0]),
+    ],
+)
+def test_carry_bases(body, numbers):
+    assert carried(*body) == numbers
+
+
+def inner(start: str, body: str) -> str:
+    """A loop in the loop, that carries a block of addresses."""
+    return f"""%s = "scf.for"(%n, %n, %n, {start}) ({{
+    ^bb0(%j: i32, %t: {BLOCK}):
+      {body}
+      "scf.yield"(%u) : ({BLOCK}) -> ()
+    }}) : (i32, i32, i32, {BLOCK}) -> {BLOCK}"""
+
+
+def test_a_loop_that_passes_a_block_through_another():
+    same = added("%l", "%k", "%one")
+    assert carried(inner("%r", moved("%u", "%t", "%k")), same) == [0, 1]
+    assert carried(inner("%r", moved("%u", "%t", "%at")), same) == [1]
+    # The inner loop moves by what the outer one changes.
+    changing = added("%l", "%k", "%at")
+    assert carried(inner("%r", moved("%u", "%t", "%k")), changing) == []
+
+
+# -- products --------------------------------------------------------------------------------------
+
+SQUARE = "tensor<64x64xf32>"
+POINTERS = "tensor<64x64x!tt.ptr<f32>>"
+PRODUCT = f"""
+%zero = "arith.constant"() {{value = dense<0.0> : {SQUARE}}} : () -> {SQUARE}
+%xs = "tt.splat"(%x) : (!tt.ptr<f32>) -> {POINTERS}
+%ys = "tt.splat"(%y) : (!tt.ptr<f32>) -> {POINTERS}
+%total = "scf.for"(%n, %n, %n, %zero) ({{
+^bb0(%i: i32, %sum: {SQUARE}):
+  %v = "tt.load"(%xs) : ({POINTERS}) -> {SQUARE}
+  INSIDE
+  %new = "tt.dot"(%v, %v, %sum) : ({SQUARE}, {SQUARE}, {SQUARE}) -> {SQUARE}
+  "scf.yield"(%new) : ({SQUARE}) -> ()
+}}) : (i32, i32, i32, {SQUARE}) -> {SQUARE}
+%half = "arith.truncf"(%total) : ({SQUARE}) -> {SQUARE}
+"tt.store"(%ys, %half) : ({POINTERS}, {SQUARE}) -> ()
+"""
+
+
+def test_start_in_product_and_store_in_last_turn():
+    body = PRODUCT.replace("INSIDE", "")
+    count, module = after("start-in-product", body)
+    assert count == 1
+    assert only(module, "scf.for").integers(STARTS_IN_PRODUCT) == [0]
+    count, module = after("store-in-last-turn", body)
+    assert count == 1
+    assert only(module, "scf.for").attributes[STORED_IN_LAST_TURN] == [[0, 1]]
+
+
+def test_an_accumulator_that_something_else_reads():
+    inside = f'%other = "arith.addf"(%sum, %v) : ({SQUARE}, {SQUARE}) -> {SQUARE}'
+    assert after("start-in-product", PRODUCT.replace("INSIDE", inside))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("(%ys, %half)", "(%xs, %half)"),  # the loop loads from there
+        ('"tt.store"', '"gpu.barrier"() : () -> ()\n"tt.store"'),
+        ("INSIDE", '"gpu.barrier"() : () -> ()'),
+    ],
+)
+def test_stores_that_stay_behind_the_loop(old, new):
+    assert old in PRODUCT
+    body = PRODUCT.replace(old, new).replace("INSIDE", "")
+    assert after("store-in-last-turn", body)[0] == 0
+
+
+@pytest.mark.parametrize(("size", "count"), [(-5, 1), (0, 1), (64, 1), (65, 1), (128, 1), (129, 0)])
+def test_stores_behind_many_turns_stay_there(size, count):
+    bounds = """%zero_turns = "arith.constant"() {value = 0 : i32} : () -> i32
+    %turn = "arith.constant"() {value = 64 : i32} : () -> i32
+    %most = "arith.constant"() {value = 63 : i32} : () -> i32
+    %more = "arith.addi"(%n, %most) : (i32, i32) -> i32
+    %turns = "arith.divsi"(%more, %turn) : (i32, i32) -> i32
+    %end = "arith.muli"(%turns, %turn) : (i32, i32) -> i32
+    """
+    loop = '"scf.for"(%zero_turns, %end, %turn, %zero)'
+    body = bounds + PRODUCT.replace("INSIDE", "").replace('"scf.for"(%n, %n, %n, %zero)', loop)
+    assert after("store-in-last-turn", body, n=size)[0] == count
+
+
+MASKED = (
+    PRODUCT.replace("INSIDE", "")
+    .replace(
+        '"tt.store"(%ys, %half) : (',
+        """%at = "tt.make_range"() {end = 64, start = 0} : () -> tensor<64xi32>
+CONDITION
+%m = "arith.cmpi"(%at, %most) {predicate = 2} : (tensor<64xi32>, tensor<64xi32>) -> tensor<64xi1>
+%r = "tt.expand_dims"(%m) {axis = 1} : (tensor<64xi1>) -> tensor<64x1xi1>
+%mask = "tt.broadcast"(%r) : (tensor<64x1xi1>) -> tensor<64x64xi1>
+"tt.store"(%ys, %half, %mask) : (""",
+    )
+    .replace(f"({POINTERS}, {SQUARE}) -> ()", f"({POINTERS}, {SQUARE}, tensor<64x64xi1>) -> ()")
+)
+
+
+def test_hoist_masks():
+    most = '%most = "tt.splat"(%n) : (i32) -> tensor<64xi32>'
+    count, module = after("hoist-masks", MASKED.replace("CONDITION", most))
+    assert count == 5
+    names = [op.name for op in only(module, "tt.func").regions[0].block.operations]
+    assert names.index("tt.broadcast") < names.index("scf.for") < names.index("tt.store")
+
+
+def test_a_mask_that_is_loaded_stays():
+    most = """%places = "tt.splat"(%q) : (!tt.ptr<i32>) -> tensor<64x!tt.ptr<i32>>
+    %most = "tt.load"(%places) : (tensor<64x!tt.ptr<i32>>) -> tensor<64xi32>"""
+    body = MASKED.replace("CONDITION", most).replace("%q", "%z")
+    pointer = '%z = "tt.bitcast"(%x) : (!tt.ptr<f32>) -> !tt.ptr<i32>\n'
+    assert after("hoist-masks", pointer + body)[0] == 0
+
+
+# -- the list --------------------------------------------------------------------------------------
+
+
+def test_every_pass_is_named_once_and_counted():
+    names = [each.name for each in PASSES]
+    assert len(set(names)) == len(names)
+    assert all(each.says.endswith(".") for each in PASSES)
+    kernel = Kernel(parse_module(function(TWO_SUMS.replace("BETWEEN", ""))), RVVTarget(), True)
+    seen: list[Fired] = []
+    fired = run_passes(kernel, lambda each, module: seen.append(each))
+    assert seen == [Fired(PARSED, 0), *fired]
+    assert Fired("join-reductions", 1) in fired
+
+
+# -- what passes and code ask ----------------------------------------------------------------------
+
+MOMENTS = """({
+  ^bb0(%mean: f32, %count: f32, %mean2: f32, %count2: f32):
+    %total = "arith.addf"(%count, %count2) : (f32, f32) -> f32
+    %share = "arith.divf"(%count2, %total) : (f32, f32) -> f32
+    %apart = "arith.subf"(%mean2, %mean) : (f32, f32) -> f32
+    %move = "arith.mulf"(%apart, %share) : (f32, f32) -> f32
+    %new = "arith.addf"(%mean, %move) : (f32, f32) -> f32
+    "tt.reduce.return"(%new, %total) : (f32, f32) -> ()
+  })"""
+
+
+@pytest.mark.parametrize(
+    ("places", "kept"), [((0, 1), {0, 1}), ((1,), {1}), ((0,), set()), ((), set())]
+)
+def test_uniform_results(places, kept):
+    reduction = f'%r:2 = "tt.reduce"(%v, %v) {MOMENTS} {{axis = 0}} : ({ROW}, {ROW}) -> (f32, f32)'
+    module = parse_module(function(LOAD + reduction))
+    assert uniform_results(only(module, "tt.reduce"), places) == kept
+
+
+def test_results_of_a_branch_are_not_uniform():
+    branch = """%c = "arith.constant"() {value = true} : () -> i1
+    %total = "scf.if"(%c) ({
+      "scf.yield"(%count) : (f32) -> ()
+    }, {
+      "scf.yield"(%count2) : (f32) -> ()
+    }) : (i1) -> f32"""
+    sum_ = '%total = "arith.addf"(%count, %count2) : (f32, f32) -> f32'
+    assert sum_ in MOMENTS
+    region_ = MOMENTS.replace(sum_, branch)
+    reduction = f'%r:2 = "tt.reduce"(%v, %v) {region_} {{axis = 0}} : ({ROW}, {ROW}) -> (f32, f32)'
+    module = parse_module(function(LOAD + reduction))
+    assert uniform_results(only(module, "tt.reduce"), (1,)) == frozenset()

@@ -1,0 +1,108 @@
+"""Stores of a product's result that the last turn of its loop may do.
+
+for ...:
+    total = dot(a, b, total)
+store(c, f(total), mask)
+
+Each turn of the loop finds out whether it is the last one, which costs more than it saves where
+there are many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from triton_rvv.frontend.attributes import Attribute
+from triton_rvv.frontend.ttir import Operation, Value
+from triton_rvv.frontend.types import ScalarType, TensorType, element_type
+from triton_rvv.lowering.ttir.interleaved_stores import STORE_GROUP, WITHOUT_MEMORY
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.rewriter import blocks_inside
+from triton_rvv.lowering.ttir.unfilled import STARTS_IN_PRODUCT
+
+__all__ = ["STORED_IN_LAST_TURN", "mark_epilogues"]
+
+# The attribute of a loop: pairs of the number of a carried block whose store the last turn may do,
+# and of how many operations stand between loop and store, which are then done before the loop.
+STORED_IN_LAST_TURN = "triton_rvv.stored_in_last_turn"
+
+_ELEMENTWISE = ("arith.", "tt.fp_to_fp")
+_BETWEEN = (*WITHOUT_MEMORY, *_ELEMENTWISE)
+_IN_LOOP = (*_BETWEEN, "tt.load", "tt.dot", "tt.reshape", "tt.trans", "scf.yield")
+
+
+def mark_epilogues(kernel: Kernel) -> int:
+    """Give loops the attribute."""
+    fired = 0
+    for block in blocks_inside(kernel.module):
+        for place, loop in enumerate(block.operations):
+            behind = block.operations[place + 1 : -1]
+            found: list[Attribute] = []
+            numbers = loop.integers(STARTS_IN_PRODUCT)
+            for number in numbers if numbers and _has_few_turns(kernel, loop) else ():
+                count = _operations_before_store(kernel, loop, number, behind)
+                if count is not None:
+                    found.append([number, count])
+            if found:
+                loop.attributes[STORED_IN_LAST_TURN] = found
+                fired += len(found)
+    return fired
+
+
+def _has_few_turns(kernel: Kernel, loop: Operation) -> bool:
+    turns = kernel.known_integers.turns(loop)
+    return turns is None or turns <= kernel.target.machine.max_epilogue_turns
+
+
+def _operations_before_store(
+    kernel: Kernel, loop: Operation, number: int, behind: Sequence[Operation]
+) -> int | None:
+    """How many operations stand between a loop and the store of its result; None if it stays."""
+    result, body = loop.results[number], loop.regions[0].block
+    yielded = body.operations[-1].operands[number]
+    is_product = any(yielded in op.results and op.name == "tt.dot" for op in body.operations)
+    if not isinstance(result.type, TensorType) or len(result.type.shape) != 2:
+        return None
+    if yielded.uses != 1 or not is_product:
+        return None
+    if not all(op is loop or op.name.startswith(_IN_LOOP) for op in loop.walk()):
+        return None
+    value = result
+    for count, operation in enumerate(behind):
+        if value.uses != 1:
+            return None
+        if operation.name == "tt.store":
+            is_it = operation.operands[1] is value and _is_stored_as_it_is(value)
+            return count if is_it and _is_apart(kernel, loop, operation) else None
+        others = [each for each in operation.operands if each is not value]
+        may_be_early = operation.name.startswith(_BETWEEN) or _loads_few(operation)
+        if not may_be_early or any(each in loop.results for each in others):
+            return None
+        if value in operation.operands:
+            if not operation.name.startswith(_ELEMENTWISE):
+                return None
+            value = operation.result
+    return None
+
+
+def _loads_few(operation: Operation) -> bool:
+    """Whether an operation loads a vector, such as a bias: one number for each row or column."""
+    type_ = operation.results[0].type if operation.name == "tt.load" else None
+    return isinstance(type_, TensorType) and len(type_.shape) == 1
+
+
+def _is_stored_as_it_is(value: Value) -> bool:
+    element = element_type(value.type)
+    return isinstance(element, ScalarType) and element.bits > 1
+
+
+def _is_apart(kernel: Kernel, loop: Operation, store: Operation) -> bool:
+    """Whether nothing that the loop loads is stored to; one of two stores done as one is left."""
+    aliases, target = kernel.aliases, store.operands[0]
+    if not aliases.arguments_are_disjoint or STORE_GROUP in store.attributes:
+        return False
+    return not any(
+        aliases.may_overlap(operation.operands[0], target)
+        for operation in loop.walk()
+        if operation.name == "tt.load"
+    )

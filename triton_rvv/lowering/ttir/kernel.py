@@ -1,0 +1,86 @@
+"""A module of the IR as one kernel: its functions, and what passes ask of it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+
+from triton_rvv.errors import CompileError
+from triton_rvv.frontend.ttir import Operation
+from triton_rvv.frontend.types import ScalarType
+from triton_rvv.lowering.ttir.aliasing import Aliases
+from triton_rvv.lowering.ttir.known_integers import KnownIntegers
+from triton_rvv.targets.target import Target
+
+__all__ = ["Kernel"]
+
+
+class Kernel:
+    """What every pass takes.
+
+    Args:
+        module: a `builtin.module` with one public function; passes rewrite it in place.
+        target: what code is made for.
+        arguments_are_disjoint: whether different pointer arguments lead to different memory.
+        values: for each argument its value, where that is the same in every run.
+    """
+
+    def __init__(
+        self,
+        module: Operation,
+        target: Target,
+        arguments_are_disjoint: bool,
+        values: Sequence[int | None] = (),
+    ) -> None:
+        self.module = module
+        self.target = target
+        self._values = values
+        self._arguments_are_disjoint = arguments_are_disjoint
+
+    @functools.cached_property
+    def functions(self) -> Mapping[str, Operation]:
+        """The functions of the module by name."""
+        operations = self.module.regions[0].block.operations
+        return {str(operation.attributes["sym_name"]): operation for operation in operations}
+
+    @functools.cached_property
+    def function(self) -> Operation:
+        """The kernel itself.
+
+        Raises:
+            CompileError: where there is not one public function.
+        """
+        functions = self.functions.values()
+        public = [op for op in functions if op.attributes.get("sym_visibility") == "public"]
+        if len(public) != 1:
+            raise CompileError("a module with one public function was expected")
+        return public[0]
+
+    @property
+    def name(self) -> str:
+        """The name of the kernel's function."""
+        return str(self.function.attributes["sym_name"])
+
+    @property
+    def argument_types(self) -> tuple[str, ...]:
+        """MLIR's type name of each of the kernel's arguments, "ptr" for any pointer."""
+        types = (argument.type for argument in self.function.regions[0].blocks[0].arguments)
+        return tuple(type_.name if isinstance(type_, ScalarType) else "ptr" for type_ in types)
+
+    @functools.cached_property
+    def has_product(self) -> bool:
+        """Whether matrices are multiplied."""
+        return any(op.name in ("tt.dot", "tt.dot_scaled") for op in self.module.walk())
+
+    @functools.cached_property
+    def known_integers(self) -> KnownIntegers:
+        """Scalars that are the same in every run."""
+        arguments = self.function.regions[0].blocks[0].arguments
+        pairs = zip(arguments, self._values, strict=False)
+        known = {argument: value for argument, value in pairs if value is not None}
+        return KnownIntegers(self.module, known)
+
+    @functools.cached_property
+    def aliases(self) -> Aliases:
+        """Which pointers can lead to the same memory, once no pass changes pointers any more."""
+        return Aliases(self.function, self._arguments_are_disjoint)

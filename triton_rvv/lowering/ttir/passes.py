@@ -1,0 +1,149 @@
+"""The passes over a kernel's IR, in order: the compiler's table of contents before code is written.
+
+A pass rewrites the IR or notes a decision as an attribute, which the code generation behind it only
+reads. `compile --print-after PASS` shows the IR after any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from triton_rvv.frontend.ttir import Operation
+from triton_rvv.lowering.ttir.accumulators import narrow_accumulators
+from triton_rvv.lowering.ttir.bounded_powers import mark_bounded_powers
+from triton_rvv.lowering.ttir.carried_offsets import mark_carried_offsets
+from triton_rvv.lowering.ttir.commutative import mark_commutative
+from triton_rvv.lowering.ttir.epilogues import mark_epilogues
+from triton_rvv.lowering.ttir.hoisted_masks import hoist_masks
+from triton_rvv.lowering.ttir.interleaved_stores import group_stores
+from triton_rvv.lowering.ttir.joint_reductions import join_reductions
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
+from triton_rvv.lowering.ttir.schedule import choose_schedule
+from triton_rvv.lowering.ttir.shaped_blocks import mark_shaped_blocks
+from triton_rvv.lowering.ttir.store_sinking import mark_sinkable_stores
+from triton_rvv.lowering.ttir.unfilled import mark_unfilled
+
+__all__ = ["PARSED", "PASSES", "Fired", "Pass", "Watch", "run_passes"]
+
+# Stands for the IR as the front end gives it, before all passes.
+PARSED = "parse"
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A step over the whole kernel.
+
+    Args:
+        name: what people call it by.
+        run: changes the kernel; how many places it changed.
+        says: what it does, in one sentence.
+    """
+
+    name: str
+    run: Callable[[Kernel], int]
+    says: str
+
+
+@dataclass(frozen=True)
+class Fired:
+    """How many places of a kernel a pass changed."""
+
+    name: str
+    count: int
+
+
+# Is told of a pass that has run, and shown the module.
+Watch = Callable[[Fired, Operation], None]
+
+
+PASSES: Sequence[Pass] = (
+    Pass(
+        "choose-schedule",
+        choose_schedule,
+        "Leaves the order of instructions to LLVM's scheduler where nothing is multiplied.",
+    ),
+    Pass(
+        "mark-bounded-powers",
+        mark_bounded_powers,
+        "Finds exponentials that cannot overflow, which take fewer instructions.",
+    ),
+    Pass(
+        "narrow-accumulators",
+        narrow_accumulators,
+        "Makes blocks smaller that a loop adds to and that are reduced behind it.",
+    ),
+    Pass(
+        "narrow-comparisons",
+        narrow_comparisons,
+        "Compares columns with a wider number in the columns' own type.",
+    ),
+    Pass(
+        "join-reductions",
+        join_reductions,
+        "Makes one reduction of two that read the same elements.",
+    ),
+    Pass(
+        "hoist-masks",
+        hoist_masks,
+        "Computes the masks of stores before the products of which they let a part through.",
+    ),
+    Pass(
+        "mark-commutative",
+        mark_commutative,
+        "Finds reductions that may combine elements in any order.",
+    ),
+    Pass(
+        "group-stores",
+        group_stores,
+        "Groups stores that may be written in one walk.",
+    ),
+    Pass(
+        "sink-stores",
+        mark_sinkable_stores,
+        "Finds stores that may wait until the blocks that their loop carries change.",
+    ),
+    Pass(
+        "mark-reshaped",
+        mark_shaped_blocks,
+        "Finds quotients and remainders that become part of a larger block.",
+    ),
+    Pass(
+        "carry-bases",
+        mark_carried_offsets,
+        "Finds blocks of which a loop changes only the base, so that it carries one number.",
+    ),
+    Pass(
+        "start-in-product",
+        mark_unfilled,
+        "Has a loop's first product fill the accumulator in place of a loop before it.",
+    ),
+    Pass(
+        "store-in-last-turn",
+        mark_epilogues,
+        "Finds stores of a loop's product that its last turn may do.",
+    ),
+)
+
+
+def run_passes(
+    kernel: Kernel, watch: Watch | None = None, skipped: Collection[str] = ()
+) -> list[Fired]:
+    """Run the passes. Code is right without any of them, if slower.
+
+    Args:
+        kernel: what they change.
+        watch: told of PARSED, and then of each pass that runs.
+        skipped: the names of passes that do not run.
+    """
+    fired: list[Fired] = []
+    if watch is not None:
+        watch(Fired(PARSED, 0), kernel.module)
+    for each in PASSES:
+        if each.name in skipped:
+            continue
+        fired.append(Fired(each.name, each.run(kernel)))
+        if watch is not None:
+            watch(fired[-1], kernel.module)
+    return fired

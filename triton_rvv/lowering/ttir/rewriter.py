@@ -1,0 +1,101 @@
+"""What rewrites of the IR are made of: new values and operations, with their names and uses."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from triton_rvv.frontend.attributes import Attribute
+from triton_rvv.frontend.ttir import Block, Operation, Region, Value
+from triton_rvv.frontend.types import Type
+
+__all__ = ["Rewriter", "blocks_inside"]
+
+
+def blocks_inside(operation: Operation) -> list[Block]:
+    """Every block of an operation's regions and of the operations in them, outermost first."""
+    return [
+        block for each in operation.walk() for region in each.regions for block in region.blocks
+    ]
+
+
+class Rewriter:
+    """Changes a module's operations; a count of uses and a name are never wrong in between.
+
+    Args:
+        module: what is rewritten.
+
+    Attributes:
+        makers: the operation that gives each result.
+    """
+
+    def __init__(self, module: Operation) -> None:
+        self.module = module
+        self.makers = {result: each for each in module.walk() for result in each.results}
+        arguments = (value for block in blocks_inside(module) for value in block.arguments)
+        self._names = {value.name for value in itertools.chain(self.makers, arguments)}
+
+    def value(self, like: Value, type_: Type | None = None) -> Value:
+        """A new value, named after another one; of its type where no other is given."""
+        stem = like.name.replace("#", "_")
+        fresh = (f"{stem}_{number}" for number in itertools.count())
+        name = next(name for name in fresh if name not in self._names)
+        self._names.add(name)
+        return Value(name, type_ or like.type)
+
+    def operation(
+        self,
+        name: str,
+        operands: Sequence[Value],
+        results: Sequence[Value],
+        attributes: dict[str, Attribute],
+        line: str,
+        regions: Sequence[Region] = (),
+    ) -> Operation:
+        """A new operation, which counts as a use of its operands; the caller puts it somewhere."""
+        for operand in operands:
+            operand.uses += 1
+        made = Operation(name, [*operands], [*results], attributes, [*regions], [], line)
+        self.makers.update(dict.fromkeys(results, made))
+        return made
+
+    def set_operands(self, operation: Operation, operands: Sequence[Value]) -> None:
+        """Have an operation take other operands."""
+        for operand in operands:
+            operand.uses += 1
+        for operand in operation.operands:
+            operand.uses -= 1
+        operation.operands = [*operands]
+
+    def erase(self, block: Block, operation: Operation) -> None:
+        """Take an operation without regions, of which nobody uses a result, out of a block."""
+        self.set_operands(operation, [])
+        for result in operation.results:
+            del self.makers[result]
+        block.operations.remove(operation)
+
+    def copy(self, region: Region) -> Region:
+        """The same region with values of its own."""
+        copies: dict[Value, Value] = {}
+        return Region([self._copied_block(block, copies) for block in region.blocks])
+
+    def _copied_block(self, block: Block, copies: dict[Value, Value]) -> Block:
+        arguments = [self._copied(value, copies) for value in block.arguments]
+        return Block(block.label, arguments, list(self._copied_operations(block, copies)))
+
+    def _copied_operations(self, block: Block, copies: dict[Value, Value]) -> Iterator[Operation]:
+        for each in block.operations:
+            regions = [
+                Region([self._copied_block(inner, copies) for inner in region.blocks])
+                for region in each.regions
+            ]
+            operands = [copies.get(operand, operand) for operand in each.operands]
+            results = [self._copied(result, copies) for result in each.results]
+            attributes = dict(each.attributes)
+            made = self.operation(each.name, operands, results, attributes, each.line, regions)
+            made.successors = [*each.successors]
+            yield made
+
+    def _copied(self, value: Value, copies: dict[Value, Value]) -> Value:
+        copies[value] = self.value(value)
+        return copies[value]
