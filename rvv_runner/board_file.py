@@ -57,6 +57,7 @@ _EMULATION: dict[str, tuple[type, ...]] = {
     "qemu_cpu": (str,),
     "cost_table": (str,),
     "costs": (dict,),
+    "ruled_out": (list,),
 }
 _SSH: dict[str, tuple[type, ...]] = {
     "host": (str,),
@@ -82,11 +83,13 @@ class Emulation:
         qemu_cpu: value of QEMU's `-cpu`; "{vlen_bits}" stands for the vector length. None for the
             extensions that code for the board uses.
         costs: where this core differs from that table, as `read_cost_table` takes it.
+        ruled_out: names of models of the family that the board was found not to follow.
     """
 
     cost_table: str
     qemu_cpu: str | None = None
     costs: Mapping[str, Any] = field(default_factory=dict)
+    ruled_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
