@@ -7,7 +7,6 @@ from collections.abc import Callable
 from rich.box import SIMPLE
 from rich.table import Table
 
-from engine.results.units import time_text
 from engine.run.robustness import Robustness, loss_text
 from foundation.config import Config
 
@@ -23,23 +22,22 @@ _AIMS = {
 def robust_table(found: Robustness, config_text: Callable[[Config], str]) -> Table:
     """One row for each model: what it would choose, and what the winner loses to that."""
     table = Table(title=f"The winner has {_AIMS[found.robust]}", box=SIMPLE)
-    table.add_column("model")
+    table.add_column("model", no_wrap=True)
     table.add_column("its fastest", no_wrap=True)
-    for heading in ("time there", "winner\nloses", "default's\nfastest loses"):
+    for heading in ("winner\nloses", "default's\nfastest loses"):
         table.add_column(heading, justify="right")
     for model in found.under:
         is_winner = model.best is found.winner
         table.add_row(
             model.name,
             "the winner" if is_winner else config_text(model.best.config),
-            time_text(model.best.models_s[model.name]),
             loss_text(model.loses),
             loss_text(model.default_choice_loses),
         )
     losses = [found.mean, found.worst.loses]
     of_default = [found.default_choice_mean, max(m.default_choice_loses for m in found.under)]
     for name, *both in zip(("mean", "worst"), losses, of_default, strict=True):
-        table.add_row(name, "", "", *map(loss_text, both))
+        table.add_row(name, "", *map(loss_text, both))
     return table
 
 
