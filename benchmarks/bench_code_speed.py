@@ -28,6 +28,7 @@ from kernels.spec import Problem
 from rvv_runner import ElfArtifact
 from rvv_runner.board import Board
 from rvv_runner.devices import load_board
+from rvv_runner.emulated.family import DEFAULT_MODEL
 
 __all__ = ["LIMIT_S", "Row", "measured", "read_rows"]
 
@@ -77,11 +78,12 @@ def _common_file(kernel: str) -> Path:
 
 @dataclass(frozen=True)
 class Result:
-    """Cycles of a row; of the default, and of the fastest configuration."""
+    """Cycles of a row: of the default, and of the fastest configuration, also under each model."""
 
     row: Row
     default: float
     best: float
+    best_models: Mapping[str, float]
     best_config: Config
     bound: float
     plain_c: float | None
@@ -108,30 +110,40 @@ def measured(row: Row) -> Result:
         )
         builder = KernelBuilder(request)
         cycles = [_cycles(board, builder.build(config)) for config in configs]
+        of_default = [each[DEFAULT_MODEL] for each in cycles]
         own_c = row.plain_c and row.kernel in PLAIN_KERNELS and not row.dtype
         c_cycles = [
-            _cycles(board, build_plain_kernel(problem, flags, folder))
+            _cycles(board, build_plain_kernel(problem, flags, folder))[DEFAULT_MODEL]
             for flags in (FLAG_SETS if own_c else ())
         ]
-    best = min(cycles)
-    chosen = configs[cycles.index(best)]
+    best = min(of_default)
+    place = of_default.index(best)
     return Result(
-        row, cycles[0], best, chosen, bound_cycles(problem), min(c_cycles) if own_c else None
+        row=row,
+        default=of_default[0],
+        best=best,
+        best_models=cycles[place],
+        best_config=configs[place],
+        bound=bound_cycles(problem),
+        plain_c=min(c_cycles) if own_c else None,
     )
 
 
-def _cycles(board: Board, built: ElfArtifact | BuildFailure) -> float:
+def _cycles(board: Board, built: ElfArtifact | BuildFailure) -> Mapping[str, float]:
+    """The cycles under each model of the family, by its name."""
     if isinstance(built, BuildFailure):
         raise SystemExit(f"a kernel does not build: {built.reason}")
     measurement = board.measure(built, 1, LIMIT_S)
     if measurement.status != "correct":
         raise SystemExit(f"{built.elf_path} is {measurement.status}: {measurement.reason}")
-    return measurement.counters["u_mode_cycle"]
+    hertz = board.info.frequency_hz
+    return {name: time_s * hertz for name, time_s in measurement.models_s.items()}
 
 
 _HEADER = """\
-| kernel, type, shape | default | best | blocks | bound | share | goal | plain C | C / best |
-|---|---|---|---|---|---|---|---|---|"""
+| kernel, type, shape | default | best | without prefetches | worst of the family | blocks | bound \
+| share | goal | plain C | C / best |
+|---|---|---|---|---|---|---|---|---|---|---|"""
 
 
 def _line(result: Result) -> str:
@@ -139,10 +151,12 @@ def _line(result: Result) -> str:
     blocks = "x".join(str(value) for value in result.best_config.values())
     goal = "" if row.goal is None else f"{row.goal:.0%}"
     c_code = "" if result.plain_c is None else _thousands(result.plain_c)
+    models = result.best_models
     faster = "" if result.plain_c is None else f"{result.plain_c / result.best:.2f}x"
     cells = (
         f"{row.kernel} {problem.dtype} {shape_text(problem.shape)}",
         *(_thousands(cycles) for cycles in (result.default, result.best)),
+        *(_thousands(models["prefetch-ignored"]), _thousands(max(models.values()))),
         *(blocks, _thousands(result.bound), f"{result.bound / result.best:.0%}"),
         *(goal, c_code, faster),
     )

@@ -161,10 +161,13 @@ def _summary(stored: StoredTrials) -> Summary:
     """
     from engine.repeats.comparison import COMPARISON, kept_comparison
     from engine.run.summary import summarise
+    from engine.study.robust import ROBUST, robust_of
 
     judged = [trial for trial in stored.changes() if trial.has_outcome]
     default = next((trial.config for trial in judged if "wall_s" in trial.attributes), None)
-    summary = summarise(judged, default, kept_comparison(stored.attribute(COMPARISON), judged))
+    comparison = kept_comparison(stored.attribute(COMPARISON), judged)
+    robust = robust_of(stored.attribute(ROBUST))
+    summary = summarise(judged, default, comparison, robust=robust)
     if summary.winner is None:
         raise UserError(f"{stored.study_name} has no winner yet: tune it first")
     return summary

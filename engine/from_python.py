@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
 
 from engine.arguments.options import objective_names, sampler_name
 from engine.arguments.problem import device_names, kernel_name, shape_type
@@ -22,6 +22,7 @@ from engine.run.request import (
     WorkOptions,
 )
 from engine.study.location import DEFAULT_STORAGE
+from engine.study.objectives import Robust
 from engine.workers.devices import boards_by_kind, timed
 from foundation.command_line import (
     host_and_port,
@@ -64,6 +65,7 @@ def tune(
     study: str | None = None,
     objective: Literal["time_s", "time_s,code_bytes"] = "time_s",
     no_history: bool = False,
+    robust: Robust | None = None,
     jobs: int | None = None,
     ray_address: str | None = None,
     progress: Listener | None = None,
@@ -92,6 +94,7 @@ def tune(
         study: its name; None for one made from the problem.
         objective: what to minimise: "time_s", or "time_s,code_bytes" for time and code size.
         no_history: start a new study without a warm start.
+        robust: on an emulated board, what to minimise: "mean", "worst" or "off", as --robust.
         jobs: parallel builds; None for one per core.
         ray_address: HOST:PORT of a Ray cluster to build on.
         progress: called with each event of `engine.run.events`. None shows a live line if stderr
@@ -115,7 +118,11 @@ def tune(
             until_converged=until is not None,
         ),
         study=StudyOptions(
-            str(storage), study, not no_history, _checked("objective", objective_names, objective)
+            str(storage),
+            study,
+            not no_history,
+            _checked("objective", objective_names, objective),
+            None if robust is None else _checked("robust", _robust_mode, robust),
         ),
         work=_work(jobs, ray_address),
     )
@@ -220,6 +227,10 @@ def _checked(name: str, parse: Callable[[str], _T], value: object) -> _T:
         return parse(str(value))
     except argparse.ArgumentTypeError as error:
         raise UserError(f"{name}: {error}") from None
+
+
+def _robust_mode(text: str) -> Robust:
+    return cast(Robust, one_of("value of robust", lambda: list(get_args(Robust)))(text))
 
 
 @contextlib.contextmanager

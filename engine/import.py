@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from engine.tables.table import Row, Table
     from foundation.config import Config
     from kernels.spec import Problem
-    from rvv_runner.calibration.bundle import Bundle
 
 __all__ = ["main"]
 
@@ -57,13 +56,24 @@ def main(argv: Sequence[str] | None) -> int:
     from engine.tables.registry import read_table
     from rvv_runner.calibrate import import_bundle
     from rvv_runner.calibration.bundle import read_bundle
+    from rvv_runner.calibration.family_page import read_page
+    from rvv_runner.full_check import checked_name, import_page
 
     # All files are read before anything is stored.
-    bundles = [(path, read_bundle(path)) for path in arguments.files]
+    pages = {path: page for path in arguments.files if (page := read_page(path)) is not None}
+    bundles = [(path, read_bundle(path)) for path in arguments.files if path not in pages]
     paths = [path for path, bundle in bundles if bundle is None]
     found = [_by_problem(read_table(path), arguments) for path in paths]
-    _check_names([bundle for _, bundle in bundles if bundle is not None], arguments)
-    new = 0
+    _check_names(
+        [
+            *(checked_name(page) for page in pages.values()),
+            *(bundle.name for _, bundle in bundles if bundle is not None),
+        ],
+        arguments,
+    )
+    new = len(pages)
+    for page in pages.values():
+        import_page(page, arguments.write, arguments.like, say)
     for _, bundle in bundles:
         if bundle is not None:
             import_bundle(bundle, arguments.write, arguments.like, say)
@@ -78,7 +88,13 @@ def main(argv: Sequence[str] | None) -> int:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add = parser.add_argument
-    add("files", metavar="FILE", nargs="+", type=Path, help="a cache, a table or a bundle")
+    add(
+        "files",
+        metavar="FILE",
+        nargs="+",
+        type=Path,
+        help="a cache, a table, a bundle of a calibration, or the page of a full check",
+    )
     add(
         "--kernel",
         metavar="KERNEL",
@@ -93,7 +109,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="sizes that the file does not say, or says otherwise",
     )
     add("--dtype", metavar="TYPE", help="element type (default: the file's, or the kernel's first)")
-    add("--write", metavar="NAME", help="of a bundle's core (default: what the bundle says)")
+    add(
+        "--write", metavar="NAME", help="of a bundle's or page's core (default: what the file says)"
+    )
     add(
         "--like", metavar="CORE", help="for what a bundle lacks, such as x60 (default: by its kind)"
     )
@@ -101,13 +119,13 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse(argv)
 
 
-def _check_names(bundles: Sequence[Bundle], arguments: argparse.Namespace) -> None:
+def _check_names(own: Sequence[str], arguments: argparse.Namespace) -> None:
     """Check the names of the cores to be made, before the first is."""
     from rvv_runner.new_board_file import check_new_name
 
-    if not bundles and (arguments.write or arguments.like):
+    if not own and (arguments.write or arguments.like):
         raise UserError("--write and --like are for bundles, and none was given: leave them out")
-    names = [arguments.write or bundle.name for bundle in bundles]
+    names = [arguments.write or name for name in own]
     for number, name in enumerate(names):
         check_new_name(name)
         if name in names[:number]:

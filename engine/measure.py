@@ -104,6 +104,7 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
         "max_abs_error": measurement.max_abs_error,
         "conditions": dict(measurement.conditions),
         **dict.fromkeys(("elf_path", "elf_sha256", "run_command")),
+        "models_s": dict(measurement.models_s),
         **(artifact.record if artifact else {}),
     }
 

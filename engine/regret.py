@@ -14,6 +14,7 @@ from engine.arguments.problem import add_device_argument, kernel_name
 from foundation.command_line import EXIT_FOUND, ArgumentParser, invocation, run_command
 from foundation.errors import UserError
 from foundation.printing import say
+from rvv_runner.devices import is_emulated
 
 if TYPE_CHECKING:
     from engine.regrets.times import BoardTimes
@@ -23,7 +24,7 @@ __all__ = ["main"]
 _PROG = "engine.regret"
 _DESCRIPTION = (
     "Runs the winner of each board's study on each other board, and finds the configuration that "
-    "loses least over all of them."
+    "loses least over all of them. Of one emulated board, it compares the models of its family."
 )
 _EPILOG = "Exit status: 0 if the table was written, 2 for a mistake in the command."
 
@@ -35,7 +36,7 @@ def main(argv: Sequence[str] | None) -> int:
         UserError, BoardError: for a mistake in the arguments, or a board that cannot be used.
     """
     arguments = _parse(argv)
-    if len(set(arguments.device)) < 2:
+    if len(set(arguments.device)) < 2 and not is_emulated(arguments.device[0]):
         raise UserError("regret compares boards: give several with --device NAME,NAME")
     all_times = _times(arguments)
     # Plotly's script is large, and mistyped names do not wait for it.
@@ -83,7 +84,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _times(arguments: argparse.Namespace) -> list[BoardTimes]:
-    from engine.regrets.measured import board_times, is_complete, problems_of
+    from engine.regrets.measured import board_times, is_complete, model_times, problems_of
     from engine.results.progress import LOADING, progress_on
     from engine.workers.ray_session import ray_session
 
@@ -94,6 +95,8 @@ def _times(arguments: argparse.Namespace) -> list[BoardTimes]:
             for kernel in arguments.kernels
             for each in problems_of(kernel, arguments.device, arguments.dtype, arguments.storage)
         ]
+        if len(set(arguments.device)) == 1:
+            return [model_times(problem, *winners.values()) for problem, winners in found]
         # Ray takes seconds to start, and is only needed for what no study holds.
         complete = all(is_complete(winners) for _, winners in found)
         with contextlib.nullcontext() if complete else ray_session(1):

@@ -145,7 +145,11 @@ def _requests(arguments: argparse.Namespace) -> list[TuningRequest]:
 def _request(arguments: argparse.Namespace) -> TuningRequest:
     """What all studies of the command have in common."""
     study = StudyOptions(
-        arguments.storage, arguments.study, arguments.use_history, _objectives(arguments)
+        arguments.storage,
+        arguments.study,
+        arguments.use_history,
+        _objectives(arguments),
+        arguments.robust,
     )
     return TuningRequest(
         kernel=arguments.kernel,

@@ -12,10 +12,13 @@ from foundation.config import Config
 if TYPE_CHECKING:
     import triton
 
-__all__ = ["CONFIG_OPTIONS", "GPU_OPTIONS", "as_triton_config", "launch_options"]
+__all__ = ["CONFIG_OPTIONS", "GPU_OPTIONS", "PREFETCH", "as_triton_config", "launch_options"]
 
 # Options that Triton's AMD back end accepts among the values of a configuration.
 GPU_OPTIONS = ("waves_per_eu", "matrix_instr_nonkdim", "kpack")
+
+# The one option of the compiler that code for a processor differs by: triton_rvv.compiler.
+PREFETCH = "PREFETCH"
 
 CONFIG_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 

@@ -61,7 +61,13 @@ def main(argv: Sequence[str] | None) -> int:
         return EXIT_FOUND
     from rvv_runner.check import check
 
-    return EXIT_FOUND if check(arguments.device, arguments.write, say) else EXIT_NOTHING_VALID
+    if not check(arguments.device, arguments.write, say):
+        return EXIT_NOTHING_VALID
+    if arguments.full:
+        from rvv_runner.full_check import full_check
+
+        full_check(arguments.write or arguments.device, arguments.core, arguments.out, say)
+    return EXIT_FOUND
 
 
 def _build_qemu() -> int:
@@ -100,6 +106,21 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="ssh://user@host, the name or path of a board file, or an emulated core",
     )
     check.add_argument("--write", metavar="NAME", help="write a board file of this name")
+    check.add_argument(
+        "--full",
+        action="store_true",
+        help="also measure what the models of the emulated boards differ in, say which is "
+        "nearest, and make an emulated core of what is left",
+    )
+    check.add_argument(
+        "--core", metavar="NAME", help="with --full: of that core (default: DEVICE-checked)"
+    )
+    check.add_argument(
+        "--out",
+        metavar="FILE",
+        type=Path,
+        help="with --full: for what was measured (default: the core's name with .check.json)",
+    )
     summary = "run a program for riscv64 and count what it does, like perf stat"
     stat = commands.add_parser(
         "stat",

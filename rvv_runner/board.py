@@ -8,7 +8,8 @@ from typing import Literal, Protocol
 from foundation.errors import CommandError
 from foundation.gpu_limits import GpuLimits
 from rvv_runner.measurement import Artifact, Measurement
-from triton_rvv.targets.target import Backend, RVVTarget, Target
+from triton_rvv.targets.machine import Prefetch
+from triton_rvv.targets.target import Backend, RVVTarget, Target, with_prefetch
 
 __all__ = ["Board", "BoardError", "BoardInfo"]
 
@@ -31,6 +32,7 @@ class BoardInfo:
         cores: number of cores, of which jobs are pinned to one; a GPU's multiprocessors.
         frequency_hz: clock that converts cycles to seconds.
         l1d_bytes, l2_bytes: sizes of the data caches, None if not known.
+        prefetch: how far ahead code asks for lines, one of PREFETCHES; None for "near".
         deterministic: true if a second run gives a bit-identical time.
         estimated: true if times come from a model and not from a clock.
         backend: the kind of code that it runs.
@@ -46,6 +48,7 @@ class BoardInfo:
     l1d_bytes: int | None = None
     l2_bytes: int | None = None
     tune: str | None = None
+    prefetch: Prefetch | None = None
     deterministic: bool = False
     estimated: bool = False
     backend: Backend | Literal["cuda", "hip"] = "rvv"
@@ -56,7 +59,8 @@ class BoardInfo:
         """What code is generated for; only a processor has such a target."""
         assert self.gpu is None
         if self.backend == "rvv":
-            return RVVTarget.named(self.cpu, self.vlen_bits, self.tune)
+            target = RVVTarget.named(self.cpu, self.vlen_bits, self.tune)
+            return with_prefetch(target, self.prefetch)
         from triton_rvv.targets.host_target import host_target
 
         return host_target()

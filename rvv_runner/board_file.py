@@ -12,7 +12,7 @@ from typing import Any
 from foundation.programs import python_command
 from foundation.user_folders import config_folder
 from rvv_runner.board import BoardError, BoardInfo
-from triton_rvv.targets.machine import MACHINES
+from triton_rvv.targets.machine import MACHINES, PREFETCHES, Prefetch
 
 __all__ = [
     "BoardFile",
@@ -32,6 +32,7 @@ _TOP_LEVEL: dict[str, tuple[type, ...]] = {
     "kind": (str,),
     "cpu": (str,),
     "tune": (str,),
+    "prefetch": (str,),
     "vlen_bits": (int,),
     "cores": (int,),
     "frequency_hz": (int,),
@@ -57,6 +58,7 @@ _EMULATION: dict[str, tuple[type, ...]] = {
     "qemu_cpu": (str,),
     "cost_table": (str,),
     "costs": (dict,),
+    "ruled_out": (list,),
 }
 _SSH: dict[str, tuple[type, ...]] = {
     "host": (str,),
@@ -82,11 +84,13 @@ class Emulation:
         qemu_cpu: value of QEMU's `-cpu`; "{vlen_bits}" stands for the vector length. None for the
             extensions that code for the board uses.
         costs: where this core differs from that table, as `read_cost_table` takes it.
+        ruled_out: names of models of the family that the board was found not to follow.
     """
 
     cost_table: str
     qemu_cpu: str | None = None
     costs: Mapping[str, Any] = field(default_factory=dict)
+    ruled_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,7 @@ class BoardFile:
             one kind are alike.
         cpu: the core's name, as `RVVTarget.named` takes it.
         tune: the core for whose caches and latencies code is made, likewise; None for the core's.
+        prefetch: how far ahead code asks for lines, one of PREFETCHES; None for "near".
         vlen_bits: bits in a vector register.
         cores: number of cores.
         frequency_hz: clock in hertz.
@@ -166,6 +171,7 @@ class BoardFile:
     perf_user_access: int | None = None
     l3_bytes: int | None = None
     tune: str | None = None
+    prefetch: Prefetch | None = None
 
     @property
     def wrapper(self) -> tuple[str, ...]:
@@ -190,6 +196,7 @@ class BoardFile:
             l1d_bytes=self.l1d_bytes,
             l2_bytes=self.l2_bytes,
             tune=self.tune,
+            prefetch=self.prefetch,
         )
 
 
@@ -246,6 +253,7 @@ def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
         l2_bytes=entries.get("l2_bytes"),
         l3_bytes=entries.get("l3_bytes"),
         tune=entries.get("tune"),
+        prefetch=entries.get("prefetch"),
         emulation=None if emulation is None else Emulation(**emulation),
         events=entries.get("events", {}),
         mvendorid=entries.get("mvendorid"),
@@ -326,6 +334,12 @@ def _check_tables(path: Path, entries: Mapping[str, Any]) -> None:
     _check(path, events, dict.fromkeys(events, (int, str)))
     if "emulation" in entries:
         _check(path, entries["emulation"], _EMULATION, required=("cost_table",))
+    prefetch = entries.get("prefetch", "near")
+    if prefetch not in PREFETCHES:
+        raise BoardError(
+            f"the board file {path} has prefetch = {prefetch!r}: make it one of "
+            f"{', '.join(PREFETCHES)}"
+        )
     tune = entries.get("tune", "x60")
     if tune not in MACHINES:
         raise BoardError(

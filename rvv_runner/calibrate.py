@@ -22,7 +22,7 @@ from rvv_runner.cold import split_timing
 from rvv_runner.devices import SSH_PREFIX, emulated_board_file, load_board
 from rvv_runner.new_board_file import check_new_name, write_text
 
-__all__ = ["calibrate", "import_bundle"]
+__all__ = ["calibrate", "import_bundle", "plain_name"]
 
 _EVERY = 100  # readings between two lines of progress
 _CLOCK_ERROR = 0.03  # from which on the clock is not the board file's
@@ -51,7 +51,7 @@ def calibrate(
     warm, timing = split_timing(device)
     if timing == "cold":
         raise UserError(f"calibrate fills caches as it needs them: name {warm}, not {device}")
-    name = new_name or f"{_plain(device)}-measured"
+    name = new_name or f"{plain_name(device)}-measured"
     check_new_name(name)
     if like is not None:
         emulated_board_file(like)  # refuses one that does not exist
@@ -106,7 +106,7 @@ def import_bundle(
     say(f"next: {python_command('engine.tune')} KERNEL --device emulated:{name}")
 
 
-def _plain(device: str) -> str:
+def plain_name(device: str) -> str:
     """A device's name as a name for a file."""
     last = re.split("[:/]", device.removesuffix(".toml"))[-1]
     if device.startswith(SSH_PREFIX):

@@ -116,6 +116,8 @@ class Measurement:
         estimated: true if the times come from a model and not from a clock.
         max_abs_error: largest difference from the reference, if the outputs were compared.
         conditions: on the board before and after the timed runs, if it shows them.
+        models_s: where times come from a model, the time in seconds under each model of its family,
+            by name, the default first; empty if there is no other.
     """
 
     status: Status
@@ -126,6 +128,7 @@ class Measurement:
     estimated: bool = False
     max_abs_error: float | None = None
     conditions: Mapping[str, float | str] = field(default_factory=dict)
+    models_s: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def time_s(self) -> float | None:

@@ -10,7 +10,8 @@ from typing import Any
 
 from triton.backends.compiler import BaseBackend, GPUTarget
 
-from triton_rvv.targets.target import RVVTarget, Target
+from triton_rvv.targets.machine import PREFETCHES, Prefetch
+from triton_rvv.targets.target import RVVTarget, Target, with_prefetch
 from triton_rvv.targets.target_names import called_target
 from triton_rvv.version import backend_version
 
@@ -25,7 +26,8 @@ class RVVOptions:
     differences and products are checked, as `tl.device_assert` is, unless `sanitize_overflow` is
     false. `disjoint_arguments` says that different pointer arguments never lead to the same memory.
     `checks_bounds`, or TRITON_RVV_SANITIZE=1 in the environment, makes code that checks each access
-    to memory against where the arguments lie.
+    to memory against where the arguments lie. `PREFETCH` is whether code asks for lines ahead of
+    their use, "off", "near" or "far"; by default what the target has.
     """
 
     arch: str = "generic-rv64"
@@ -53,16 +55,20 @@ class RVVOptions:
     fpsan_homomorphic_casts: bool = False  # Triton 3.9 passes it with every call
     disjoint_arguments: bool = False
     checks_bounds: bool = False
+    PREFETCH: Prefetch | None = None
 
     def __post_init__(self) -> None:
         """Refuse what Triton's other targets refuse.
 
         Raises:
+            ValueError: for a PREFETCH that there is not.
             AssertionError: where the number of warps is no power of two, although it changes
                 nothing on a CPU: the kernel would not run elsewhere.
         """
         if self.num_warps < 1 or self.num_warps & (self.num_warps - 1):
             raise AssertionError(f"num_warps must be a power of 2, and is {self.num_warps}")
+        if self.PREFETCH not in (None, *PREFETCHES):
+            raise ValueError(f"PREFETCH is {self.PREFETCH}: make it {', '.join(PREFETCHES)}")
 
     def hash(self) -> str:
         """A digest of every option, for Triton's cache."""
@@ -143,7 +149,7 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         The modules behind the stages are imported when they run: Triton imports this one while it
         is being imported itself.
         """
-        target = self._processor
+        target = with_prefetch(self._processor, options.PREFETCH)
         stages["ttir"] = _make_ttir
         # An object for a launcher is handed no table of bounds, and nobody looks at its arguments.
         called = self.target.backend != "rvv"

@@ -85,6 +85,15 @@ def add_search_arguments(parser: ArgumentParser) -> None:
         default=0,
         help="seed of the sampler (default: %(default)s)",
     )
+    add(
+        "--robust",
+        nargs="?",
+        const="mean",
+        choices=("mean", "worst", "off"),
+        help="on an emulated board: minimise the mean of what a configuration loses under each "
+        "model of the board, the most that it loses under any, or the time under the default "
+        "model alone (default: mean, or what the study minimised before)",
+    )
 
 
 def search_options(arguments: argparse.Namespace) -> SearchOptions:
@@ -162,7 +171,7 @@ def request_for(problem: Problem, arguments: argparse.Namespace) -> TuningReques
         devices=(arguments.device,),
         space=problem.space_name,
         search=search_options(arguments),
-        study=StudyOptions(arguments.storage),
+        study=StudyOptions(arguments.storage, robust=arguments.robust),
         work=work_options(arguments),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 
@@ -18,7 +19,7 @@ from foundation.shapes import Shape, shape_text
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 
-__all__ = ["board_times", "is_complete", "problems_of"]
+__all__ = ["board_times", "is_complete", "model_times", "problems_of"]
 
 _LIMIT_S = 600.0
 
@@ -101,6 +102,41 @@ def board_times(problem: Problem, winners: Winners, tell: Callable[[Event], None
         any(winner.estimated for winner in winners.values()),
         frozenset(measured),
     )
+
+
+def model_times(problem: Problem, winner: Winner) -> BoardTimes:
+    """The times of one board's study under each model of its family, as `board_times` has boards'.
+
+    Beside what each model would choose, it has the study's winner.
+
+    Args:
+        problem: what the study is about.
+        winner: of the study.
+
+    Raises:
+        UserError: if its trials have times under one model only.
+    """
+    of_all = winner.models_s
+    names = list(of_all.get(winner.config, ()))
+    of_all = {config: times_s for config, times_s in of_all.items() if list(times_s) == names}
+    if len(names) < 2:
+        raise UserError(
+            f"{winner.study} has times under one model only: give several boards with --device "
+            "NAME,NAME, or tune on an emulated board"
+        )
+    best = {name: min(of_all, key=functools.partial(_time_under, of_all, name)) for name in names}
+    configs = dict.fromkeys([winner.config, *best.values()])
+    return BoardTimes(
+        problem.name,
+        best,
+        {config: of_all[config] for config in configs},
+        estimated=True,
+        measured=frozenset(),
+    )
+
+
+def _time_under(times_s: Mapping[Config, Mapping[str, float]], model: str, config: Config) -> float:
+    return times_s[config][model]
 
 
 def _measure(problem: Problem, device: str, configs: Sequence[Config]) -> dict[Config, float]:

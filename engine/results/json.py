@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from engine.results.front import over_default
+from engine.results.robust_table import robust_record
 from engine.run.counters import counters_of
 from engine.run.estimates import trial_band
 from engine.run.shape_times import ShapeTimes
@@ -42,7 +43,7 @@ def json_text(value: object) -> str:
 def study_record(result: TuningResult) -> dict[str, object]:
     """What `python -m engine.tune --json` prints."""
     summary, ended = result.summary, result.ended
-    winner = summary.winner
+    winner, robustness = summary.winner, summary.robustness
     return {
         "kernel": result.problem.spec.name,
         **_shapes(result),
@@ -76,6 +77,7 @@ def study_record(result: TuningResult) -> dict[str, object]:
             for change in summary.changes
         ],
         "comparison": None if summary.comparison is None else summary.comparison.to_json(),
+        "robustness": None if robustness is None else robust_record(robustness),
         "statuses": dict(summary.statuses),
         "first_reasons": dict(summary.first_reasons),
         "pruned_by_rule": dict(result.pruned),
@@ -111,6 +113,7 @@ def trial_record(trial: StoredTrial, summary: Summary) -> dict[str, object]:
         "config": dict(trial.config),
         "time_s": trial.time_s,
         "estimated": bool(trial.attributes.get("estimated")),
+        "models_s": trial.models_s,
         "estimate_error": None if band is None else band.error,
         "tied_with_winner": summary.tied(trial),
         "speedup_over_default": summary.speedup(trial),

@@ -17,12 +17,18 @@ if TYPE_CHECKING:  # it takes seconds to import, for which the text of a configu
 __all__ = ["measure_command", "triton_config", "winner_to_use"]
 
 
-def measure_command(result: TuningResult, config: Config) -> str:
-    """The command that measures a configuration; if there are several shapes, at the first."""
+def measure_command(result: TuningResult, config: Config, device: str | None = None) -> str:
+    """The command that measures a configuration; if there are several shapes, at the first.
+
+    Args:
+        result: of the study.
+        config: the configuration.
+        device: where to measure; None for the study's own device.
+    """
     problem = result.problem
     words = [problem.spec.load_name, "--shape", shape_text(problem.shape), "--dtype", problem.dtype]
     board, _ = machine_of(result.device_name)  # to be run on the machine that reaches it
-    words += ["--device", board, "--config", str(config)]
+    words += ["--device", device or board, "--config", str(config)]
     return f"{python_command('engine.measure')} {shlex.join(words)}"
 
 

@@ -15,6 +15,7 @@ from engine.results.front import front_lines, front_table
 from engine.results.joint_table import shape_lines, shapes_table
 from engine.results.leaders import comparison_sentences, leader_lines, leaders_table
 from engine.results.paste import measure_command, triton_config, winner_to_use
+from engine.results.robust_table import robust_lines, robust_sentence, robust_table
 from engine.results.units import (
     count_text,
     short_config,
@@ -111,6 +112,7 @@ def print_tables(result: TuningResult, console: EscapingConsole) -> None:
         console.print(shapes_table(summary.shapes, summary.estimate))
     if summary.front:
         _print_fitting(console, lambda text: front_table(summary, text), summary.front[0].config)
+    _print_robustness(result, console)
     comparison = summary.comparison
     if comparison is not None:
         _print_fitting(
@@ -123,6 +125,19 @@ def print_tables(result: TuningResult, console: EscapingConsole) -> None:
     if len(result.ended.boards) > 1 or any(record.faults for record in result.ended.boards):
         console.print(_boards_table(result.ended.boards))
     _print_lines(result, console)
+
+
+def _print_robustness(result: TuningResult, console: EscapingConsole) -> None:
+    """Print what the winner loses under other models, and what to measure where that is much."""
+    found = result.summary.robustness
+    if found is None:
+        return
+    _print_fitting(console, lambda text: robust_table(found, text), found.winner.config)
+    console.print(robust_sentence(found), soft_wrap=True, highlight=False)
+    for trial in found.to_measure:
+        command = measure_command(result, trial.config, device="BOARD")
+        console.print(escape(command), soft_wrap=True, highlight=False)
+    console.print()
 
 
 def _print_lines(result: TuningResult, console: EscapingConsole) -> None:
@@ -266,6 +281,13 @@ def _lines(result: TuningResult) -> list[str]:
         f"\tbusy_s={record.busy_s:.3f}"
         for record in result.ended.boards
     ]
+    robustness = summary.robustness
+    if robustness is not None:
+        lines += robust_lines(robustness)
+        lines += [
+            f"measure_on_board={measure_command(result, trial.config, device='BOARD')}"
+            for trial in robustness.to_measure
+        ]
     lines += busy_line(result.ended)
     lines += [f"status={status}\tcount={count}" for status, count in summary.statuses.items()]
     lines += [

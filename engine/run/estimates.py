@@ -40,4 +40,4 @@ def tied(trial: StoredTrial, fastest: StoredTrial) -> bool:
     band = trial_band(fastest)
     if band is None or not trial.time_s or not fastest.time_s:
         return False
-    return trial.time_s / fastest.time_s - 1 < band.tied
+    return abs(trial.time_s / fastest.time_s - 1) < band.tied

@@ -57,4 +57,5 @@ def made_with(source: str, info: BoardInfo, outputs: Outputs) -> dict[str, str]:
         "compiler": digest(sorted(toolchain_versions(info.backend).items())),
         "kernel source": source,
         **({"choice of outputs": asked} if asked else {}),
+        **({"prefetches": info.prefetch} if info.prefetch else {}),
     }

@@ -61,6 +61,7 @@ class Outcome:
             "board": measurement.board,
             "estimated": measurement.estimated,
             "times_s": list(measurement.times_s),
+            "models_s": dict(measurement.models_s),
             "counters": dict(measurement.counters),
             "max_abs_error": measurement.max_abs_error,
             "conditions": dict(measurement.conditions),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from engine.study.location import DEFAULT_STORAGE
-from engine.study.objectives import TIME_S
+from engine.study.objectives import TIME_S, Robust
 from foundation.processors import cores
 from foundation.shapes import Shape
 from kernels.spec import OWN_OUTPUTS, Outputs
@@ -56,12 +56,15 @@ class StudyOptions:
         name: the study's name; None for one made from the problem.
         use_history: whether a new study warm-starts from an earlier one of the kernel.
         objectives: names of the objectives to minimise, the time first.
+        robust: on a board that is estimated under a family of models, what is minimised; None for
+            what the study minimised before, and the mean in a new one.
     """
 
     storage: str = DEFAULT_STORAGE
     name: str | None = None
     use_history: bool = True
     objectives: tuple[str, ...] = (TIME_S,)
+    robust: Robust | None = None
 
 
 @dataclass(frozen=True)

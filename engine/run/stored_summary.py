@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from engine.repeats.comparison import COMPARISON, kept_comparison
 from engine.run.summary import Summary, summarise
+from engine.study.robust import ROBUST, robust_of
 from engine.study.stored_trial import StoredTrial
 from engine.study.trials import StoredTrials
 from rvv_runner.event_costs import event_costs
@@ -24,4 +25,5 @@ def stored_summary(stored: StoredTrials, trials: Sequence[StoredTrial]) -> Summa
     default = next((trial.config for trial in trials if "wall_s" in trial.attributes), None)
     comparison = kept_comparison(stored.attribute(COMPARISON), trials)
     costs = event_costs(str(stored.attribute("device")))
-    return summarise(trials, default, comparison, costs)
+    robust = robust_of(stored.attribute(ROBUST))
+    return summarise(trials, default, comparison, costs, robust)

@@ -11,8 +11,10 @@ from engine.repeats.comparison import Comparison
 from engine.repeats.preference import preference
 from engine.run.counters import CounterChange, counter_changes
 from engine.run.estimates import estimate_text, tied, trial_band
+from engine.run.robustness import Robustness, robustness_of
 from engine.run.shape_times import ShapeTimes, times_at_shapes
-from engine.study.objectives import front
+from engine.study.objectives import Robust, front
+from engine.study.robust import model_regrets, rank_of
 from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
 
@@ -26,8 +28,9 @@ class Summary:
     """The outcome of a study, over all its runs.
 
     Args:
-        best: the fastest correct trials, five at most, the fastest first; if the leaders were
-            compared, in the order of the comparison. Equal times are ordered by `preference`.
+        best: the fastest correct trials, five at most, the fastest first; of a family of models,
+            those that lose least over it; if the leaders were compared, in the order of the
+            comparison. Equal times are ordered by `preference`.
         default: the trial of the default configuration; None if it was not measured.
         changes: counters of the winner beside the default's, as `counter_changes` orders them.
         statuses: number of tried configurations by status.
@@ -35,6 +38,7 @@ class Summary:
         comparison: of the leaders; None if there was none, as on a deterministic board.
         shapes: in a study of several shapes, the winner's times at each; a trial's time is their
             geometric mean.
+        robustness: how far the winner holds under other models of the board; None of a real board.
         front: in a study with several objectives, the Pareto front, the fastest first; empty in any
             other.
     """
@@ -47,6 +51,7 @@ class Summary:
     comparison: Comparison | None = None
     shapes: Mapping[str, ShapeTimes] = field(default_factory=dict)
     front: tuple[StoredTrial, ...] = ()
+    robustness: Robustness | None = None
 
     @property
     def winner(self) -> StoredTrial | None:
@@ -81,6 +86,7 @@ def summarise(
     default: Config | None,
     comparison: Comparison | None = None,
     cycles_per_event: Mapping[str, float] = MappingProxyType({}),
+    robust: Robust = "mean",
 ) -> Summary:
     """Sum up a study.
 
@@ -89,15 +95,17 @@ def summarise(
         default: the default configuration; None if there is none.
         comparison: of the leaders; None if they were not compared.
         cycles_per_event: by event name, for the order of counters.
+        robust: by what trials are ordered that have times under several models.
     """
     places = {
         c.config: place for place, c in enumerate(comparison.contenders if comparison else ())
     }
     correct = [trial for trial in trials if trial.status == "correct" and trial.time_s is not None]
+    regrets = model_regrets(correct)
     correct.sort(
         key=lambda trial: (
             places.get(trial.config, len(places)),
-            trial.time_s,
+            rank_of(regrets, robust, trial),
             preference(trial.config, trial.code_bytes),
         )
     )
@@ -114,6 +122,7 @@ def summarise(
         comparison=comparison,
         shapes=times_at_shapes(correct, best[0], of_default) if best else {},
         front=_front(correct),
+        robustness=robustness_of(correct, best[0], robust) if best else None,
     )
 
 

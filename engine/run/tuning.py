@@ -22,7 +22,10 @@ from engine.run.summary import Summary, summarise
 from engine.search import Search
 from engine.search.convergence import NO_OUTLOOK, Outlook, outlook_of
 from engine.study.history import history_of
+from engine.study.objectives import Robust
+from engine.study.robust import ROBUST, robust_of
 from engine.study.storage import open_study
+from engine.study.trials import StoredTrials
 from engine.workers.artifacts import ARTIFACT_FOLDER
 from engine.workers.devices import board_info
 from engine.workers.workbench import Workbench, check_fits, seats, workbench
@@ -108,10 +111,13 @@ def tune(
     space = _space_for(problems, info)
     options, sampler = request.study, request.search.sampler
     identity = identity_of(problem, info, sampler, more_problems, options.objectives)
+    _check_robust(options.robust, info)
     stored = open_study(options.storage, identity, space, options.name)
+    robust = _robust(stored, options.robust, info)
     store_measured_on(stored, info)
     past = history_of(stored, identity, may_warm_start=options.use_history)
-    search = Search(space, sampler, request.search.seed, stored, past.trials if past else ())
+    known = past.trials if past else ()
+    search = Search(space, sampler, request.search.seed, stored, known, robust)
     past_name = past.name if past else None
     _tell(listeners, StudyOpened(stored.study_name, search.tried, past_name))
     budget = _budget(request.search, search.size)
@@ -143,7 +149,7 @@ def tune(
         space_size=search.size,
         pruned=search.census.removed,
         ended=ended,
-        summary=_summary(search, info),
+        summary=_summary(search, info, robust),
         more_problems=tuple(more_problems),
         notes=notes,
         outlook=outlook_of(search),
@@ -164,9 +170,25 @@ def _checked(problem: Problem, info: BoardInfo) -> tuple[str, ...]:
     return () if check is None or info.gpu is not None else check(problem)
 
 
-def _summary(search: Search, info: BoardInfo) -> Summary:
+def _check_robust(asked: Robust | None, info: BoardInfo) -> None:
+    """Refuse to weigh models where there are none."""
+    if asked not in (None, "off") and not info.estimated:
+        raise UserError(f"{info.name} measures times and has no models: leave out --robust")
+
+
+def _robust(stored: StoredTrials, asked: Robust | None, info: BoardInfo) -> Robust:
+    """What the study minimises from now on; stored, so that its winner is the same elsewhere."""
+    known = stored.attribute(ROBUST)
+    robust = asked or robust_of(known)
+    if info.estimated and robust != known:
+        stored.set_attribute(ROBUST, robust)
+    return robust
+
+
+def _summary(search: Search, info: BoardInfo, robust: Robust) -> Summary:
     costs = event_costs(info.study_device)
-    return summarise(search.trials(), search.space.default, search.comparison, costs)
+    default = search.space.default
+    return summarise(search.trials(), default, search.comparison, costs, robust)
 
 
 def _is_complete(search: Search, budget: Budget, info: BoardInfo) -> bool:

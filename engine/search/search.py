@@ -15,6 +15,8 @@ from engine.search.model.warm_start import History, WarmStart
 from engine.search.proposals import Proposals
 from engine.search.samplers.bayesian import BayesianSearch
 from engine.search.samplers.registry import sampler_named
+from engine.study.objectives import Robust
+from engine.study.robust import model_regrets, rank_of, score_s
 from engine.study.stored_trial import StoredTrial
 from engine.study.trials import StoredTrials
 from foundation.config import Config
@@ -45,6 +47,7 @@ class Search:
             times in seconds that can be compared with each other, None or infinity for a failure.
             Its best are tried early, and `auto` and `gp` learn from all of it where the time is the
             only objective; its times are never results here.
+        robust: what is minimised where trials have times under several models.
 
     Raises:
         UserError: for an unknown sampler, one that cannot handle several objectives, and a space
@@ -60,12 +63,15 @@ class Search:
         seed: int = 0,
         trials: StoredTrials | None = None,
         history: History = (),
+        robust: Robust = "mean",
     ) -> None:
         self._stored = StoredTrials.in_memory() if trials is None else trials
         proposer = sampler_named(sampler, len(self._stored.objectives))
         self._space = space
         self._candidates = Candidates(space)
         self._default = self._number_of_default()
+        self._robust = robust
+        self._reference: Mapping[str, float] = {}  # times by model of the first correct trial
         known = [(config, _known_time_s(config, time_s)) for config, time_s in history]
         transfer = transfer_model(self._candidates, known) if proposer.uses_history else None
         self._warm_start = WarmStart(self._candidates, known, has_model=transfer is not None)
@@ -186,9 +192,15 @@ class Search:
         self._stored.keep_alive()
 
     def best(self) -> tuple[Config, float] | None:
-        """The fastest configuration and its time in seconds, or None if none was correct."""
+        """The winner so far and its time in seconds, or None if none was correct."""
         timed = [trial for trial in self.trials() if trial.time_s is not None]
-        timed.sort(key=lambda trial: (trial.time_s, preference(trial.config, trial.code_bytes)))
+        regrets = model_regrets(timed)
+        timed.sort(
+            key=lambda trial: (
+                rank_of(regrets, self._robust, trial),
+                preference(trial.config, trial.code_bytes),
+            )
+        )
         return (timed[0].config, cast(float, timed[0].time_s)) if timed else None
 
     @property
@@ -285,7 +297,9 @@ class Search:
             del self._holders[candidate]
             self._proposals.release(candidate)
             return
-        self._proposals.finish(candidate, trial.values or None)
+        self._reference = self._reference or trial.models_s
+        score = score_s(trial, self._robust, self._reference)
+        self._proposals.finish(candidate, None if score is None else (score, *trial.values[1:]))
         if trial.has_outcome:
             self._finished[candidate] = trial
             self._times_s[candidate] = trial.time_s

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
-__all__ = ["CODE_BYTES", "TIME_S", "Values", "front"]
+__all__ = ["CODE_BYTES", "TIME_S", "Robust", "Values", "front"]
 
 # Objectives by name, all minimised. The time is always the first.
 TIME_S = "time_s"
 CODE_BYTES = "code_bytes"
+
+# Of times under several models: their mean regret, the worst one, or the default model's time.
+Robust = Literal["mean", "worst", "off"]
 
 # The objectives of one trial in the order of its study, all positive.
 Values = tuple[float, ...]

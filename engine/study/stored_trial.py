@@ -54,6 +54,14 @@ class StoredTrial:
         return tuple(map(float, stored)) if all(map(_is_time, stored)) else ()
 
     @property
+    def models_s(self) -> dict[str, float]:
+        """Its time in seconds under each model of its board's family, by name; empty of others."""
+        stored = self.attributes.get("models_s")
+        if not isinstance(stored, Mapping) or not all(map(_is_time, stored.values())):
+            return {}
+        return {str(name): float(time_s) for name, time_s in stored.items()}
+
+    @property
     def build_s(self) -> float | None:
         """How long its build took, in seconds; None if that is not stored."""
         stored = self.attributes.get("build_stages_s")

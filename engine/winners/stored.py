@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.repeats.comparison import COMPARISON, kept_comparison
 from engine.repeats.preference import Preference, preference
 from engine.run.summary import summarise
 from engine.study.location import DEFAULT_STORAGE
+from engine.study.objectives import Robust
 from engine.study.passed_over import is_odd, note_passed_over
+from engine.study.robust import ROBUST, robust_of
 from engine.study.storage import SPACE_NAME, read_studies
 from engine.study.stored_trial import StoredTrial
 from engine.study.trials import StoredTrials
@@ -46,6 +48,8 @@ class Winner:
         elf_sha256: of the executable that was timed; None if it is not known.
         times_s: time of every correct configuration, and infinity for those that failed; includes
             configurations that today's search space does not hold.
+        models_s: of every correct configuration, the time under each model of the board's family;
+            empty of real boards.
     """
 
     study: str
@@ -59,6 +63,7 @@ class Winner:
     estimate: str
     elf_sha256: str | None
     times_s: Mapping[Config, float]
+    models_s: Mapping[Config, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def estimated(self) -> bool:
@@ -76,6 +81,7 @@ class StoredStudy:
         space_name: of its search space, if that is not the kernel's own.
         outcomes: its trials with an outcome.
         comparison: its attribute `COMPARISON`.
+        robust: what it minimises, if its trials have times under several models.
     """
 
     name: str
@@ -87,6 +93,7 @@ class StoredStudy:
     space_name: str
     outcomes: tuple[StoredTrial, ...]
     comparison: object
+    robust: Robust
 
     def winner(self, space: SearchSpace | None) -> Winner | None:
         """The winner that `python -m engine.tune` prints; None if no configuration was correct.
@@ -97,7 +104,7 @@ class StoredStudy:
         """
         trials = [t for t in self.outcomes if space is None or space.holds(t.config)]
         comparison = kept_comparison(self.comparison, trials)
-        summary = summarise(trials, None, comparison)
+        summary = summarise(trials, None, comparison, robust=self.robust)
         best = summary.winner
         if best is None or best.time_s is None:
             return None
@@ -114,6 +121,7 @@ class StoredStudy:
             estimate=summary.estimate,
             elf_sha256=None if sha256 is None else str(sha256),
             times_s={trial.config: trial.time_s or math.inf for trial in self.outcomes},
+            models_s={t.config: t.models_s for t in self.outcomes if t.time_s and t.models_s},
         )
 
 
@@ -217,6 +225,7 @@ def _study(stored: StoredTrials) -> StoredStudy | None:
         space_name=str(stored.attribute(SPACE_NAME) or ""),
         outcomes=tuple(trial for trial in stored.changes() if trial.has_outcome),
         comparison=stored.attribute(COMPARISON),
+        robust=robust_of(stored.attribute(ROBUST)),
     )
 
 

@@ -92,7 +92,8 @@ def joined(parts: Mapping[str, Measurement]) -> JointMeasurement:
     """The outcomes of one configuration at several shapes as one.
 
     Its status and reason are those of the first failure. Otherwise each of its times is the
-    geometric mean of one run per shape, and so is each counter that was read at every shape.
+    geometric mean of one run per shape, and so is each counter that was read at every shape, and
+    the time under each model.
     The conditions on the board stay with the parts.
 
     Args:
@@ -116,6 +117,11 @@ def joined(parts: Mapping[str, Measurement]) -> JointMeasurement:
         board=last.board,
         estimated=last.estimated,
         max_abs_error=max(errors, default=None),
+        models_s={
+            name: geometric_mean(part.models_s[name] for part in every)
+            for name in every[0].models_s
+            if all(name in part.models_s for part in every)
+        },
         parts=parts,
     )
 

@@ -18,6 +18,7 @@ from engine.workers.machine import refusal_to_write
 from engine.workers.toolchain import toolchain_versions
 from foundation.config import Config
 from foundation.errors import UserError
+from foundation.triton_options import PREFETCH
 from foundation.values_read import ByValuesRead
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import OWN_OUTPUTS, Grid, Outputs
@@ -32,7 +33,8 @@ from triton_rvv.codegen.llvm import code_bytes
 from triton_rvv.codegen.zig import ZigError, ZigStopped
 from triton_rvv.errors import CompileError
 from triton_rvv.pipeline import compile_kernel
-from triton_rvv.targets.target import Target
+from triton_rvv.targets.machine import PREFETCHES
+from triton_rvv.targets.target import Target, with_prefetch
 
 __all__ = ["COMMENTED", "BuildRequest", "KernelBuilder"]
 
@@ -207,7 +209,7 @@ class KernelBuilder:
                 spec.kernel,
                 job.signature,
                 job.constants,
-                self._target,
+                _target_of(self._target, job.config),
                 known=job.known,
                 source_lines=self._with_lines,
                 disjoint_arguments=True,  # the launcher gives each an array of its own
@@ -257,6 +259,18 @@ def _keep_what_is_loaded() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+def _target_of(target: Target, config: Config) -> Target:
+    """The target that a configuration asks for.
+
+    Raises:
+        CompileError: for a PREFETCH that there is not.
+    """
+    wanted = config.get(PREFETCH)
+    if wanted not in (None, *PREFETCHES):
+        raise CompileError(f"PREFETCH is {wanted}: make it {', '.join(PREFETCHES)}")
+    return with_prefetch(target, wanted)
 
 
 def _label(config: Config) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
-from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS, launch_options
+from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS, PREFETCH, launch_options
 from kernels.own.entries import first_entry
 from kernels.own.kernel_file import KernelFile
 from kernels.own.module import call_by_name, mistakes_of
@@ -134,7 +134,8 @@ def tuned_values(
     options = {n: v for n, v in vars(entry).items() if n in lacking}
     if for_compiler:
         return Config({**values, **{n: getattr(entry, n) for n in for_compiler}, **options})
-    kept = {n: v for n, v in values.items() if n in names or n not in launch_options()}
+    dropped = launch_options() - {PREFETCH}
+    kept = {n: v for n, v in values.items() if n in names or n not in dropped}
     return Config({**kept, **options})
 
 
@@ -144,7 +145,7 @@ def _check(file: KernelFile, config: Config, first: Config, *, for_gpu: bool) ->
             f"{file.path}: the configurations {first} and {config} name different parameters"
         )
     constants = {p.name for p in file.function.params if p.is_constexpr}
-    allowed = constants | {*GPU_OPTIONS, *CONFIG_OPTIONS} if for_gpu else constants
+    allowed = constants | ({*GPU_OPTIONS, *CONFIG_OPTIONS} if for_gpu else {PREFETCH})
     for name in config:
         if name not in allowed:
             raise UserError(

@@ -20,6 +20,7 @@ __all__ = [
     "MOST_STREAMS",
     "PAGE_BYTES",
     "WAY_STRIDE",
+    "ZEROS_READY",
     "chase",
     "memory_kernels",
     "random_line",
@@ -80,7 +81,7 @@ _CHASE_FINISH = "la t0, arena\nsub t6, t6, t0\nsd t6, (a6)"
 
 # All lines hold zeros that were written, so that each page is there. In t4 there is a distance,
 # another for each run, so that a run does not find the lines of the one before in the caches.
-_ZEROS_READY = f"""{_ONCE}la t0, arena
+ZEROS_READY = f"""{_ONCE}la t0, arena
 mul t1, a2, a3
 add t1, t1, t0
 1:
@@ -134,10 +135,10 @@ def memory_kernels(vlen_bits: int) -> Iterator[MicroKernel]:
     yield MicroKernel("chase", _CHASE_READY, unrolled(["ld t6, (t6)"]), _CHASE_FINISH, _chased)
     for name, (text, lines) in _RANDOM.items():
         yield MicroKernel(
-            name, _ZEROS_READY, unrolled([text], 16), "sd t2, (a6)", _drawn, copies=16 * lines
+            name, ZEROS_READY, unrolled([text], 16), "sd t2, (a6)", _drawn, copies=16 * lines
         )
     yield MicroKernel(
-        "branches", _ZEROS_READY, unrolled([_BRANCH], 16), "sd t2, (a6)", _drawn, copies=16
+        "branches", ZEROS_READY, unrolled([_BRANCH], 16), "sd t2, (a6)", _drawn, copies=16
     )
     yield from _streams(vlen_bits)
     yield _store_then_load(vlen_bits)

@@ -78,7 +78,7 @@ static void count(const struct instruction *decoded, bool type_known, uint64_t *
 }
 
 static struct schedule_variant *make_variant(const struct block *block, struct vector_type type,
-                                             const struct costs *costs) {
+                                             const struct family *family) {
     struct schedule_variant *variant =
         allocate(1, sizeof *variant + block->length * sizeof variant->items[0]);
     int site = 0;
@@ -87,7 +87,7 @@ static struct schedule_variant *make_variant(const struct block *block, struct v
         uint32_t word = block->words[i];
         struct instruction decoded;
         decode_instruction(word, type, &decoded);
-        variant->items[i] = schedule(&decoded, costs, has_site(word) ? site++ : -1);
+        variant->items[i] = schedule(&decoded, family, has_site(word) ? site++ : -1);
         count(&decoded, type.known, variant->counts);
         decode_vset(word, &type);
     }
@@ -108,7 +108,7 @@ static struct schedule_variant *find_variant(struct schedule_variant *variant,
 }
 
 const struct schedule_variant *block_schedule(struct block *block, struct vector_type type,
-                                              const struct costs *costs) {
+                                              const struct family *family) {
     struct schedule_variant *found = find_variant(block->variants, type);
     if (found != NULL) {
         return found;
@@ -116,7 +116,7 @@ const struct schedule_variant *block_schedule(struct block *block, struct vector
     pthread_mutex_lock(&variants_lock);
     found = find_variant(block->variants, type);
     if (found == NULL) {
-        found = make_variant(block, type, costs);
+        found = make_variant(block, type, family);
         found->next = block->variants;
         block->variants = found; /* complete before other threads can see it */
     }

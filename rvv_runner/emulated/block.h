@@ -65,6 +65,6 @@ struct site *block_append(struct block *block, uint32_t word, uint8_t size);
 
 /* The block's schedule when it is entered under `type`, made on first use. */
 const struct schedule_variant *block_schedule(struct block *block, struct vector_type type,
-                                              const struct costs *costs);
+                                              const struct family *family);
 
 #endif

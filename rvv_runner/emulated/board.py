@@ -10,6 +10,7 @@ from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.board_file import BoardFile
 from rvv_runner.cold import CacheTiming, flush_options, with_timing
 from rvv_runner.emulated.costs import read_cost_table
+from rvv_runner.emulated.family import family_tables, family_text
 from rvv_runner.emulated.plugin import MODEL_VERSION, build_plugin, write_once
 from rvv_runner.emulated.run import Emulator, launcher_arguments, run_in_qemu
 from rvv_runner.emulated.self_test import SELF_TEST_VLEN_BITS, check_qemu
@@ -48,11 +49,14 @@ class EmulatedBoard:
         path = _COST_TABLES / self._emulation.cost_table
         try:
             table = read_cost_table(path, board_file.vlen_bits, self._emulation.costs)
-            self._costs_text = table.plugin_text()
+            family = family_tables(table, self._emulation.ruled_out)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise BoardError(
                 f"the cost table of the board {board_file.name} cannot be used: {error}"
             ) from error
+        self._models = tuple(model.name for model, _ in family)
+        self._in_order = not table.window
+        self._costs_text = family_text(family)
         self._costs_key = hashlib.sha256(self._costs_text.encode()).hexdigest()[:16]
         model = hashlib.sha256(f"{MODEL_VERSION}{self._costs_key}".encode()).hexdigest()[:8]
         info = dataclasses.replace(
@@ -89,7 +93,8 @@ class EmulatedBoard:
             self_test_cpu = self._cpu(qemu, SELF_TEST_VLEN_BITS)
         except QemuError as error:
             raise BoardError(str(error)) from None
-        plugin = build_plugin()
+        # One scoreboard for all models cannot be an out-of-order core's.
+        plugin = build_plugin("family" if self._in_order else "one")
         costs = write_once(f"costs-{self._costs_key}.txt", self._costs_text)
         emulator = Emulator(qemu, cpu, plugin, costs)
         check_qemu(dataclasses.replace(emulator, cpu=self_test_cpu))
@@ -124,7 +129,7 @@ class EmulatedBoard:
             run = run_in_qemu(self._emulator, elf.elf_path, arguments, timeout_s)
         except OSError as error:
             return failed("board", self._info, f"QEMU could not be run: {error}")
-        return measurement_of(run, self._info, timeout_s, elf.kernel)
+        return measurement_of(run, self._info, timeout_s, elf.kernel, self._models)
 
     def close(self) -> None:
         """Release the board; it can be opened again."""

@@ -1,74 +1,91 @@
-/* The slow paths of the memory model: misses, evictions, page walks, prefetches. */
+/* The slow paths of the memory model: misses, evictions, prefetches. */
 #include "cache.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool cache_init(struct cache *cache, uint32_t sets, uint32_t ways) {
+bool cache_init(struct cache *cache, uint32_t sets, uint32_t ways) {
     cache->entries = calloc((size_t)sets * ways, sizeof *cache->entries);
     cache->set_mask = sets - 1;
     cache->ways = ways;
     return cache->entries != NULL;
 }
 
-bool memory_init(struct memory *memory, const struct costs *costs) {
+static size_t cache_bytes(const struct cache *cache) {
+    return ((size_t)cache->set_mask + 1) * cache->ways * sizeof *cache->entries;
+}
+
+void cache_clear(struct cache *cache) { memset(cache->entries, 0, cache_bytes(cache)); }
+
+bool memory_init(struct memory *memory, const struct family *family, unsigned first_member) {
+    const struct costs *costs = &family->members[first_member];
     memset(memory, 0, sizeof *memory);
     memory->costs = costs;
-    memory->line_shift = (uint32_t)__builtin_ctz(costs->line_bytes);
-    memory->page_shift = (uint32_t)__builtin_ctz(costs->page_bytes);
+    memory->first_member = first_member;
+    memory->times = family->times;
+    memory->page_lines_shift = (uint32_t)__builtin_ctz(costs->page_bytes / costs->line_bytes);
     bool allocated = cache_init(&memory->l1d, costs->l1d_sets, costs->l1d_ways) &&
-                     cache_init(&memory->l2, costs->l2_sets, costs->l2_ways) &&
-                     cache_init(&memory->tlb, costs->tlb_sets, costs->tlb_ways);
+                     cache_init(&memory->l2, costs->l2_sets, costs->l2_ways);
     if (allocated) {
         memory_forget(memory);
     }
     return allocated;
 }
 
-static void cache_clear(struct cache *cache) {
-    size_t entries = ((size_t)cache->set_mask + 1) * cache->ways;
-    memset(cache->entries, 0, entries * sizeof *cache->entries);
-}
-
 void memory_forget(struct memory *memory) {
     cache_clear(&memory->l1d);
     cache_clear(&memory->l2);
-    cache_clear(&memory->tlb);
     memset(memory->stream_lines, 0, sizeof memory->stream_lines);
     memory->oldest_stream = 0;
     memory->last_stream = 0;
-    memory->last_stored_line = 0;
     memory->stores_in_a_row = 0;
-    memory->last_page = UINT64_MAX;
     memory->random = 1;
 }
 
-/* Move `line` to the front of its set, dirty where it was or is now; false where it was absent. */
-static bool cache_find(struct cache *cache, uint64_t line, bool dirty) {
-    uint64_t *set = cache_set(cache, line);
+void memory_copy(struct memory *memory, const struct memory *other) {
+    memcpy(memory->l1d.entries, other->l1d.entries, cache_bytes(&memory->l1d));
+    memcpy(memory->l2.entries, other->l2.entries, cache_bytes(&memory->l2));
+    memcpy(memory->stream_lines, other->stream_lines, sizeof memory->stream_lines);
+    memory->oldest_stream = other->oldest_stream;
+    memory->last_stream = other->last_stream;
+    memory->stores_in_a_row = other->stores_in_a_row;
+    memory->random = other->random;
+}
+
+bool cache_holds(const struct cache *cache, uint64_t line) {
+    const uint64_t *set = cache_set(cache, line);
     for (uint32_t way = 0; way < cache->ways; way++) {
-        uint64_t entry = set[way];
-        if (entry >> 1 == line + 1) {
-            memmove(&set[1], &set[0], way * sizeof *set);
-            set[0] = entry | dirty;
+        if (set[way] >> ENTRY_SHIFT == line + 1) {
             return true;
         }
     }
     return false;
 }
 
-/* Put `line` in front of its set, in the place of the line in `way`. Returns the entry that fell
- * out, 0 where it was empty. */
-static uint64_t cache_replace(struct cache *cache, uint64_t line, bool dirty, uint32_t way) {
+uint64_t cache_find(struct cache *cache, uint64_t line, uint64_t flags) {
+    uint64_t *set = cache_set(cache, line);
+    for (uint32_t way = 0; way < cache->ways; way++) {
+        uint64_t entry = set[way];
+        if (entry >> ENTRY_SHIFT == line + 1) {
+            memmove(&set[1], &set[0], way * sizeof *set);
+            set[0] = entry | flags;
+            return entry;
+        }
+    }
+    return 0;
+}
+
+/* Put `line` in front of its set, in the place of the line in `way`. */
+static uint64_t cache_replace(struct cache *cache, uint64_t line, uint64_t flags, uint32_t way) {
     uint64_t *set = cache_set(cache, line);
     uint64_t victim = set[way];
     memmove(&set[1], &set[0], way * sizeof *set);
-    set[0] = (line + 1) << 1 | dirty;
+    set[0] = (line + 1) << ENTRY_SHIFT | flags;
     return victim;
 }
 
-static uint64_t cache_insert(struct cache *cache, uint64_t line, bool dirty) {
-    return cache_replace(cache, line, dirty, cache->ways - 1);
+uint64_t cache_insert(struct cache *cache, uint64_t line, uint64_t flags) {
+    return cache_replace(cache, line, flags, cache->ways - 1);
 }
 
 static uint32_t next_random(struct memory *memory) {
@@ -95,7 +112,7 @@ static uint64_t physical_page(uint64_t page) {
 }
 
 static uint64_t physical_line(const struct memory *memory, uint64_t line) {
-    uint32_t shift = memory->page_shift - memory->line_shift;
+    uint32_t shift = memory->page_lines_shift;
     return physical_page(line >> shift) << shift | (line & ((1u << shift) - 1));
 }
 
@@ -133,30 +150,30 @@ struct fill {
 static void l2_insert(struct memory *memory, uint64_t physical, bool dirty, struct fill *fill) {
     uint64_t *set = cache_set(&memory->l2, physical);
     uint32_t last = memory->l2.ways - 1;
-    fill->written += set[last] & 1;
+    fill->written += set[last] & ENTRY_DIRTY;
     if (set[last] == 0 || next_random(memory) % memory->costs->l2_keeps_one_in == 0) {
         cache_insert(&memory->l2, physical, dirty);
     } else {
-        set[last] = (physical + 1) << 1 | dirty;
+        set[last] = (physical + 1) << ENTRY_SHIFT | dirty;
     }
 }
 
-static struct fill fill_from_l2(struct memory *memory, uint64_t line, bool store) {
+static struct fill fill_from_l2(struct memory *memory, uint64_t line, uint64_t flags) {
     struct fill fill = {0};
     uint64_t physical = physical_line(memory, line);
-    fill.l2_hit = cache_find(&memory->l2, physical, false);
+    fill.l2_hit = cache_find(&memory->l2, physical, 0) != 0;
     if (!fill.l2_hit) {
         l2_insert(memory, physical, false, &fill);
     }
     uint64_t *set = cache_set(&memory->l1d, line);
     uint32_t last = memory->l1d.ways - 1;
     uint32_t way = set[last] == 0 ? last : l1d_victim(memory);
-    uint64_t victim = cache_replace(&memory->l1d, line, store, way);
-    fill.evicted_dirty = victim & 1;
+    uint64_t victim = cache_replace(&memory->l1d, line, flags, way);
+    fill.evicted_dirty = victim & ENTRY_DIRTY;
     if (fill.evicted_dirty) {
-        uint64_t victim_line = physical_line(memory, (victim >> 1) - 1);
+        uint64_t victim_line = physical_line(memory, (victim >> ENTRY_SHIFT) - 1);
         memory->counts.l1d_dirty_eviction++;
-        if (!cache_find(&memory->l2, victim_line, true)) {
+        if (cache_find(&memory->l2, victim_line, ENTRY_DIRTY) == 0) {
             l2_insert(memory, victim_line, true, &fill);
         }
     }
@@ -175,9 +192,47 @@ static void count_miss(struct memory_counts *counts, bool store, bool l2_hit) {
     }
 }
 
+/* The first use of a prefetched line: it may still be on its way. */
+static void await(struct memory *memory, uint64_t line, struct misses *misses) {
+    struct arrival *arrival = &memory->arrivals[line % ARRIVAL_SLOTS];
+    cache_set(&memory->l1d, line)[0] &= ~(uint64_t)ENTRY_FRESH;
+    if (arrival->line == line && misses->arrival_count < MAX_ARRIVALS) {
+        misses->arrivals[misses->arrival_count++] = arrival;
+        misses->any = true;
+    }
+}
+
+/* Add a line to the counts of those lanes in which it was missed. */
+static void add_miss(const struct memory *memory, const struct fill *fill, bool store, bool foreseen,
+                     bool followed, struct misses *misses) {
+    bool read = memory->stores_in_a_row <= memory->costs->write_stream_lines;
+    misses->any = true;
+    for (unsigned i = 0; i < BOARDS; i++) {
+        lanes_t members = memory->members[i];
+        struct lane_misses *of = &misses->of[i];
+        if (fill->written > 0) {
+            of->dram_written += members & all_lanes(fill->written);
+        }
+        if (!foreseen) {
+            const struct lane_times *times = &memory->times[i];
+            of->penalty += members & times->unforeseen[store][fill->l2_hit][fill->evicted_dirty];
+            EXPLAINED(uint32_t random = fill->l2_hit ? 0 : memory->costs->dram_random;)
+            EXPLAINED(of->random += store ? random / memory->costs->store_misses : random;)
+        } else if (fill->l2_hit) {
+            lanes_t *lines = followed ? &of->l2_streamed : &of->l2_waited;
+            *lines += members & all_lanes(1);
+        } else if (read) { /* further on, whole lines are written without being read */
+            of->dram_read += members & all_lanes(1);
+        }
+    }
+}
+
 void memory_access_slowly(struct memory *memory, uint64_t line, bool store, struct misses *misses) {
-    const struct costs *costs = memory->costs;
-    if (cache_find(&memory->l1d, line, store)) {
+    uint64_t found = cache_find(&memory->l1d, line, store);
+    if (found != 0) {
+        if (found & ENTRY_FRESH) {
+            await(memory, line, misses);
+        }
         return;
     }
     bool followed = false;
@@ -185,47 +240,56 @@ void memory_access_slowly(struct memory *memory, uint64_t line, bool store, stru
     struct fill fill = fill_from_l2(memory, line, store);
     count_miss(&memory->counts, store, fill.l2_hit);
     memory->stores_in_a_row = foreseen && store ? memory->stores_in_a_row + 1 : 0;
-    misses->any = true;
-    misses->dram_written += fill.written;
-    if (!foreseen) {
-        uint32_t penalty = fill.l2_hit ? costs->l2_random : costs->dram_random;
-        penalty += fill.evicted_dirty ? costs->dirty_eviction : 0;
-        misses->penalty += store ? penalty / costs->store_misses : penalty;
-        EXPLAINED(uint32_t random = fill.l2_hit ? 0 : costs->dram_random;)
-        EXPLAINED(misses->random += store ? random / costs->store_misses : random;)
-    } else if (fill.l2_hit) {
-        misses->l2_streamed += followed;
-        misses->l2_waited += !followed;
-    } else if (memory->stores_in_a_row <= costs->write_stream_lines) {
-        misses->dram_read++; /* further on, whole lines are written without being read */
-    }
+    add_miss(memory, &fill, store, foreseen, followed, misses);
 }
 
-void memory_translate_slowly(struct memory *memory, uint64_t page, struct misses *misses) {
-    memory->last_page = page;
-    if (cache_find(&memory->tlb, page, false)) {
+/* Whether there is a buffer for a prefetch at `now`, which then holds it for `ticks`. */
+static bool takes_buffer(struct memory *memory, ticks_t now, ticks_t ticks) {
+    ticks_t *first = memory->buffers;
+    for (uint32_t i = 1; i < memory->costs->prefetch_buffers; i++) {
+        first = memory->buffers[i] < *first ? &memory->buffers[i] : first;
+    }
+    bool free = *first <= now;
+    *first = free ? now + ticks : *first;
+    return free;
+}
+
+/* Whether this memory does anything about a prefetch of a line that L1D lacks. */
+static bool is_honoured(struct memory *memory, uint64_t line, bool page_known, ticks_t now) {
+    const struct costs *costs = memory->costs;
+    if (costs->prefetch_needs_page && !page_known) {
+        return false;
+    }
+    if (costs->prefetch_buffers == 0) {
+        return true;
+    }
+    bool in_l2 = cache_holds(&memory->l2, physical_line(memory, line));
+    return takes_buffer(memory, now, in_l2 ? costs->l2_random : costs->dram_random);
+}
+
+void memory_prefetch(struct memory *memory, uint64_t line, bool page_known, ticks_t now,
+                     struct misses *misses) {
+    if (!memory->costs->prefetch_works) {
         return;
     }
-    cache_insert(&memory->tlb, page, false);
-    memory->counts.tlb_miss++;
-    misses->any = true;
-    misses->penalty += memory->costs->tlb_miss;
-    EXPLAINED(misses->walks += memory->costs->tlb_miss;)
-}
-
-struct misses memory_prefetch(struct memory *memory, uint64_t address) {
-    uint64_t line = address >> memory->line_shift;
-    struct misses misses = {0};
-    memory->counts.software_prefetch++;
-    if (cache_find(&memory->l1d, line, false)) {
-        return misses;
+    uint64_t found = cache_find(&memory->l1d, line, 0);
+    if (found != 0 || !is_honoured(memory, line, page_known, now)) {
+        return;
     }
-    struct fill fill = fill_from_l2(memory, line, false);
+    struct fill fill = fill_from_l2(memory, line, memory->any_late ? ENTRY_FRESH : 0);
     memory->counts.l2_load_access++; /* no load has missed: there was none yet */
     memory->counts.l2_load_miss += !fill.l2_hit;
-    misses.any = true;
-    misses.l2_streamed = fill.l2_hit;
-    misses.dram_read = !fill.l2_hit;
-    misses.dram_written = fill.written;
-    return misses;
+    misses->any = true;
+    for (unsigned i = 0; i < BOARDS; i++) {
+        lanes_t members = memory->members[i];
+        lanes_t *lines = fill.l2_hit ? &misses->of[i].l2_streamed : &misses->of[i].dram_read;
+        *lines += members & all_lanes(1);
+        misses->of[i].dram_written += members & all_lanes(fill.written);
+    }
+    if (memory->any_late && misses->arrival_count < MAX_ARRIVALS) {
+        struct arrival *arrival = &memory->arrivals[line % ARRIVAL_SLOTS];
+        arrival->line = line;
+        arrival->late = memory->late;
+        misses->arrivals[misses->arrival_count++] = arrival;
+    }
 }

@@ -54,7 +54,7 @@ def explain_run(
         BoardError: if the plug-in cannot be compiled.
         OSError: if QEMU cannot be started.
     """
-    explaining = dataclasses.replace(emulator, plugin=build_plugin(explaining=True))
+    explaining = dataclasses.replace(emulator, plugin=build_plugin("explaining"))
     run = run_in_qemu(explaining, artifact.elf_path, launcher_arguments(artifact), timeout_s)
     measurement = measurement_of(run, info, timeout_s, artifact.kernel)
     if measurement.status != "correct" or run.report is None:

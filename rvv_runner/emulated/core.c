@@ -7,21 +7,38 @@
 /* What an unknown vector type is taken for until a vset* is seen. */
 static const struct vector_type UNKNOWN_TYPE = {.sew_index = 2, .lmul_index = LMUL_1};
 
-struct core *core_new(const struct costs *costs) {
+/* The scoreboards of a core, one for each model or one for all. */
+static bool make_boards(struct core *core) {
+    const struct family *family = core->family;
+    core->board_count = (family->count + LANES - 1) / LANES;
+    EXPLAINED(core->board_count = 1;)
+    for (unsigned i = 0; i < core->board_count; i++) {
+        struct scoreboard *board = &core->boards[i];
+        board->number = i;
+        board->costs = &family->members[i * LANES];
+        board->times = &family->times[i];
+#if LANES == 1
+        if (board->costs->window_entries > 0) {
+            board->window = window_new();
+            if (board->window == NULL) {
+                return false;
+            }
+        }
+#endif
+    }
+    return true;
+}
+
+struct core *core_new(const struct family *family) {
     struct core *core = calloc(1, sizeof *core);
     if (core == NULL) {
         return NULL;
     }
-    core->costs = costs;
-    core->predictor = calloc(costs->predictor_entries, sizeof *core->predictor);
-    if (core->predictor == NULL || !memory_init(&core->memory, costs)) {
+    core->family = family;
+    core->costs = &family->members[0];
+    core->predictor = calloc(core->costs->predictor_entries, sizeof *core->predictor);
+    if (core->predictor == NULL || !memories_init(&core->memories, family) || !make_boards(core)) {
         return NULL;
-    }
-    if (costs->window_entries > 0) {
-        core->board.window = window_new();
-        if (core->board.window == NULL) {
-            return NULL;
-        }
     }
     core->type = UNKNOWN_TYPE;
     core_start_region(core);
@@ -66,8 +83,10 @@ static void clear_rows(struct rows *rows) {
 
 void core_start_region(struct core *core) {
     EXPLAINED(clear_rows(&core->rows);)
-    scoreboard_reset(&core->board);
-    memset(&core->memory.counts, 0, sizeof core->memory.counts);
+    for (unsigned i = 0; i < core->board_count; i++) {
+        scoreboard_reset(&core->boards[i]);
+    }
+    memories_start_region(&core->memories);
     memset(core->counts, 0, sizeof core->counts);
     tracker_reset(&core->tracker, core->costs->vlen_bits / 8);
     memset(core->misses, 0, sizeof core->misses);
@@ -88,8 +107,20 @@ void core_replay(struct core *core, uint32_t end) {
     core->replayed = end;
 }
 
+/* The time of a model, as far as finished blocks have brought it. */
+static ticks_t time_of(const struct core *core, unsigned member) {
+    const struct scoreboard *board = &core->boards[member / LANES];
+    unsigned lane = member % LANES;
+    return board->passed[lane] + get_lane(board->last_issue, lane);
+}
+
 void core_prefetch(struct core *core, const struct site *site, uint64_t address) {
-    core->misses[site->index] = memory_prefetch(&core->memory, address);
+    ticks_t now[MAX_MEMBERS];
+    for (unsigned member = 0; member < core->family->count; member++) {
+        /* Of the pending block, two instructions a cycle. */
+        now[member] = time_of(core, member) + site->at * (ticks_t)(TICKS_PER_CYCLE / 2);
+    }
+    memories_prefetch(&core->memories, address, now, &core->misses[site->index]);
 }
 
 /* Find the vector type that the block's last instruction takes from a register, if it does. */
@@ -109,7 +140,9 @@ static void predict(struct core *core, const struct block *block, uint64_t next_
     bool taken = next_pc != block->end_pc;
     if ((*counter >= 2) != taken) {
         core->branch_misses++;
-        scoreboard_mispredict(&core->board, core->costs->mispredict);
+        for (unsigned i = 0; i < core->board_count; i++) {
+            scoreboard_mispredict(&core->boards[i]);
+        }
     }
     if (taken && *counter < 3) {
         (*counter)++;
@@ -118,34 +151,52 @@ static void predict(struct core *core, const struct block *block, uint64_t next_
     }
 }
 
+/* Put an instruction through one scoreboard. */
+static inline void issue_on(struct core *core, struct scoreboard *board,
+                            const struct scheduled *item, const struct misses *moved) {
+    const struct misses *misses = item->is_prefetch ? NULL : moved;
+    if (moved != NULL && scoreboard_is_late(board)) {
+        scoreboard_rebase(board, core->memories.each, core->memories.count);
+    }
+#if LANES == 1
+    if (board->window != NULL) {
+        window_issue(board, item, misses);
+    } else {
+        scoreboard_issue(board, item, misses);
+    }
+#else
+    scoreboard_issue(board, item, misses);
+#endif
+    if (item->is_prefetch && moved != NULL) {
+        EXPLAINED(board->why.own.cause = CAUSE_l2;)
+        scoreboard_prefetch(board, moved);
+    }
+}
+
 /* Put the block's instructions through the model of issue. */
 static void issue(struct core *core, const struct block *block,
                   const struct schedule_variant *variant) {
     EXPLAINED(row_t *rows = rows_of(&core->rows, block);)
+    if (scoreboard_is_late(&core->boards[0])) {
+        scoreboard_rebase(&core->boards[0], core->memories.each, core->memories.count);
+    }
     for (uint32_t i = 0; i < block->length; i++) {
         const struct scheduled *item = &variant->items[i];
         struct misses *moved = item->site < 0 ? NULL : &core->misses[item->site];
         moved = moved != NULL && moved->any ? moved : NULL;
-        const struct misses *misses = item->is_prefetch ? NULL : moved;
-        EXPLAINED(core->board.why.own.row = rows[i];)
-        if (core->board.window != NULL) {
-            window_issue(&core->board, item, misses, core->costs);
-        } else {
-            scoreboard_issue(&core->board, item, misses, core->costs);
-        }
-        if (item->is_prefetch && moved != NULL) {
-            EXPLAINED(core->board.why.own.cause = CAUSE_l2;)
-            scoreboard_prefetch(&core->board, moved, core->costs);
+        EXPLAINED(core->boards[0].why.own.row = rows[i];)
+        for (unsigned board = 0; board < core->board_count; board++) {
+            issue_on(core, &core->boards[board], item, moved);
         }
         if (moved != NULL) {
-            *moved = (struct misses){0};
+            memset(moved, 0, sizeof *moved);
         }
     }
 }
 
 void core_finish_block(struct core *core, uint64_t next_pc, bool tracking) {
     struct block *block = core->pending;
-    const struct schedule_variant *variant = block_schedule(block, core->type, core->costs);
+    const struct schedule_variant *variant = block_schedule(block, core->type, core->family);
     core->type = variant->after;
     if (tracking) {
         replay_type(core, block);
@@ -164,6 +215,9 @@ void core_finish_block(struct core *core, uint64_t next_pc, bool tracking) {
     core->pending = NULL;
 }
 
-ticks_t core_elapsed(const struct core *core) {
-    return scoreboard_end(&core->board); /* in order, the first instruction issues in cycle 1 */
+ticks_t core_elapsed(const struct core *core, unsigned member) {
+    const struct scoreboard *board = &core->boards[member / LANES];
+    unsigned lane = member % LANES;
+    /* In order, the first instruction issues in cycle 1. */
+    return board->passed[lane] + get_lane(scoreboard_end(board), lane);
 }

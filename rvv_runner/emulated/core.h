@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "block.h"
-#include "cache.h"
+#include "memories.h"
 #include "tracker.h"
 
 enum { MAX_SITES = 512 }; /* QEMU ends a translation block after 512 instructions */
@@ -22,9 +22,11 @@ struct rows {
 #endif
 
 struct core {
-    const struct costs *costs;
-    struct scoreboard board;
-    struct memory memory;
+    const struct family *family;
+    const struct costs *costs; /* of the default */
+    struct scoreboard boards[BOARDS];
+    unsigned board_count;
+    struct memories memories;
     struct tracker tracker;
     struct vector_type type;
     struct block *pending; /* entered in a region, and not yet put through the scoreboard */
@@ -43,11 +45,12 @@ struct core {
     uint64_t vector_elements;
     EXPLAINED(struct rows rows;)
     struct misses misses[MAX_SITES]; /* of the pending block; all 0 without one */
+    struct misses unmeasured;        /* of no interest */
     struct observed observed[MAX_SITES];
 };
 
 /* NULL where the host has no memory. */
-struct core *core_new(const struct costs *costs);
+struct core *core_new(const struct family *family);
 
 /* Start counting from nothing; the caches keep what they hold. */
 void core_start_region(struct core *core);
@@ -62,8 +65,8 @@ void core_prefetch(struct core *core, const struct site *site, uint64_t address)
  * replay what is left of its integer instructions. */
 void core_finish_block(struct core *core, uint64_t next_pc, bool tracking);
 
-/* Cycles since the region started, in ticks. */
-ticks_t core_elapsed(const struct core *core);
+/* Cycles since the region started under a model of the family, in ticks. */
+ticks_t core_elapsed(const struct core *core, unsigned member);
 
 /* Enter a block in a measured region. */
 static inline void core_enter_block(struct core *core, struct block *block, bool tracking) {

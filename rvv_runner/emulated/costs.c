@@ -1,6 +1,7 @@
 /* Reads the cost table: lines "param NAME VALUE", for an out-of-order core also "window NAME
  * VALUE", and "cost NAME UNIT CHAINED MASKED_PERCENT MASKED_EXTRA" (CHAINED 0 or 1) followed by
- * seven latencies and seven occupancies (mf8 to m8) for each of e8, e16, e32 and e64. */
+ * seven latencies and seven occupancies (mf8 to m8) for each of e8, e16, e32 and e64. "member NAME"
+ * begins another model, which is the first one but for the lines that follow. */
 #include "costs.h"
 
 #include <inttypes.h>
@@ -97,7 +98,51 @@ static bool window_fits(const struct costs *costs, unsigned parameters) {
                                costs->load_misses > 0 && costs->load_misses <= MAX_LOAD_MISSES);
 }
 
-bool costs_read(const char *path, struct costs *costs) {
+/* Read the lines of all members; what is said of the first one is counted. */
+static bool read_lines(FILE *file, struct family *family, char kind[16], char name[32],
+                       unsigned seen[3]) {
+    bool good = true;
+    while (good && fscanf(file, "%15s %31s", kind, name) == 2) {
+        struct costs *costs = &family->members[family->count - 1];
+        unsigned others[3] = {0};
+        unsigned *counts = family->count == 1 ? seen : others;
+        if (strcmp(kind, "member") == 0) {
+            good = family->count < MAX_MEMBERS;
+            family->members[family->count] = family->members[0];
+            family->count += good;
+        } else if (strcmp(kind, "cost") == 0) {
+            good = read_class(file, name, costs, &counts[0]);
+        } else {
+            good = read_parameter(file, name, costs, &counts[strcmp(kind, "window") ? 1 : 2]);
+        }
+    }
+    return good;
+}
+
+static uint32_t unforeseen(const struct costs *costs, bool store, bool hit, bool evicts) {
+    uint32_t penalty = hit ? costs->l2_random : costs->dram_random;
+    penalty += evicts ? costs->dirty_eviction : 0;
+    return store ? penalty / costs->store_misses : penalty;
+}
+
+static void fill_times(struct family *family) {
+    for (unsigned member = 0; member < MAX_MEMBERS; member++) {
+        /* Lanes without a member repeat the default, so that nothing there grows out of bounds. */
+        const struct costs *costs = &family->members[member < family->count ? member : 0];
+        struct lane_times *times = &family->times[member / LANES];
+        unsigned lane = member % LANES;
+#define X(name) set_lane(&times->name, lane, costs->name);
+        LANE_TIMES(X)
+#undef X
+        for (unsigned i = 0; i < 8; i++) {
+            unsigned store = i >> 2, hit = i >> 1 & 1, evicts = i & 1;
+            set_lane(&times->unforeseen[store][hit][evicts], lane,
+                     unforeseen(costs, store, hit, evicts));
+        }
+    }
+}
+
+bool family_read(const char *path, struct family *family) {
     FILE *file = fopen(path, "r");
     if (file == NULL) {
         fprintf(stderr, "board plug-in: cannot open the cost table %s\n", path);
@@ -105,27 +150,22 @@ bool costs_read(const char *path, struct costs *costs) {
     }
     char kind[16];
     char name[32];
-    unsigned classes = 0;
-    unsigned parameters = 0;
-    unsigned window_parameters = 0;
-    bool good = true;
-    while (good && fscanf(file, "%15s %31s", kind, name) == 2) {
-        bool of_window = strcmp(kind, "window") == 0;
-        good =
-            strcmp(kind, "cost") == 0
-                ? read_class(file, name, costs, &classes)
-                : read_parameter(file, name, costs, of_window ? &window_parameters : &parameters);
-    }
+    unsigned seen[3] = {0}; /* classes, parameters, the window's parameters */
+    family->count = 1;
+    bool good = read_lines(file, family, kind, name, seen);
     fclose(file);
     if (!good) {
         fprintf(stderr, "board plug-in: the cost table is wrong at '%s %s'\n", kind, name);
-    } else if (classes != CLASS_COUNT || parameters != PARAMETER_COUNT) {
+    } else if (seen[0] != CLASS_COUNT || seen[1] != PARAMETER_COUNT) {
         fprintf(stderr, "board plug-in: the cost table has %u of %d classes, %u of %d parameters\n",
-                classes, CLASS_COUNT, parameters, PARAMETER_COUNT);
+                seen[0], CLASS_COUNT, seen[1], PARAMETER_COUNT);
         good = false;
-    } else if (!window_fits(costs, window_parameters)) {
+    } else if (!window_fits(&family->members[0], seen[2])) {
         fputs("board plug-in: the window in the cost table is incomplete or too large\n", stderr);
         good = false;
+    }
+    if (good) {
+        fill_times(family);
     }
     return good;
 }

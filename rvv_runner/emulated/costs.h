@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lanes.h"
+
 /* Times are whole hundredths of a cycle, so that sums do not depend on the compiler. */
 typedef uint64_t ticks_t;
 #define TICKS_PER_CYCLE 100
@@ -75,6 +77,10 @@ struct class_cost {
     X(store_misses)                                                                                \
     X(write_stream_lines)                                                                          \
     X(dirty_eviction)                                                                              \
+    X(prefetch_works)                                                                              \
+    X(prefetch_late)                                                                               \
+    X(prefetch_needs_page)                                                                         \
+    X(prefetch_buffers)                                                                            \
     X(scalar_to_vector)                                                                            \
     X(store_data_late)                                                                             \
     X(store_drain)                                                                                 \
@@ -92,8 +98,43 @@ struct costs {
 #undef X
 };
 
-/* Read the table that Python wrote; false, with a message on stderr, where a line is wrong or one
+/* Those times that instructions meet while they run, of the members in a scoreboard's lanes. */
+#define LANE_TIMES(X)                                                                              \
+    X(tlb_miss)                                                                                    \
+    X(l2_random)                                                                                   \
+    X(l2_streamed)                                                                                 \
+    X(l2_streamed_scalar)                                                                          \
+    X(l2_written)                                                                                  \
+    X(dram_random)                                                                                 \
+    X(dram_read)                                                                                   \
+    X(dram_write)                                                                                  \
+    X(dram_ahead)                                                                                  \
+    X(scalar_to_vector)                                                                            \
+    X(store_data_late)                                                                             \
+    X(store_drain)                                                                                 \
+    X(mispredict)
+
+struct lane_times {
+#define X(name) lanes_t name;
+    LANE_TIMES(X)
+#undef X
+    /* Of a miss that nothing foresaw: [is a store][hits L2][evicts a dirty line]. */
+    lanes_t unforeseen[2][2][2];
+};
+
+/* The models that one run estimates under; the first is the default. They differ in times, in what
+ * becomes of prefetches, and in L2 and streams; all else is the same in each. */
+struct family {
+    unsigned count;
+    struct costs members[MAX_MEMBERS];
+    struct lane_times times[BOARDS];
+};
+
+/* The member in a lane of a scoreboard. */
+static inline unsigned member_in(unsigned board, unsigned lane) { return board * LANES + lane; }
+
+/* Read the tables that Python wrote; false, with a message on stderr, where a line is wrong or one
  * is missing. */
-bool costs_read(const char *path, struct costs *costs);
+bool family_read(const char *path, struct family *family);
 
 #endif

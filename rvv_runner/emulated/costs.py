@@ -34,7 +34,16 @@ _MEMORY_CYCLES = (
     "dram_ahead",
     "dirty_eviction",
 )
-_MEMORY_COUNTS = ("streams", "l2_keeps_one_in", "store_misses", "write_stream_lines")
+_MEMORY_COUNTS = (
+    "streams",
+    "l2_keeps_one_in",
+    "store_misses",
+    "write_stream_lines",
+    "prefetch_works",
+    "prefetch_late",
+    "prefetch_needs_page",
+    "prefetch_buffers",
+)
 _PIPELINE_CYCLES = ("scalar_to_vector", "store_data_late", "store_drain")
 _MEMORY_SIZES = (
     "line_bytes",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = [
     "MODELLED_EVENTS",
@@ -84,12 +85,14 @@ class Region:
         unresolved: counts of what the plug-in could not determine, by its own names; usually
             empty. A count here means that the estimate is incomplete.
         raw: all counts of the plug-in, by its own names.
+        models: the estimate under each model of the family, the default's first.
     """
 
     cycles: float
     counters: Mapping[str, float]
     unresolved: Mapping[str, float]
     raw: Mapping[str, float]
+    models: tuple[float, ...]
 
 
 def parse_report(text: str) -> tuple[Region, ...]:
@@ -120,7 +123,8 @@ def processes_started(text: str) -> int:
     return int(json.loads(text)["processes"])
 
 
-def _region(raw: Mapping[str, float]) -> Region:
+def _region(entry: Mapping[str, Any]) -> Region:
+    raw = {name: value for name, value in entry.items() if name != "models"}
     counters = {
         event: float(sum(raw[name] for name in names)) for event, names in _K1_EVENTS.items()
     }
@@ -130,4 +134,5 @@ def _region(raw: Mapping[str, float]) -> Region:
         for name in ("unknown_vector_type", "software_prefetch_unresolved")
         if raw[name]
     }
-    return Region(float(raw["cycles"]), counters, unresolved, raw)
+    models = tuple(map(float, entry["models"]))
+    return Region(float(raw["cycles"]), counters, unresolved, raw, models)

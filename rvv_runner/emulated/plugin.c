@@ -35,7 +35,7 @@ PLUGIN_EXPORT int qemu_plugin_version;
 PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
                                       char **argv);
 
-static struct costs costs;
+static struct family family;
 static struct core *cores[MAX_THREADS];
 static struct report *report;
 static const char *report_path;
@@ -79,7 +79,7 @@ static struct core *core_of(unsigned vcpu) {
     }
     struct core *core = cores[vcpu];
     if (__builtin_expect(core == NULL, 0)) {
-        core = core_new(&costs);
+        core = core_new(&family);
         if (core == NULL) {
             fail("out of memory");
         }
@@ -117,11 +117,10 @@ static void observe(struct core *core, const struct site *site, uint64_t address
 /* An instruction goes through neighbouring lines. */
 static void touch(struct core *core, const struct site *site, uint64_t line, uint64_t last_line,
                   bool measured) {
-    struct misses unmeasured = {0};
-    struct misses *misses = measured ? &core->misses[site->index] : &unmeasured;
+    struct misses *misses = measured ? &core->misses[site->index] : &core->unmeasured;
     for (; line <= last_line; line++) {
-        memory_access(&core->memory, line, site->is_store, misses);
-        memory_count_access(&core->memory, site->is_store);
+        memories_access(&core->memories, line, site->is_store, misses);
+        memories_count_access(&core->memories, site->is_store);
     }
 }
 
@@ -133,8 +132,8 @@ static void on_memory(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
         return;
     }
     core->vector_elements += site->is_vector;
-    uint64_t line = address >> core->memory.line_shift;
-    uint64_t last_line = (address + site->size_bytes - 1) >> core->memory.line_shift;
+    uint64_t line = address >> core->memories.line_shift;
+    uint64_t last_line = (address + site->size_bytes - 1) >> core->memories.line_shift;
     if (site == core->last_site && last_line == core->last_line) {
         return; /* the same instruction goes on in the same line */
     }
@@ -161,12 +160,12 @@ static void on_contiguous(unsigned vcpu, void *data) {
         core->length_read = true;
     }
     uint64_t size_bytes =
-        contiguous_bytes(site->word, core->vector_length, costs.vlen_bits / 8);
+        contiguous_bytes(site->word, core->vector_length, family.members[0].vlen_bits / 8);
     if (size_bytes > 0) {
         uint64_t address = registers_integer(rs1_of(site->word));
         core->vector_elements += size_bytes / site->size_bytes;
-        touch(core, site, address >> core->memory.line_shift,
-              (address + size_bytes - 1) >> core->memory.line_shift, core->pending != NULL);
+        touch(core, site, address >> core->memories.line_shift,
+              (address + size_bytes - 1) >> core->memories.line_shift, core->pending != NULL);
     }
 }
 
@@ -187,7 +186,7 @@ static void on_prefetch(unsigned vcpu, void *data) {
     if (tracker_knows(&core->tracker, base)) {
         core_prefetch(core, site, core->tracker.value[base] + offset);
     } else {
-        core->memory.counts.software_prefetch_unresolved++;
+        memories_counts(&core->memories)->software_prefetch_unresolved++;
     }
 }
 
@@ -238,7 +237,7 @@ static void on_pause(unsigned vcpu, void *data) {
     (void)data;
     static atomic_bool again;
     if (!atomic_exchange(&again, true)) {
-        memory_forget(&core_of(vcpu)->memory);
+        memories_forget(&core_of(vcpu)->memories);
     }
     paused = true;
 }
@@ -361,7 +360,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
         fputs("board plug-in: needs the arguments costs=FILE and report=FILE\n", stderr);
         return 1;
     }
-    if (!costs_read(costs_path, &costs)) {
+    if (!family_read(costs_path, &family)) {
         return 1;
     }
     whole = argument(argc, argv, "whole") != NULL;

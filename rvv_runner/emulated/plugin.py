@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from foundation.scratch import UNFINISHED, scratch_folder
 from foundation.user_folders import cache_folder
@@ -30,6 +33,7 @@ _SOURCES = (
     "costs.c",
     "decode.c",
     "decode_vector.c",
+    "memories.c",
     "plugin.c",
     "registers.c",
     "report.c",
@@ -37,8 +41,16 @@ _SOURCES = (
     "tracker.c",
     "window.c",
 )
-_EXPLAINING = "-DEXPLAIN"  # it also says where the cycles went, and estimates the same
-_FLAGS = ("-shared", "-fPIC", "-O2", "-std=gnu11", "-fvisibility=hidden", "-pthread")
+Kind = Literal["one", "family", "explaining"]
+
+_FLAGS = ("-shared", "-fPIC", "-O2", "-std=gnu11", "-fvisibility=hidden", "-pthread", "-Wno-psabi")
+_KIND_FLAGS: Mapping[Kind, tuple[str, ...]] = {
+    "one": (),  # a scoreboard for each model
+    "family": ("-DLANES=8",),  # one for all models, of a core that issues in order
+    "explaining": ("-DEXPLAIN",),  # it also says where the cycles went, and estimates the same
+}
+# With these, a processor adds eight lanes at once.
+_WIDE_FLAG, _WIDE_FEATURE = "-mavx2", "avx2"
 
 
 def build_folder() -> Path:
@@ -48,27 +60,38 @@ def build_folder() -> Path:
     return folder
 
 
-def _sources_key() -> str:
+def _sources_key(flags: Sequence[str]) -> str:
     """A hash of what the plug-in is built from."""
-    digest = hashlib.sha256("\0".join([platform.machine(), *_FLAGS]).encode())
+    digest = hashlib.sha256("\0".join([platform.machine(), *flags]).encode())
     for name in sorted([*_SOURCES, *(path.name for path in _SOURCE_FOLDER.glob("*.h"))]):
         digest.update(f"\0{name}\0".encode() + (_SOURCE_FOLDER / name).read_bytes())
     return digest.hexdigest()[:16]
 
 
-def build_plugin(explaining: bool = False) -> Path:
+@functools.cache
+def _has_wide_lanes() -> bool:
+    """Whether this machine's processor, which runs what is compiled here, has AVX2."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    flags = next((line for line in text.splitlines() if line.startswith("flags")), "")
+    return _WIDE_FEATURE in flags.split()
+
+
+def build_plugin(kind: Kind = "one") -> Path:
     """The path of the plug-in, compiled on the first call; safe to call from several processes.
 
     Args:
-        explaining: whether its reports also say where the cycles went.
+        kind: for how many models, and whether its reports also say where the cycles went.
 
     Raises:
         BoardError: if there is no C compiler, or it does not compile the plug-in.
     """
     folder = build_folder()
-    flags = (*_FLAGS, _EXPLAINING) if explaining else _FLAGS
-    kind = "explaining" if explaining else "plugin"
-    built = folder / f"{kind}-{_sources_key()}.so"
+    wide = (_WIDE_FLAG,) if kind == "family" and _has_wide_lanes() else ()
+    flags = (*_FLAGS, *_KIND_FLAGS[kind], *wide)
+    built = folder / f"{kind}-{_sources_key(flags)}.so"
     if built.exists():
         return built
     compiler = shutil.which(os.environ.get("CC", "cc"))

@@ -19,11 +19,12 @@
     X(l2_store_miss) X(tlb_miss) X(software_prefetch) X(software_prefetch_unresolved)
 
 struct region {
-    ticks_t elapsed, vector_busy, vector_fp_waited;
+    ticks_t elapsed[MAX_MEMBERS]; /* under each model */
+    ticks_t vector_busy, vector_fp_waited;
     uint64_t counts[STATIC_COUNT_COUNT];
     struct memory_counts memory;
     uint64_t branch_misses, vector_elements;
-    unsigned threads;
+    unsigned threads, models;
     EXPLAINED(struct place *places; size_t place_count;)
 };
 
@@ -41,17 +42,20 @@ struct report {
 };
 
 static void add_core(struct region *region, const struct core *core) {
-    ticks_t elapsed = core_elapsed(core);
-    region->elapsed = elapsed > region->elapsed ? elapsed : region->elapsed;
-    region->threads += elapsed > 0;
-    region->vector_busy += core->board.vector_busy;
-    region->vector_fp_waited += core->board.vector_fp_waited;
+    region->models = core->family->count;
+    for (unsigned i = 0; i < region->models; i++) {
+        ticks_t elapsed = core_elapsed(core, i);
+        region->elapsed[i] = elapsed > region->elapsed[i] ? elapsed : region->elapsed[i];
+    }
+    region->threads += core_elapsed(core, 0) > 0;
+    region->vector_busy += core->boards[0].vector_busy;
+    region->vector_fp_waited += core->boards[0].vector_fp_waited;
     region->branch_misses += core->branch_misses;
     region->vector_elements += core->vector_elements;
     for (int i = 0; i < STATIC_COUNT_COUNT; i++) {
         region->counts[i] += core->counts[i];
     }
-#define X(name) region->memory.name += core->memory.counts.name;
+#define X(name) region->memory.name += core->memories.each[0]->counts.name;
     MEMORY_COUNTS(X)
 #undef X
 }
@@ -74,7 +78,7 @@ static void add_places(struct region *region, const struct block *block, const r
 }
 
 static void explain_region(struct region *region, const struct core *core) {
-    if (core_elapsed(core) != region->elapsed || region->places != NULL) {
+    if (core_elapsed(core, 0) != region->elapsed[0] || region->places != NULL) {
         return;
     }
     for (uint32_t i = 0; i < core->rows.capacity; i++) {
@@ -153,7 +157,7 @@ static void write_region(FILE *file, const struct region *region) {
 #undef X
     };
     fputs("{", file);
-    write_ticks(file, "cycles", region->elapsed);
+    write_ticks(file, "cycles", region->elapsed[0]);
     write_ticks(file, "vector_unit_busy_cycles", region->vector_busy);
     write_ticks(file, "vector_fp_wait_cycles", region->vector_fp_waited);
     for (int i = 0; i < STATIC_COUNT_COUNT; i++) {
@@ -164,7 +168,12 @@ static void write_region(FILE *file, const struct region *region) {
 #undef X
     write_count(file, "branch_misses", region->branch_misses);
     write_count(file, "vector_elements", region->vector_elements);
-    fprintf(file, "\"threads\": %u", region->threads);
+    fprintf(file, "\"threads\": %u, \"models\": [", region->threads);
+    for (unsigned i = 0; i < region->models; i++) {
+        fprintf(file, "%s%" PRIu64 ".%02u", i == 0 ? "" : ", ", region->elapsed[i] / TICKS_PER_CYCLE,
+                (unsigned)(region->elapsed[i] % TICKS_PER_CYCLE));
+    }
+    fputs("]", file);
     EXPLAINED(write_places(file, region);)
     fputs("}", file);
 }

@@ -2,17 +2,19 @@
  * served. */
 #include "scoreboard.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void scoreboard_reset(struct scoreboard *board) {
-    struct window *window = board->window;
+    struct scoreboard kept = *board;
     memset(board, 0, sizeof *board);
-    board->window = window;
-    if (window != NULL) {
-        window_reset(window);
-    }
-    for (int unit = 0; unit < UNIT_COUNT; unit++) {
-        board->unit_free[unit][1] = unit == UNIT_ieu ? 0 : UINT64_MAX;
+    board->window = kept.window;
+    board->number = kept.number;
+    board->costs = kept.costs;
+    board->times = kept.times;
+    if (HAS_WINDOW(board)) {
+        window_reset(board->window);
     }
 }
 
@@ -21,8 +23,9 @@ static uint32_t step_of(uint32_t occupancy, uint32_t registers) {
     return registers > 1 ? occupancy / registers : 0;
 }
 
-struct scheduled schedule(const struct instruction *instruction, const struct costs *costs,
-                          int site) {
+/* With the costs of one model. */
+static struct scheduled schedule_in(const struct instruction *instruction,
+                                    const struct costs *costs, int site) {
     const struct class_cost *cost = &costs->classes[instruction->cost_class];
     const uint32_t *occupancies = cost->occupancy[instruction->sew_index];
     const uint32_t *latencies = cost->latency[instruction->sew_index];
@@ -66,14 +69,50 @@ struct scheduled schedule(const struct instruction *instruction, const struct co
     return item;
 }
 
-/* Move lines over DRAM's bus for an access at `time`; streams are known a while ahead. */
-static void dram_transfer(struct scoreboard *board, const struct costs *costs, ticks_t time,
-                          uint32_t read, uint32_t written) {
-    if (read + written > 0) {
-        ticks_t earliest = time > costs->dram_ahead ? time - costs->dram_ahead : 0;
-        board->dram_free = later(board->dram_free, earliest) + (ticks_t)read * costs->dram_read +
-                           (ticks_t)written * costs->dram_write;
+static bool costs_differ(const struct family *family, enum cost_class cost_class) {
+    for (unsigned member = 1; member < family->count; member++) {
+        if (memcmp(&family->members[member].classes[cost_class],
+                   &family->members[0].classes[cost_class], sizeof(struct class_cost)) != 0) {
+            return true;
+        }
     }
+    return false;
+}
+
+struct scheduled schedule(const struct instruction *instruction, const struct family *family,
+                          int site) {
+    struct scheduled item = schedule_in(instruction, &family->members[0], site);
+    if (!costs_differ(family, instruction->cost_class)) {
+        return item;
+    }
+    struct own_costs *own = calloc(BOARDS, sizeof *own);
+    if (own == NULL) {
+        fputs("board plug-in: out of memory\n", stderr);
+        exit(EXIT_FAILURE);
+    }
+    for (unsigned member = 0; member < MAX_MEMBERS; member++) {
+        const struct costs *costs = &family->members[member < family->count ? member : 0];
+        struct scheduled its = schedule_in(instruction, costs, site);
+        struct own_costs *board = &own[member / LANES];
+        unsigned lane = member % LANES;
+        set_lane(&board->latency, lane, its.latency);
+        set_lane(&board->occupancy, lane, its.occupancy);
+        set_lane(&board->destination_step, lane, its.destination.step);
+        for (int i = 0; i < its.source_count; i++) {
+            set_lane(&board->source_steps[i], lane, its.sources[i].step);
+        }
+    }
+    item.own = own;
+    return item;
+}
+
+/* Move lines over DRAM's bus for an access at `time`; streams are known a while ahead. */
+static void dram_transfer(struct scoreboard *board, lanes_t time, const struct lane_misses *of) {
+    const struct lane_times *times = board->times;
+    lanes_t earliest = minus(time, times->dram_ahead);
+    lanes_t moved = later(board->dram_free, earliest) + of->dram_read * times->dram_read +
+                    of->dram_written * times->dram_write;
+    board->dram_free = where(any_of(of->dram_read | of->dram_written), moved, board->dram_free);
 }
 
 #ifdef EXPLAIN
@@ -94,10 +133,10 @@ static void explain_fill(struct scoreboard *board, ticks_t start, ticks_t dram, 
 }
 
 /* What of a load's delay comes from where. */
-static void explain_late(struct reason *own, const struct misses *misses, ticks_t late,
+static void explain_late(struct reason *own, const struct lane_misses *of, ticks_t late,
                          ticks_t bus) {
-    own->dram = misses->random + bus;
-    own->tlb = misses->walks;
+    own->dram = of->random + bus;
+    own->tlb = of->walks;
     own->l2 = late - own->dram - own->tlb;
 }
 
@@ -116,50 +155,106 @@ static void explain_full(struct scoreboard *board, ticks_t start, ticks_t full, 
 
 #endif
 
-ticks_t scoreboard_miss(struct scoreboard *board, const struct scheduled *item,
-                        const struct misses *misses, const struct costs *costs, ticks_t *time) {
-    if (misses->penalty > 0 && item->is_load) {
-        WAIT(*time, board->fill_free, board->why.now, board->why.fill_free);
+/* For how long the data of a load at `start` are late. */
+static lanes_t load_late(struct scoreboard *board, const struct scheduled *item,
+                         const struct misses *misses, const struct lane_misses *of, lanes_t start) {
+    const struct lane_times *times = board->times;
+    lanes_t waited = item->is_vector ? times->l2_streamed : times->l2_streamed_scalar;
+    lanes_t late = of->penalty + of->l2_streamed * times->l2_streamed + of->l2_waited * waited;
+    lanes_t bus = minus(board->dram_free, start) & any_of(of->dram_read);
+    late += bus;
+    EXPLAINED(explain_late(&board->why.own, of, late, bus);)
+    for (unsigned i = 0; i < misses->arrival_count; i++) {
+        late = later(late, minus(misses->arrivals[i]->at[board->number], start));
     }
-    ticks_t start = *time;
-    if (misses->penalty > 0) {
-        EXPLAINED(explain_fill(board, start, misses->random,
-                               misses->penalty - misses->random - misses->walks, misses->walks);)
-        board->fill_free = later(board->fill_free, start) + misses->penalty;
-    }
-    dram_transfer(board, costs, start, misses->dram_read, misses->dram_written);
-    ticks_t late = misses->penalty;
-    if (item->is_load) {
-        ticks_t waited = item->is_vector ? costs->l2_streamed : costs->l2_streamed_scalar;
-        late += misses->l2_streamed * (ticks_t)costs->l2_streamed + misses->l2_waited * waited;
-        ticks_t bus = misses->dram_read > 0 ? minus(board->dram_free, start) : 0;
-        late += bus;
-        EXPLAINED(explain_late(&board->why.own, misses, late, bus);)
-        return late;
-    }
-    /* Stores wait in a buffer, and hold up what follows only when it is full. */
-    uint32_t l2_lines = misses->l2_streamed + misses->l2_waited;
-    if (l2_lines > 0) {
-        ticks_t earliest = start > costs->dram_ahead ? start - costs->dram_ahead : 0;
-        board->l2_write_free =
-            later(board->l2_write_free, earliest) + l2_lines * (ticks_t)costs->l2_written;
-    }
-    ticks_t buffered = start + costs->dram_ahead;
-    bool moved = misses->dram_read + misses->dram_written > 0;
-    ticks_t bus = moved ? minus(board->dram_free, buffered) : 0;
-    ticks_t miss = misses->penalty > 0 ? minus(board->fill_free, buffered) : 0;
-    ticks_t l2 = minus(board->l2_write_free, buffered);
-    ticks_t full = later(later(bus, miss), l2);
-    EXPLAINED(explain_full(board, start, full, miss, l2);)
-    *time += full;
-    return 0;
+    return late;
 }
 
-void scoreboard_prefetch(struct scoreboard *board, const struct misses *moved,
-                         const struct costs *costs) {
-    dram_transfer(board, costs, board->last_issue, moved->dram_read, moved->dram_written);
-    if (moved->l2_streamed > 0) { /* one line at a time comes from L2 */
-        EXPLAINED(explain_fill(board, board->last_issue, 0, costs->l2_streamed, 0);)
-        board->fill_free = later(board->fill_free, board->last_issue) + costs->l2_streamed;
+lanes_t scoreboard_miss(struct scoreboard *board, const struct scheduled *item,
+                        const struct misses *misses, const struct lane_misses *of, lanes_t *time) {
+    const struct lane_times *times = board->times;
+    lanes_t unforeseen = any_of(of->penalty);
+    if (item->is_load) {
+        WAIT(*time, board->fill_free & unforeseen, board->why.now, board->why.fill_free);
+    }
+    lanes_t start = *time;
+    EXPLAINED(if (of->penalty > 0) {
+        explain_fill(board, start, of->random, of->penalty - of->random - of->walks, of->walks);
+    })
+    board->fill_free =
+        where(unforeseen, later(board->fill_free, start) + of->penalty, board->fill_free);
+    dram_transfer(board, start, of);
+    if (item->is_load) {
+        return load_late(board, item, misses, of, start);
+    }
+    /* Stores wait in a buffer, and hold up what follows only when it is full. */
+    lanes_t l2_lines = of->l2_streamed + of->l2_waited;
+    lanes_t written = later(board->l2_write_free, minus(start, times->dram_ahead)) +
+                      l2_lines * times->l2_written;
+    board->l2_write_free = where(any_of(l2_lines), written, board->l2_write_free);
+    lanes_t buffered = start + times->dram_ahead;
+    lanes_t bus = minus(board->dram_free, buffered) & any_of(of->dram_read | of->dram_written);
+    lanes_t miss = minus(board->fill_free, buffered) & unforeseen;
+    lanes_t l2 = minus(board->l2_write_free, buffered);
+    lanes_t full = later(later(bus, miss), l2);
+    EXPLAINED(explain_full(board, start, full, miss, l2);)
+    *time += full;
+    return all_lanes(0);
+}
+
+/* Say when the lines of a prefetch are there, in the models where that takes its time; there it also
+ * has a slot of the load/store unit. */
+static void set_arrivals(struct scoreboard *board, const struct misses *moved) {
+    const struct lane_misses *of = &moved->of[board->number];
+    const struct lane_times *times = board->times;
+    lanes_t from_l2 = board->last_issue + times->l2_random;
+    lanes_t from_dram = later(board->dram_free, board->last_issue + times->dram_random);
+    lanes_t there = where(any_of(of->dram_read), from_dram, from_l2);
+    lanes_t *unit = board->unit_free[UNIT_ls];
+    for (unsigned i = 0; i < moved->arrival_count; i++) {
+        struct arrival *arrival = moved->arrivals[i];
+        lanes_t late = arrival->late[board->number];
+        arrival->at[board->number] = there & late;
+        unit[0] = where(late, later(unit[0], board->last_issue) + TICKS_PER_CYCLE, unit[0]);
+    }
+}
+
+void scoreboard_prefetch(struct scoreboard *board, const struct misses *moved) {
+    const struct lane_misses *of = &moved->of[board->number];
+    const struct lane_times *times = board->times;
+    dram_transfer(board, board->last_issue, of);
+    EXPLAINED(if (of->l2_streamed > 0) {
+        explain_fill(board, board->last_issue, 0, times->l2_streamed, 0);
+    })
+    /* One line at a time comes from L2. */
+    lanes_t filled = later(board->fill_free, board->last_issue) + times->l2_streamed;
+    board->fill_free = where(any_of(of->l2_streamed), filled, board->fill_free);
+    set_arrivals(board, moved);
+}
+
+void scoreboard_rebase(struct scoreboard *board, struct memory *const *memories, unsigned count) {
+    enum { KEPT = 1 << 24 }; /* what lies further back than this has no effect any more */
+    lanes_t passed = minus(board->last_issue, all_lanes(KEPT));
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        board->passed[lane] += get_lane(passed, lane);
+    }
+    for (int i = 0; i < REGISTER_COUNT; i++) {
+        board->ready[i] = minus(board->ready[i], passed);
+    }
+    for (int i = 0; i < UNIT_COUNT; i++) {
+        board->unit_free[i][0] = minus(board->unit_free[i][0], passed);
+        board->unit_free[i][1] = minus(board->unit_free[i][1], passed);
+    }
+    lanes_t *others[] = {
+        &board->length_ready, &board->last_issue,   &board->issue_before_last,
+        &board->vector_end,   &board->vector_start, &board->load_free,
+        &board->fill_free,    &board->l2_write_free, &board->dram_free,
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        *others[i] = minus(*others[i], passed);
+    }
+    for (unsigned i = 0; i < count * ARRIVAL_SLOTS; i++) {
+        lanes_t *at = &memories[i / ARRIVAL_SLOTS]->arrivals[i % ARRIVAL_SLOTS].at[board->number];
+        *at = minus(*at, passed);
     }
 }

@@ -1,4 +1,4 @@
-/* The estimate of cycles: an in-order core that issues two instructions a cycle and hands vector
+/* The estimates of cycles, of one model in each lane: an in-order core that issues two instructions a cycle and hands vector
  * work to a queue of one. Out-of-order cores issue by `window.h` instead.
  *
  * A scalar instruction issues in program order once its operands are ready and its unit is free. A
@@ -18,10 +18,22 @@
 #include "decode.h"
 #include "window.h"
 
+#if LANES == 1
+#define HAS_WINDOW(board) ((board)->window != NULL)
+#else
+#define HAS_WINDOW(board) false /* out-of-order cores have one lane */
+#endif
+
 struct operand {
     uint8_t first, count;
     bool is_late;  /* the data of a store, read after it has started */
     uint32_t step; /* ticks from one register of the group to the next */
+};
+
+/* The costs of an instruction by lane, where not all models have the default's. */
+struct own_costs {
+    lanes_t latency, occupancy;
+    lanes_t destination_step, source_steps[MAX_SOURCES];
 };
 
 /* An instruction with its costs looked up. */
@@ -41,6 +53,7 @@ struct scheduled {
     int16_t site;      /* index into the block's memory sites, -1 where there is none */
     uint32_t latency;  /* ticks until the first register of the result */
     uint32_t occupancy;
+    const struct own_costs *own; /* by scoreboard; NULL where all models have the costs above */
 };
 
 #ifdef EXPLAIN
@@ -57,18 +70,22 @@ struct reasons {
 
 struct scoreboard {
     struct window *window; /* of an out-of-order core, NULL for one that issues in order */
-    ticks_t ready[REGISTER_COUNT];
-    ticks_t length_ready;
-    ticks_t unit_free[UNIT_COUNT][2]; /* a unit with one server never has the second free */
-    ticks_t last_issue, issue_before_last;
-    ticks_t vector_end;       /* when the units are done with all vector work */
-    ticks_t vector_start;     /* when the last vector instruction left the queue */
-    ticks_t load_free;        /* when a vector store lets loads through */
-    ticks_t fill_free;        /* when the one outstanding unforeseen miss has been served */
-    ticks_t l2_write_free;    /* when L2 takes the next line that stores fill */
-    ticks_t dram_free;        /* when DRAM's bus is free */
-    ticks_t vector_busy;      /* sum of occupancy of the vector units */
-    ticks_t vector_fp_waited; /* sum of waits for the vector floating-point unit */
+    unsigned number;       /* among the scoreboards */
+    const struct costs *costs;       /* of the model in lane 0 */
+    const struct lane_times *times;
+    lanes_t ready[REGISTER_COUNT];
+    lanes_t length_ready;
+    lanes_t unit_free[UNIT_COUNT][2]; /* the second only of the unit with two servers */
+    lanes_t last_issue, issue_before_last;
+    lanes_t vector_end;       /* when the units are done with all vector work */
+    lanes_t vector_start;     /* when the last vector instruction left the queue */
+    lanes_t load_free;        /* when a vector store lets loads through */
+    lanes_t fill_free;        /* when the one outstanding unforeseen miss has been served */
+    lanes_t l2_write_free;    /* when L2 takes the next line that stores fill */
+    lanes_t dram_free;        /* when DRAM's bus is free */
+    ticks_t passed[LANES];    /* all times above count from then on, so that they stay small */
+    ticks_t vector_busy;      /* in lane 0, the sum of occupancy of the vector units */
+    ticks_t vector_fp_waited; /* in lane 0, the sum of waits for the vector floating-point unit */
     EXPLAINED(struct reasons why;)
 };
 
@@ -76,34 +93,68 @@ struct scoreboard {
 void scoreboard_reset(struct scoreboard *board);
 
 /* Look up the costs of a decoded instruction. */
-struct scheduled schedule(const struct instruction *instruction, const struct costs *costs,
+struct scheduled schedule(const struct instruction *instruction, const struct family *family,
                           int site);
 
 /* Serve the misses of an instruction that accesses memory at `time`. Returns for how long its data
  * are late, and holds up the load/store unit where it has to wait. */
-ticks_t scoreboard_miss(struct scoreboard *board, const struct scheduled *item,
-                        const struct misses *misses, const struct costs *costs, ticks_t *time);
+lanes_t scoreboard_miss(struct scoreboard *board, const struct scheduled *item,
+                        const struct misses *misses, const struct lane_misses *of, lanes_t *time);
 
-/* Account for the transfers of a software prefetch, for which nothing waits. */
-void scoreboard_prefetch(struct scoreboard *board, const struct misses *moved,
-                         const struct costs *costs);
+/* Account for the transfers of a software prefetch, for which nothing waits at once. */
+void scoreboard_prefetch(struct scoreboard *board, const struct misses *moved);
 
-static inline ticks_t later(ticks_t a, ticks_t b) { return a > b ? a : b; }
+/* Count times from later on, where they have become large. `memories` are all of the core's. */
+void scoreboard_rebase(struct scoreboard *board, struct memory *const *memories, unsigned count);
 
-static inline ticks_t minus(ticks_t a, ticks_t b) { return a > b ? a - b : 0; }
+/* Whether scoreboard_rebase has to be called before the next instruction that may wait for misses. */
+static inline bool scoreboard_is_late(const struct scoreboard *board) {
+#if LANES == 1
+    (void)board;
+    return false;
+#else
+    uint64_t parts[sizeof(lanes_t) / sizeof(uint64_t)];
+    uint64_t any = 0;
+    __builtin_memcpy(parts, &board->last_issue, sizeof parts);
+    for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
+        any |= parts[i];
+    }
+    return any & 0xc0000000c0000000u;
+#endif
+}
 
 /* When everything has finished but results on their way into registers. */
-static inline ticks_t scoreboard_end(const struct scoreboard *board) {
-    if (board->window != NULL) {
-        return board->window->last_left;
+static inline lanes_t scoreboard_end(const struct scoreboard *board) {
+    if (HAS_WINDOW(board)) {
+        return all_lanes(board->window->last_left);
     }
     return later(board->last_issue, board->vector_start);
+}
+
+static inline lanes_t latency_of(const struct scoreboard *board, const struct scheduled *item) {
+    return item->own == NULL ? all_lanes(item->latency) : item->own[board->number].latency;
+}
+
+static inline lanes_t occupancy_of(const struct scoreboard *board, const struct scheduled *item) {
+    return item->own == NULL ? all_lanes(item->occupancy) : item->own[board->number].occupancy;
+}
+
+static inline lanes_t source_step(const struct scoreboard *board, const struct scheduled *item,
+                                  int source) {
+    return item->own == NULL ? all_lanes(item->sources[source].step)
+                             : item->own[board->number].source_steps[source];
+}
+
+static inline lanes_t destination_step(const struct scoreboard *board,
+                                       const struct scheduled *item) {
+    return item->own == NULL ? all_lanes(item->destination.step)
+                             : item->own[board->number].destination_step;
 }
 
 /* Let `time` be `until` if that is later; the reason `why` is then `because`. */
 #define WAIT(time, until, why, because)                                                            \
     do {                                                                                           \
-        ticks_t until_when = (until);                                                              \
+        lanes_t until_when = (until);                                                              \
         EXPLAINED(if (until_when > (time)) { (why) = (because); })                                 \
         (time) = later(time, until_when);                                                          \
     } while (0)
@@ -144,99 +195,128 @@ static inline void explain_end(struct scoreboard *board) {
 
 /* When a vector operand lets an instruction start, and which register it waits for last: each is
  * read a step after the one before it. */
-static inline ticks_t group_ready(const ticks_t *ready, const struct operand *group, int *last) {
-    ticks_t time = 0;
-    ticks_t read_after = 0;
+static inline lanes_t group_ready(const lanes_t *ready, const struct operand *group, lanes_t step,
+                                  int *last) {
+    lanes_t time = ready[group->first];
+    lanes_t read_after = step;
     *last = group->first;
-    for (int k = 0; k < group->count; k++) {
-        ticks_t available = minus(ready[group->first + k], read_after);
-        *last = available > time ? group->first + k : *last;
+    for (int k = 1; k < group->count; k++) {
+        lanes_t available = minus(ready[group->first + k], read_after);
+        EXPLAINED(*last = available > time ? group->first + k : *last;)
         time = later(time, available);
-        read_after += group->step;
+        read_after += step;
     }
     return time;
 }
 
+/* Wait for a free server of a unit; returns when one is. It becomes the first. */
+static inline lanes_t first_server(struct scoreboard *board, uint8_t unit) {
+    lanes_t *free = board->unit_free[unit];
+    if (unit != UNIT_ieu) {
+        return free[0];
+    }
+#ifdef EXPLAIN
+    if (free[1] < free[0]) {
+        struct reason *why = board->why.unit_free[unit], other = why[0];
+        why[0] = why[1];
+        why[1] = other;
+    }
+#endif
+    lanes_t first = earlier(free[0], free[1]);
+    free[1] = later(free[0], free[1]);
+    return first;
+}
+
 /* Issue one instruction; `misses` is what its memory accesses missed, NULL where nothing. */
 static inline void scoreboard_issue(struct scoreboard *board, const struct scheduled *item,
-                                    const struct misses *misses, const struct costs *costs) {
+                                    const struct misses *misses) {
     EXPLAINED(struct reasons *why = &board->why;)
     EXPLAINED(explain_issue(why, item);)
     EXPLAINED(struct reason operand_why = why->own;)
-    ticks_t issue = later(board->issue_before_last + TICKS_PER_CYCLE, board->last_issue);
-    ticks_t operands = 0;
+    const struct lane_times *times = board->times;
+    lanes_t issue = later(board->issue_before_last + TICKS_PER_CYCLE, board->last_issue);
+    lanes_t operands = all_lanes(0);
     for (int i = 0; i < item->source_count; i++) {
         const struct operand *source = &item->sources[i];
-        ticks_t ready = board->ready[source->first];
+        lanes_t ready = board->ready[source->first];
+        lanes_t late = source->is_late ? times->store_data_late : all_lanes(0);
         if (source->first >= V_BASE) {
             int last;
-            ticks_t group = group_ready(board->ready, source, &last);
-            ticks_t late = source->is_late ? costs->store_data_late : 0;
+            lanes_t group = group_ready(board->ready, source, source_step(board, item, i), &last);
+            (void)last;
             WAIT(operands, minus(group, late), operand_why, why->ready[last]);
         } else if (item->is_vector) {
-            WAIT(issue, ready + costs->scalar_to_vector, why->now, why->ready[source->first]);
+            WAIT(issue, ready + times->scalar_to_vector, why->now, why->ready[source->first]);
         } else {
-            ticks_t late = source->is_late ? costs->store_data_late : 0;
             WAIT(issue, minus(ready, late), why->now, why->ready[source->first]);
         }
     }
     if (item->is_vector) {
         issue = later(issue, board->vector_start);
-        WAIT(operands, item->needs_length ? board->length_ready : 0, operand_why,
-             why->length_ready);
+        if (item->needs_length) {
+            WAIT(operands, board->length_ready, operand_why, why->length_ready);
+        }
     }
     if (item->serializes) {
         WAIT(issue, board->vector_end, why->now, why->vector_end);
     }
-    ticks_t start = issue;
+    lanes_t start = issue;
     WAIT(start, operands, why->now, operand_why);
-    ticks_t *unit = board->unit_free[item->unit];
-    int server = unit[1] < unit[0];
-    unit += server;
-    board->vector_fp_waited += item->unit == UNIT_vfp ? minus(*unit, start) : 0;
-    WAIT(start, *unit, why->now, why->unit_free[item->unit][server]);
+    lanes_t *unit = &board->unit_free[item->unit][0];
+    lanes_t free = first_server(board, item->unit);
+    if (item->unit == UNIT_vfp) {
+        board->vector_fp_waited += get_lane(minus(free, start), 0);
+    }
+    WAIT(start, free, why->now, why->unit_free[item->unit][0]);
     if (item->is_load) {
         WAIT(start, board->load_free, why->now, why->load_free);
     }
-    ticks_t late = misses == NULL ? 0 : scoreboard_miss(board, item, misses, costs, &start);
+    lanes_t late = all_lanes(0);
+    if (misses != NULL) {
+        late = scoreboard_miss(board, item, misses, &misses->of[board->number], &start);
+    }
     EXPLAINED(explain_until(why, start);)
-    *unit = start + item->occupancy + (item->is_vector ? late : 0);
-    EXPLAINED(why->unit_free[item->unit][server] =
+    lanes_t occupancy = occupancy_of(board, item);
+    *unit = start + occupancy + (item->is_vector ? late : all_lanes(0));
+    EXPLAINED(why->unit_free[item->unit][0] =
                   item->is_vector ? why->own : without_misses(&why->own);)
     if (item->is_vector) {
         board->vector_start = start;
         WAIT(board->vector_end, *unit, why->vector_end, why->own);
         board->vector_busy += item->occupancy;
         if (item->delays_loads) {
-            ticks_t lines = misses == NULL ? 0 : misses->stored_lines;
-            board->load_free = *unit + lines * costs->store_drain;
+            uint32_t lines = misses == NULL ? 0 : misses->stored_lines;
+            board->load_free = *unit + times->store_drain * all_lanes(lines);
             EXPLAINED(why->load_free = why->own;)
         }
     } else {
-        issue = start + (item->serializes ? item->latency : 0);
+        issue = item->serializes ? start + latency_of(board, item) : start;
     }
     board->issue_before_last = board->last_issue;
     board->last_issue = issue;
-    ticks_t done = start + item->latency + (item->is_load ? late : 0);
+    lanes_t done = start + latency_of(board, item) + (item->is_load ? late : all_lanes(0));
     if (item->sets_length) {
         board->length_ready = done;
         EXPLAINED(why->length_ready = why->own;)
     }
+    lanes_t step = destination_step(board, item);
     for (int k = 0; k < item->destination.count; k++) {
         board->ready[item->destination.first + k] = done;
         EXPLAINED(why->ready[item->destination.first + k] = why->own;)
-        done += item->destination.step;
+        done += step;
     }
     EXPLAINED(explain_end(board);)
 }
 
 /* Start over after a mispredicted branch, which was the last instruction issued. */
-static inline void scoreboard_mispredict(struct scoreboard *board, ticks_t penalty) {
+static inline void scoreboard_mispredict(struct scoreboard *board) {
+#if LANES == 1
     if (board->window != NULL) {
-        window_mispredict(board, penalty);
+        window_mispredict(board, board->costs->mispredict);
         return;
     }
-    board->last_issue += penalty;
+#endif
+    board->last_issue += board->times->mispredict;
     board->issue_before_last = board->last_issue - TICKS_PER_CYCLE; /* two may issue then */
     EXPLAINED(board->why.own.cause = CAUSE_branches;)
     EXPLAINED(explain_end(board);)

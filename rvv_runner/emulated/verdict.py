@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from launchers.output import LauncherReport
 from rvv_runner.board import BoardInfo
 from rvv_runner.emulated.counters import Region, parse_report, processes_started, unpaired_marks
@@ -14,7 +16,11 @@ __all__ = ["measurement_of"]
 
 
 def measurement_of(
-    run: QemuRun, info: BoardInfo, timeout_s: float, kernel: str | None
+    run: QemuRun,
+    info: BoardInfo,
+    timeout_s: float,
+    kernel: str | None,
+    models: Sequence[str] = (),
 ) -> Measurement:
     """The measurement from one timed run of the launcher in QEMU.
 
@@ -23,12 +29,15 @@ def measurement_of(
         info: the board it ran on.
         timeout_s: its time limit.
         kernel: the name of the kernel that was to run; None for any.
+        models: names of the models that it was estimated under, if there are several.
     """
     verdict = judge(run.result, timeout_s, 1, "QEMU", info.vlen_bits, kernel)
-    return failed_run(verdict, info) or _correct(run.report, verdict.launcher, info)
+    return failed_run(verdict, info) or _correct(run.report, verdict.launcher, info, models)
 
 
-def _correct(report: str | None, launcher: LauncherReport, info: BoardInfo) -> Measurement:
+def _correct(
+    report: str | None, launcher: LauncherReport, info: BoardInfo, models: Sequence[str]
+) -> Measurement:
     try:
         regions = parse_report(report or "")
     except ValueError:
@@ -49,6 +58,10 @@ def _correct(report: str | None, launcher: LauncherReport, info: BoardInfo) -> M
         board=info.name,
         estimated=True,
         max_abs_error=launcher.max_abs_error,
+        models_s={
+            name: cycles / info.frequency_hz
+            for name, cycles in zip(models, region.models, strict=bool(models))
+        },
     )
 
 

@@ -5,6 +5,8 @@
 
 #include "scoreboard.h"
 
+#if LANES == 1 /* no other plug-in is for out-of-order cores */
+
 struct window *window_new(void) { return calloc(1, sizeof(struct window)); }
 
 void window_reset(struct window *window) { memset(window, 0, sizeof *window); }
@@ -77,7 +79,8 @@ static void leave(struct window *window, uint32_t entries, const struct costs *c
 
 /* When the operands of an instruction that enters at `time` are ready. */
 static ticks_t operands_ready(struct scoreboard *board, const struct scheduled *item,
-                              const struct costs *costs, ticks_t time) {
+                              ticks_t time) {
+    const struct costs *costs = board->costs;
     WAIT(time, item->needs_length ? board->length_ready : 0, board->why.now,
          board->why.length_ready);
     for (int i = 0; i < item->source_count; i++) {
@@ -85,7 +88,7 @@ static ticks_t operands_ready(struct scoreboard *board, const struct scheduled *
         ticks_t ready = board->ready[source->first];
         int last = source->first;
         if (source->first >= V_BASE) {
-            ready = group_ready(board->ready, source, &last);
+            ready = group_ready(board->ready, source, source_step(board, item, i), &last);
         } else if (item->is_vector) {
             ready += costs->scalar_to_vector;
         }
@@ -98,11 +101,11 @@ static ticks_t operands_ready(struct scoreboard *board, const struct scheduled *
 /* Serve misses with one of several fill buffers. The lines that one instruction misses overlap as
  * well: all but the first cost only their share of the buffers. */
 static ticks_t serve_misses(struct scoreboard *board, const struct scheduled *item,
-                            const struct misses *missed, const struct costs *costs, ticks_t *time) {
-    struct misses misses = *missed;
-    if (misses.penalty > costs->dram_random) {
-        misses.penalty =
-            costs->dram_random + (misses.penalty - costs->dram_random) / costs->load_misses;
+                            const struct misses *misses, ticks_t *time) {
+    const struct costs *costs = board->costs;
+    struct lane_misses of = misses->of[board->number];
+    if (of.penalty > costs->dram_random) {
+        of.penalty = costs->dram_random + (of.penalty - costs->dram_random) / costs->load_misses;
     }
     ticks_t *fill = board->window->fills;
     for (uint32_t i = 1; i < costs->load_misses; i++) {
@@ -111,14 +114,16 @@ static ticks_t serve_misses(struct scoreboard *board, const struct scheduled *it
         }
     }
     board->fill_free = *fill;
-    ticks_t late = scoreboard_miss(board, item, &misses, costs, time);
+    ticks_t late = scoreboard_miss(board, item, misses, &of, time);
     *fill = board->fill_free;
     return late;
 }
 
 void window_issue(struct scoreboard *board, const struct scheduled *item,
-                  const struct misses *misses, const struct costs *costs) {
+                  const struct misses *misses) {
     struct window *window = board->window;
+    const struct costs *costs = board->costs;
+    ticks_t occupancy = occupancy_of(board, item);
     uint32_t entries = entries_of(item, costs);
     EXPLAINED(explain_issue(&board->why, item);)
     ticks_t entered = enter(window, entries, costs);
@@ -126,15 +131,15 @@ void window_issue(struct scoreboard *board, const struct scheduled *item,
     window->enters =
         later(window->enters, entered + entries * TICKS_PER_CYCLE / costs->issue_width);
     board->last_issue = entered; /* where software prefetches begin */
-    ticks_t ready = operands_ready(board, item, costs, entered);
+    ticks_t ready = operands_ready(board, item, entered);
     ticks_t start =
-        book(&window->units[item->unit], capacity_of(item->unit), entered, ready, item->occupancy);
+        book(&window->units[item->unit], capacity_of(item->unit), entered, ready, occupancy);
     EXPLAINED(if (start > ready) { board->why.now = without_misses(&board->why.own); })
     board->vector_fp_waited += item->unit == UNIT_vfp ? start - ready : 0;
     board->vector_busy += item->is_vector ? item->occupancy : 0;
-    ticks_t late = misses == NULL ? 0 : serve_misses(board, item, misses, costs, &start);
+    ticks_t late = misses == NULL ? 0 : serve_misses(board, item, misses, &start);
     EXPLAINED(explain_until(&board->why, start);)
-    ticks_t done = start + item->latency + (item->is_load ? late : 0);
+    ticks_t done = start + latency_of(board, item) + (item->is_load ? late : 0);
     if (item->sets_length) {
         board->length_ready = done;
         EXPLAINED(board->why.length_ready = board->why.own;)
@@ -144,7 +149,7 @@ void window_issue(struct scoreboard *board, const struct scheduled *item,
         board->ready[item->destination.first + k] = done;
         EXPLAINED(board->why.ready[item->destination.first + k] = board->why.own;)
         window->last_done = done;
-        done += item->destination.step;
+        done += destination_step(board, item);
     }
     leave(window, entries, costs);
     EXPLAINED(board->why.now = board->why.own;)
@@ -157,3 +162,5 @@ void window_mispredict(struct scoreboard *board, ticks_t penalty) {
     EXPLAINED(window->restart_why =
                   (struct reason){.row = board->why.own.row, .cause = CAUSE_branches};)
 }
+
+#endif

@@ -43,7 +43,7 @@ void window_reset(struct window *window);
 
 /* Put one instruction through; `misses` is what its memory accesses missed, NULL where nothing. */
 void window_issue(struct scoreboard *board, const struct scheduled *item,
-                  const struct misses *misses, const struct costs *costs);
+                  const struct misses *misses);
 
 /* Fetch goes on only after the last instruction, a mispredicted branch, is done. */
 void window_mispredict(struct scoreboard *board, ticks_t penalty);

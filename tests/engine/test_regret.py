@@ -79,7 +79,7 @@ def test_what_no_study_holds_is_measured(words, tmp_path):
 
 def test_what_cannot_be_compared(words, tmp_path):
     _store(tmp_path / "tuner.journal", A, {16: 1e-6})
-    with pytest.raises(UserError, match="give several with --device"):
+    with pytest.raises(UserError, match="give several boards with --device"):
         regret.main([*words, "--device", A])
     with pytest.raises(UserError, match=f"engine.tune vector_add --device {B}"):
         regret.main([*words, "--device", f"{A},{B}"])

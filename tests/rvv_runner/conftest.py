@@ -17,9 +17,9 @@ from rvv_runner import ElfArtifact
 from rvv_runner.board_file import BoardFile, read_board_file
 from rvv_runner.devices import load_board
 from rvv_runner.emulated.board import EmulatedBoard
-from rvv_runner.emulated.costs import read_cost_table
+from rvv_runner.emulated.costs import CostTable, read_cost_table
 from rvv_runner.emulated.counters import Region, parse_report
-from rvv_runner.emulated.plugin import build_plugin, write_once
+from rvv_runner.emulated.plugin import Kind, build_plugin, write_once
 from rvv_runner.emulated.run import Emulator, run_in_qemu
 from triton_rvv.codegen.link import link_elf
 from triton_rvv.codegen.zig import run_zig_cc
@@ -70,27 +70,39 @@ def with_vlen(vlen_bits: int) -> BoardFile:
     return dataclasses.replace(read_board_file("x60"), vlen_bits=vlen_bits)
 
 
-def make_emulator(vlen_bits: int = 256, explaining: bool = False) -> Emulator:
-    """QEMU with the plug-in and the X60's costs, without the self-test."""
+def _cost_table(vlen_bits: int) -> CostTable:
+    """The X60's costs."""
     board_file = with_vlen(vlen_bits)
     assert board_file.emulation is not None
     folder = Path(__file__).parents[2] / "rvv_runner" / "emulated"
-    text = read_cost_table(folder / board_file.emulation.cost_table, vlen_bits).plugin_text()
+    return read_cost_table(folder / board_file.emulation.cost_table, vlen_bits)
+
+
+def make_emulator(vlen_bits: int = 256, plugin: Kind = "one", text: str | None = None) -> Emulator:
+    """QEMU with the plug-in and these costs, the X60's without any, without the self-test."""
+    text = text or _cost_table(vlen_bits).plugin_text()
     key = hashlib.sha256(text.encode()).hexdigest()[:16]
     qemu = find_qemu()
     return Emulator(
         qemu=qemu,
         cpu=cpu_option(qemu, RVVTarget(vlen_bits=vlen_bits)),
-        plugin=build_plugin(explaining),
+        plugin=build_plugin(plugin),
         costs=write_once(f"costs-{key}.txt", text),
     )
 
 
-def _emulator_of(device: str, explaining: bool) -> Emulator:
+def _emulator_of(device: str, plugin: Kind | None) -> Emulator:
     board = load_board(device)
     assert isinstance(board, EmulatedBoard)
     board.open()
-    return dataclasses.replace(board.emulator, plugin=build_plugin(explaining))
+    emulator = board.emulator
+    return dataclasses.replace(emulator, plugin=build_plugin(plugin)) if plugin else emulator
+
+
+@pytest.fixture(scope="session")
+def cost_table() -> CostTable:
+    """The X60's costs."""
+    return _cost_table(256)
 
 
 @pytest.fixture
@@ -103,7 +115,8 @@ def run_regions(tmp_path: Path) -> RunRegions:
     def run(
         *regions: tuple[str, str],
         vlen_bits: int = 256,
-        explaining: bool = False,
+        plugin: Kind | None = None,
+        text: str | None = None,
         device: str = "",
     ) -> tuple[Region, ...]:
         code = "".join(REGION.format(before=before, body=body) for before, body in regions)
@@ -111,7 +124,9 @@ def run_regions(tmp_path: Path) -> RunRegions:
         flags = ["-static", "-nostdlib", "program.S", "-o", "program.elf"]
         run_zig_cc(flags, timeout_s=BUILD_TIMEOUT_S, folder=tmp_path)
         emulator = (
-            _emulator_of(device, explaining) if device else make_emulator(vlen_bits, explaining)
+            _emulator_of(device, plugin)
+            if device
+            else make_emulator(vlen_bits, plugin or "one", text)
         )
         run = run_in_qemu(emulator, tmp_path / "program.elf", (), RUN_TIMEOUT_S)
         assert run.result.returncode == 0, run.result.stderr

@@ -38,12 +38,12 @@ CASES = {
 @pytest.fixture
 def regions(run_regions):
     """The region of each case, from the plug-in that explains."""
-    return dict(zip(CASES, run_regions(*CASES.values(), explaining=True), strict=True))
+    return dict(zip(CASES, run_regions(*CASES.values(), plugin="explaining"), strict=True))
 
 
 @pytest.mark.parametrize("device", ["emulated:x60", "emulated:x100"])
 def test_explaining_changes_no_count_and_the_causes_add_up(run_regions, device):
-    explaining = run_regions(*CASES.values(), explaining=True, device=device)
+    explaining = run_regions(*CASES.values(), plugin="explaining", device=device)
     for plain, explained in zip(
         run_regions(*CASES.values(), device=device), explaining, strict=True
     ):

@@ -13,8 +13,8 @@ from rvv_runner.emulated.plugin import MODEL_VERSION
 
 # Loads and stores through all levels, dependent and independent arithmetic, reductions, gathers,
 # strides, segments, masks, mispredicted branches, a length from a register, prefetches, spills.
-_LOOP = "li t0, {count}\n1:\n{body}\naddi t0, t0, -1\nbnez t0, 1b"
-_START = """
+LOOP = "li t0, {count}\n1:\n{body}\naddi t0, t0, -1\nbnez t0, 1b"
+START = """
 .option arch, +zicbop
 vsetvli t1, x0, e32, m2, ta, ma
 li t3, 4096
@@ -22,7 +22,7 @@ mv t2, a0
 vid.v v8
 vmv.v.i v0, 5
 """
-_REGIONS = {
+REGIONS = {
     "streams": "vle32.v v8, (t2)\nvfadd.vv v8, v8, v8\nvse32.v v8, (t2)\naddi t2, t2, 64",
     "strides": "vlse32.v v8, (t2), t3\nvadd.vi v10, v8, 3\nvsse32.v v10, (t2), t3\naddi t2, t2, 4",
     "gathers": "vrgather.vv v16, v12, v8\nvluxei32.v v20, (a0), v8\nvcompress.vm v24, v16, v0",
@@ -35,7 +35,7 @@ _REGIONS = {
     "csrr t5, vlenb",
     "spills": "vs2r.v v8, (t2)\nvl2re32.v v10, (t2)\nvfmul.vv v10, v10, v8\nflw fa0, 8(t2)",
 }
-_COUNT = 800
+COUNT = 800
 _ESTIMATES = {
     "streams": 11718.0,
     "strides": 729422.25,
@@ -52,9 +52,9 @@ _VERSION = "b7d20c4e81f96a35"
 
 
 def test_the_estimates_are_those_of_this_model_version(run_regions):
-    programs = [(_START, _LOOP.format(count=_COUNT, body=body)) for body in _REGIONS.values()]
+    programs = [(START, LOOP.format(count=COUNT, body=body)) for body in REGIONS.values()]
     found = {
         name: region.raw["cycles"]
-        for name, region in zip(_REGIONS, run_regions(*programs), strict=True)
+        for name, region in zip(REGIONS, run_regions(*programs), strict=True)
     }
     assert (MODEL_VERSION, found) == (_VERSION, _ESTIMATES)

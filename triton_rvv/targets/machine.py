@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
-__all__ = ["MACHINES", "X60", "Machine"]
+__all__ = ["MACHINES", "PREFETCHES", "X60", "Machine", "Prefetch"]
+
+# Software prefetches: none; as far ahead as the numbers below say; or twice as far.
+Prefetch = Literal["off", "near", "far"]
+PREFETCHES: tuple[Prefetch, ...] = ("off", "near", "far")
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,7 @@ class Machine:
         segment_load_cycles: of a segment load of 3 and of 4 streams for each register of a stream,
             where a load by strides takes a cycle for an element (rvv-bench).
         segment_register_bytes: the bytes of a register in these.
+        prefetch: whether code asks for lines ahead of their use, and how far ahead.
     """
 
     l1d_bytes: int = 32 << 10
@@ -85,6 +91,22 @@ class Machine:
     max_sum_runs: int = 8
     segment_load_cycles: tuple[float, float] = (20.4, 24.5)
     segment_register_bytes: int = 32
+    prefetch: Prefetch = "near"
+
+    def with_prefetch(self, prefetch: Prefetch) -> Machine:
+        """The same core, for which code asks for lines from another distance.
+
+        Args:
+            prefetch: of this core's own distances.
+        """
+        further = 2 if prefetch == "far" else 1
+        return replace(
+            self,
+            rows_ahead=further * self.rows_ahead,
+            colliding_rows_ahead=further * self.colliding_rows_ahead,
+            lines_in_flight=further * self.lines_in_flight,
+            prefetch=prefetch,
+        )
 
     @property
     def way_bytes(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from triton_rvv.targets.cores import (
@@ -14,9 +14,16 @@ from triton_rvv.targets.cores import (
     MATRIX_VLEN_BITS,
     Core,
 )
-from triton_rvv.targets.machine import MACHINES, X60, Machine
+from triton_rvv.targets.machine import MACHINES, X60, Machine, Prefetch
 
-__all__ = ["SUPPORTED_VLEN_BITS", "Backend", "HostTarget", "RVVTarget", "Target"]
+__all__ = [
+    "SUPPORTED_VLEN_BITS",
+    "Backend",
+    "HostTarget",
+    "RVVTarget",
+    "Target",
+    "with_prefetch",
+]
 
 # The kinds of targets, by the names that Triton knows them by.
 Backend = Literal["rvv", "host"]
@@ -261,6 +268,17 @@ class RVVTarget:
         if self.extensions != DEFAULT_EXTENSIONS:
             name += f"-{_digest(','.join(self.extensions))}"
         return name if self.machine == X60 else f"{name}-{_digest(repr(self.machine))}"
+
+
+def with_prefetch(target: Target, prefetch: Prefetch | None) -> Target:
+    """The target with software prefetches from another distance; None for its own.
+
+    A machine that foresees rows by itself, as a host's, is no other target.
+
+    """
+    if prefetch in (None, "near") or not isinstance(target, RVVTarget):
+        return target
+    return replace(target, machine=target.machine.with_prefetch(prefetch))
 
 
 def _digest(text: str) -> str:

@@ -345,7 +345,12 @@ class Builder:
         return self.call(type_, name, [aligned, everywhere, anything])
 
     def prefetch(self, address: Val, access: Val = READ) -> None:
-        """Ask for the cache line of an address, to read or to write it; a hint."""
+        """Ask for the cache line of an address, to read or to write it; a hint.
+
+        Nothing is asked of a core whose prefetches are off.
+        """
+        if self.abilities.machine.prefetch == "off":
+            return
         keep, data = integer(3, "i32"), integer(1, "i32")
         self.call_void("llvm.prefetch.p0", [address, access, keep, data])
 

@@ -1,0 +1,143 @@
+"""Which models of the family a board's page speaks for, and which it rules out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rvv_runner.calibration.family_page import PROBES, Page
+from rvv_runner.emulated.family import DEFAULT_MODEL, Model, models
+
+__all__ = ["Finding", "core_text", "findings"]
+
+_NAMES = [probe.name for probe in PROBES]
+_FAR, _ASKED_4, _ASKED_32, _PAGES, _PAGES_ASKED, _SMALL, _HALF, _TWICE = _NAMES
+
+# Logarithms of cycles, or of their ratios, by what they are about, with the models that differ in
+# it. Ratios cancel what a core's clock or memory has to do with all of them. A busy neighbour is no
+# property of a board: one that was idle at the time may have one later.
+_TOPICS: Mapping[str, tuple[tuple[str, ...], tuple[tuple[str, str | None], ...]]] = {
+    "software prefetches": (
+        ("prefetch-late", "prefetch-dropped", "prefetch-ignored"),
+        ((_ASKED_4, _FAR), (_ASKED_32, _FAR), (_PAGES_ASKED, _PAGES)),
+    ),
+    "L2": (("plain-l2",), ((_HALF, _SMALL), (_TWICE, _SMALL))),
+    "DRAM": (("fast-dram",), ((_FAR, None), (_PAGES, None))),
+}
+# A model that is further off than this, and twice as far as the nearest, is ruled out.
+_OFF = math.log(1.15)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a page says of one topic.
+
+    Args:
+        topic: the topic.
+        nearest: name of the nearest model.
+        factor: how far off that is in its worst figure, as a factor.
+        ruled_out: models that are too far off, the default among them where it is.
+        apart: whether the models differ in the figures at all.
+    """
+
+    topic: str
+    nearest: str
+    factor: float
+    ruled_out: tuple[str, ...]
+    apart: bool
+
+    def __str__(self) -> str:
+        if not self.apart:
+            return f"{self.topic}: the models do not differ on this core"
+        out = ", ".join(self.ruled_out) or "none"
+        return (
+            f"{self.topic}: nearest is {self.nearest}, within a factor of {self.factor:.2f}; "
+            f"ruled out: {out}"
+        )
+
+
+def findings(page: Page, estimated: Mapping[str, Mapping[str, float]]) -> list[Finding]:
+    """What the page says of each topic that it has all figures of.
+
+    Args:
+        page: of a board.
+        estimated: cycles by model, by the probe's name, of the core that stands in for the board.
+    """
+    found = []
+    for topic, (rivals, figures) in _TOPICS.items():
+        names = {name for pair in figures for name in pair if name is not None}
+        if names <= page.cycles.keys() and names <= estimated.keys():
+            found.append(_finding(topic, rivals, figures, page, estimated))
+    return found
+
+
+def _finding(
+    topic: str,
+    rivals: tuple[str, ...],
+    figures: tuple[tuple[str, str | None], ...],
+    page: Page,
+    estimated: Mapping[str, Mapping[str, float]],
+) -> Finding:
+    known = estimated[figures[0][0]]
+    distances = {
+        model: max(
+            abs(
+                _figure({n: each[model] for n, each in estimated.items()}, pair)
+                - _figure(page.cycles, pair)
+            )
+            for pair in figures
+        )
+        for model in (DEFAULT_MODEL, *rivals)
+        if model in known
+    }
+    nearest = min(distances, key=lambda model: distances[model])
+    limit = max(_OFF, 2 * distances[nearest])
+    out = tuple(model for model, distance in distances.items() if distance > limit)
+    apart = max(distances.values()) - distances[nearest] > _OFF / 2
+    return Finding(topic, nearest, math.exp(distances[nearest]), out, apart)
+
+
+def _figure(cycles: Mapping[str, float], pair: tuple[str, str | None]) -> float:
+    name, base = pair
+    return math.log(cycles[name]) - (math.log(cycles[base]) if base is not None else 0.0)
+
+
+def core_text(kind: str, cost_table: str, found: list[Finding]) -> str:
+    """A board file of the kind with the narrowed family.
+
+    Where the page rules out what the default does with prefetches, the nearest model's figures
+    become the default's.
+
+    Args:
+        kind: name of the board file that is narrowed.
+        cost_table: its file of costs.
+        found: from `findings`.
+    """
+    out = dict.fromkeys(model for each in found if each.apart for model in each.ruled_out)
+    by_name = {model.name: model for model in models()}
+    default = next((by_name[each.nearest] for each in found if _replaces(each, by_name)), None)
+    if default is not None:
+        out[default.name] = None  # it is the default now
+    names = ", ".join(f'"{name}"' for name in out if name != DEFAULT_MODEL)
+    lines = [
+        "# From the page of a full check.",
+        f'kind = "{kind}"',
+        "",
+        "[emulation]",
+        f'cost_table = "{cost_table}"',
+        f"ruled_out = [{names}]",
+    ]
+    if default is not None:
+        lines += ["", "[emulation.costs.memory]"]
+        lines += [f"{name} = {value}" for name, value in default.set.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _replaces(finding: Finding, by_name: Mapping[str, Model]) -> bool:
+    """Whether the nearest model of a topic is to be the core's default."""
+    return (
+        finding.apart
+        and DEFAULT_MODEL in finding.ruled_out
+        and by_name[finding.nearest].is_about_prefetches
+    )

@@ -1,0 +1,181 @@
+"""Trials with times under several models: how they are ordered, and what is said of the winner."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import pytest
+
+from engine import regret
+from engine.results.robust_table import robust_lines, robust_record
+from engine.run.summary import summarise
+from engine.search import Search
+from engine.study.robust import ROBUST, model_regrets, score_s
+from engine.study.storage import StudyIdentity, open_study
+from engine.study.stored_trial import StoredTrial
+from engine.study.trials import StoredTrials
+from engine.winners.lookup import wanted
+from foundation.config import Config
+from foundation.errors import UserError
+from search_spaces import vector_add
+from search_spaces.space import Parameter, SearchSpace
+
+NAMES = ("default", "prefetch-ignored", "fast-dram")
+# The first is best under two models and bad under one; the second nearly as good under all.
+TIMES_S = {
+    8: (1.0, 3.0, 0.9),
+    16: (1.02, 1.0, 0.92),
+    32: (1.2, 0.98, 1.0),
+    64: (4.0, 4.0, 4.0),
+}
+SPACE = SearchSpace((Parameter("BLOCK_SIZE", tuple(TIMES_S)),))
+
+
+def models_s(block: int) -> dict[str, float]:
+    return dict(zip(NAMES, TIMES_S[block], strict=True))
+
+
+def trial(number: int, block: int, times_s: Mapping[str, float] | None = None) -> StoredTrial:
+    found = models_s(block) if times_s is None else times_s
+    attributes = {"models_s": found, "estimated": True}
+    config = Config({"BLOCK_SIZE": block})
+    return StoredTrial(number, config, "correct", TIMES_S[block][0], attributes)
+
+
+TRIALS = [trial(number, block) for number, block in enumerate(TIMES_S)]
+
+
+@pytest.mark.parametrize(("robust", "block"), [("mean", 16), ("worst", 16), ("off", 8)])
+def test_the_winner_is_the_one_that_is_asked_for(robust, block):
+    summary = summarise(TRIALS, None, robust=robust)
+    assert summary.winner is not None
+    assert summary.winner.config["BLOCK_SIZE"] == block
+
+
+def test_regrets_are_over_the_fastest_under_each_model():
+    regrets = model_regrets(TRIALS)
+    assert regrets is not None
+    assert regrets.of(TRIALS[0]) == {
+        "default": 0,
+        "prefetch-ignored": pytest.approx(3 / 0.98 - 1),
+        "fast-dram": 0,
+    }
+    assert regrets.worst(TRIALS[2]) == pytest.approx(0.2)
+    expected = (1.02 * (1 / 0.98) * (0.92 / 0.9)) ** (1 / 3) - 1
+    assert regrets.mean(TRIALS[1]) == pytest.approx(expected)
+
+
+def test_a_search_sees_the_order_of_the_mean_regrets_before_the_fastest_are_known():
+    regrets = model_regrets(TRIALS)
+    assert regrets is not None
+    by_score = sorted(TRIALS, key=lambda each: score_s(each, "mean", {}) or math.inf)
+    assert by_score == sorted(TRIALS, key=regrets.mean)
+
+
+def test_for_the_worst_regret_a_search_weighs_models_by_a_reference():
+    reference = models_s(32)
+    scores = [score_s(each, "worst", reference) for each in TRIALS]
+    assert scores == [pytest.approx(1.2 * ratio) for ratio in (3 / 0.98, 1 / 0.98, 1.0, 4 / 0.98)]
+
+
+def test_times_of_a_clock_are_left_alone():
+    clocked = [trial(number, block, {}) for number, block in enumerate(TIMES_S)]
+    summary = summarise(clocked, None)
+    assert summary.winner is clocked[0]
+    assert summary.robustness is None
+    assert [score_s(each, "mean", {}) for each in clocked] == [each.time_s for each in clocked]
+
+
+def test_trials_of_other_families_are_ordered_by_time_alone():
+    mixed = [*TRIALS, trial(9, 8, {"default": 1.0, "another": 2.0})]
+    assert model_regrets(mixed) is None
+
+
+def test_a_winner_that_holds_is_called_safe_and_one_that_does_not_says_what_to_measure():
+    safe = summarise(TRIALS, None).robustness
+    assert safe is not None
+    assert safe.is_safe
+    assert safe.verdict == "holds under all 3 models, at most 2.2% lost"
+    assert safe.to_measure == ()
+    bold = summarise(TRIALS, None, robust="off").robustness
+    assert bold is not None
+    assert not bold.is_safe
+    assert bold.worst.name == "prefetch-ignored"
+    assert "if software prefetches do nothing, it loses 206%" in bold.verdict
+    assert [each.config["BLOCK_SIZE"] for each in bold.to_measure] == [8, 32]
+
+
+def test_lines_and_json_say_the_same():
+    found = summarise(TRIALS, None).robustness
+    assert found is not None
+    lines, record = robust_lines(found), robust_record(found)
+    assert len(lines) == len(NAMES) + 1
+    assert "winner_loses=0.0200\tdefault_choice_loses=0.0000" in lines[0]
+    assert record["safe"] is True
+    assert record["worst_loss"] == pytest.approx(0.92 / 0.9 - 1)
+    assert [each["name"] for each in record["models"]] == list(NAMES)
+
+
+def test_a_search_learns_scores_and_names_the_robust_winner():
+    def best(robust):
+        trials = StoredTrials.in_memory()
+        search = Search(SPACE, "random", 0, trials, robust=robust)
+        while (config := search.ask()) is not None:
+            block = int(config["BLOCK_SIZE"])
+            times_s = models_s(block)
+            search.tell(config, times_s["default"], attributes={"models_s": times_s})
+        found = search.best()
+        assert found is not None
+        return found
+
+    assert best("mean") == (Config({"BLOCK_SIZE": 16}), 1.02)
+    assert best("off") == (Config({"BLOCK_SIZE": 8}), 1.0)
+
+
+def _store(storage, robust=None):
+    about = wanted("vector_add", {"N": 64}, None, "emulated:x60")
+    identity = StudyIdentity("vector_add", {"N": 64}, "fp32", about.device, "auto", about.made_with)
+    trials = open_study(str(storage), identity, SPACE)
+    for block in TIMES_S:
+        number = trials.start(Config({"BLOCK_SIZE": block}), SPACE, {})
+        attributes = {"estimated": True, "models_s": models_s(block)}
+        trials.finish(number, TIMES_S[block][0], "correct", attributes)
+    if robust is not None:
+        trials.set_attribute(ROBUST, robust)
+
+
+@pytest.mark.parametrize(("robust", "block"), [(None, 16), ("worst", 16), ("off", 8)])
+def test_the_stored_winner_is_the_one_that_the_run_named(monkeypatch, tmp_path, robust, block):
+    monkeypatch.setattr(vector_add, "space", lambda problem, board: SPACE)
+    _store(tmp_path / "t.journal", robust)
+    import engine
+
+    found = engine.lookup(
+        "vector_add", N=64, device="emulated", storage=str(tmp_path / "t.journal")
+    )
+    assert found.config["BLOCK_SIZE"] == block
+
+
+def test_regret_compares_the_models_of_one_emulated_board(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(vector_add, "space", lambda problem, board: SPACE)
+    _store(tmp_path / "t.journal")
+    words = ["vector_add", "--storage", str(tmp_path / "t.journal"), "--out", str(tmp_path)]
+    assert regret.main([*words, "--device", "emulated"]) == 0
+    said = capsys.readouterr().out
+    assert "least worst: BLOCK_SIZE=16 (at most 2% slower)" in said
+    assert "winner of prefetch-ignored: BLOCK_SIZE=32" in said
+
+
+def test_regret_of_one_real_board_is_refused(tmp_path):
+    with pytest.raises(UserError, match="give several with --device NAME,NAME"):
+        regret.main(["vector_add", "--device", "host", "--out", str(tmp_path)])
+
+
+def test_robust_where_times_are_measured_is_refused():
+    import engine
+
+    with pytest.raises(UserError, match="measures times and has no models: leave out --robust"):
+        engine.tune("vector_add", device="host", robust="worst", trials=1)
+    with pytest.raises(UserError, match="no value of robust named best"):
+        engine.tune("vector_add", robust="best", trials=1)

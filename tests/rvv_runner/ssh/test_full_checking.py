@@ -1,0 +1,53 @@
+"""A full check over SSH: the page is measured by the board's clock, and a core is made of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from rvv_runner.board import BoardError
+from rvv_runner.calibration.family_page import PROBES, read_page
+from rvv_runner.full_check import full_check
+
+
+@pytest.fixture
+def checked(open_board, tmp_path, monkeypatch):
+    """Runs a full check of the test's board; returns its lines."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    board = open_board()
+
+    def load(name):
+        from rvv_runner.devices import load_board
+
+        return board if name == "desk" else load_board(name)
+
+    monkeypatch.setattr("rvv_runner.full_check.load_board", load)
+
+    def check() -> list[str]:
+        lines: list[str] = []
+        full_check("desk", "mine", tmp_path / "mine.json", lines.append)
+        return lines
+
+    return check
+
+
+def test_a_page_is_measured_over_ssh(checked, tmp_path):
+    told = "\n".join(checked())
+    page = read_page(tmp_path / "mine.json")
+    assert page is not None
+    assert set(page.cycles) == {probe.name for probe in PROBES}, page.reasons
+    # QEMU without a model has no caches: it must not pass for the core itself.
+    assert "software prefetches: nearest is" in told
+    assert (tmp_path / "config/triton-rvv-tuner/boards/mine.toml").exists()
+
+
+def test_a_board_that_goes_away_ends_the_check(checked, tmp_path, monkeypatch):
+    from rvv_runner.failure import failed
+    from rvv_runner.ssh.board import SshBoard
+
+    def lost(self, artifact, repeats, timeout_s):
+        return failed("board", self.info, "the connection was lost")
+
+    monkeypatch.setattr(SshBoard, "measure", lost)
+    with pytest.raises(BoardError, match="the connection was lost"):
+        checked()
+    assert not (tmp_path / "mine.json").exists()

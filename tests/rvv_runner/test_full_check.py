@@ -1,0 +1,168 @@
+"""A full check: a board's page tells the models of the family apart, and narrows it."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+from foundation.errors import UserError
+from rvv_runner.__main__ import main
+from rvv_runner.board import BoardError
+from rvv_runner.calibration.family_page import (
+    PROBES,
+    Page,
+    measure_page,
+    models_on_page,
+    read_page,
+)
+from rvv_runner.calibration.nearest_model import core_text, findings
+from rvv_runner.devices import load_board
+from rvv_runner.emulated.board import EmulatedBoard
+from rvv_runner.emulated.family import models
+
+FAMILY = {model.name: model for model in models()}
+
+
+@pytest.fixture(scope="module")
+def estimated(tmp_path_factory):
+    """Cycles of each probe on the emulated X60 under each model."""
+    board = load_board("emulated")
+    board.open()
+    return models_on_page(board, tmp_path_factory.mktemp("probes"))
+
+
+@pytest.fixture
+def boards(tmp_path, monkeypatch) -> Path:
+    """The folder of the user's board files."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "config" / "triton-rvv-tuner" / "boards"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def page_of(estimated, model: str, factor: float = 1.0) -> Page:
+    """What a board would say that is as in this model, but for its speed."""
+    cycles = {probe: each[model] * factor for probe, each in estimated.items()}
+    return Page("x60", "desk", cycles, {})
+
+
+@pytest.mark.parametrize(
+    "model", ["default", "prefetch-late", "prefetch-dropped", "prefetch-ignored"]
+)
+def test_a_page_names_what_prefetches_do_whatever_the_boards_clock(estimated, model):
+    (found,) = (
+        each
+        for each in findings(page_of(estimated, model, 1.4), estimated)
+        if each.topic == "software prefetches"
+    )
+    assert found.nearest == model
+    others = {"default", "prefetch-late", "prefetch-dropped", "prefetch-ignored"} - {model}
+    assert set(found.ruled_out) == others
+
+
+@pytest.mark.parametrize(("model", "topic"), [("plain-l2", "L2"), ("fast-dram", "DRAM")])
+def test_a_page_names_what_memory_does(estimated, model, topic):
+    found = {each.topic: each for each in findings(page_of(estimated, model), estimated)}
+    assert found[topic].nearest == model
+    assert "default" in found[topic].ruled_out
+
+
+def test_a_busy_neighbour_is_never_ruled_out(estimated):
+    found = findings(page_of(estimated, "default"), estimated)
+    assert all("busy-neighbour" not in each.ruled_out for each in found)
+
+
+def test_what_failed_on_the_board_decides_nothing(estimated):
+    page = page_of(estimated, "default")
+    without = {name: each for name, each in page.cycles.items() if "asked" not in name}
+    found = findings(dataclasses.replace(page, cycles=without), estimated)
+    assert [each.topic for each in found] == ["L2", "DRAM"]
+
+
+@pytest.mark.parametrize("model", ["prefetch-late", "prefetch-ignored", "default"])
+def test_the_core_that_is_written_has_what_is_left_of_the_family(boards, estimated, model):
+    found = findings(page_of(estimated, model), estimated)
+    (boards / "narrow.toml").write_text(core_text("x60", "x60_costs.toml", found))
+    board = load_board("emulated:narrow")
+    assert isinstance(board, EmulatedBoard)
+    board.open()
+    text = board.emulator.costs.read_text()
+    names = [line.split()[1] for line in text.splitlines() if line.startswith("member")]
+    assert names == ["busy-neighbour", "slow-loads"]
+    whole = text.partition("member")[0]
+    for name, value in FAMILY[model].set.items():
+        assert f"param {name} {value}\n" in whole
+
+
+def test_the_command_measures_writes_and_narrows(boards, capsys):
+    assert main(["check", "emulated", "--full", "--core", "mine"]) == 0
+    said = capsys.readouterr().out
+    assert "software prefetches: nearest is default" in said
+    assert "--device emulated:mine" in said
+    page = read_page(Path("mine.check.json"))
+    assert page is not None
+    assert (page.name, page.board, page.reasons) == ("x60", "emulated:x60", {})
+    assert set(page.cycles) == {probe.name for probe in PROBES}
+    # Another user imports the file, under a name that is free.
+    (boards / "mine.toml").unlink()
+    assert importlib.import_module("engine.import").main(["mine.check.json"]) == 0
+    assert "plain-l2" in (boards / "x60-checked.toml").read_text()
+
+
+def test_a_name_that_is_taken_is_refused_before_anything_is_measured(boards, capsys):
+    (boards / "mine.toml").write_text('kind = "x60"\n')
+    with pytest.raises(BoardError, match="there is a board file"):
+        main(["check", "emulated", "--full", "--core", "mine"])
+    assert "cycles a line" not in capsys.readouterr().out
+
+
+class Failing(EmulatedBoard):
+    """A board that measures nothing, or wrong outputs."""
+
+    status = "board"
+
+    def measure(self, artifact, repeats, timeout_s):
+        found = super().measure(artifact, repeats, timeout_s)
+        return dataclasses.replace(
+            found, status=self.status, times_s=(), models_s={}, reason="it fell over"
+        )
+
+
+def test_a_board_that_fails_ends_the_check_with_its_reason(boards, tmp_path, monkeypatch):
+    from rvv_runner.board_file import read_board_file
+
+    board = Failing(read_board_file("x60"))
+    board.open()
+    with pytest.raises(BoardError, match="emulated:x60 failed: it fell over"):
+        measure_page(board, "x60", tmp_path, lambda line: None)
+    board.status = "wrong"
+    said: list[str] = []
+    page = measure_page(board, "x60", tmp_path, said.append)
+    assert page.cycles == {}
+    assert set(page.reasons.values()) == {"it fell over"}
+    assert len(said) == len(PROBES)
+    page.write(tmp_path / "page.json")
+    with pytest.raises(BoardError, match="too few figures"):
+        importlib.import_module("engine.import").main([str(tmp_path / "page.json")])
+
+
+@pytest.mark.parametrize(
+    "change", [{"cycles": {"far lines": -1}}, {"cycles": 3}, {"cycles": {"far lines": 1e999}}]
+)
+def test_a_damaged_page_is_one_sentence(tmp_path, estimated, change):
+    path = tmp_path / "page.json"
+    page_of(estimated, "default").write(path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(UserError, match="is a damaged page of a full check"):
+        read_page(path)
+
+
+def test_another_file_is_no_page(tmp_path):
+    (tmp_path / "other.json").write_text("{}")
+    assert read_page(tmp_path / "other.json") is None
+    assert read_page(tmp_path / "missing.json") is None
