@@ -125,6 +125,8 @@ class KernelSpec:
         check: runs the functions of a user's file once, so that their mistakes end a command at its
             start; returns sentences for the user.
         launch_digest: changes with what is launched, where no function tells: a captured launch.
+        ordered: whether it is right only if its programs run one after another, in order, as they
+            do on a core: it is checked so, and what is found holds for the board alone.
         arguments_limit_s: seconds that making the arguments may take besides a build's own limit.
     """
 
@@ -147,6 +149,7 @@ class KernelSpec:
     launch_digest: str = ""
     arguments_limit_s: float = 0.0
     check: Callable[[Problem], tuple[str, ...]] | None = None
+    ordered: bool = False
 
     @property
     def load_name(self) -> str:
@@ -155,15 +158,16 @@ class KernelSpec:
 
     @property
     def source_digest(self) -> str:
-        """Changes with the code of the kernel, its inputs and its correct outputs; times with
-        another digest cannot be compared."""
+        """Changes with the code of the kernel, its inputs, its correct outputs and the order in
+        which it is checked; times with another digest cannot be compared."""
         # Triton is slow to import; a process that has a kernel has already imported it.
         from kernels.source_digest import source_digest
 
+        order = "-ordered" if self.ordered else ""
         if self.launch_digest:
-            return f"{source_digest([self.kernel])}-{self.launch_digest}"
+            return f"{source_digest([self.kernel])}-{self.launch_digest}{order}"
         own = (self.arguments, self.grid, *filter(callable, (self.constants, self.blocks)))
-        return source_digest([self.kernel, *(self.launch_functions or own)])
+        return source_digest([self.kernel, *(self.launch_functions or own)]) + order
 
 
 @dataclass(frozen=True)

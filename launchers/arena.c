@@ -27,6 +27,7 @@ struct slot {
     char *array;
     size_t size_bytes;
     bool restores; /* the kernel writes it */
+    char *kept;    /* what a run has left there, NULL for nothing */
 };
 
 static const struct data *data;
@@ -206,5 +207,20 @@ struct arena_violation arena_check(void) {
     }
     return (struct arena_violation){NULL, 0};
 }
+
+bool arena_keep(void) {
+    for (uint32_t i = 0; i < data->argument_count; i++) {
+        struct slot *slot = &slots[i];
+        if (slot->pages == NULL || !slot->restores || data_is_output(slot->argument))
+            continue;
+        slot->kept = malloc(slot->size_bytes + 1);
+        if (slot->kept == NULL)
+            return false;
+        memcpy(slot->kept, slot->array, slot->size_bytes);
+    }
+    return true;
+}
+
+const void *arena_kept(uint32_t argument) { return slots[argument].kept; }
 
 const uint64_t *arena_args(void) { return args; }

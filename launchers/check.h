@@ -19,6 +19,10 @@ struct check_result {
 /* Compares all outputs, whose addresses are in `args`, with what a set expects. */
 struct check_result check_outputs(const struct data *data, enum data_set set, const uint64_t *args);
 
+/* The same of those elements that do not hold what they held before the run; and of other arrays, those
+ * that hold neither that nor what was kept of a whole run. */
+struct check_result check_written(const struct data *data, enum data_set set, const uint64_t *args);
+
 /* A digest of the bits of all outputs. */
 uint64_t check_digest(const struct data *data, const uint64_t *args);
 

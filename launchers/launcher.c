@@ -1,6 +1,6 @@
 /* Runs a kernel over its grid on the arguments of a data file, checks its outputs, times it.
  *
- *   kernel.elf DATA_FILE --grid X,Y,Z [--repeats N] [--warmup N] [--flush BYTES]
+ *   kernel.elf DATA_FILE --grid X,Y,Z [--repeats N] [--warmup N] [--flush BYTES] [--ordered] [--alone]
  *
  * docs/launcher.md describes what it does, prints and returns. */
 #include <errno.h>
@@ -20,10 +20,16 @@
 #include "data_file.h"
 #include "helpers.h"
 #include "kernel_abi.h"
+#include "orders.h"
 #include "places.h"
 #include "region.h"
 #include "report.h"
 #include "vector_unit.h"
+
+/* Programs that run alone, and the most bytes of outputs that they take to compare. */
+#define FEWEST_ALONE 2u
+#define MOST_ALONE 8u
+#define ALONE_BYTES (UINT64_C(32) << 20)
 
 struct options {
     const char *data_path;
@@ -31,12 +37,14 @@ struct options {
     uint32_t repeats;
     uint32_t warmup;
     uint32_t flush_bytes;
+    bool ordered; /* the kernel is right in the order of its programs alone */
+    bool alone;   /* and where it is not, each program has to be right without the others */
 };
 
 static int fail_usage(const char *sentence) {
     fprintf(stderr,
             "%s: usage is kernel.elf DATA_FILE --grid X,Y,Z [--repeats N] [--warmup N] "
-            "[--flush BYTES]\n", sentence);
+            "[--flush BYTES] [--ordered] [--alone]\n", sentence);
     return EXIT_USAGE;
 }
 
@@ -62,6 +70,8 @@ static int parse_options(int argc, char **argv, struct options *options) {
                                           {"repeats", required_argument, NULL, 'r'},
                                           {"warmup", required_argument, NULL, 'w'},
                                           {"flush", required_argument, NULL, 'f'},
+                                          {"ordered", no_argument, NULL, 'o'},
+                                          {"alone", no_argument, NULL, 'a'},
                                           {0}};
     *options = (struct options){.repeats = 1};
     opterr = 0;
@@ -74,6 +84,8 @@ static int parse_options(int argc, char **argv, struct options *options) {
             return fail_usage("--warmup takes a number of runs");
         if (option == 'f' && !parse_number(optarg, '\0', &options->flush_bytes))
             return fail_usage("--flush takes a number of bytes");
+        options->ordered |= option == 'o';
+        options->alone |= option == 'a';
         if (option == '?')
             return fail_usage("an option is unknown or lacks its value");
     }
@@ -137,6 +149,21 @@ static void run_programs(const void *grid_sizes) {
     TRITON_RVV_MODEL_PAUSE();
 }
 
+/* The same in another order, which an emulated core does not see. */
+static void run_portion(const void *of_a_grid) {
+    const struct portion *portion = of_a_grid;
+    const uint64_t *args = arena_args();
+    uint32_t num_x = portion->grid[0], num_y = portion->grid[1], num_z = portion->grid[2];
+    uint64_t programs = grid_programs(portion->grid);
+    for (uint64_t i = 0; i < portion->count; i++) {
+        uint64_t program = order_program(portion->order, portion->first + i, programs);
+        uint32_t x = (uint32_t)(program % num_x);
+        uint32_t y = (uint32_t)(program / num_x % num_y);
+        uint32_t z = (uint32_t)(program / num_x / num_y);
+        triton_rvv_kernel(args, x, y, z, num_x, num_y, num_z);
+    }
+}
+
 /* Out of line, so that the check, the warm-up and the timed runs execute the same instructions. */
 __attribute__((noinline)) static void run_grid(const uint32_t grid[3]) {
     place_call(run_programs, grid);
@@ -157,10 +184,14 @@ __attribute__((noinline)) static uint64_t time_grid_ns(const uint32_t grid[3]) {
     return now_ns() - start_ns;
 }
 
-static void load(enum data_set set) {
-    arena_load(set);
+static void forget_scratch(enum data_set set) {
     if (scratch != NULL)
         memset(scratch, arena_filler(set), scratch_bytes);
+}
+
+static void load(enum data_set set) {
+    arena_load(set);
+    forget_scratch(set);
 }
 
 /* Ends the program where the run before was not alone, or what is expected is read from elsewhere. */
@@ -189,14 +220,68 @@ static double require_right(const struct data *data, enum data_set set) {
     struct check_result result = check_outputs(data, set, arena_args());
     if (result.wrong == NULL)
         return result.max_abs_error;
-    report_check(&result, set);
+    report_check(&result, set == DATA_CHECK ? "check" : "timed");
     exit(EXIT_WRONG_OUTPUT);
+}
+
+/* Runs programs in another order; ends the program where an output is wrong then that was right. */
+static void require_any_order(const struct data *data, enum data_set set,
+                              const struct portion *portion) {
+    report_order(portion->order);
+    arena_restore();
+    forget_scratch(set);
+    place_call(run_portion, portion);
+    require_alone(data);
+    require_bounds();
+    struct check_result result = portion->order == ORDER_ALONE
+                                     ? check_written(data, set, arena_args())
+                                     : check_outputs(data, set, arena_args());
+    if (result.wrong == NULL)
+        return;
+    report_check(&result, order_name(portion->order));
+    exit(EXIT_WRONG_OUTPUT);
+}
+
+/* Programs that run alone: a small part of them, and few where outputs are large, since all of these
+ * are compared each time. */
+static uint64_t alone_count(const struct data *data, uint64_t programs) {
+    uint64_t output_bytes = 1;
+    for (uint32_t i = 0; i < data->argument_count; i++)
+        if (data_is_output(&data->arguments[i]))
+            output_bytes += data_array_bytes(&data->arguments[i]);
+    uint64_t affordable = ALONE_BYTES / output_bytes, part = programs / 8;
+    uint64_t count = affordable < part ? affordable : part;
+    return count < FEWEST_ALONE ? FEWEST_ALONE : count > MOST_ALONE ? MOST_ALONE : count;
+}
+
+/* Runs the grid in other orders, after the timed runs, which find all as if there were none. */
+static void check_orders(const struct data *data, const struct options *options) {
+    uint64_t programs = grid_programs(options->grid);
+    if (options->ordered || options->repeats == 0 || programs == 1)
+        return;
+    TRITON_RVV_MODEL_END();
+    if (options->repeats > 1) {
+        struct portion shuffled = {ORDER_SHUFFLED, options->grid, 0, programs};
+        require_any_order(data, DATA_TIMED, &shuffled);
+    }
+    load(DATA_CHECK);
+    struct portion reversed = {ORDER_REVERSED, options->grid, 0, programs};
+    require_any_order(data, DATA_CHECK, &reversed);
+    uint64_t count = options->alone ? alone_count(data, programs) : 0;
+    for (uint64_t i = 0; i < count; i++) {
+        struct portion alone = {ORDER_ALONE, options->grid, i, 1};
+        require_any_order(data, DATA_CHECK, &alone);
+    }
 }
 
 static double check(const struct data *data, const struct options *options) {
     load(DATA_CHECK);
     run_grid(options->grid);
     require_alone(data);
+    if (options->alone && !arena_keep()) {
+        fprintf(stderr, "there is too little memory for what the kernel writes\n");
+        exit(EXIT_MEMORY);
+    }
     return require_right(data, DATA_CHECK);
 }
 
@@ -237,7 +322,8 @@ static int check_and_time(const struct data *data, const struct options *options
         return fail_usage("--repeats is more than memory can hold");
     struct check_result right = {.max_abs_error = check(data, options)};
     right.max_abs_error = fmax(right.max_abs_error, time_runs(data, options, times_ns));
-    report_check(&right, DATA_TIMED);
+    check_orders(data, options);
+    report_check(&right, "timed");
     report_times(times_ns, options->repeats);
     return EXIT_OK;
 }

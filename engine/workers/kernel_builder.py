@@ -40,6 +40,11 @@ __all__ = ["COMMENTED", "BuildRequest", "KernelBuilder"]
 COMMENTED = ".commented.s"
 
 
+# What a build says of its programs: whether one can wait for what another does.
+_ORDERING, _UNORDERED = "may order each other", "do not order each other"
+_ATOMICS = ("tt.atomic_", "tt.elementwise_inline_asm")  # an instruction may be atomic
+
+
 @dataclass(frozen=True)
 class BuildRequest:
     """What a builder in another process needs to know; picklable.
@@ -187,6 +192,8 @@ class KernelBuilder:
             vlen_bits=self._target.vector_bits,
             provenance=provenance,
             kernel=name if isinstance(name, str) else None,
+            ordered=spec.ordered,
+            alone=provenance.get("programs") == _UNORDERED,
         )
 
     def _make_inputs(self, config: Config) -> _Inputs:
@@ -229,6 +236,7 @@ class KernelBuilder:
                 "target": str(self._target),
                 "key": key,
                 "tools": self._tools,
+                "programs": _ORDERING if _has_atomics(compiled.ttir) else _UNORDERED,
                 "code_bytes": code_bytes(compiled.object),
                 "stages_s": {**compiled.stages_s, "link": time.perf_counter() - start_s},
             }
@@ -257,6 +265,10 @@ def _keep_what_is_loaded() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+def _has_atomics(ttir: str) -> bool:
+    return any(name in ttir for name in _ATOMICS)
 
 
 def _label(config: Config) -> str:

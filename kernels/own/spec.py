@@ -74,6 +74,7 @@ def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
         # The kernel runs for the check, and for the timed runs.
         arguments_limit_s=0.0 if file.optional("reference") else 2 * REFERENCE_LIMIT_S,
         check=own.check,
+        ordered=file.is_ordered,
     )
 
 

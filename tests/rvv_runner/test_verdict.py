@@ -17,6 +17,7 @@ LIMIT_S = 2.0
 KEY = "key: abcdefghijklmnop\n"
 STARTED = "kernel: scale\nvlen_bits: 256\n" + KEY
 RIGHT = STARTED + KEY + "out OK max_abs_error=0\n"
+REORDERED = STARTED + "order: shuffled\norder: reversed\n"
 TIME = "kernel_time_s: 0.000001000\n"
 WRONG = (
     STARTED
@@ -89,6 +90,12 @@ KILLED = -signal.SIGKILL
             Ending(KILLED, "", "", timed_out=True),
             "timeout",
             "it did not finish within 2 s",
+        ),
+        (
+            Ending(KILLED, REORDERED, "", timed_out=True),
+            "timeout",
+            "it did not finish within 2 s with its programs in another order, after it did in "
+            "theirs: one may not wait for another",
         ),
         (
             Ending(KILLED, "", "", timed_out=True, cpu_s=0.5),
