@@ -127,7 +127,7 @@ const char *arena_create(const struct data *file) {
         struct slot *slot = &slots[i];
         slot->argument = &data->arguments[i];
         args[i] = slot->argument->scalar;
-        if (!slot->argument->is_pointer)
+        if (slot->argument->kind == KIND_SCALAR)
             continue;
         slot->size_bytes = data_array_bytes(slot->argument);
         slot->restores = data_is_output(slot->argument);
@@ -220,6 +220,8 @@ bool arena_keep(void) {
     }
     return true;
 }
+
+bool arena_is_written(uint32_t argument) { return slots[argument].restores; }
 
 const void *arena_kept(uint32_t argument) { return slots[argument].kept; }
 

@@ -34,6 +34,9 @@ void arena_restore(void);
 /* The first write found between an array and its guards since `arena_load`. */
 struct arena_violation arena_check(void);
 
+/* Whether the kernel has written an argument's array, or is to. */
+bool arena_is_written(uint32_t argument);
+
 /* Remembers what a run has left in the arrays that are no outputs and that it wrote. False where there
  * is too little memory. */
 bool arena_keep(void);

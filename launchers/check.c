@@ -184,15 +184,23 @@ static uint64_t expected_part[PART_ELEMENTS];
 static float slack_part[PART_ELEMENTS];
 static uint64_t start_part[PART_ELEMENTS];
 
+/* Whether the contents of an array count: it is an output, or may not be changed and was written. */
+static bool is_checked(const struct data *data, uint32_t argument) {
+    return data_is_output(&data->arguments[argument]) ||
+           (data_is_constant(&data->arguments[argument]) && arena_is_written(argument));
+}
+
 /* The elements of one array, by parts.
  *
- * kept: what is expected, or NULL where the file says it.
+ * kept: what is expected, or NULL where the file says it: of an input, its contents before the run.
  * written_alone: whether elements that hold what they held before the run do not count. */
 static void check_array(const struct data *data, const struct data_argument *argument,
                         enum data_set set, const char *kept, bool written_alone, const char *got,
                         struct check_result *result) {
     uint64_t element_bytes = data_type_size(argument->type);
     const struct data_contents *contents = &argument->sets[set];
+    uint64_t expected_offset =
+        data_is_output(argument) ? contents->expected_offset : contents->value_offset;
     bool has_slack = contents->slack_offset != 0;
     for (uint64_t first = 0; first < argument->element_count; first += PART_ELEMENTS) {
         uint64_t left = argument->element_count - first, at = first * element_bytes;
@@ -210,7 +218,7 @@ static void check_array(const struct data *data, const struct data_argument *arg
                 continue;
         }
         if (kept == NULL)
-            data_read(data, contents->expected_offset + at, expected_part, count * element_bytes);
+            data_read(data, expected_offset + at, expected_part, count * element_bytes);
         if (has_slack)
             data_read(data, contents->slack_offset + first * sizeof(float), slack_part,
                       count * sizeof(float));
@@ -223,7 +231,7 @@ struct check_result check_outputs(const struct data *data, enum data_set set,
                                   const uint64_t *args) {
     struct check_result result = {0};
     for (uint32_t i = 0; i < data->argument_count; i++)
-        if (data_is_output(&data->arguments[i]))
+        if (is_checked(data, i))
             check_array(data, &data->arguments[i], set, NULL, false,
                         (const char *)(uintptr_t)args[i], &result);
     return result;
@@ -233,7 +241,7 @@ struct check_result check_written(const struct data *data, enum data_set set,
                                   const uint64_t *args) {
     struct check_result result = {0};
     for (uint32_t i = 0; i < data->argument_count; i++)
-        if (data_is_output(&data->arguments[i]) || arena_kept(i) != NULL)
+        if (is_checked(data, i) || arena_kept(i) != NULL)
             check_array(data, &data->arguments[i], set, arena_kept(i), true,
                         (const char *)(uintptr_t)args[i], &result);
     return result;
@@ -248,7 +256,7 @@ static uint64_t add_to_digest(uint64_t digest, uint64_t word) {
 uint64_t check_digest(const struct data *data, const uint64_t *args) {
     uint64_t digest = 0xcbf29ce484222325u;
     for (uint32_t i = 0; i < data->argument_count; i++) {
-        if (!data_is_output(&data->arguments[i]))
+        if (!is_checked(data, i))
             continue;
         const char *output = (const char *)(uintptr_t)args[i];
         uint64_t size_bytes = data_array_bytes(&data->arguments[i]);

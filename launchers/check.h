@@ -16,7 +16,8 @@ struct check_result {
     char wrong_expected[CHECK_NUMBER_BYTES]; /* and what it should be */
 };
 
-/* Compares all outputs, whose addresses are in `args`, with what a set expects. */
+/* Compares all outputs, whose addresses are in `args`, with what a set expects, and inputs that may not
+ * be changed and were written with what they held before. */
 struct check_result check_outputs(const struct data *data, enum data_set set, const uint64_t *args);
 
 /* The same of those elements that do not hold what they held before the run; and of other arrays, those

@@ -19,7 +19,7 @@ __all__ = ["FORMAT_VERSION", "is_whole", "without_arrays", "write_data_file"]
 
 # The format is defined in data_file.h; these are its constants and its two structures.
 _MAGIC = b"TRVVDATA"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 _ALIGNMENT = 64
 _NAME_BYTES = 56
 _HEADER = struct.Struct("<8sIIQ")
@@ -102,7 +102,8 @@ def without_arrays(argument: Argument) -> tuple[object, ...]:
     is_output = argument.expected is not None
     size = max(map(np.size, _arrays_of(argument)), default=0)
     tolerance = (argument.atol, argument.rtol)
-    return (argument.name, argument.type, argument.described, scalar, is_output, size, tolerance)
+    kind = (argument.type, argument.described, argument.constant)
+    return (argument.name, *kind, scalar, is_output, size, tolerance)
 
 
 class _Arrays:
@@ -141,7 +142,7 @@ def _argument_entry(argument: Argument, offsets: Sequence[int]) -> bytes:
     return _ARGUMENT.pack(
         argument.name.encode()[: _NAME_BYTES - 1],
         _TYPE_CODES[argument.element_type],
-        argument.is_pointer,
+        argument.is_pointer + argument.constant,
         scalar,
         count,
         *offsets,
@@ -193,6 +194,8 @@ def _check(argument: Argument) -> None:
     if not (argument.atol >= 0 and argument.rtol >= 0):
         raise ValueError(f"argument {name}: atol and rtol have to be numbers from 0 up")
     if not argument.is_pointer:
+        if argument.constant:
+            raise ValueError(f"argument {name}: only an array can be constant")
         if argument.expected is not None or isinstance(argument.value, np.ndarray):
             raise ValueError(f"argument {name}: a scalar takes one number and expects no output")
         return

@@ -13,6 +13,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 from foundation.config import Config
 from foundation.errors import UserError
+from kernels.own.accesses import accesses_of
 from kernels.own.callable_file import is_callable_file, load_callable
 from kernels.own.configurations import Listed, first_values, listed_configs
 from kernels.own.expected import ExpectedOutput, compared_with, expected_outputs
@@ -90,6 +91,7 @@ class _OwnKernel:
         self._first = first_values(file) if takes_one else Config({})
         # What is expected is the same for all configurations, and takes long to compute.
         self._expected: dict[object, dict[str, ExpectedOutput]] = {}
+        self._constant: dict[object, frozenset[str]] = {}
 
     def default_shape(self) -> dict[str, int]:
         """The parameters of `arguments` with their defaults, or 0."""
@@ -148,11 +150,13 @@ class _OwnKernel:
         given = launch.given()
         described = {name: _described(d) for name, d in descriptors_of(given).items()}
         expected = self._expected_outputs(problem, config)
+        unchanged = self._unchanged(problem)
         constants = {p.name for p in self._file.function.params if p.is_constexpr}
         return tuple(
             replace(
                 self._argument(name, tensor_of(value), expected.get(name)),
                 described=described.get(name),
+                constant=name in unchanged and name not in expected,
             )
             for name, value in given.items()
             if name not in constants and value is not None
@@ -182,6 +186,16 @@ class _OwnKernel:
         if key not in self._expected:
             self._expected[key] = expected_outputs(launch)
         return self._expected[key]
+
+    def _unchanged(self, problem: Problem) -> frozenset[str]:
+        """The inputs to which the default configuration stores nothing."""
+        if want_types_alone():
+            return frozenset()
+        key = (*problem.shape.items(), problem.dtype)
+        if key not in self._constant:
+            launch = self._launch(problem, self.default_config(problem))
+            self._constant[key] = accesses_of(launch).constant
+        return self._constant[key]
 
     @property
     def _follows(self) -> bool:
