@@ -15,7 +15,14 @@ from kernels.own.reference_runs import RunFailed, Way, runs, ways_of, widened
 from kernels.own.tolerance import DRAWS, disturbed, is_near, share_of, slack
 from kernels.values import current_data_set
 
-__all__ = ["ExpectedOutput", "compared_with", "expected_output", "expected_outputs"]
+__all__ = [
+    "ExpectedOutput",
+    "expected_output",
+    "expected_outputs",
+    "from_kernel",
+    "tensors_of",
+    "unnamed_outputs",
+]
 
 _Run = dict[str, torch.Tensor]
 
@@ -50,13 +57,13 @@ def expected_outputs(launch: Launch) -> dict[str, ExpectedOutput]:
     refilled = launch.values(fill=1 - current_data_set())
     said = launch.reference(values)
     if said is None:
-        way, (outputs, *others) = _from_kernel(launch, [values, refilled, *draws])
+        way, (outputs, *others) = from_kernel(launch, [values, refilled, *draws])
         rounded_to = _rounding(launch, values, outputs, others) if way.widens else {}
     else:
-        outputs = _tensors(said)
+        outputs = tensors_of(said)
         has_floats = any(values[name].is_floating_point() for name in outputs)
-        others = [_tensors(launch.reference(draw)) for draw in draws] if has_floats else []
-        unnamed = _unnamed(launch, said)
+        others = [tensors_of(launch.reference(draw)) for draw in draws] if has_floats else []
+        unnamed = unnamed_outputs(launch, said)
         if unnamed:
             found, rounded_to = _left_by_kernel(launch, [values, refilled, *draws], unnamed)
             others = others or [{} for _ in draws]
@@ -75,12 +82,14 @@ def expected_outputs(launch: Launch) -> dict[str, ExpectedOutput]:
     }
 
 
-def _tensors(outputs: Mapping[str, torch.Tensor | None] | None) -> _Run:
+def tensors_of(outputs: Mapping[str, torch.Tensor | None] | None) -> _Run:
+    """What a reference gives, without the outputs that are not to be checked."""
     assert outputs is not None
     return {name: tensor for name, tensor in outputs.items() if tensor is not None}
 
 
-def _unnamed(launch: Launch, said: Mapping[str, object]) -> frozenset[str]:
+def unnamed_outputs(launch: Launch, said: Mapping[str, object]) -> frozenset[str]:
+    """The outputs that a reference does not mention: the kernel writes and never reads them."""
     return accesses_of(launch).only_stored - said.keys()
 
 
@@ -105,34 +114,6 @@ def expected_output(
     return ExpectedOutput(tensor.to(dtype), allowed, rounded_to)
 
 
-def compared_with(launch: Launch) -> str:
-    """What outputs are compared with, for the user; "" if it is the file's `reference` alone.
-
-    The file's functions run once, so what is wrong with them is found.
-
-    Raises:
-        UserError: like `expected_outputs`.
-    """
-    values = launch.values()
-    said = launch.reference(values)
-    if said is not None:
-        return _note_on_unnamed(launch, _unnamed(launch, said))
-    way, _ = _from_kernel(launch, [values])
-    return f"without a function reference, outputs are compared with {way.what}"
-
-
-def _note_on_unnamed(launch: Launch, names: frozenset[str]) -> str:
-    if not names:
-        return ""
-    several = len(names) > 1
-    return (
-        f"reference does not name {', '.join(sorted(names))}, which the kernel writes: "
-        f"{'they are' if several else 'it is'} compared with what the default configuration "
-        f"writes; give None for {'them' if several else 'it'} in reference to leave "
-        f"{'them' if several else 'it'} unchecked"
-    )
-
-
 def _left_by_kernel(
     launch: Launch, starts: list[dict[str, Any]], names: frozenset[str]
 ) -> tuple[list[_Run], dict[str, torch.dtype]]:
@@ -140,7 +121,7 @@ def _left_by_kernel(
 
     Args:
         launch: with the default configuration.
-        starts: as for `_from_kernel`.
+        starts: as for `from_kernel`.
         names: of the tensors. Those that hold what happened to be there are left out, and all if
             the kernel cannot be run here.
     """
@@ -171,7 +152,7 @@ def _is_settled(name: str, begun: list[dict[str, Any]], after: list[_Run]) -> bo
     return bool((untouched | _same(one, other)).all()) and not bool(untouched.all())
 
 
-def _from_kernel(launch: Launch, starts: list[dict[str, Any]]) -> tuple[Way, list[_Run]]:
+def from_kernel(launch: Launch, starts: list[dict[str, Any]]) -> tuple[Way, list[_Run]]:
     """The tensors that the kernel changes, after runs on each of several values.
 
     Args:

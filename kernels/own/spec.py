@@ -15,8 +15,9 @@ from foundation.config import Config
 from foundation.errors import UserError
 from kernels.own.accesses import accesses_of
 from kernels.own.callable_file import is_callable_file, load_callable
+from kernels.own.check_notes import check_notes
 from kernels.own.configurations import Listed, first_values, listed_configs
-from kernels.own.expected import ExpectedOutput, compared_with, expected_outputs
+from kernels.own.expected import ExpectedOutput, expected_outputs
 from kernels.own.kernel_file import KernelFile, read_kernel_file
 from kernels.own.launch import Launch, descriptors_of, tensor_of
 from kernels.own.reference_runs import REFERENCE_LIMIT_S
@@ -163,9 +164,8 @@ class _OwnKernel:
         )
 
     def check(self, problem: Problem) -> tuple[str, ...]:
-        """Run the file's functions once; what outputs are compared with, if it has to be said."""
-        note = compared_with(self._launch(problem, self.default_config(problem)))
-        return (note,) if note else ()
+        """Run the file's functions once; what is to be said of how outputs are checked."""
+        return check_notes(self._launch(problem, self.default_config(problem)))
 
     def blocks(self, problem: Problem, config: Config) -> Blocks:
         """Of the arguments that are tensor descriptors."""
