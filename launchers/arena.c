@@ -32,7 +32,8 @@ struct slot {
 
 static const struct data *data;
 static struct slot *slots;
-static uint64_t *args;
+static uint64_t *args; /* which only the launcher may write */
+static size_t args_bytes;
 static char *arena;
 static size_t arena_bytes;
 static enum data_set loaded;
@@ -78,10 +79,20 @@ static void protect(const struct slot *slot) {
     mprotect(slot->pages, slot->page_bytes, PROT_READ | (slot->restores ? PROT_WRITE : 0));
 }
 
+static void protect_args(int access) { mprotect(args, args_bytes, access); }
+
+static void refuse_args(void) {
+    static const char sentence[] = "the kernel wrote to the table of its arguments\n";
+    ssize_t written = write(STDERR_FILENO, sentence, sizeof sentence - 1);
+    _exit(written < 0 ? EXIT_USAGE : EXIT_HELPERS);
+}
+
 /* Nothing but the kernel touches the arena while it runs, so this is the kernel's access. */
 static void on_fault(int signal_number, siginfo_t *information, void *context) {
     (void)context;
     const char *address = information->si_addr;
+    if (address >= (const char *)args && address < (const char *)args + args_bytes)
+        refuse_args();
     struct slot *slot = address >= arena && address < arena + arena_bytes ? nearest_slot(address)
                                                                           : NULL;
     if (slot == NULL) { /* its signal says more than we know: let it end the program */
@@ -112,8 +123,8 @@ const char *arena_create(const struct data *file) {
     size_t unit_bytes = getauxval(AT_PAGESZ);
     data = file;
     slots = calloc(data->argument_count + 1, sizeof *slots);
-    args = place_memory(PLACE_ARGUMENTS, (data->argument_count + 1) * sizeof *args,
-                        PROT_READ | PROT_WRITE);
+    args_bytes = round_up((data->argument_count + 1) * sizeof *args, unit_bytes);
+    args = place_memory(PLACE_ARGUMENTS, args_bytes, PROT_READ | PROT_WRITE);
     if (slots == NULL || args == NULL)
         return "there is too little memory for the table of arguments";
     arena_bytes = 2 * OUTER_GUARD_BYTES + GUARD_BYTES;
@@ -152,6 +163,7 @@ static void fill(const struct slot *slot) {
 
 void arena_load(enum data_set set) {
     loaded = set;
+    protect_args(PROT_READ | PROT_WRITE);
     for (uint32_t i = 0; i < data->argument_count; i++) {
         struct slot *slot = &slots[i];
         if (slot->pages == NULL)
@@ -165,6 +177,7 @@ void arena_load(enum data_set set) {
         fill(slot);
         protect(slot);
     }
+    protect_args(PROT_READ);
 }
 
 void arena_touch(void) {

@@ -44,7 +44,8 @@ bool arena_keep(void);
 /* What was remembered of an argument's array, NULL for nothing. */
 const void *arena_kept(uint32_t argument);
 
-/* args of triton_rvv_kernel: scalars, and addresses at multiples of 64 bytes. */
+/* args of triton_rvv_kernel: scalars, and addresses at multiples of 64 bytes. A kernel that writes to
+ * them ends the program, with a sentence. */
 const uint64_t *arena_args(void);
 
 /* The byte between arrays and guards. */

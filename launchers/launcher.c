@@ -124,11 +124,13 @@ void triton_rvv_assertion_failed(const char *message, uint32_t pid_x, uint32_t p
 static void *scratch;
 static uint64_t scratch_bytes;
 
+#define PAGE_BYTES UINT64_C(4096)
+
 /* One program runs at a time, and each needs as much as the one before. */
 void *triton_rvv_scratch(uint64_t size_bytes) {
     if (scratch == NULL)
         scratch = place_memory(PLACE_SCRATCH, size_bytes, PROT_READ | PROT_WRITE);
-    scratch_bytes = size_bytes;
+    scratch_bytes = (size_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     if (scratch != NULL)
         return scratch;
     fprintf(stderr, "the kernel's blocks need %" PRIu64 " MiB of memory, more than is free\n",
@@ -194,6 +196,12 @@ static void load(enum data_set set) {
     forget_scratch(set);
 }
 
+/* Between two runs on one set. */
+static void restore(enum data_set set) {
+    arena_restore();
+    forget_scratch(set);
+}
+
 /* Ends the program where the run before was not alone, or what is expected is read from elsewhere. */
 static void require_alone(const struct data *data) {
     const char *sentence = helpers_found();
@@ -228,8 +236,7 @@ static double require_right(const struct data *data, enum data_set set) {
 static void require_any_order(const struct data *data, enum data_set set,
                               const struct portion *portion) {
     report_order(portion->order);
-    arena_restore();
-    forget_scratch(set);
+    restore(set);
     place_call(run_portion, portion);
     require_alone(data);
     require_bounds();
@@ -298,11 +305,11 @@ static double time_runs(const struct data *data, const struct options *options,
     for (uint32_t i = 0; i < options->warmup; i++) {
         caches_flush();
         run_grid(options->grid);
-        arena_restore();
+        restore(DATA_TIMED);
     }
     for (uint32_t i = 0; i == 0 || i < options->repeats; i++) {
         if (i > 0)
-            arena_restore();
+            restore(DATA_TIMED);
         caches_flush();
         times_ns[i] = time_grid_ns(options->grid);
         require_alone(data);
