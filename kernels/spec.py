@@ -92,6 +92,10 @@ class Outputs:
 OWN_OUTPUTS = Outputs()
 
 
+def _scalars(arguments: Iterable[Argument]) -> list[object]:
+    return [argument.value for argument in arguments if not argument.is_pointer]
+
+
 def _is_float(dtype: str) -> bool:
     return dtype.startswith(("fp", "bf"))
 
@@ -234,8 +238,8 @@ class Problem:
         """The arguments for the timed runs: with contents from other seeds, so that what is right
         for some inputs only is found.
 
-        They are those of the check again if sizes or scalars depend on the seed, since one
-        executable and one grid serve both.
+        They are those of the check again if sizes, integers, constants or the grid depend on the
+        seed, since one executable and one grid serve both.
 
         Args:
             config: the configuration.
@@ -247,7 +251,16 @@ class Problem:
         checked = checked or self.arguments(config)
         with data_set(1):
             timed = self.arguments(config)
-        same = list(map(without_arrays, timed)) == list(map(without_arrays, checked))
+        if list(map(without_arrays, timed)) != list(map(without_arrays, checked)):
+            return checked
+        if _scalars(timed) == _scalars(checked):
+            return timed
+        # Whatever is compiled may follow a number: of a callable, all of it.
+        if self.spec.callable_file is not None:
+            return checked
+        launched = self.constants(config), self.spec.grid(self, config)
+        with data_set(1):
+            same = launched == (self.constants(config), self.spec.grid(self, config))
         return timed if same else checked
 
     @property

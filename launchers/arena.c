@@ -137,7 +137,6 @@ const char *arena_create(const struct data *file) {
     for (uint32_t i = 0; i < data->argument_count; i++) {
         struct slot *slot = &slots[i];
         slot->argument = &data->arguments[i];
-        args[i] = slot->argument->scalar;
         if (slot->argument->kind == KIND_SCALAR)
             continue;
         slot->size_bytes = data_array_bytes(slot->argument);
@@ -166,6 +165,7 @@ void arena_load(enum data_set set) {
     protect_args(PROT_READ | PROT_WRITE);
     for (uint32_t i = 0; i < data->argument_count; i++) {
         struct slot *slot = &slots[i];
+        args[i] = slot->argument->scalars[set];
         if (slot->pages == NULL)
             continue;
         size_t aligned_bytes = round_up(slot->size_bytes, DATA_ALIGNMENT);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 _Static_assert(sizeof(struct data_header) == 24, "the header has no padding");
-_Static_assert(sizeof(struct data_argument) == 144, "an argument has no padding");
+_Static_assert(sizeof(struct data_argument) == 152, "an argument has no padding");
 
 static char message[512];
 

@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #define DATA_MAGIC "TRVVDATA" /* 8 bytes, without the NUL */
-#define DATA_VERSION 4u
+#define DATA_VERSION 5u
 #define DATA_ALIGNMENT 64u
 #define DATA_NAME_BYTES 56u
 
@@ -45,7 +45,8 @@ enum data_kind {
 };
 
 /* Two sets of contents: the first is for the check before the timed runs, the second for those.
- * They differ in what outputs hold before a run and, as a rule, in the inputs. */
+ * They differ in what outputs hold before a run and, as a rule, in the inputs. Integers are the same,
+ * since code is made for them. */
 enum data_set { DATA_CHECK, DATA_TIMED, DATA_SET_COUNT };
 
 struct data_header {
@@ -66,7 +67,7 @@ struct data_argument {
     char name[DATA_NAME_BYTES]; /* ends in NUL, padded with NULs */
     uint32_t type;              /* enum data_type: of the scalar, or of the array's elements */
     uint32_t kind;              /* enum data_kind */
-    uint64_t scalar;            /* a scalar's slot of triton_rvv_kernel's args; 0 for an array */
+    uint64_t scalars[DATA_SET_COUNT]; /* a scalar's slot of triton_rvv_kernel's args; 0 for an array */
     uint64_t element_count;     /* elements of the array; 0 for a scalar */
     struct data_contents sets[DATA_SET_COUNT]; /* of the array; all 0 for a scalar */
     double atol; /* right where |output - expected| <= atol + slack + rtol * |expected| */

@@ -11,6 +11,7 @@ import torch
 from kernels.own.expected import expected_output, from_kernel, tensors_of, unnamed_outputs
 from kernels.own.launch import Launch
 from kernels.own.tolerance import DRAWS, accepted_constant, accepts_half, disturbed, share_of
+from kernels.values import data_set
 
 __all__ = ["check_notes"]
 
@@ -32,13 +33,37 @@ def check_notes(launch: Launch) -> tuple[str, ...]:
     said = launch.reference(values)
     if said is None:
         way, _ = from_kernel(launch, [values])
-        return (f"without a function reference, outputs are compared with {way.what}",)
+        return (
+            *_on_second_inputs(launch, values),
+            f"without a function reference, outputs are compared with {way.what}",
+        )
     is_quick = time.monotonic() - start_s < _PATIENCE_S
     outputs = tensors_of(said)
     return (
+        *_on_second_inputs(launch, values),
         *_on_unnamed(unnamed_outputs(launch, said)),
         *(_on_tolerance(launch, values, outputs) if is_quick else ()),
     )
+
+
+def _on_second_inputs(launch: Launch, values: dict[str, Any]) -> Iterator[str]:
+    """What keeps the timed runs from having inputs of their own; see `Problem.timed_arguments`."""
+    with data_set(1):
+        others = launch.values()
+        constants = launch.constants(others)
+    known = launch.constants(values)
+    differ = [n for n in known if known[n] != constants.get(n)]
+    for name, value in values.items():
+        if (isinstance(value, int) and value != others[name]) or (
+            isinstance(value, torch.Tensor) and value.shape != others[name].shape
+        ):
+            differ.append(name)
+    if differ:
+        yield (
+            f"the timed runs have the same inputs as the check, since {', '.join(differ)} "
+            f"{'depend' if len(differ) > 1 else 'depends'} on random numbers: a kernel that is "
+            "right for these inputs alone is not found"
+        )
 
 
 def _on_unnamed(names: frozenset[str]) -> Iterator[str]:
