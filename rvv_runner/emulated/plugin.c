@@ -360,6 +360,7 @@ static void on_end(qemu_plugin_id_t id, void *data) {
         stop_region(0);
     }
     if (!report_write(report, report_path, whole, unpaired_marks, processes)) {
+        fputs("board plug-in: its report cannot be written\n", stderr);
         _Exit(EXIT_FAILURE);
     }
 }

@@ -13,6 +13,9 @@ from rvv_runner.verdict import judge
 __all__ = ["measurement_of"]
 
 
+_NO_REPORT = "board plug-in: its report cannot be written\n"
+
+
 def measurement_of(
     run: QemuRun, info: BoardInfo, timeout_s: float, kernel: str | None
 ) -> Measurement:
@@ -25,6 +28,9 @@ def measurement_of(
         kernel: the name of the kernel that was to run; None for any.
     """
     verdict = judge(run.result, timeout_s, 1, "QEMU", info.vlen_bits, kernel)
+    # The launcher had ended well before.
+    if verdict.launcher.output_ok and run.result.stderr.endswith(_NO_REPORT):
+        return failed("board", info, "the plug-in's report cannot be written: look at the disk")
     return failed_run(verdict, info) or _correct(run.report, verdict.launcher, info)
 
 

@@ -107,7 +107,12 @@ KILLED = -signal.SIGKILL
             "board",
             "in 2 s, it got a processor for 0.3 s only",
         ),
-        (Ending(KILLED, "", "", flooded=True), "runtime", "it printed more than 1 MiB"),
+        (Ending(KILLED, STARTED, "", flooded=True), "runtime", "it printed more than 1 MiB"),
+        (
+            Ending(KILLED, "garbage", "", flooded=True),
+            "board",
+            "the program printed more than 1 MiB and no report",
+        ),
         (
             Ending(0, RIGHT + TIME, "", left_behind=2),
             "runtime",
