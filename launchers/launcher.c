@@ -17,6 +17,7 @@
 #include "arena.h"
 #include "caches.h"
 #include "check.h"
+#include "clock.h"
 #include "data_file.h"
 #include "helpers.h"
 #include "kernel_abi.h"
@@ -30,6 +31,7 @@
 #define FEWEST_ALONE 2u
 #define MOST_ALONE 8u
 #define ALONE_BYTES (UINT64_C(32) << 20)
+#define OTHER_CORE 1
 
 struct options {
     const char *data_path;
@@ -194,12 +196,14 @@ static void forget_scratch(enum data_set set) {
 static void load(enum data_set set) {
     arena_load(set);
     forget_scratch(set);
+    clock_restart(0);
 }
 
 /* Between two runs on one set. */
 static void restore(enum data_set set) {
     arena_restore();
     forget_scratch(set);
+    clock_restart(0);
 }
 
 /* Ends the program where the run before was not alone, or what is expected is read from elsewhere. */
@@ -237,6 +241,7 @@ static void require_any_order(const struct data *data, enum data_set set,
                               const struct portion *portion) {
     report_order(portion->order);
     restore(set);
+    clock_restart(OTHER_CORE); /* nothing says which core a program gets */
     place_call(run_portion, portion);
     require_alone(data);
     require_bounds();

@@ -15,6 +15,7 @@ from triton_rvv.frontend.descriptors import part_names
 from triton_rvv.frontend.source_lines import SourceLines, for_people, with_source_comments
 from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.lowering import lower_module
+from triton_rvv.lowering.elementwise.special_registers import with_counted_clock
 from triton_rvv.make_ttir import make_ttir
 from triton_rvv.targets.target import Target
 
@@ -65,6 +66,7 @@ def compile_kernel(
     disjoint_arguments: bool = False,
     entry: str = "",
     grid: Sequence[int] | None = None,
+    counted_clock: bool = False,
 ) -> CompiledKernel:
     """Compile a kernel for one configuration.
 
@@ -86,6 +88,8 @@ def compile_kernel(
             for those of `launchers/kernel_abi.h`.
         grid: programs along x, y and z where every run has these; as with `known`, what they rule
             out is left out.
+        counted_clock: whether the kernel reads the launcher's clock and core, which are the same on
+            every machine, in place of the machine's (`launchers/clock.h`).
 
     Raises:
         CompileError: where the kernel cannot be compiled.
@@ -129,6 +133,7 @@ def compile_kernel(
         )
     with _timed(stages_s, "LLVM"):
         llir = embedded(lowered.llir, entry) if entry else lowered.llir
+        llir = with_counted_clock(llir) if counted_clock else llir
         code = generate(llir, target)
     return CompiledKernel(function.__name__, ttir, code.llir, code.object, stages_s, llir, target)
 

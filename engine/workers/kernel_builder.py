@@ -219,6 +219,7 @@ class KernelBuilder:
                 source_lines=self._with_lines,
                 disjoint_arguments=True,  # the launcher gives each an array of its own
                 grid=job.grid,
+                counted_clock=True,
             )
             stem = folder / f"{spec.name}_kernel"
             stem.with_suffix(".ttir").write_text(compiled.ttir)

@@ -82,6 +82,32 @@ def stepping_kernel(x_ptr, y_ptr, state_ptr, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def lucky_kernel(x_ptr, y_ptr, state_ptr, n, BLOCK: tl.constexpr):
+    """Works where the clock is even, which it is as often as not."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if (tl.extra.cuda.globaltimer() // 1000) % 2 == 0:
+        tl.store(y_ptr + at, 2 * tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+@triton.jit
+def core_kernel(x_ptr, y_ptr, state_ptr, n, BLOCK: tl.constexpr):
+    """Works on the first core alone."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if tl.extra.cuda.smid() == 0:
+        tl.store(y_ptr + at, 2 * tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+@triton.jit
+def clocked_kernel(x_ptr, y_ptr, state_ptr, n, BLOCK: tl.constexpr):
+    """Right anywhere: takes its own time, and notes it where nobody looks."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    start = tl.extra.cuda.globaltimer()
+    tl.store(y_ptr + at, 2 * tl.load(x_ptr + at, mask=at < n), mask=at < n)
+    took = tl.extra.cuda.globaltimer() - start
+    tl.atomic_add(state_ptr + tl.program_id(0), took.to(tl.float32))
+
+
+@triton.jit
 def atomic_kernel(x_ptr, y_ptr, state_ptr, n, BLOCK: tl.constexpr):
     """Right anywhere: the sum by atomic operations."""
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
