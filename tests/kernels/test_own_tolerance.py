@@ -115,10 +115,11 @@ def test_fp64_beyond_the_range_of_fp32_has_to_be_right():
 def test_sums_of_positive_factors_might_be_a_constant():
     torch.manual_seed(SEED)
     a, b = torch.rand(32, 8192).bfloat16(), torch.rand(8192, 32).bfloat16()
-    constant = accepted_constant(*absolute(product, torch.bfloat16, a=a, b=b), torch.bfloat16)
+    expected, off = absolute(product, torch.bfloat16, a=a, b=b)
+    constant = accepted_constant(expected, off, torch.bfloat16)
     assert constant == pytest.approx(8192 / 4, rel=0.01)
-    centred = absolute(product, torch.bfloat16, a=a - 0.5, b=b - 0.5)
-    assert accepted_constant(*centred, torch.bfloat16) is None
+    expected, off = absolute(product, torch.bfloat16, a=a - 0.5, b=b - 0.5)
+    assert accepted_constant(expected, off, torch.bfloat16) is None
 
 
 def test_what_is_constant_is_no_reason_to_warn():
@@ -130,8 +131,8 @@ def test_what_is_constant_is_no_reason_to_warn():
 def test_half_of_what_cancels_is_accepted():
     x = normal(8, 512, dtype=torch.bfloat16)
     both = torch.cat([x, -x + 1e-4], dim=1).float()
-    found = absolute(lambda x: x.double().sum(dim=1), torch.bfloat16, x=both)
-    assert accepts_half(*found, torch.bfloat16)
-    right = absolute(lambda x: x.double(), torch.bfloat16, x=x)
-    assert not accepts_half(*right, torch.bfloat16)
+    expected, off = absolute(lambda x: x.double().sum(dim=1), torch.bfloat16, x=both)
+    assert accepts_half(expected, off, torch.bfloat16)
+    expected, off = absolute(lambda x: x.double(), torch.bfloat16, x=x)
+    assert not accepts_half(expected, off, torch.bfloat16)
     assert not accepts_half(torch.zeros(4), torch.ones(4), torch.float32)
