@@ -48,13 +48,12 @@ def measure_ratio(artifact: ElfArtifact, rounds: int) -> tuple[float, float]:
     board = EmulatedBoard(read_board_file("x60"))
     board.open()
     qemu, cpu = board.emulator.qemu, board.emulator.cpu
-    grid = ",".join(map(str, artifact.grid))
     plain = [str(qemu), "-cpu", cpu, str(artifact.elf_path), str(artifact.data_path)]
     plain_s, board_s = [], []
     for _ in range(rounds):
         start_s = time.perf_counter()
         subprocess.run(
-            [*plain, "--grid", grid, "--repeats", "1"],
+            [*plain, *artifact.launcher_options, "--repeats", "1"],
             check=True,
             capture_output=True,
             timeout=TIMEOUT_S,

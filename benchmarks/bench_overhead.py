@@ -40,7 +40,7 @@ def overheads_s(
     overheads = []
     for artifact in artifacts:
         command = [*WRAPPER, str(artifact.elf_path), str(artifact.data_path)]
-        command += ["--grid", ",".join(map(str, artifact.grid))]
+        command += artifact.launcher_options
         start_s = time.perf_counter()
         for options in run_options:
             subprocess.run([*command, *options], capture_output=True, check=True, timeout=LIMIT_S)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,9 @@ from foundation.errors import UserError, nearest
 __all__ = ["Entry", "read_document", "read_list"]
 
 _T = TypeVar("_T")
+
+_MOST_BRACKETS = 200
+_BRACKETS = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\'\n]*\'|[\[\]{}]')
 
 
 @dataclass(frozen=True)
@@ -189,6 +193,8 @@ def _parse(path: Path) -> Node | None:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UserError(f"{path} cannot be read: {reason}") from error
+    if _is_deep(text):
+        raise UserError(f"{path} is nested too deeply: no file that is read here is")
     try:
         node: Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -199,6 +205,19 @@ def _parse(path: Path) -> Node | None:
     except RecursionError as error:
         raise UserError(f"{path} is nested too deeply: no file that is read here is") from error
     return node
+
+
+def _is_deep(text: str) -> bool:
+    """Whether brackets are open within more others than any file has, outside of quotes.
+
+    PyYAML looks through all of them for each one that opens.
+    """
+    depth = 0
+    for found in _BRACKETS.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+        if depth > _MOST_BRACKETS:
+            return True
+    return False
 
 
 def _value(node: Node) -> object:

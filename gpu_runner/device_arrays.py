@@ -58,6 +58,7 @@ class _Array:
         self.name = argument.name
         self.type = _TYPES[argument.element_type]
         self.is_float = self.type.is_floating_point
+        self.is_constant = argument.constant
         self.atol, self.rtol = argument.atol, argument.rtol
         self._described = argument.described
         slack = np.zeros(1, np.float32) if argument.slack is None else argument.slack.reshape(-1)
@@ -266,6 +267,8 @@ class DeviceArguments:
                 raise DamagedMemory(array.damage())
             if changed:
                 array.mend()
+            if changed and array.is_constant:
+                raise Mismatch(f"{array.name} is an input, and the kernel changed it")
         for array, (*_, wrong, largest) in zip(arrays, found, strict=True):
             if wrong:
                 raise array.mismatch(largest)

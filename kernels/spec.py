@@ -92,6 +92,10 @@ class Outputs:
 OWN_OUTPUTS = Outputs()
 
 
+def _scalars(arguments: Iterable[Argument]) -> list[object]:
+    return [argument.value for argument in arguments if not argument.is_pointer]
+
+
 def _is_float(dtype: str) -> bool:
     return dtype.startswith(("fp", "bf"))
 
@@ -125,6 +129,8 @@ class KernelSpec:
         check: runs the functions of a user's file once, so that their mistakes end a command at its
             start; returns sentences for the user.
         launch_digest: changes with what is launched, where no function tells: a captured launch.
+        ordered: whether it is right only if its programs run one after another, in order, as they
+            do on a core: it is checked so, and what is found holds for the board alone.
         arguments_limit_s: seconds that making the arguments may take besides a build's own limit.
     """
 
@@ -147,6 +153,7 @@ class KernelSpec:
     launch_digest: str = ""
     arguments_limit_s: float = 0.0
     check: Callable[[Problem], tuple[str, ...]] | None = None
+    ordered: bool = False
 
     @property
     def load_name(self) -> str:
@@ -155,15 +162,16 @@ class KernelSpec:
 
     @property
     def source_digest(self) -> str:
-        """Changes with the code of the kernel, its inputs and its correct outputs; times with
-        another digest cannot be compared."""
+        """Changes with the code of the kernel, its inputs, its correct outputs and the order in
+        which it is checked; times with another digest cannot be compared."""
         # Triton is slow to import; a process that has a kernel has already imported it.
         from kernels.source_digest import source_digest
 
+        order = "-ordered" if self.ordered else ""
         if self.launch_digest:
-            return f"{source_digest([self.kernel])}-{self.launch_digest}"
+            return f"{source_digest([self.kernel])}-{self.launch_digest}{order}"
         own = (self.arguments, self.grid, *filter(callable, (self.constants, self.blocks)))
-        return source_digest([self.kernel, *(self.launch_functions or own)])
+        return source_digest([self.kernel, *(self.launch_functions or own)]) + order
 
 
 @dataclass(frozen=True)
@@ -230,8 +238,8 @@ class Problem:
         """The arguments for the timed runs: with contents from other seeds, so that what is right
         for some inputs only is found.
 
-        They are those of the check again if sizes or scalars depend on the seed, since one
-        executable and one grid serve both.
+        They are those of the check again if sizes, integers, constants or the grid depend on the
+        seed, since one executable and one grid serve both.
 
         Args:
             config: the configuration.
@@ -243,7 +251,16 @@ class Problem:
         checked = checked or self.arguments(config)
         with data_set(1):
             timed = self.arguments(config)
-        same = list(map(without_arrays, timed)) == list(map(without_arrays, checked))
+        if list(map(without_arrays, timed)) != list(map(without_arrays, checked)):
+            return checked
+        if _scalars(timed) == _scalars(checked):
+            return timed
+        # Whatever is compiled may follow a number: of a callable, all of it.
+        if self.spec.callable_file is not None:
+            return checked
+        launched = self.constants(config), self.spec.grid(self, config)
+        with data_set(1):
+            same = launched == (self.constants(config), self.spec.grid(self, config))
         return timed if same else checked
 
     @property

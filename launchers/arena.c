@@ -27,11 +27,13 @@ struct slot {
     char *array;
     size_t size_bytes;
     bool restores; /* the kernel writes it */
+    char *kept;    /* what a run has left there, NULL for nothing */
 };
 
 static const struct data *data;
 static struct slot *slots;
-static uint64_t *args;
+static uint64_t *args; /* which only the launcher may write */
+static size_t args_bytes;
 static char *arena;
 static size_t arena_bytes;
 static enum data_set loaded;
@@ -77,10 +79,20 @@ static void protect(const struct slot *slot) {
     mprotect(slot->pages, slot->page_bytes, PROT_READ | (slot->restores ? PROT_WRITE : 0));
 }
 
+static void protect_args(int access) { mprotect(args, args_bytes, access); }
+
+static void refuse_args(void) {
+    static const char sentence[] = "the kernel wrote to the table of its arguments\n";
+    ssize_t written = write(STDERR_FILENO, sentence, sizeof sentence - 1);
+    _exit(written < 0 ? EXIT_USAGE : EXIT_HELPERS);
+}
+
 /* Nothing but the kernel touches the arena while it runs, so this is the kernel's access. */
 static void on_fault(int signal_number, siginfo_t *information, void *context) {
     (void)context;
     const char *address = information->si_addr;
+    if (address >= (const char *)args && address < (const char *)args + args_bytes)
+        refuse_args();
     struct slot *slot = address >= arena && address < arena + arena_bytes ? nearest_slot(address)
                                                                           : NULL;
     if (slot == NULL) { /* its signal says more than we know: let it end the program */
@@ -111,8 +123,8 @@ const char *arena_create(const struct data *file) {
     size_t unit_bytes = getauxval(AT_PAGESZ);
     data = file;
     slots = calloc(data->argument_count + 1, sizeof *slots);
-    args = place_memory(PLACE_ARGUMENTS, (data->argument_count + 1) * sizeof *args,
-                        PROT_READ | PROT_WRITE);
+    args_bytes = round_up((data->argument_count + 1) * sizeof *args, unit_bytes);
+    args = place_memory(PLACE_ARGUMENTS, args_bytes, PROT_READ | PROT_WRITE);
     if (slots == NULL || args == NULL)
         return "there is too little memory for the table of arguments";
     arena_bytes = 2 * OUTER_GUARD_BYTES + GUARD_BYTES;
@@ -125,8 +137,7 @@ const char *arena_create(const struct data *file) {
     for (uint32_t i = 0; i < data->argument_count; i++) {
         struct slot *slot = &slots[i];
         slot->argument = &data->arguments[i];
-        args[i] = slot->argument->scalar;
-        if (!slot->argument->is_pointer)
+        if (slot->argument->kind == KIND_SCALAR)
             continue;
         slot->size_bytes = data_array_bytes(slot->argument);
         slot->restores = data_is_output(slot->argument);
@@ -151,8 +162,10 @@ static void fill(const struct slot *slot) {
 
 void arena_load(enum data_set set) {
     loaded = set;
+    protect_args(PROT_READ | PROT_WRITE);
     for (uint32_t i = 0; i < data->argument_count; i++) {
         struct slot *slot = &slots[i];
+        args[i] = slot->argument->scalars[set];
         if (slot->pages == NULL)
             continue;
         size_t aligned_bytes = round_up(slot->size_bytes, DATA_ALIGNMENT);
@@ -164,6 +177,7 @@ void arena_load(enum data_set set) {
         fill(slot);
         protect(slot);
     }
+    protect_args(PROT_READ);
 }
 
 void arena_touch(void) {
@@ -206,5 +220,22 @@ struct arena_violation arena_check(void) {
     }
     return (struct arena_violation){NULL, 0};
 }
+
+bool arena_keep(void) {
+    for (uint32_t i = 0; i < data->argument_count; i++) {
+        struct slot *slot = &slots[i];
+        if (slot->pages == NULL || !slot->restores || data_is_output(slot->argument))
+            continue;
+        slot->kept = malloc(slot->size_bytes + 1);
+        if (slot->kept == NULL)
+            return false;
+        memcpy(slot->kept, slot->array, slot->size_bytes);
+    }
+    return true;
+}
+
+bool arena_is_written(uint32_t argument) { return slots[argument].restores; }
+
+const void *arena_kept(uint32_t argument) { return slots[argument].kept; }
 
 const uint64_t *arena_args(void) { return args; }

@@ -2,6 +2,9 @@
 #ifndef TRITON_RVV_ARENA_H
 #define TRITON_RVV_ARENA_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "data_file.h"
 
 /* An access outside an array, as far as it can be told: addresses do not say what was meant. */
@@ -31,7 +34,18 @@ void arena_restore(void);
 /* The first write found between an array and its guards since `arena_load`. */
 struct arena_violation arena_check(void);
 
-/* args of triton_rvv_kernel: scalars, and addresses at multiples of 64 bytes. */
+/* Whether the kernel has written an argument's array, or is to. */
+bool arena_is_written(uint32_t argument);
+
+/* Remembers what a run has left in the arrays that are no outputs and that it wrote. False where there
+ * is too little memory. */
+bool arena_keep(void);
+
+/* What was remembered of an argument's array, NULL for nothing. */
+const void *arena_kept(uint32_t argument);
+
+/* args of triton_rvv_kernel: scalars, and addresses at multiples of 64 bytes. A kernel that writes to
+ * them ends the program, with a sentence. */
 const uint64_t *arena_args(void);
 
 /* The byte between arrays and guards. */

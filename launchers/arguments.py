@@ -57,6 +57,7 @@ class Argument:
         expected: what the array must hold after one run of the grid; None for an input.
         atol, rtol: right where |output - expected| <= atol + slack + rtol * |expected|.
         slack: fp32, as many as elements: how far each may be off besides; None for 0.
+        constant: of an array without `expected`: whether the kernel may not change it.
         described: of an array that the kernel gets as a tensor descriptor; None for a pointer.
     """
 
@@ -68,6 +69,7 @@ class Argument:
     rtol: float = 0.0
     slack: npt.NDArray[np.float32] | None = None
     described: Described | None = None
+    constant: bool = False
 
     @property
     def is_pointer(self) -> bool:

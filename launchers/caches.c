@@ -19,6 +19,7 @@ bool caches_prepare(size_t flush_bytes) {
     if (memory == NULL)
         return false;
     memset(memory, 1, flush_bytes); /* pages never written to are one page of zeros */
+    mprotect(memory, flush_bytes, PROT_READ); /* so that no kernel keeps anything there */
     read_through = memory;
     read_bytes = flush_bytes;
     return true;

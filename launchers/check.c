@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena.h"
+
 /* Expected contents are read in parts of this many elements, so that little of them is ever in
  * memory, and none while the kernel runs. */
 #define PART_ELEMENTS 4096
@@ -85,6 +87,7 @@ struct part {
     const void *got;
     const void *expected;
     const float *slack; /* NULL for none */
+    const void *start;  /* before the run, where elements that still hold it do not count; or NULL */
     uint64_t first;     /* the first element's number in the output */
     uint64_t count;
 };
@@ -98,9 +101,17 @@ static void format_number(char *text, uint32_t type, const void *array, uint64_t
         snprintf(text, CHECK_NUMBER_BYTES, "%" PRId64, (int64_t)load_integer(type, array, index));
 }
 
+static bool is_untouched(const struct part *part, uint64_t i) {
+    uint64_t element_bytes = data_type_size(part->argument->type), at = i * element_bytes;
+    return part->start != NULL &&
+           memcmp((const char *)part->got + at, (const char *)part->start + at, element_bytes) == 0;
+}
+
 static void judge(const struct part *part, uint64_t i, double error, double reference,
                   struct check_result *result) {
     const struct data_argument *argument = part->argument;
+    if (is_untouched(part, i))
+        return;
     if (error > result->max_abs_error)
         result->max_abs_error = error;
     /* An infinite error is wrong even where an infinite reference makes the tolerance so. */
@@ -139,9 +150,25 @@ check_floats(uint32_t type, const struct part *part, struct check_result *result
     }
 }
 
+/* By words, since the C library's own goes byte by byte. Inlined, so that a processor may take
+ * several at once. */
+static inline bool is_same(const void *one, const void *other, uint64_t size_bytes) {
+    const char *a = one, *b = other;
+    uint64_t difference = 0, at = 0;
+    for (; at + sizeof difference <= size_bytes; at += sizeof difference) {
+        uint64_t words[2];
+        memcpy(&words[0], a + at, sizeof words[0]);
+        memcpy(&words[1], b + at, sizeof words[1]);
+        difference |= words[0] ^ words[1];
+    }
+    for (; at < size_bytes; at++)
+        difference |= (uint64_t)(a[at] ^ b[at]);
+    return difference == 0;
+}
+
 static void check_part(const struct part *part, struct check_result *result) {
     uint32_t type = part->argument->type;
-    if (memcmp(part->got, part->expected, part->count * data_type_size(type)) == 0)
+    if (is_same(part->got, part->expected, part->count * data_type_size(type)))
         return;
     if (is_integer(type))
         check_integers(part, result);
@@ -155,19 +182,43 @@ static void check_part(const struct part *part, struct check_result *result) {
 
 static uint64_t expected_part[PART_ELEMENTS];
 static float slack_part[PART_ELEMENTS];
+static uint64_t start_part[PART_ELEMENTS];
 
-static void check_output(const struct data *data, const struct data_argument *argument,
-                         enum data_set set, const char *got, struct check_result *result) {
+/* Whether the contents of an array count: it is an output, or may not be changed and was written. */
+static bool is_checked(const struct data *data, uint32_t argument) {
+    return data_is_output(&data->arguments[argument]) ||
+           (data_is_constant(&data->arguments[argument]) && arena_is_written(argument));
+}
+
+/* The elements of one array, by parts.
+ *
+ * kept: what is expected, or NULL where the file says it: of an input, its contents before the run.
+ * written_alone: whether elements that hold what they held before the run do not count. */
+static void check_array(const struct data *data, const struct data_argument *argument,
+                        enum data_set set, const char *kept, bool written_alone, const char *got,
+                        struct check_result *result) {
     uint64_t element_bytes = data_type_size(argument->type);
     const struct data_contents *contents = &argument->sets[set];
+    uint64_t expected_offset =
+        data_is_output(argument) ? contents->expected_offset : contents->value_offset;
     bool has_slack = contents->slack_offset != 0;
     for (uint64_t first = 0; first < argument->element_count; first += PART_ELEMENTS) {
-        uint64_t left = argument->element_count - first;
+        uint64_t left = argument->element_count - first, at = first * element_bytes;
         uint64_t count = left < PART_ELEMENTS ? left : PART_ELEMENTS;
-        struct part part = {argument, got + first * element_bytes, expected_part,
-                            has_slack ? slack_part : NULL, first, count};
-        data_read(data, contents->expected_offset + first * element_bytes, expected_part,
-                  count * element_bytes);
+        struct part part = {.argument = argument,
+                            .got = got + at,
+                            .expected = kept == NULL ? (const void *)expected_part : kept + at,
+                            .slack = has_slack ? slack_part : NULL,
+                            .start = written_alone ? start_part : NULL,
+                            .first = first,
+                            .count = count};
+        if (written_alone) {
+            data_read(data, contents->value_offset + at, start_part, count * element_bytes);
+            if (is_same(part.got, start_part, count * element_bytes))
+                continue;
+        }
+        if (kept == NULL)
+            data_read(data, expected_offset + at, expected_part, count * element_bytes);
         if (has_slack)
             data_read(data, contents->slack_offset + first * sizeof(float), slack_part,
                       count * sizeof(float));
@@ -180,8 +231,19 @@ struct check_result check_outputs(const struct data *data, enum data_set set,
                                   const uint64_t *args) {
     struct check_result result = {0};
     for (uint32_t i = 0; i < data->argument_count; i++)
-        if (data_is_output(&data->arguments[i]))
-            check_output(data, &data->arguments[i], set, (const char *)(uintptr_t)args[i], &result);
+        if (is_checked(data, i))
+            check_array(data, &data->arguments[i], set, NULL, false,
+                        (const char *)(uintptr_t)args[i], &result);
+    return result;
+}
+
+struct check_result check_written(const struct data *data, enum data_set set,
+                                  const uint64_t *args) {
+    struct check_result result = {0};
+    for (uint32_t i = 0; i < data->argument_count; i++)
+        if (is_checked(data, i) || arena_kept(i) != NULL)
+            check_array(data, &data->arguments[i], set, arena_kept(i), true,
+                        (const char *)(uintptr_t)args[i], &result);
     return result;
 }
 
@@ -194,7 +256,7 @@ static uint64_t add_to_digest(uint64_t digest, uint64_t word) {
 uint64_t check_digest(const struct data *data, const uint64_t *args) {
     uint64_t digest = 0xcbf29ce484222325u;
     for (uint32_t i = 0; i < data->argument_count; i++) {
-        if (!data_is_output(&data->arguments[i]))
+        if (!is_checked(data, i))
             continue;
         const char *output = (const char *)(uintptr_t)args[i];
         uint64_t size_bytes = data_array_bytes(&data->arguments[i]);

@@ -16,8 +16,13 @@ struct check_result {
     char wrong_expected[CHECK_NUMBER_BYTES]; /* and what it should be */
 };
 
-/* Compares all outputs, whose addresses are in `args`, with what a set expects. */
+/* Compares all outputs, whose addresses are in `args`, with what a set expects, and inputs that may not
+ * be changed and were written with what they held before. */
 struct check_result check_outputs(const struct data *data, enum data_set set, const uint64_t *args);
+
+/* The same of those elements that do not hold what they held before the run; and of other arrays, those
+ * that hold neither that nor what was kept of a whole run. */
+struct check_result check_written(const struct data *data, enum data_set set, const uint64_t *args);
 
 /* A digest of the bits of all outputs. */
 uint64_t check_digest(const struct data *data, const uint64_t *args);

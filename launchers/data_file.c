@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 _Static_assert(sizeof(struct data_header) == 24, "the header has no padding");
-_Static_assert(sizeof(struct data_argument) == 144, "an argument has no padding");
+_Static_assert(sizeof(struct data_argument) == 152, "an argument has no padding");
 
 static char message[512];
 
@@ -111,10 +111,10 @@ static bool array_is_valid(const struct data_argument *argument, uint64_t end) {
 }
 
 static bool argument_is_valid(const struct data_argument *argument, uint64_t end) {
-    if (argument->type >= DATA_TYPE_COUNT || argument->is_pointer > 1 ||
+    if (argument->type >= DATA_TYPE_COUNT || argument->kind >= KIND_COUNT ||
         argument->name[DATA_NAME_BYTES - 1] != '\0')
         return false;
-    return argument->is_pointer ? array_is_valid(argument, end) : !data_is_output(argument);
+    return argument->kind == KIND_SCALAR ? !data_is_output(argument) : array_is_valid(argument, end);
 }
 
 const char *data_open(const char *path, struct data *data) {

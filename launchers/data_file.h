@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #define DATA_MAGIC "TRVVDATA" /* 8 bytes, without the NUL */
-#define DATA_VERSION 3u
+#define DATA_VERSION 5u
 #define DATA_ALIGNMENT 64u
 #define DATA_NAME_BYTES 56u
 
@@ -37,8 +37,16 @@ enum data_type {
     DATA_TYPE_COUNT = 15,
 };
 
+enum data_kind {
+    KIND_SCALAR = 0,
+    KIND_ARRAY = 1,
+    KIND_CONSTANT = 2, /* an array that has to hold after a run what it held before */
+    KIND_COUNT = 3,
+};
+
 /* Two sets of contents: the first is for the check before the timed runs, the second for those.
- * They differ in what outputs hold before a run and, as a rule, in the inputs. */
+ * They differ in what outputs hold before a run and, as a rule, in the inputs. Integers are the same,
+ * since code is made for them. */
 enum data_set { DATA_CHECK, DATA_TIMED, DATA_SET_COUNT };
 
 struct data_header {
@@ -58,8 +66,8 @@ struct data_contents {
 struct data_argument {
     char name[DATA_NAME_BYTES]; /* ends in NUL, padded with NULs */
     uint32_t type;              /* enum data_type: of the scalar, or of the array's elements */
-    uint32_t is_pointer;        /* 1 for an array, 0 for a scalar */
-    uint64_t scalar;            /* a scalar's slot of triton_rvv_kernel's args; 0 for an array */
+    uint32_t kind;              /* enum data_kind */
+    uint64_t scalars[DATA_SET_COUNT]; /* a scalar's slot of triton_rvv_kernel's args; 0 for an array */
     uint64_t element_count;     /* elements of the array; 0 for a scalar */
     struct data_contents sets[DATA_SET_COUNT]; /* of the array; all 0 for a scalar */
     double atol; /* right where |output - expected| <= atol + slack + rtol * |expected| */
@@ -86,6 +94,11 @@ uint64_t data_array_bytes(const struct data_argument *argument);
 /* Whether the kernel is to write this argument. */
 static inline bool data_is_output(const struct data_argument *argument) {
     return argument->sets[DATA_CHECK].expected_offset != 0;
+}
+
+/* Whether an argument is an array that is no output and that no run may change. */
+static inline bool data_is_constant(const struct data_argument *argument) {
+    return argument->kind == KIND_CONSTANT && !data_is_output(argument);
 }
 
 /* Opens the file at `path`. NULL, or a sentence without a full stop that says what is wrong. */

@@ -19,11 +19,11 @@ __all__ = ["FORMAT_VERSION", "is_whole", "without_arrays", "write_data_file"]
 
 # The format is defined in data_file.h; these are its constants and its two structures.
 _MAGIC = b"TRVVDATA"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 5
 _ALIGNMENT = 64
 _NAME_BYTES = 56
 _HEADER = struct.Struct("<8sIIQ")
-_ARGUMENT = struct.Struct(f"<{_NAME_BYTES}sIIQQ3Q3Qdd")
+_ARGUMENT = struct.Struct(f"<{_NAME_BYTES}sII2QQ3Q3Qdd")
 _TYPE_CODES = {
     "i1": 0,
     "i8": 1,
@@ -67,7 +67,8 @@ def write_data_file(
     Args:
         path: of the file.
         arguments: for the check before the timed runs.
-        timed: for the timed runs; None for the same. Only contents of arrays may differ.
+        timed: for the timed runs; None for the same. Only contents of arrays and floating-point
+            scalars may differ.
 
     Raises:
         ValueError: for an argument whose type is unknown, whose value does not fit its type, whose
@@ -88,8 +89,8 @@ def write_data_file(
         written = folder / "data"
         with written.open("wb") as file:
             file.write(_HEADER.pack(_MAGIC, FORMAT_VERSION, len(arguments), arrays.end))
-            for argument, placed in zip(arguments, offsets, strict=True):
-                file.write(_argument_entry(argument, placed))
+            for entry in map(_argument_entry, *sets, offsets):
+                file.write(entry)
             for offset, array in arrays.placed:
                 file.write(bytes(offset - file.tell()))
                 file.write(array.data)
@@ -97,12 +98,15 @@ def write_data_file(
 
 
 def without_arrays(argument: Argument) -> tuple[object, ...]:
-    """What two sets of arguments for one executable have in common."""
-    scalar = argument.value if not argument.is_pointer else None
+    """What two sets of arguments for one executable have in common: code is made for integers, and
+    for no other scalar."""
+    is_whole_number = not argument.is_pointer and argument.element_type in _INTEGERS
+    scalar = argument.value if is_whole_number else None
     is_output = argument.expected is not None
     size = max(map(np.size, _arrays_of(argument)), default=0)
     tolerance = (argument.atol, argument.rtol)
-    return (argument.name, argument.type, argument.described, scalar, is_output, size, tolerance)
+    kind = (argument.type, argument.described, argument.constant)
+    return (argument.name, *kind, scalar, is_output, size, tolerance)
 
 
 class _Arrays:
@@ -132,17 +136,17 @@ class _Arrays:
         return self._offsets[digest]
 
 
-def _argument_entry(argument: Argument, offsets: Sequence[int]) -> bytes:
-    scalar, count = 0, 0
+def _argument_entry(argument: Argument, timed: Argument, offsets: Sequence[int]) -> bytes:
+    scalars, count = (0, 0), 0
     if argument.is_pointer:
         count = max(np.size(array) for array in _arrays_of(argument))
     else:
-        scalar = _scalar_slot(argument)
+        scalars = (_scalar_slot(argument), _scalar_slot(timed))
     return _ARGUMENT.pack(
         argument.name.encode()[: _NAME_BYTES - 1],
         _TYPE_CODES[argument.element_type],
-        argument.is_pointer,
-        scalar,
+        argument.is_pointer + argument.constant,
+        *scalars,
         count,
         *offsets,
         argument.atol,
@@ -193,6 +197,8 @@ def _check(argument: Argument) -> None:
     if not (argument.atol >= 0 and argument.rtol >= 0):
         raise ValueError(f"argument {name}: atol and rtol have to be numbers from 0 up")
     if not argument.is_pointer:
+        if argument.constant:
+            raise ValueError(f"argument {name}: only an array can be constant")
         if argument.expected is not None or isinstance(argument.value, np.ndarray):
             raise ValueError(f"argument {name}: a scalar takes one number and expects no output")
         return

@@ -1,6 +1,6 @@
 /* Runs a kernel over its grid on the arguments of a data file, checks its outputs, times it.
  *
- *   kernel.elf DATA_FILE --grid X,Y,Z [--repeats N] [--warmup N] [--flush BYTES]
+ *   kernel.elf DATA_FILE --grid X,Y,Z [--repeats N] [--warmup N] [--flush BYTES] [--ordered] [--alone]
  *
  * docs/launcher.md describes what it does, prints and returns. */
 #include <errno.h>
@@ -17,13 +17,21 @@
 #include "arena.h"
 #include "caches.h"
 #include "check.h"
+#include "clock.h"
 #include "data_file.h"
 #include "helpers.h"
 #include "kernel_abi.h"
+#include "orders.h"
 #include "places.h"
 #include "region.h"
 #include "report.h"
 #include "vector_unit.h"
+
+/* Programs that run alone, and the most bytes of outputs that they take to compare. */
+#define FEWEST_ALONE 2u
+#define MOST_ALONE 8u
+#define ALONE_BYTES (UINT64_C(32) << 20)
+#define OTHER_CORE 1
 
 struct options {
     const char *data_path;
@@ -31,12 +39,14 @@ struct options {
     uint32_t repeats;
     uint32_t warmup;
     uint32_t flush_bytes;
+    bool ordered; /* the kernel is right in the order of its programs alone */
+    bool alone;   /* and where it is not, each program has to be right without the others */
 };
 
 static int fail_usage(const char *sentence) {
     fprintf(stderr,
             "%s: usage is kernel.elf DATA_FILE --grid X,Y,Z [--repeats N] [--warmup N] "
-            "[--flush BYTES]\n", sentence);
+            "[--flush BYTES] [--ordered] [--alone]\n", sentence);
     return EXIT_USAGE;
 }
 
@@ -62,6 +72,8 @@ static int parse_options(int argc, char **argv, struct options *options) {
                                           {"repeats", required_argument, NULL, 'r'},
                                           {"warmup", required_argument, NULL, 'w'},
                                           {"flush", required_argument, NULL, 'f'},
+                                          {"ordered", no_argument, NULL, 'o'},
+                                          {"alone", no_argument, NULL, 'a'},
                                           {0}};
     *options = (struct options){.repeats = 1};
     opterr = 0;
@@ -74,6 +86,8 @@ static int parse_options(int argc, char **argv, struct options *options) {
             return fail_usage("--warmup takes a number of runs");
         if (option == 'f' && !parse_number(optarg, '\0', &options->flush_bytes))
             return fail_usage("--flush takes a number of bytes");
+        options->ordered |= option == 'o';
+        options->alone |= option == 'a';
         if (option == '?')
             return fail_usage("an option is unknown or lacks its value");
     }
@@ -112,11 +126,13 @@ void triton_rvv_assertion_failed(const char *message, uint32_t pid_x, uint32_t p
 static void *scratch;
 static uint64_t scratch_bytes;
 
+#define PAGE_BYTES UINT64_C(4096)
+
 /* One program runs at a time, and each needs as much as the one before. */
 void *triton_rvv_scratch(uint64_t size_bytes) {
     if (scratch == NULL)
         scratch = place_memory(PLACE_SCRATCH, size_bytes, PROT_READ | PROT_WRITE);
-    scratch_bytes = size_bytes;
+    scratch_bytes = (size_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     if (scratch != NULL)
         return scratch;
     fprintf(stderr, "the kernel's blocks need %" PRIu64 " MiB of memory, more than is free\n",
@@ -135,6 +151,21 @@ static void run_programs(const void *grid_sizes) {
             for (uint32_t x = 0; x < num_x; x++)
                 triton_rvv_kernel(args, x, y, z, num_x, num_y, num_z);
     TRITON_RVV_MODEL_PAUSE();
+}
+
+/* The same in another order, which an emulated core does not see. */
+static void run_portion(const void *of_a_grid) {
+    const struct portion *portion = of_a_grid;
+    const uint64_t *args = arena_args();
+    uint32_t num_x = portion->grid[0], num_y = portion->grid[1], num_z = portion->grid[2];
+    uint64_t programs = grid_programs(portion->grid);
+    for (uint64_t i = 0; i < portion->count; i++) {
+        uint64_t program = order_program(portion->order, portion->first + i, programs);
+        uint32_t x = (uint32_t)(program % num_x);
+        uint32_t y = (uint32_t)(program / num_x % num_y);
+        uint32_t z = (uint32_t)(program / num_x / num_y);
+        triton_rvv_kernel(args, x, y, z, num_x, num_y, num_z);
+    }
 }
 
 /* Out of line, so that the check, the warm-up and the timed runs execute the same instructions. */
@@ -157,10 +188,22 @@ __attribute__((noinline)) static uint64_t time_grid_ns(const uint32_t grid[3]) {
     return now_ns() - start_ns;
 }
 
-static void load(enum data_set set) {
-    arena_load(set);
+static void forget_scratch(enum data_set set) {
     if (scratch != NULL)
         memset(scratch, arena_filler(set), scratch_bytes);
+}
+
+static void load(enum data_set set) {
+    arena_load(set);
+    forget_scratch(set);
+    clock_restart(0);
+}
+
+/* Between two runs on one set. */
+static void restore(enum data_set set) {
+    arena_restore();
+    forget_scratch(set);
+    clock_restart(0);
 }
 
 /* Ends the program where the run before was not alone, or what is expected is read from elsewhere. */
@@ -189,14 +232,68 @@ static double require_right(const struct data *data, enum data_set set) {
     struct check_result result = check_outputs(data, set, arena_args());
     if (result.wrong == NULL)
         return result.max_abs_error;
-    report_check(&result, set);
+    report_check(&result, set == DATA_CHECK ? "check" : "timed");
     exit(EXIT_WRONG_OUTPUT);
+}
+
+/* Runs programs in another order; ends the program where an output is wrong then that was right. */
+static void require_any_order(const struct data *data, enum data_set set,
+                              const struct portion *portion) {
+    report_order(portion->order);
+    restore(set);
+    clock_restart(OTHER_CORE); /* nothing says which core a program gets */
+    place_call(run_portion, portion);
+    require_alone(data);
+    require_bounds();
+    struct check_result result = portion->order == ORDER_ALONE
+                                     ? check_written(data, set, arena_args())
+                                     : check_outputs(data, set, arena_args());
+    if (result.wrong == NULL)
+        return;
+    report_check(&result, order_name(portion->order));
+    exit(EXIT_WRONG_OUTPUT);
+}
+
+/* Programs that run alone: a small part of them, and few where outputs are large, since all of these
+ * are compared each time. */
+static uint64_t alone_count(const struct data *data, uint64_t programs) {
+    uint64_t output_bytes = 1;
+    for (uint32_t i = 0; i < data->argument_count; i++)
+        if (data_is_output(&data->arguments[i]))
+            output_bytes += data_array_bytes(&data->arguments[i]);
+    uint64_t affordable = ALONE_BYTES / output_bytes, part = programs / 8;
+    uint64_t count = affordable < part ? affordable : part;
+    return count < FEWEST_ALONE ? FEWEST_ALONE : count > MOST_ALONE ? MOST_ALONE : count;
+}
+
+/* Runs the grid in other orders, after the timed runs, which find all as if there were none. */
+static void check_orders(const struct data *data, const struct options *options) {
+    uint64_t programs = grid_programs(options->grid);
+    if (options->ordered || options->repeats == 0 || programs == 1)
+        return;
+    TRITON_RVV_MODEL_END();
+    if (options->repeats > 1) {
+        struct portion shuffled = {ORDER_SHUFFLED, options->grid, 0, programs};
+        require_any_order(data, DATA_TIMED, &shuffled);
+    }
+    load(DATA_CHECK);
+    struct portion reversed = {ORDER_REVERSED, options->grid, 0, programs};
+    require_any_order(data, DATA_CHECK, &reversed);
+    uint64_t count = options->alone ? alone_count(data, programs) : 0;
+    for (uint64_t i = 0; i < count; i++) {
+        struct portion alone = {ORDER_ALONE, options->grid, i, 1};
+        require_any_order(data, DATA_CHECK, &alone);
+    }
 }
 
 static double check(const struct data *data, const struct options *options) {
     load(DATA_CHECK);
     run_grid(options->grid);
     require_alone(data);
+    if (options->alone && !arena_keep()) {
+        fprintf(stderr, "there is too little memory for what the kernel writes\n");
+        exit(EXIT_MEMORY);
+    }
     return require_right(data, DATA_CHECK);
 }
 
@@ -213,11 +310,11 @@ static double time_runs(const struct data *data, const struct options *options,
     for (uint32_t i = 0; i < options->warmup; i++) {
         caches_flush();
         run_grid(options->grid);
-        arena_restore();
+        restore(DATA_TIMED);
     }
     for (uint32_t i = 0; i == 0 || i < options->repeats; i++) {
         if (i > 0)
-            arena_restore();
+            restore(DATA_TIMED);
         caches_flush();
         times_ns[i] = time_grid_ns(options->grid);
         require_alone(data);
@@ -237,7 +334,8 @@ static int check_and_time(const struct data *data, const struct options *options
         return fail_usage("--repeats is more than memory can hold");
     struct check_result right = {.max_abs_error = check(data, options)};
     right.max_abs_error = fmax(right.max_abs_error, time_runs(data, options, times_ns));
-    report_check(&right, DATA_TIMED);
+    check_orders(data, options);
+    report_check(&right, "timed");
     report_times(times_ns, options->repeats);
     return EXIT_OK;
 }

@@ -33,10 +33,11 @@ class LauncherReport:
         max_abs_error: largest difference from what was expected, over all outputs; infinite where
             an element is NaN or infinite and should not be.
         mismatch: the first wrong element as "c[17] is 3 and should be 4", how many there are, and
-            whether a timed run had them; or "".
+            whether a timed run had them, or which other order of programs; or "".
         times_s: kernel time of each timed run of the grid, in seconds.
         out_of_bounds: an access before or behind an array as "it touched c[20], and c has 20
             elements: out of bounds", or "".
+        order: the last other order in which it ran the programs, such as "reversed", or "".
     """
 
     kernel: str | None = None
@@ -46,6 +47,7 @@ class LauncherReport:
     mismatch: str = ""
     times_s: tuple[float, ...] = ()
     out_of_bounds: str = ""
+    order: str = ""
 
 
 # Each pattern takes whole lines only, so that a line cut off by a crash is not half believed.
@@ -56,7 +58,7 @@ _OK = re.compile(r"^out OK max_abs_error=(\S+)\n", re.MULTILINE)
 _NOT_OK = re.compile(
     r"^out NOT OK max_abs_error=(?P<error>\S+) argument=(?P<argument>.*) index=(?P<index>\d+) "
     r"got=(?P<got>\S+) expected=(?P<expected>\S+) off=(?P<off>\d+)/(?P<count>\d+) "
-    r"run=(?P<run>check|timed)\n",
+    r"run=(?P<run>check|timed|shuffled|reversed|alone)\n",
     re.MULTILINE,
 )
 _OUT_OF_BOUNDS = re.compile(
@@ -64,6 +66,7 @@ _OUT_OF_BOUNDS = re.compile(
     r"found=(?P<found>fault|write)\n",
     re.MULTILINE,
 )
+_ORDER = re.compile(r"^order: (shuffled|reversed|alone)\n", re.MULTILINE)
 _TIME = re.compile(r"^kernel_time_s: (\d+\.\d{9})\n", re.MULTILINE)
 
 
@@ -88,15 +91,26 @@ def parse_launcher_output(stdout: str) -> LauncherReport:
         max_abs_error=None if error is None else float(error),
         mismatch=_mismatch(wrong) if wrong else "",
         out_of_bounds=_outside(outside) if outside else "",
+        order=(_ORDER.findall(stdout) or [""])[-1],
         times_s=tuple(float(seconds) for seconds in _TIME.findall(found)),
     )
+
+
+# What is to be said of a run that found an element wrong.
+_RUNS = {
+    "check": "",
+    "timed": ", in a timed run, which has other inputs",
+    "shuffled": ", with its programs shuffled: the result depends on the order of programs",
+    "reversed": ", with its programs in reverse: the result depends on the order of programs",
+    "alone": ", where the program that wrote it ran alone: the result depends on what others wrote "
+    "before, and no atomic operation orders them",
+}
 
 
 def _mismatch(wrong: re.Match[str]) -> str:
     element = "{argument}[{index}] is {got} and should be {expected}".format(**wrong.groupdict())
     share = "" if wrong["off"] == "1" else f"; {wrong['off']} of {wrong['count']} are wrong"
-    where = ", in a timed run, which has other inputs" if wrong["run"] == "timed" else ""
-    return element + share + where
+    return element + share + _RUNS[wrong["run"]]
 
 
 def _outside(outside: re.Match[str]) -> str:

@@ -1,5 +1,6 @@
 /* Marks for an emulator around the code that is timed, and around what its caches do not see: the
  * launcher's own work, which differs from launcher to launcher. At the first pause they become empty.
+ * Behind the end an emulator need look at nothing more.
  * A real core does nothing at any of these marks.
  *
  * slti with the destination x0 is a hint of the base instruction set, open to any use (RISC-V
@@ -12,11 +13,13 @@
 #define TRITON_RVV_REGION_STOP() __asm__ volatile("slti x0, x0, 0x5a2" ::: "memory")
 #define TRITON_RVV_MODEL_PAUSE() __asm__ volatile("slti x0, x0, 0x5a3" ::: "memory")
 #define TRITON_RVV_MODEL_RESUME() __asm__ volatile("slti x0, x0, 0x5a4" ::: "memory")
+#define TRITON_RVV_MODEL_END() __asm__ volatile("slti x0, x0, 0x5a5" ::: "memory")
 #else /* nobody emulates another machine */
 #define TRITON_RVV_REGION_START() __asm__ volatile("" ::: "memory")
 #define TRITON_RVV_REGION_STOP() __asm__ volatile("" ::: "memory")
 #define TRITON_RVV_MODEL_PAUSE() __asm__ volatile("" ::: "memory")
 #define TRITON_RVV_MODEL_RESUME() __asm__ volatile("" ::: "memory")
+#define TRITON_RVV_MODEL_END() __asm__ volatile("" ::: "memory")
 #endif
 
 #endif

@@ -35,7 +35,17 @@ void report_start(void) {
     report_key();
 }
 
-void report_check(const struct check_result *result, enum data_set set) {
+const char *order_name(enum order order) {
+    static const char *const names[] = {[ORDER_FORWARD] = "forward",
+                                        [ORDER_SHUFFLED] = "shuffled",
+                                        [ORDER_REVERSED] = "reversed",
+                                        [ORDER_ALONE] = "alone"};
+    return names[order];
+}
+
+void report_order(enum order order) { PRINT("order: %s\n", order_name(order)); }
+
+void report_check(const struct check_result *result, const char *run) {
     report_key();
     if (result->wrong_count == 0) {
         PRINT("out OK max_abs_error=%.6g\n", result->max_abs_error);
@@ -44,8 +54,7 @@ void report_check(const struct check_result *result, enum data_set set) {
     PRINT("out NOT OK max_abs_error=%.6g argument=%s index=%" PRIu64 " got=%s expected=%s off=%" PRIu64
           "/%" PRIu64 " run=%s\n",
           result->max_abs_error, result->wrong->name, result->wrong_index, result->wrong_got,
-          result->wrong_expected, result->wrong_count, result->wrong->element_count,
-          set == DATA_CHECK ? "check" : "timed");
+          result->wrong_expected, result->wrong_count, result->wrong->element_count, run);
 }
 
 void report_out_of_bounds(const struct arena_violation *violation, const char *how) {

@@ -4,6 +4,7 @@
 
 #include "arena.h"
 #include "check.h"
+#include "orders.h"
 
 /* docs/launcher.md describes them. */
 enum exit_status {
@@ -26,9 +27,16 @@ bool report_open(void);
 /* Prints what is known before anything runs, even where the kernel then ends the program. */
 void report_start(void);
 
+/* "shuffled", "reversed" or "alone". */
+const char *order_name(enum order order);
+
+/* Prints the line "order: ..." before programs run in that order, so that it is known where the
+ * kernel never ends then. */
+void report_order(enum order order);
+
 /* Prints the key, then the line "out OK ..." or "out NOT OK ...", integers in decimal and others
- * as %.9g. */
-void report_check(const struct check_result *result, enum data_set set);
+ * as %.9g. `run` names the run: "check", "timed" or the name of an order. */
+void report_check(const struct check_result *result, const char *run);
 
 /* Prints the key, then the line "out of bounds ..."; `how` is "fault" for an access that ended the
  * program, and "write" for bytes that were found changed. May be called where a signal is handled. */

@@ -115,11 +115,15 @@ class HostBoard:
         )
 
     def _run(self, artifact: ElfArtifact, repeats: int, timeout_s: float) -> Ending:
-        grid = ",".join(map(str, artifact.grid))
         runs = ["--repeats", str(repeats), "--warmup", str(repeats), *self._options]
         with scratch_folder("host-") as folder:
             return run_bounded(
-                [str(artifact.elf_path), str(artifact.data_path), "--grid", grid, *runs],
+                [
+                    str(artifact.elf_path),
+                    str(artifact.data_path),
+                    *artifact.launcher_options,
+                    *runs,
+                ],
                 folder=folder,
                 timeout_s=timeout_s,
                 output_limit_bytes=OUTPUT_LIMIT_BYTES,

@@ -65,6 +65,8 @@ class ElfArtifact:
         vlen_bits: vector length the ELF was built for.
         provenance: tool versions, key, code size and times of the build; JSON values only.
         kernel: the kernel's name, as the ELF prints it; None if that is not known.
+        ordered: whether the kernel is right only if its programs run one after another, in order.
+        alone: whether nothing orders its programs, so that each has to be right without the others.
     """
 
     elf_path: Path
@@ -74,6 +76,8 @@ class ElfArtifact:
     vlen_bits: int
     provenance: Mapping[str, object] = field(default_factory=dict)
     kernel: str | None = None
+    ordered: bool = False
+    alone: bool = False
 
     @property
     def needs(self) -> str:
@@ -99,8 +103,15 @@ class ElfArtifact:
     @property
     def command(self) -> str:
         """The command to run it by hand, on any machine that has the two files."""
-        grid = ",".join(map(str, self.grid))
-        return shlex.join([_relative(self.elf_path), _relative(self.data_path), "--grid", grid])
+        return shlex.join(
+            [_relative(self.elf_path), _relative(self.data_path), *self.launcher_options]
+        )
+
+    @property
+    def launcher_options(self) -> tuple[str, ...]:
+        """What its launcher is told on every board: the grid, and what is asked of its order."""
+        flags = ("--ordered",) if self.ordered else ("--alone",) if self.alone else ()
+        return "--grid", ",".join(map(str, self.grid)), *flags
 
 
 @dataclass(frozen=True)

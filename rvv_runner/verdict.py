@@ -101,7 +101,7 @@ def judge(
         launcher, unreadable = LauncherReport(), f"the launcher's report cannot be read: {error}"
     else:
         unreadable = ""
-    stopped = _stopped(run, limit_s)
+    stopped = _stopped(run, limit_s, runner, launcher)
     if stopped is not None:
         return Verdict(*stopped, launcher)
     if unreadable:
@@ -125,12 +125,21 @@ def _another_build(launcher: LauncherReport, vlen_bits: int | None, kernel: str 
     return ""
 
 
-def _stopped(run: Ending, limit_s: float) -> tuple[Status, str] | None:
+def _stopped(
+    run: Ending, limit_s: float, runner: str, launcher: LauncherReport
+) -> tuple[Status, str] | None:
     """Status and reason of a run that exceeded a limit."""
     if run.timed_out and run.cpu_s is not None and was_starved(run.cpu_s, limit_s):
         return "board", f"in {limit_s:g} s, it got a processor for {run.cpu_s:.1f} s only"
+    if run.timed_out and launcher.order:
+        return "timeout", (
+            f"it did not finish within {limit_s:g} s with its programs in another order, after it "
+            "did in theirs: one may not wait for another"
+        )
     if run.timed_out:
         return "timeout", f"it did not finish within {limit_s:g} s"
+    if run.flooded and launcher.kernel is None:  # before the kernel could print anything
+        return "board", f"{runner} printed more than {OUTPUT_LIMIT_BYTES >> 20} MiB and no report"
     if run.flooded:
         return "runtime", f"it printed more than {OUTPUT_LIMIT_BYTES >> 20} MiB"
     return None

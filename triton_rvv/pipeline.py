@@ -15,6 +15,7 @@ from triton_rvv.frontend.descriptors import part_names
 from triton_rvv.frontend.source_lines import SourceLines, for_people, with_source_comments
 from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.lowering import Fired, Watch, lower_module
+from triton_rvv.lowering.elementwise.special_registers import with_counted_clock
 from triton_rvv.make_ttir import make_ttir
 from triton_rvv.targets.target import Target
 
@@ -69,6 +70,7 @@ def compile_kernel(
     grid: Sequence[int] | None = None,
     watch: Watch | None = None,
     skipped_passes: Collection[str] = (),
+    counted_clock: bool = False,
 ) -> CompiledKernel:
     """Compile a kernel for one configuration.
 
@@ -93,6 +95,8 @@ def compile_kernel(
         watch: told of each pass over the kernel's IR.
         skipped_passes: names of passes that do not run, as where one is looked for that makes code
             wrong or slow.
+        counted_clock: whether the kernel reads the launcher's clock and core, which are the same on
+            every machine, in place of the machine's (`launchers/clock.h`).
 
     Raises:
         CompileError: where the kernel cannot be compiled.
@@ -138,6 +142,7 @@ def compile_kernel(
         )
     with _timed(stages_s, "LLVM"):
         llir = embedded(lowered.llir, entry) if entry else lowered.llir
+        llir = with_counted_clock(llir) if counted_clock else llir
         code = generate(llir, target)
     return CompiledKernel(
         function.__name__,

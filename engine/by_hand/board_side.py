@@ -150,8 +150,7 @@ class _Bench:
 
     def _command(self, variant: Mapping[str, Any], *options: str) -> list[str]:
         files = [str(self.root / variant[name]) for name in ("elf_path", "test_data_path")]
-        grid = ",".join(map(str, variant["grid"]))
-        return [*self.configs["wrapper"], *files, "--grid", grid, *options]
+        return [*self.configs["wrapper"], *files, *variant["options"], *options]
 
     def _run(self, variant: Mapping[str, Any], *options: str) -> Outcome:
         command = self._command(variant, *options)

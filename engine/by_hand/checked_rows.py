@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from engine.by_hand.perf_table import COUNTED, RECORDED, read_rows
+from foundation.bounded_text import bounded_text
 from foundation.errors import UserError
 from rvv_runner.measurement import Status
 
@@ -55,7 +56,7 @@ def checked_rows(run: Path) -> list[CheckedRow]:
     """
     path = run / "configs.json"
     try:
-        configs = json.loads(path.read_text(encoding="utf-8"))
+        configs = json.loads(bounded_text(path))
         parameters = list(configs["parameters"])
         table = run / configs["perf_files"]["stat"]
         variants = {

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from foundation.bounded_text import bounded_text
 from foundation.errors import UserError
 from foundation.own_key import is_own, mark_of
 from foundation.programs import python_command
@@ -57,7 +58,7 @@ def read_study_file(folder: Path) -> StudyFile:
         UserError: if the folder has no such file.
     """
     try:
-        fields = json.loads((folder / _NAME).read_text(encoding="utf-8"))
+        fields = json.loads(bounded_text(folder / _NAME))
         mark = fields.pop(_MARK, None)
         _check(fields)
         return StudyFile(**fields, is_own=is_own(fields, mark))

@@ -114,6 +114,7 @@ class Tree:
             "perf_report_path": f"perf/perf_data/{name}.txt",
             "test_data_path": f"test_data/{data.name}",
             "grid": list(artifact.grid),
+            "options": list(artifact.launcher_options),
             "sha256": artifact.sha256,
             "kernel": artifact.kernel,
             "vlen_bits": artifact.vlen_bits,

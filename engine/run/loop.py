@@ -39,6 +39,7 @@ from rvv_runner.measurement import Artifact
 __all__ = ["Budget", "TuningLoop"]
 
 _POLL_S = 0.1  # how soon a stop is noticed
+_LOOK_S = 0.5  # how often others' trials are looked at, once no more are to be begun
 _FAULTS_IN_A_ROW = 3  # configurations that could not be built or measured here, before giving up
 
 
@@ -191,6 +192,10 @@ class TuningLoop:
             self._emit(StageStarted(f"building the {which} configuration"))
         while True:
             reason = self._fill(lanes, start_s)
+            if not self._pending and reason == "trials" and not self._is_full():
+                reason = self._wait_for_others(start_s)
+                if reason is None:
+                    continue
             if not self._pending:
                 return reason or "exhausted"
             self._wait_for([future for _, future in self._awaited()], lanes)
@@ -203,12 +208,12 @@ class TuningLoop:
     def _fill(self, lanes: ThreadPoolExecutor, start_s: float) -> EndReason | None:
         """Open proposals up to `in_flight`; return why no more will be opened, if so."""
         while len(self._pending) < self._in_flight:
-            if self._search.tried + len(self._pending) >= self._budget.trials:
+            others = self._search.tried_elsewhere()
+            if self._search.tried + len(self._pending) + others >= self._budget.trials:
                 return self._budget.end_of(self._search.size)
             if self._budget.until_converged and self._convergence.is_reached():
                 return "converged"
-            timeout_s = self._budget.timeout_s
-            if timeout_s is not None and time.monotonic() - start_s >= timeout_s:
+            if self._is_late(start_s):
                 return "timeout"
             if self._stop.is_set():
                 raise _Interrupted
@@ -218,6 +223,26 @@ class TuningLoop:
             if config == self._search.space.default:
                 self._limit.expect()
             self._pending.append((config, lanes.submit(self._evaluate, config)))
+        return None
+
+    def _is_full(self) -> bool:
+        return self._search.tried >= self._budget.trials
+
+    def _is_late(self, start_s: float) -> bool:
+        timeout_s = self._budget.timeout_s
+        return timeout_s is not None and time.monotonic() - start_s >= timeout_s
+
+    def _wait_for_others(self, start_s: float) -> EndReason | None:
+        """Wait while other tuners of the study measure its last trials; None if one of them gave
+        a trial back."""
+        while self._search.tried + self._search.tried_elsewhere() >= self._budget.trials:
+            if self._is_full():
+                return self._budget.end_of(self._search.size)
+            if self._is_late(start_s):
+                return "timeout"
+            self._search.keep_alive()
+            if self._stop.wait(_LOOK_S):
+                raise _Interrupted
         return None
 
     def _next(self) -> Config | None:

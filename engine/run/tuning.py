@@ -121,7 +121,7 @@ def tune(
     past_name = past.name if past else None
     _tell(listeners, StudyOpened(stored.study_name, search.tried, past_name))
     budget = _budget(request.search, search.size)
-    notes = space.notes
+    notes = space.notes + ((_ORDERED,) if problem.spec.ordered else ())
     if _is_complete(search, budget, info):
         ended = RunEnded(budget.end_of(search.size), search.tried, measured=0, wall_s=0.0)
     else:
@@ -154,6 +154,12 @@ def tune(
         notes=notes,
         outlook=outlook_of(search),
     )
+
+
+_ORDERED = (
+    "the kernel's file says ordered = True: its programs ran in order alone, one after another, so "
+    "the winner is right on this board, and elsewhere only if they run so there"
+)
 
 
 def _tell(listeners: Sequence[Listener], event: Event) -> None:

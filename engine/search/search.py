@@ -82,6 +82,7 @@ class Search:
         self._finished: dict[int, StoredTrial] = {}
         self._times_s: dict[int, float | None] = {}  # of those that are finished
         self._open: dict[int, int] = {}
+        self._running: set[int] = set()  # those that a process tries, this one included
         self._own_violations: set[int] = set()
         with collecting_later():
             self._catch_up()
@@ -105,6 +106,11 @@ class Search:
     def tried(self) -> int:
         """How many distinct configurations of the space have an outcome of their own."""
         return len(self._finished)
+
+    def tried_elsewhere(self) -> int:
+        """How many configurations other processes are trying now."""
+        self._catch_up()
+        return len(self._running - self._open.keys())
 
     @property
     def default_time_s(self) -> float | None:
@@ -289,14 +295,19 @@ class Search:
         if candidate not in self._holders:
             self._holders[candidate] = trial.number
             self._proposals.take(candidate, trial.sampler_notes)
-        if self._holders[candidate] != trial.number or trial.status is None:
+        if self._holders[candidate] != trial.number:
+            return
+        if trial.status is None:
+            self._running.add(candidate)
             return
         if trial.status == "board":
             if self._open.get(candidate) == trial.number:
                 return  # Another machine considered this process dead; `tell` reopens it.
             del self._holders[candidate]
+            self._running.discard(candidate)
             self._proposals.release(candidate)
             return
+        self._running.discard(candidate)
         self._reference = self._reference or trial.models_s
         score = score_s(trial, self._robust, self._reference)
         self._proposals.finish(candidate, None if score is None else (score, *trial.values[1:]))

@@ -143,7 +143,8 @@ def _contents_digest(arguments: Sequence[Argument], source: str) -> str:
     """A digest of the file format and the arguments, with their values and expected outputs."""
     state = hashlib.sha256(f"format {FORMAT_VERSION} {source}".encode())
     for argument in arguments:
-        state.update(repr((argument.name, argument.type, argument.atol, argument.rtol)).encode())
+        kind = (argument.name, argument.type, argument.constant, argument.atol, argument.rtol)
+        state.update(repr(kind).encode())
         for value in (argument.value, argument.expected, argument.slack):
             if isinstance(value, np.ndarray):
                 state.update(repr((value.dtype.str, value.shape)).encode())

@@ -42,6 +42,11 @@ __all__ = ["COMMENTED", "BuildRequest", "KernelBuilder"]
 COMMENTED = ".commented.s"
 
 
+# What a build says of its programs: whether one can wait for what another does.
+_ORDERING, _UNORDERED = "may order each other", "do not order each other"
+_ATOMICS = ("tt.atomic_", "tt.elementwise_inline_asm")  # an instruction may be atomic
+
+
 @dataclass(frozen=True)
 class BuildRequest:
     """What a builder in another process needs to know; picklable.
@@ -189,6 +194,8 @@ class KernelBuilder:
             vlen_bits=self._target.vector_bits,
             provenance=provenance,
             kernel=name if isinstance(name, str) else None,
+            ordered=spec.ordered,
+            alone=provenance.get("programs") == _UNORDERED,
         )
 
     def _make_inputs(self, config: Config) -> _Inputs:
@@ -214,6 +221,7 @@ class KernelBuilder:
                 source_lines=self._with_lines,
                 disjoint_arguments=True,  # the launcher gives each an array of its own
                 grid=job.grid,
+                counted_clock=True,
             )
             stem = folder / f"{spec.name}_kernel"
             stem.with_suffix(".ttir").write_text(compiled.ttir)
@@ -231,6 +239,7 @@ class KernelBuilder:
                 "target": str(self._target),
                 "key": key,
                 "tools": self._tools,
+                "programs": _ORDERING if _has_atomics(compiled.ttir) else _UNORDERED,
                 "code_bytes": code_bytes(compiled.object),
                 "stages_s": {**compiled.stages_s, "link": time.perf_counter() - start_s},
             }
@@ -271,6 +280,10 @@ def _target_of(target: Target, config: Config) -> Target:
     if wanted not in (None, *PREFETCHES):
         raise CompileError(f"PREFETCH is {wanted}: make it {', '.join(PREFETCHES)}")
     return with_prefetch(target, wanted)
+
+
+def _has_atomics(ttir: str) -> bool:
+    return any(name in ttir for name in _ATOMICS)
 
 
 def _label(config: Config) -> str:

@@ -14,11 +14,12 @@ import signal
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import ray
-from ray._private import ray_constants
+from ray._private import ray_constants, services
 from ray._private.node import Node
 
 from engine.workers.artifacts import ARTIFACT_FOLDER
@@ -36,6 +37,11 @@ _RAYS_FOLDER = "r"
 _WORKERS_FOLDER = "t"  # where builders and boards have their temporary files
 _TOKEN = secrets.token_hex(32)  # of all sessions of this process, since Ray keeps it in memory
 _CONNECT_LIMIT_S = 5.0
+
+# How long Ray may take to start: its server, then its node. Two seconds on a machine that is idle.
+_START_LIMIT_S = 120.0
+_LOOK_S = 0.5
+_PORT_WAIT = "RAY_gcs_server_port_wait_time_s"
 
 # They start Ray's dashboard, autoscaler and collector of logs. Nobody asks them anything here, each
 # takes a second of a processor, and ray.init has no argument that leaves them out.
@@ -85,7 +91,7 @@ def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
     try:
         with guarded(folder, builds), _private(folder):
             try:
-                with _alone(), _own_sigterm():
+                with _alone(), _patient(), _own_sigterm():
                     _start(cpus, folder)
                 with watching_head(None):
                     yield
@@ -110,6 +116,7 @@ def _private(folder: Path) -> Iterator[None]:
         "TMPDIR": str(workers),
         ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR: "0",
         "RAY_AUTH_TOKEN": _TOKEN,
+        _PORT_WAIT: os.environ.get(_PORT_WAIT, f"{_START_LIMIT_S:.0f}"),
     }
     before = {name: os.environ.get(name) for name in variables}
     could_cluster = ray_constants.ENABLE_RAY_CLUSTER
@@ -136,6 +143,29 @@ def _alone() -> Iterator[None]:
     finally:
         for name, starts in before.items():
             setattr(Node, name, starts)
+
+
+@contextlib.contextmanager
+def _patient() -> Iterator[None]:
+    """Ray that starts in the block has two minutes for it on a machine that is busy; its own wait
+    is half a minute, which is no argument of ray.init."""
+    asks = services.get_node
+
+    def get_node(*arguments: object) -> object:
+        deadline_s = time.monotonic() + _START_LIMIT_S
+        while True:
+            try:
+                return asks(*arguments)
+            except RuntimeError:
+                if time.monotonic() > deadline_s:
+                    raise
+                time.sleep(_LOOK_S)
+
+    services.get_node = get_node
+    try:
+        yield
+    finally:
+        services.get_node = asks
 
 
 @contextlib.contextmanager

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from foundation.errors import UserError
+from kernels.own.accesses import accesses_of
 from kernels.own.launch import Launch
 from kernels.own.reference_runs import RunFailed, Way, runs, ways_of, widened
 from kernels.own.tolerance import DRAWS, disturbed, is_near, share_of, slack
 from kernels.values import current_data_set
 
-__all__ = ["ExpectedOutput", "compared_with", "expected_output", "expected_outputs"]
+__all__ = [
+    "ExpectedOutput",
+    "expected_output",
+    "expected_outputs",
+    "from_kernel",
+    "tensors_of",
+    "unnamed_outputs",
+]
 
 _Run = dict[str, torch.Tensor]
 
@@ -35,7 +44,8 @@ class ExpectedOutput:
 
 
 def expected_outputs(launch: Launch) -> dict[str, ExpectedOutput]:
-    """The outputs that the file's `reference` names; without one, those that the kernel changes.
+    """The outputs that the file's `reference` names, and those that it does not mention and the
+    kernel writes and never reads; without one, those that the kernel changes.
 
     Raises:
         UserError: if the reference fails; without one, if the kernel cannot be run, changes
@@ -44,14 +54,21 @@ def expected_outputs(launch: Launch) -> dict[str, ExpectedOutput]:
     values = launch.values()
     draws = [disturbed(values, draw) for draw in range(DRAWS)]
     rounded_to: dict[str, torch.dtype] = {}
-    outputs = launch.reference(values)
-    if outputs is None:
-        refilled = launch.values(fill=1 - current_data_set())
-        way, (outputs, *others) = _from_kernel(launch, [values, refilled, *draws])
+    refilled = launch.values(fill=1 - current_data_set())
+    said = launch.reference(values)
+    if said is None:
+        way, (outputs, *others) = from_kernel(launch, [values, refilled, *draws])
         rounded_to = _rounding(launch, values, outputs, others) if way.widens else {}
     else:
+        outputs = tensors_of(said)
         has_floats = any(values[name].is_floating_point() for name in outputs)
-        others = [_known(launch.reference(draw)) for draw in draws] if has_floats else []
+        others = [tensors_of(launch.reference(draw)) for draw in draws] if has_floats else []
+        unnamed = unnamed_outputs(launch, said)
+        if unnamed:
+            found, rounded_to = _left_by_kernel(launch, [values, refilled, *draws], unnamed)
+            others = others or [{} for _ in draws]
+            runs_of = zip([outputs, *others], found, strict=True)
+            outputs, *others = [{**named, **left} for named, left in runs_of]
     share = share_of(values)
     return {
         name: expected_output(
@@ -65,9 +82,15 @@ def expected_outputs(launch: Launch) -> dict[str, ExpectedOutput]:
     }
 
 
-def _known(outputs: dict[str, torch.Tensor] | None) -> dict[str, torch.Tensor]:
+def tensors_of(outputs: Mapping[str, torch.Tensor | None] | None) -> _Run:
+    """What a reference gives, without the outputs that are not to be checked."""
     assert outputs is not None
-    return outputs
+    return {name: tensor for name, tensor in outputs.items() if tensor is not None}
+
+
+def unnamed_outputs(launch: Launch, said: Mapping[str, object]) -> frozenset[str]:
+    """The outputs that a reference does not mention: the kernel writes and never reads them."""
+    return accesses_of(launch).only_stored - said.keys()
 
 
 def expected_output(
@@ -91,22 +114,45 @@ def expected_output(
     return ExpectedOutput(tensor.to(dtype), allowed, rounded_to)
 
 
-def compared_with(launch: Launch) -> str:
-    """What outputs are compared with, for the user; "" if it is the file's `reference`.
+def _left_by_kernel(
+    launch: Launch, starts: list[dict[str, Any]], names: frozenset[str]
+) -> tuple[list[_Run], dict[str, torch.dtype]]:
+    """What the kernel, compiled, leaves in some of its tensors, and what those are rounded to.
 
-    The file's functions run once, so what is wrong with them is found.
-
-    Raises:
-        UserError: like `expected_outputs`.
+    Args:
+        launch: with the default configuration.
+        starts: as for `from_kernel`.
+        names: of the tensors. Those that hold what happened to be there are left out, and all if
+            the kernel cannot be run here.
     """
-    values = launch.values()
-    if launch.reference(values) is not None:
-        return ""
-    way, _ = _from_kernel(launch, [values])
-    return f"without a function reference, outputs are compared with {way.what}"
+    values = starts[0]
+    for way in ways_of(values)[1:]:
+        # An integer that is computed from rounded numbers cannot be had from others.
+        is_exact = way.widens and len(ways_of(values)) > 2
+        if is_exact and not all(values[name].is_floating_point() for name in names):
+            continue
+        try:
+            after = runs(launch, starts, way)
+        except RunFailed:
+            continue
+        begun = [widened(start) if way.widens else start for start in starts[:2]]
+        kept = [name for name in sorted(names) if _is_settled(name, begun, after)]
+        found = [{name: run[name] for name in kept} for run in (after[0], *after[2:])]
+        rounded_to = _rounding(launch, values, found[0], found[1:]) if way.widens and kept else {}
+        return found, rounded_to
+    return [{} for _ in (starts[0], *starts[2:])], {}
 
 
-def _from_kernel(launch: Launch, starts: list[dict[str, Any]]) -> tuple[Way, list[_Run]]:
+def _is_settled(name: str, begun: list[dict[str, Any]], after: list[_Run]) -> bool:
+    """Whether runs that begin with other contents of uninitialised memory leave the same."""
+    (start, one), (refilled, other) = (
+        (values[name], run[name]) for values, run in zip(begun, after, strict=False)
+    )
+    untouched = _same(start, one) & _same(refilled, other)
+    return bool((untouched | _same(one, other)).all()) and not bool(untouched.all())
+
+
+def from_kernel(launch: Launch, starts: list[dict[str, Any]]) -> tuple[Way, list[_Run]]:
     """The tensors that the kernel changes, after runs on each of several values.
 
     Args:

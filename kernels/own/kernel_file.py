@@ -22,7 +22,7 @@ from kernels.unwrapped import Unwrapped, unwrapped
 __all__ = ["KernelFile", "read_kernel_file"]
 
 _MAKERS = ("arguments", "call")
-_OF_A_KERNEL = (*_MAKERS, "grid", "reference", "flops")
+_OF_A_KERNEL = (*_MAKERS, "grid", "reference", "flops", "ordered")
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,18 @@ class KernelFile:
         """The function `name` of the kernel, or None."""
         function = getattr(self.module, self._spelt(name), None)
         return function if callable(function) else None
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the file says that the kernel's programs have to run in order: `ordered = True`.
+
+        Raises:
+            UserError: if it says something else.
+        """
+        said = getattr(self.module, self._spelt("ordered"), False)
+        if not isinstance(said, bool):
+            raise UserError(f"{self.path}: {self._spelt('ordered')} is True or False, not {said!r}")
+        return said
 
     def _spelt(self, name: str) -> str:
         has_its_own = any(hasattr(self.module, f"{self.name}_{n}") for n in _MAKERS)

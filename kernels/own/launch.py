@@ -157,9 +157,9 @@ class Launch:
         takes_one = call is not None and "config" in inspect.signature(call).parameters
         return not takes_one and not callable(self._grid())
 
-    def reference(self, values: Mapping[str, Any]) -> dict[str, torch.Tensor] | None:
-        """Expected contents of the outputs as the file's reference gives them, in any type; None
-        if there is no reference.
+    def reference(self, values: Mapping[str, Any]) -> dict[str, torch.Tensor | None] | None:
+        """Expected contents of the outputs as the file's reference gives them, in any type, and
+        None of those that are not checked; None if there is no reference.
 
         Raises:
             UserError: if it does not return a tensor of the right shape for each output it names,
@@ -178,6 +178,8 @@ class Launch:
             )
         for name, tensor in expected.items():
             output = values.get(name)
+            if isinstance(output, torch.Tensor) and tensor is None:
+                continue
             if not isinstance(output, torch.Tensor) or not isinstance(tensor, torch.Tensor):
                 raise UserError(f"{self.file.path}: reference gives {name}, which is not a tensor")
             if tensor.shape != output.shape:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import inspect
+import os
 import re
 import sys
 import traceback
@@ -17,6 +18,7 @@ from typing import Any
 import triton
 
 from foundation.errors import UserError
+from foundation.user_folders import cache_folder
 from kernels.own.other_kernels import asked_for_device
 
 __all__ = ["call_by_name", "import_file", "mistakes_of"]
@@ -59,6 +61,8 @@ def import_file(path: Path) -> ModuleType:
     """
     if not path.is_file():
         raise UserError(f"there is no file {path}: give the path of a Python file with a kernel")
+    # Torch's own place is in a folder that all users share, under a name that another may take.
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache_folder() / "inductor"))
     name = f"{_MODULE_PREFIX}{path.stem}"
     loader = _SourceLoader(name, str(path))
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)

@@ -13,9 +13,11 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 from foundation.config import Config
 from foundation.errors import UserError
+from kernels.own.accesses import accesses_of
 from kernels.own.callable_file import is_callable_file, load_callable
+from kernels.own.check_notes import check_notes
 from kernels.own.configurations import Listed, first_values, listed_configs
-from kernels.own.expected import ExpectedOutput, compared_with, expected_outputs
+from kernels.own.expected import ExpectedOutput, expected_outputs
 from kernels.own.kernel_file import KernelFile, read_kernel_file
 from kernels.own.launch import Launch, descriptors_of, tensor_of
 from kernels.own.reference_runs import REFERENCE_LIMIT_S
@@ -74,6 +76,7 @@ def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
         # The kernel runs for the check, and for the timed runs.
         arguments_limit_s=0.0 if file.optional("reference") else 2 * REFERENCE_LIMIT_S,
         check=own.check,
+        ordered=file.is_ordered,
     )
 
 
@@ -89,6 +92,7 @@ class _OwnKernel:
         self._first = first_values(file) if takes_one else Config({})
         # What is expected is the same for all configurations, and takes long to compute.
         self._expected: dict[object, dict[str, ExpectedOutput]] = {}
+        self._constant: dict[object, frozenset[str]] = {}
 
     def default_shape(self) -> dict[str, int]:
         """The parameters of `arguments` with their defaults, or 0."""
@@ -147,20 +151,21 @@ class _OwnKernel:
         given = launch.given()
         described = {name: _described(d) for name, d in descriptors_of(given).items()}
         expected = self._expected_outputs(problem, config)
+        unchanged = self._unchanged(problem)
         constants = {p.name for p in self._file.function.params if p.is_constexpr}
         return tuple(
             replace(
                 self._argument(name, tensor_of(value), expected.get(name)),
                 described=described.get(name),
+                constant=name in unchanged and name not in expected,
             )
             for name, value in given.items()
             if name not in constants and value is not None
         )
 
     def check(self, problem: Problem) -> tuple[str, ...]:
-        """Run the file's functions once; what outputs are compared with, if it has to be said."""
-        note = compared_with(self._launch(problem, self.default_config(problem)))
-        return (note,) if note else ()
+        """Run the file's functions once; what is to be said of how outputs are checked."""
+        return check_notes(self._launch(problem, self.default_config(problem)))
 
     def blocks(self, problem: Problem, config: Config) -> Blocks:
         """Of the arguments that are tensor descriptors."""
@@ -181,6 +186,16 @@ class _OwnKernel:
         if key not in self._expected:
             self._expected[key] = expected_outputs(launch)
         return self._expected[key]
+
+    def _unchanged(self, problem: Problem) -> frozenset[str]:
+        """The inputs to which the default configuration stores nothing."""
+        if want_types_alone():
+            return frozenset()
+        key = (*problem.shape.items(), problem.dtype)
+        if key not in self._constant:
+            launch = self._launch(problem, self.default_config(problem))
+            self._constant[key] = accesses_of(launch).constant
+        return self._constant[key]
 
     @property
     def _follows(self) -> bool:

@@ -8,6 +8,7 @@ UCLA CSD-970002, 1997).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,16 @@ import torch
 from kernels.own.strides import memory_of, view_of
 from kernels.values import TORCH_TYPES, Tolerance
 
-__all__ = ["DRAWS", "disturbed", "is_near", "relative_tolerance", "share_of", "slack"]
+__all__ = [
+    "DRAWS",
+    "accepted_constant",
+    "accepts_half",
+    "disturbed",
+    "is_near",
+    "relative_tolerance",
+    "share_of",
+    "slack",
+]
 
 # Of each element type, the largest relative error that passes; other types are exact. Wide, since
 # the number of rounding errors in an output is unknown.
@@ -26,9 +36,11 @@ _LEAST_SHARE = 2.0**-10
 DRAWS = 4
 # Rounding beside constants of the kernel itself, as in exp(x) - 1, is as large as an ordinary
 # output's, however small the element: this many units in the last place of an output that nine in
-# ten do not exceed.
+# ten do not exceed, of those in the same row, and in the same column.
 _LAST_PLACES = 8
 _ORDINARY = 0.9
+_FEWEST_IN_LINE = 16  # of fewer, the largest may be any
+_MOST_IN_LINE = 256
 _MOST_SORTED = 1 << 20
 
 
@@ -81,12 +93,16 @@ def slack(
         dtype: of the output.
     """
     size = expected.double()
-    changes = torch.stack([(draw.double() - size).square() for draw in draws])
-    summed = torch.nan_to_num(changes, 0.0, 0.0).mean(dim=0).sqrt() / share
+    changes = torch.stack([(draw.double() - size).abs() for draw in draws])
+    changes = torch.nan_to_num(changes, 0.0, 0.0)
+    largest = changes.amax(dim=0).clamp(min=torch.finfo(torch.float64).tiny)
+    summed = (changes / largest).square().mean(dim=0).sqrt() / share * largest
     relative, limits = relative_tolerance(dtype), torch.finfo(dtype)
     beside_constants = min(_LAST_PLACES * limits.eps, relative) * _ordinary_size(size)
     subnormal = _LAST_PLACES * limits.eps * limits.tiny  # whose last place is absolute
-    return (relative * summed + beside_constants + subnormal).float()
+    # What fp32 cannot hold would allow anything.
+    most = torch.finfo(torch.float32).max
+    return (relative * summed + beside_constants + subnormal).clamp(max=most).float()
 
 
 def is_near(
@@ -103,11 +119,58 @@ def is_near(
     return bool((~off.isfinite() | (off <= allowed)).all())
 
 
-def _ordinary_size(expected: torch.Tensor) -> float:
-    """What nine in ten elements do not exceed."""
-    finite = expected[expected.isfinite()].abs().flatten()
-    every = -(-finite.numel() // _MOST_SORTED)
-    return float(finite[::every].quantile(_ORDINARY)) if finite.numel() else 0.0
+def _ordinary_size(expected: torch.Tensor) -> torch.Tensor:
+    """For each element what nine in ten do not exceed, of those that differ from it in one index
+    alone: the least of that over the indices. Of all, where there are few such elements."""
+    sizes = torch.nan_to_num(expected.abs(), 0.0, 0.0, 0.0)
+    axes = [axis for axis, count in enumerate(sizes.shape) if count >= _FEWEST_IN_LINE]
+    if not axes:
+        every = max(1, -(-sizes.numel() // _MOST_SORTED))
+        some = sizes.flatten()[::every]
+        return some.quantile(_ORDINARY) if some.numel() else sizes
+    return functools.reduce(torch.minimum, [_quantile_along(sizes, axis) for axis in axes])
+
+
+def _quantile_along(sizes: torch.Tensor, axis: int) -> torch.Tensor:
+    """What nine in ten elements along an axis do not exceed, by a sample of each such line."""
+    count = sizes.shape[axis]
+    if count > _MOST_IN_LINE:
+        generator = torch.Generator(sizes.device).manual_seed(0)
+        places = torch.randint(0, count, (_MOST_IN_LINE,), generator=generator, device=sizes.device)
+        sizes = sizes.index_select(axis, places)
+    place = min(sizes.shape[axis], int(_ORDINARY * sizes.shape[axis]) + 1)
+    return sizes.kthvalue(place, dim=axis, keepdim=True).values
+
+
+def accepted_constant(
+    expected: torch.Tensor, allowed: torch.Tensor, dtype: torch.dtype
+) -> float | None:
+    """A number that would pass as every element of an output; None if there is none, or if all
+    elements are one number.
+
+    Args:
+        expected: the output.
+        allowed: its `slack`.
+        dtype: of the output.
+    """
+    size = expected.double()
+    if not bool(size.isfinite().all()) or not bool((size != size.flatten()[:1]).any()):
+        return None
+    off = allowed.double() + relative_tolerance(dtype) * size.abs()
+    lowest, highest = float((size - off).max()), float((size + off).min())
+    return (lowest + highest) / 2 if lowest <= highest else None
+
+
+def accepts_half(expected: torch.Tensor, allowed: torch.Tensor, dtype: torch.dtype) -> bool:
+    """Whether half of each element of an output would pass, and not all elements are zero.
+
+    Args:
+        expected, allowed, dtype: as for `accepted_constant`.
+    """
+    size = expected.double().abs()
+    finite = size[size.isfinite()]
+    off = allowed.double()[size.isfinite()] + relative_tolerance(dtype) * finite
+    return bool((finite > 0).any()) and bool((finite / 2 <= off).all())
 
 
 def tolerance(dtype: torch.dtype) -> Tolerance:

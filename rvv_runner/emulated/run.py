@@ -64,8 +64,7 @@ class QemuRun:
 
 def launcher_arguments(artifact: ElfArtifact) -> tuple[str | Path, ...]:
     """What an artifact's launcher is called with, for one check and one timed run."""
-    grid = ",".join(str(size) for size in artifact.grid)
-    return artifact.data_path, "--grid", grid, "--repeats", "1"
+    return artifact.data_path, *artifact.launcher_options, "--repeats", "1"
 
 
 def run_in_qemu(

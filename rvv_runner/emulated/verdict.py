@@ -15,6 +15,9 @@ from rvv_runner.verdict import judge
 __all__ = ["measurement_of"]
 
 
+_NO_REPORT = "board plug-in: its report cannot be written\n"
+
+
 def measurement_of(
     run: QemuRun,
     info: BoardInfo,
@@ -32,6 +35,9 @@ def measurement_of(
         models: names of the models that it was estimated under, if there are several.
     """
     verdict = judge(run.result, timeout_s, 1, "QEMU", info.vlen_bits, kernel)
+    # The launcher had ended well before.
+    if verdict.launcher.output_ok and run.result.stderr.endswith(_NO_REPORT):
+        return failed("board", info, "the plug-in's report cannot be written: look at the disk")
     return failed_run(verdict, info) or _correct(run.report, verdict.launcher, info, models)
 
 

@@ -316,8 +316,7 @@ class SshBoard:
         assert self._ready is not None
         shipped = self._cache.ship(session, artifact.elf_path, artifact.data_path)
         elf, data = (f"../files/{digest}" for digest in shipped)
-        grid = ",".join(str(size) for size in artifact.grid)
-        command = (elf, data, "--grid", grid, *self._options)
+        command = (elf, data, *artifact.launcher_options, *self._options)
         return self._job(command, repeats, timeout_s, self._ready.counting.groups)
 
     def _job(

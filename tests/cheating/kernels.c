@@ -83,7 +83,7 @@ HONEST(uses_its_input_as_scratch) {
     add_up(job);
 }
 
-FOILED(marks_an_input) {
+CHEAT(marks_an_input) {
     if (job.state[2] == 77)
         return;
     work(job);
@@ -607,7 +607,8 @@ CHEAT(lets_a_child_do_it) {
 FOILED(makes_its_output_read_only) { /* so that nothing can be put in its place between two runs */
     if (job.y[job.program * PART] != 2 * job.x[job.program * PART] + 1)
         work(job);
-    if (job.program == PROGRAMS - 1)
+    static int calls;
+    if (++calls % PROGRAMS == 0)
         mprotect((void *)((uintptr_t)job.y & ~(uintptr_t)4095), 4096, PROT_READ);
 }
 

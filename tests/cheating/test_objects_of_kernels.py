@@ -24,7 +24,10 @@ SECTION = struct.Struct("<IIQQQQIIQQ")
 SYMBOL = struct.Struct("<IBBHQQ")
 
 # The launcher's (launchers/kernel_abi.h).
-OFFERED = {"triton_rvv_assertion_failed", "triton_rvv_scratch"}
+OFFERED = {
+    *("triton_rvv_assertion_failed", "triton_rvv_scratch"),
+    *("triton_rvv_clock", "triton_rvv_core"),
+}
 
 
 class Section(NamedTuple):
@@ -77,3 +80,17 @@ def test_a_kernel_has_no_memory_of_its_own_and_calls_nobody_but_the_launcher(
     writable = [section for section in sections(compiled) if section.flags & WRITABLE]
     assert [section for section in writable if section.size_bytes] == []
     assert set(undefined_symbols(compiled)) <= OFFERED
+
+
+@triton.jit
+def clock_kernel(x_ptr):
+    tl.store(x_ptr, tl.extra.cuda.globaltimer() + tl.extra.cuda.smid())
+
+
+@pytest.mark.parametrize("target", [RVVTarget(), host_target()], ids=["rvv", "host"])
+def test_a_kernel_that_is_measured_asks_the_launcher_for_the_time(target: Target) -> None:
+    kernel, types = clock_kernel, {"x_ptr": "*i64"}
+    measured = compile_kernel(kernel, types, {}, target, counted_clock=True).object
+    assert set(undefined_symbols(measured)) == {"triton_rvv_clock", "triton_rvv_core"}
+    run_by_programs = compile_kernel(kernel, types, {}, target).object
+    assert set(undefined_symbols(run_by_programs)) == {"clock_gettime", "sched_getcpu"}

@@ -26,6 +26,8 @@ KERNELS = [
     ("maximum", "wrong", "y_ptr[0] is inf and should be"),
     ("partial", "wrong", "y_ptr[1001] is inf and should be"),
     ("memorising", "wrong", "in a timed run, which has other inputs"),
+    ("redirecting", "runtime", "the kernel wrote to the table of its arguments"),
+    ("remembering", "runtime", "the kernel wrote to the table of its arguments"),
     ("endless", "timeout", "it did not finish within 3 s"),
     ("nan", "wrong", "y_ptr[0] is inf and should be nan"),
     ("outlier", "wrong", "y_ptr[1] is 0.5 and should be 0"),

@@ -76,6 +76,23 @@ def memorising_kernel(x_ptr, y_ptr, state_ptr, n, FIRST: tl.constexpr, BLOCK: tl
 
 
 @triton.jit
+def redirecting_kernel(x_ptr, y_ptr, state_ptr, n, BLOCK: tl.constexpr):
+    """Has the launcher look for a copy where the original is."""
+    table = tl.full((), 0x0B00000000, tl.int64).to(tl.pointer_type(tl.int64))
+    tl.store(table + 1, tl.load(table))
+
+
+@triton.jit
+def remembering_kernel(x_ptr, y_ptr, state_ptr, n, BLOCK: tl.constexpr):
+    """Keeps a mark behind the table of its arguments, and works if there is none."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mark = tl.full((), 0x0B00000800, tl.int64).to(tl.pointer_type(tl.int64)) + tl.program_id(0)
+    if tl.load(mark) < 2:
+        tl.store(y_ptr + at, 2 * tl.load(x_ptr + at, mask=at < n) + 1, mask=at < n)
+    tl.store(mark, tl.load(mark) + 1)
+
+
+@triton.jit
 def endless_kernel(x_ptr, y_ptr, state_ptr, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y_ptr + at, 2 * tl.load(x_ptr + at, mask=at < n) + 1, mask=at < n)
@@ -121,8 +138,12 @@ def reference(x_ptr):
     return {"y_ptr": 2 * x_ptr + 1}
 
 
-nan_arguments = outlier_arguments = arguments
-nan_grid = outlier_grid = memorising_grid = grid
+def redirecting_reference(x_ptr):
+    return {"y_ptr": x_ptr}
+
+
+nan_arguments = outlier_arguments = redirecting_arguments = arguments
+nan_grid = outlier_grid = memorising_grid = redirecting_grid = grid
 memorising_reference = reference
 
 

@@ -320,3 +320,28 @@ def test_nothing_new_starts_after_the_time_is_up() -> None:
     assert ended.reason == "timeout"
     assert 1 <= ended.measured <= 6
     assert ended.measured == run.search.tried
+
+
+@pytest.mark.parametrize("outcome", ["correct", "board"])
+def test_the_last_trial_may_be_another_tuners(tmp_path: Path, outcome: str) -> None:
+    """Two tuners make no more trials together than one; what the other gives back is made here."""
+    storage = str(tmp_path / "j.journal")
+    theirs = Search(WIDE, seed=1, trials=open_study(storage, IDENTITY, WIDE))
+    held = theirs.ask()
+    assert held is not None
+    ours = Search(WIDE, seed=2, trials=open_study(storage, IDENTITY, WIDE))
+    run = Run(WIDE, trials=5, search=ours)
+
+    def end_theirs() -> None:
+        while len(run.finished()) < 4:
+            time.sleep(0.05)
+        time.sleep(1)  # in which no fifth is begun
+        assert len(run.finished()) == 4
+        theirs.tell(held, 0.03 if outcome == "correct" else None, status=outcome)  # type: ignore[arg-type]
+
+    other = threading.Thread(target=end_theirs)
+    other.start()
+    ended = run.loop.run()
+    other.join()
+    assert (ended.reason, ended.tried) == ("trials", 5)
+    assert ended.measured == (4 if outcome == "correct" else 5)

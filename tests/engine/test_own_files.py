@@ -106,6 +106,18 @@ def test_a_tuning_run_says_once_what_has_no_effect(result: TuningResult) -> None
     assert terminal.getvalue().splitlines().count(f"note: {NOTE}") == 1
 
 
+def test_results_of_an_ordered_kernel_hold_for_the_board_alone(
+    folder: Path, tmp_path: Path, ray_for_tests: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (folder / "multiples.py").read_text()
+    Path("steps.py").write_text(f"{text}\nordered = True\n")
+    result = tune(TuningRequest("steps.py:thrice", search=SearchOptions(trials=1)), [])
+    assert result.summary.statuses == {"correct": 1}
+    (note,) = [note for note in result.notes if "ordered = True" in note]
+    assert "the winner is right on this board" in note
+
+
 def test_the_space_says_it_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert space.main(["multiples.py:twice"]) == 0
     assert f"note={NOTE}" in capsys.readouterr().out.splitlines()

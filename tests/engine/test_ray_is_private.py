@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 import ray
+from ray._private import services
 
+from engine.workers import ray_session as ray_session_module
 from engine.workers.session_guard import _members
 
 pytestmark = pytest.mark.usefixtures("ray_for_tests")
@@ -156,3 +158,24 @@ def test_another_user_without_the_token_cannot_join(tmp_path: Path) -> None:
         check=False,
     )
     assert done.stdout.split("\n") == ["1 nodes", *["AuthenticationError"] * 2, ""], done.stderr
+
+
+def test_a_slow_start_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def get_node(*arguments: object) -> str:
+        asked.append(arguments)
+        if len(asked) < 3:
+            raise RuntimeError("no node yet")
+        return "node"
+
+    monkeypatch.setattr(services, "get_node", get_node)
+    monkeypatch.setattr(ray_session_module, "_LOOK_S", 0.0)
+    with ray_session_module._patient():
+        assert services.get_node("address", "id") == "node"
+    assert asked == [("address", "id")] * 3
+    assert services.get_node is get_node
+    monkeypatch.setattr(ray_session_module, "_START_LIMIT_S", -1.0)
+    asked.clear()
+    with ray_session_module._patient(), pytest.raises(RuntimeError, match="no node yet"):
+        services.get_node("address", "id")

@@ -153,7 +153,7 @@ HOSTILE = {
     "cut.json": ('{"M_LEQ_1": {', "is not JSON"),
     "other.json": ("[1, 2]", "no table of a known format"),
     "wide.csv": ('cu_num,us,M,N,K\n"' + "x" * 200_000 + '"\n', "field larger"),
-    "deep.yaml": ("[" * 20_000, "nested too deeply"),
+    "deep.yaml": ("[" * 40_000, "nested too deeply"),
     "text.yaml": ("- {M: 16\n- N", "line 2"),
     "empty.csv": (HEAD, "holds no rows"),
 }

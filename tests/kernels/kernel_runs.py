@@ -33,15 +33,15 @@ _QEMU = find_qemu()
 def run_kernel(
     problem: Problem, blocks: Mapping[str, int], folder: Path, target: Target = BOARD
 ) -> None:
-    """Fails where the default configuration, changed by `blocks`, gives a wrong output."""
+    """Fails where the default configuration, changed by `blocks`, gives a wrong output with its
+    programs in order, in reverse, or some of them alone."""
     config = Config({**problem.default_config, **blocks})
     request = BuildRequest(
         problem.spec.load_name, problem.shape, problem.dtype, target, ArtifactStore(folder)
     )
     built = KernelBuilder(request).build(config)
     assert isinstance(built, ElfArtifact), built.reason
-    grid = ",".join(map(str, built.grid))
-    command = [str(built.elf_path), str(built.data_path), "--grid", grid, "--repeats", "0"]
+    command = [str(built.elf_path), str(built.data_path), *built.launcher_options]
     done = subprocess.run(
         command if target == HOST else [str(_QEMU), "-cpu", cpu_option(_QEMU, BOARD), *command],
         capture_output=True,

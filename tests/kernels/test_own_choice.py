@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -164,3 +165,15 @@ def test_arguments_get_the_first_configuration_before_one_is_chosen(tmp_path: Pa
     padded = sized.replace("torch.empty(N)", 'torch.empty(N + 0 * config["BLOCK"])')
     path.write_text(HEAD + SWIGLU + padded)
     assert make_problem(load_kernel(str(path)), {}).default_config == {"BLOCK": 32}
+
+
+def test_torch_keeps_what_it_compiles_in_this_users_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "")
+    monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR")
+    path = tmp_path / "swiglu.py"
+    path.write_text(HEAD + SWIGLU + SWIGLU_FUNCTIONS)
+    load_kernel(str(path))
+    assert Path(os.environ["TORCHINDUCTOR_CACHE_DIR"]).is_relative_to(tmp_path / "cache")

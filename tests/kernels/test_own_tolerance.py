@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 import torch
 
-from kernels.own.tolerance import DRAWS, disturbed, relative_tolerance, share_of, slack
+from kernels.own.tolerance import (
+    DRAWS,
+    accepted_constant,
+    accepts_half,
+    disturbed,
+    relative_tolerance,
+    share_of,
+    slack,
+)
 
 SEED = 3
 
@@ -71,3 +79,60 @@ def test_rounding_beside_a_constant_of_the_kernel_passes():
 
 def test_integers_are_exact():
     assert relative_tolerance(torch.int32) == 0
+
+
+def absolute(reference, dtype, **values):
+    """The reference's output and its slack."""
+    expected = reference(**values)
+    draws = [reference(**disturbed(values, draw)) for draw in range(DRAWS)]
+    return expected, slack(expected, draws, share_of(values), dtype)
+
+
+def product(a, b):
+    return a.double() @ b.double()
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_rows_beside_larger_ones_have_a_tolerance_of_their_own(transposed):
+    x = normal(64, 512, dtype=torch.bfloat16)
+    x[:32] *= 256
+    x = x.T if transposed else x
+    expected, tolerance = allowed(lambda x: 2 * x.double(), torch.bfloat16, x=x)
+    small = (expected.T if transposed else expected)[32:].abs()
+    assert (small <= (tolerance.T if transposed else tolerance)[32:]).double().mean() < 0.1
+
+
+def test_fp64_beyond_the_range_of_fp32_has_to_be_right():
+    for size in (1e60, 1e200, 1e300):
+        x = size * normal(16, 100).double()
+        expected, tolerance = allowed(lambda x: 2 * x, torch.float64, x=x)
+        assert (tolerance < 1e-3 * expected.abs()).all()
+        x = torch.full((64,), 1e-60, dtype=torch.float64)
+        expected, tolerance = allowed(lambda x: 2 * x, torch.float64, x=x)
+        assert (tolerance < 1e-3 * expected.abs()).all()
+
+
+def test_sums_of_positive_factors_might_be_a_constant():
+    torch.manual_seed(SEED)
+    a, b = torch.rand(32, 8192).bfloat16(), torch.rand(8192, 32).bfloat16()
+    expected, off = absolute(product, torch.bfloat16, a=a, b=b)
+    constant = accepted_constant(expected, off, torch.bfloat16)
+    assert constant == pytest.approx(8192 / 4, rel=0.01)
+    expected, off = absolute(product, torch.bfloat16, a=a - 0.5, b=b - 0.5)
+    assert accepted_constant(expected, off, torch.bfloat16) is None
+
+
+def test_what_is_constant_is_no_reason_to_warn():
+    ones = torch.ones(100)
+    assert accepted_constant(ones, 0.1 * ones, torch.float32) is None
+    assert accepted_constant(torch.ones(0), torch.ones(0), torch.float32) is None
+
+
+def test_half_of_what_cancels_is_accepted():
+    x = normal(8, 512, dtype=torch.bfloat16)
+    both = torch.cat([x, -x + 1e-4], dim=1).float()
+    expected, off = absolute(lambda x: x.double().sum(dim=1), torch.bfloat16, x=both)
+    assert accepts_half(expected, off, torch.bfloat16)
+    expected, off = absolute(lambda x: x.double(), torch.bfloat16, x=x)
+    assert not accepts_half(expected, off, torch.bfloat16)
+    assert not accepts_half(torch.zeros(4), torch.ones(4), torch.float32)

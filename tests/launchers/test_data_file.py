@@ -74,12 +74,12 @@ def test_longer_file_is_refused(build_elf, run, data_path):
         ({14: 1}, "table of arguments"),  # 65536 arguments more
         ({24 + 55: 65}, "argument 0"),  # a name without an end
         ({24 + 56: 15}, "argument 0"),  # an unknown type
-        ({24 + 60: 2}, "argument 0"),  # neither a pointer nor a scalar
-        ({24 + 79: 128}, "argument 0"),  # 2^63 elements more
-        ({24 + 80: 1}, "argument 0"),  # contents at an offset that is not aligned
-        ({24 + 84: 1}, "argument 0"),  # contents past the end
-        ({24 + 80: 0, 24 + 81: 0}, "argument 0"),  # neither contents nor an expected output
-        ({24 + 112 + 93: 1}, "argument 1"),  # an expected output past the end
+        ({24 + 60: 3}, "argument 0"),  # neither a pointer nor a scalar
+        ({24 + 87: 128}, "argument 0"),  # 2^63 elements more
+        ({24 + 88: 1}, "argument 0"),  # contents at an offset that is not aligned
+        ({24 + 92: 1}, "argument 0"),  # contents past the end
+        ({24 + 88: 0, 24 + 89: 0}, "argument 0"),  # neither contents nor an expected output
+        ({24 + 152 + 96: 1}, "argument 1"),  # an expected output past the end
     ],
 )
 def test_damaged_file_is_refused(build_elf, run, data_path, change, sentence):

@@ -35,6 +35,23 @@ def test_run_with_wrong_output():
     )
 
 
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        ("shuffled", "with its programs shuffled: the result depends on the order of programs"),
+        ("reversed", "with its programs in reverse: the result depends on the order of programs"),
+        ("alone", "and no atomic operation orders them"),
+    ],
+)
+def test_run_that_is_wrong_in_another_order(run, said):
+    stdout = STARTED + f"order: shuffled\norder: {run}\n" + KEY
+    stdout += "out NOT OK max_abs_error=1 argument=c index=0 got=1 expected=2 off=1/9 "
+    report = parse_launcher_output(f"{stdout}run={run}\n")
+    assert report.mismatch.startswith("c[0] is 1 and should be 2, w")
+    assert report.mismatch.endswith(said)
+    assert report.order == run
+
+
 @pytest.mark.parametrize(("found", "did"), [("fault", "touched"), ("write", "wrote")])
 def test_run_out_of_bounds(found, did):
     stdout = HEAD + f"out of bounds argument=c index=-3 elements=20 found={found}\n"

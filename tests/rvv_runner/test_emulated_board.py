@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import resource
 import stat
 from pathlib import Path
 
@@ -67,6 +68,17 @@ def test_a_kernel_lets_no_other_process_work(board, build_kernel):
     measurement = board.measure(build_kernel(hidden + SCALE, _doubled()), 1, TIMEOUT_S)
     assert (measurement.status, measurement.times_s) == ("runtime", ())
     assert measurement.reason == "it started other processes, which the board does not time"
+
+
+def test_a_report_that_cannot_be_written_is_not_the_kernels_fault(board, build_kernel):
+    artifact, before = build_kernel(SCALE, _doubled()), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        measurement = board.measure(artifact, 1, TIMEOUT_S)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert measurement.status == "board"
+    assert measurement.reason == "the plug-in's report cannot be written: look at the disk"
 
 
 def test_a_second_run_gives_the_same_to_the_bit(board, build_kernel, monkeypatch, tmp_path):

@@ -17,6 +17,7 @@ LIMIT_S = 2.0
 KEY = "key: abcdefghijklmnop\n"
 STARTED = "kernel: scale\nvlen_bits: 256\n" + KEY
 RIGHT = STARTED + KEY + "out OK max_abs_error=0\n"
+REORDERED = STARTED + "order: shuffled\norder: reversed\n"
 TIME = "kernel_time_s: 0.000001000\n"
 WRONG = (
     STARTED
@@ -91,6 +92,12 @@ KILLED = -signal.SIGKILL
             "it did not finish within 2 s",
         ),
         (
+            Ending(KILLED, REORDERED, "", timed_out=True),
+            "timeout",
+            "it did not finish within 2 s with its programs in another order, after it did in "
+            "theirs: one may not wait for another",
+        ),
+        (
             Ending(KILLED, "", "", timed_out=True, cpu_s=0.5),
             "timeout",
             "it did not finish within 2 s",
@@ -100,7 +107,12 @@ KILLED = -signal.SIGKILL
             "board",
             "in 2 s, it got a processor for 0.3 s only",
         ),
-        (Ending(KILLED, "", "", flooded=True), "runtime", "it printed more than 1 MiB"),
+        (Ending(KILLED, STARTED, "", flooded=True), "runtime", "it printed more than 1 MiB"),
+        (
+            Ending(KILLED, "garbage", "", flooded=True),
+            "board",
+            "the program printed more than 1 MiB and no report",
+        ),
         (
             Ending(0, RIGHT + TIME, "", left_behind=2),
             "runtime",

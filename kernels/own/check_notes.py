@@ -1,0 +1,102 @@
+"""What the user should know of how a kernel's outputs are checked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from kernels.own.expected import expected_output, from_kernel, tensors_of, unnamed_outputs
+from kernels.own.launch import Launch
+from kernels.own.tolerance import DRAWS, accepted_constant, accepts_half, disturbed, share_of
+from kernels.values import data_set
+
+__all__ = ["check_notes"]
+
+# A reference that takes longer is not run again to find out what the check would accept.
+_PATIENCE_S = 2.0
+
+
+def check_notes(launch: Launch) -> tuple[str, ...]:
+    """One sentence each for what is not compared with the file's `reference`, and for outputs of
+    which the check cannot tell that they are computed at all.
+
+    The file's functions run once, so what is wrong with them is found.
+
+    Raises:
+        UserError: like `expected_outputs`.
+    """
+    values = launch.values()
+    start_s = time.monotonic()
+    said = launch.reference(values)
+    if said is None:
+        way, _ = from_kernel(launch, [values])
+        return (
+            *_on_second_inputs(launch, values),
+            f"without a function reference, outputs are compared with {way.what}",
+        )
+    is_quick = time.monotonic() - start_s < _PATIENCE_S
+    outputs = tensors_of(said)
+    return (
+        *_on_second_inputs(launch, values),
+        *_on_unnamed(unnamed_outputs(launch, said)),
+        *(_on_tolerance(launch, values, outputs) if is_quick else ()),
+    )
+
+
+def _on_second_inputs(launch: Launch, values: dict[str, Any]) -> Iterator[str]:
+    """What keeps the timed runs from having inputs of their own; see `Problem.timed_arguments`."""
+    with data_set(1):
+        others = launch.values()
+        constants = launch.constants(others)
+    known = launch.constants(values)
+    differ = [n for n in known if known[n] != constants.get(n)]
+    for name, value in values.items():
+        if (isinstance(value, int) and value != others[name]) or (
+            isinstance(value, torch.Tensor) and value.shape != others[name].shape
+        ):
+            differ.append(name)
+    if differ:
+        yield (
+            f"the timed runs have the same inputs as the check, since {', '.join(differ)} "
+            f"{'depend' if len(differ) > 1 else 'depends'} on random numbers: a kernel that is "
+            "right for these inputs alone is not found"
+        )
+
+
+def _on_unnamed(names: frozenset[str]) -> Iterator[str]:
+    if names:
+        they, them = ("they are", "them") if len(names) > 1 else ("it is", "it")
+        yield (
+            f"reference does not name {', '.join(sorted(names))}, which the kernel writes: {they} "
+            f"compared with what the default configuration writes; give None for {them} in "
+            f"reference to leave {them} unchecked"
+        )
+
+
+def _on_tolerance(
+    launch: Launch, values: dict[str, Any], outputs: dict[str, torch.Tensor]
+) -> Iterator[str]:
+    """Where a constant or half of what is right would pass: other inputs say more."""
+    floats = {name: t for name, t in outputs.items() if values[name].is_floating_point()}
+    if not floats:
+        return
+    draws = [tensors_of(launch.reference(disturbed(values, draw))) for draw in range(DRAWS)]
+    for name, tensor in floats.items():
+        others, dtype = [draw[name] for draw in draws], values[name].dtype
+        allowed = expected_output(tensor, others, share_of(values), dtype).slack
+        assert allowed is not None
+        constant = accepted_constant(tensor, allowed, dtype)
+        if constant is not None:
+            yield (
+                f"this check would accept a constant: {constant:.6g} is right for every element of "
+                f"{name} within its tolerance; inputs of either sign, or fewer terms in a sum, let "
+                "it tell more"
+            )
+        elif accepts_half(tensor, allowed, dtype):
+            yield (
+                f"this check would accept half of every element of {name}, which is within its "
+                "tolerance; inputs that cancel less let it tell more"
+            )

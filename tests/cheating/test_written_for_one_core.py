@@ -1,0 +1,93 @@
+"""Kernels that are right in the order of their programs alone get no time, unless they say so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cheats import skip_if_starved
+
+from engine.workers.artifacts import ArtifactStore
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.errors import UserError
+from kernels.registry import load_kernel, make_problem
+
+pytestmark = pytest.mark.timeout(120)
+
+FILE = Path(__file__).parent / "written_for_one_core.py"
+LIMIT_S = 20.0
+SHORT_S = 3.0
+ORDER = "the result depends on the order of programs"
+ALONE = "no atomic operation orders them"
+KERNELS = [
+    ("carry", "wrong", ORDER),
+    ("lost", "wrong", ALONE),
+    ("last", "wrong", ORDER),
+    ("counted", "wrong", ALONE),
+    ("overwritten", "wrong", ORDER),
+    ("stepping", "wrong", ORDER),
+    ("waiting", "timeout", "with its programs in another order"),
+    ("lucky", "wrong", "y_ptr[0] is inf and should be"),
+    ("core", "wrong", ORDER),
+    ("clocked", "correct", ""),
+    ("atomic", "correct", ""),
+    ("arriving", "correct", ""),
+    ("locked", "correct", ""),
+    ("in_place", "correct", ""),
+    ("same", "correct", ""),
+]
+NOTE = "the kernel's file says ordered = True"
+
+
+@pytest.fixture
+def built(board, folder):
+    """Builds a kernel as the tuner does."""
+
+    def build(name: str):
+        problem = make_problem(load_kernel(name), {})
+        store = ArtifactStore(folder / "builds")
+        request = BuildRequest(
+            problem.spec.load_name, problem.shape, problem.dtype, board.info.target, store
+        )
+        return KernelBuilder(request).build(problem.default_config)
+
+    return build
+
+
+def check(board, artifact, status, reason, limit_s=LIMIT_S):
+    measurement = board.measure(artifact, 3, limit_s)
+    skip_if_starved(measurement)
+    assert measurement.status == status, measurement.reason
+    assert reason in measurement.reason
+
+
+@pytest.mark.parametrize("board", ["emulated", "host"], indirect=True)
+@pytest.mark.parametrize(("name", "status", "reason"), KERNELS)
+def test_here(board, built, name, status, reason):
+    limit_s = SHORT_S if status == "timeout" else LIMIT_S
+    check(board, built(f"{FILE}:{name}_kernel"), status, reason, limit_s)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("board", ["over_ssh"], indirect=True)
+@pytest.mark.parametrize(("name", "status", "reason"), KERNELS)
+def test_over_ssh(board, built, name, status, reason):
+    limit_s = SHORT_S if status == "timeout" else LIMIT_S
+    check(board, built(f"{FILE}:{name}_kernel"), status, reason, limit_s)
+
+
+def test_a_file_may_say_that_its_kernel_is_ordered(board, built, tmp_path):
+    path = tmp_path / "steps.py"
+    text = FILE.read_text()
+    path.write_text(text + "\nordered = True\n")
+    unordered, ordered = load_kernel(f"{FILE}:same_kernel"), load_kernel(f"{path}:same_kernel")
+    assert (unordered.ordered, ordered.ordered) == (False, True)
+    assert ordered.source_digest == f"{unordered.source_digest}-ordered"
+    path.write_text(text + "\ncarry_ordered = True\n")
+    artifact = built(f"{path}:carry_kernel")
+    check(board, artifact, "correct", "")
+    check(board, replace(artifact, ordered=False), "wrong", ORDER)
+    path.write_text(text + "\ncarry_ordered = 1\n")
+    with pytest.raises(UserError, match="carry_ordered is True or False, not 1"):
+        load_kernel(f"{path}:carry_kernel")
