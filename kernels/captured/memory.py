@@ -59,6 +59,16 @@ class Memory:
         view = self.views[name]
         return self._typed(view).as_strided((view.span,), (1,), view.offset)
 
+    def reach(self, name: str) -> torch.Tensor:
+        """What a kernel may read from a parameter on: its span, and what lies behind it.
+
+        That is the rest of its storage, if no other tensor lies there.
+        """
+        view = self.views[name]
+        if view.span == 0 or [v.storage for v in self.views.values()].count(view.storage) > 1:
+            return self.span(name)
+        return self._typed(view)[view.offset :]
+
     def _typed(self, view: View) -> torch.Tensor:
         storage = self.storages[view.storage]
         return storage if self._of_one_type(view) else storage.view(view.dtype)
@@ -102,7 +112,7 @@ class Memory:
 
     def apart(self) -> Memory:
         """The same tensors, none of which shares memory with another."""
-        storages = {number: self.span(name).clone() for number, name in enumerate(self.views)}
+        storages = {number: self.reach(name).clone() for number, name in enumerate(self.views)}
         views = {
             name: View(number, 0, view.shape, view.strides, view.dtype)
             for number, (name, view) in enumerate(self.views.items())

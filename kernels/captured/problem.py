@@ -172,14 +172,14 @@ class _CapturedKernel:
     def _inputs(self) -> dict[str, Argument]:
         """Types and sizes alone."""
         memory = self._task.memory(0)
-        return {name: input_array(name, memory.span(name)) for name in memory.views}
+        return {name: input_array(name, memory.reach(name)) for name in memory.views}
 
     def _arrays(self) -> dict[str, Argument]:
         checked = self._checked_outputs()
         return {
             name: _output(name, checked.outputs[name])
             if name in checked.outputs
-            else input_array(name, checked.given.span(name))
+            else input_array(name, checked.given.reach(name))
             for name in checked.given.views
         }
 

@@ -279,6 +279,13 @@ for _ in range(4): f(y)
 
 
 @pytest.mark.long
+def test_torch_says_that_there_is_triton(tmp_path):
+    asked = "from torch.utils._triton import has_triton\nprint(has_triton())\n"
+    path = written(tmp_path, asked, head="")
+    done = run_command("capture", "-o", tmp_path / "x.capture", "--", sys.executable, path)
+    assert done.stdout == "True\n"
+
+
 def test_another_sitecustomize_is_imported_too(tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text("import os\nos.environ['SEEN'] = 'yes'\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

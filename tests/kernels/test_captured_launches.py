@@ -14,6 +14,7 @@ from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.memory import Memory, View
 from kernels.captured.outputs import CheckedOutputs, checked_outputs
 from kernels.captured.probe import Freedom, Probed, probed
+from triton_rvv.launches.contents import memory_ranges
 
 
 def memory_of(**tensors: torch.Tensor) -> Memory:
@@ -211,6 +212,23 @@ def test_a_kernel_that_reaches_outside_of_its_tensors_is_refused() -> None:
     deployed = launch(kernels.astray_kernel, 1, {"BLOCK": 64}, n=40)
     with pytest.raises(UserError, match="reaches outside of its tensors"):
         probe(deployed, memory_of(x=normal(40), out=torch.zeros(40)))
+
+
+def test_a_slice_keeps_what_lies_behind_it() -> None:
+    rows = torch.arange(40.0).view(5, 8)
+    ((kept,), _) = memory_ranges({"x": rows[:4]})
+    assert kept.elements == 40
+    (kept, _), _ = memory_ranges({"x": rows[:4], "y": rows[4:]})
+    assert kept.elements == 32
+    far = torch.zeros(1 << 16)
+    ((kept,), _) = memory_ranges({"x": far[:100]})
+    assert kept.elements == 100
+
+
+def test_a_kernel_may_read_what_lies_behind_a_slice() -> None:
+    deployed = launch(kernels.astray_kernel, 1, {"BLOCK": 64}, n=40)
+    found = outputs(deployed, memory_of(x=normal(64)[:40], out=torch.zeros(64)[:40]))
+    assert found.given.reach("x").tolist() == normal(64).tolist()
 
 
 def test_sizes_with_the_same_quotient_are_one_possibility_each() -> None:

@@ -17,6 +17,10 @@ _SMALL_BYTES = 1 << 16
 # A distribution is taken from so many elements, evenly spaced.
 _SAMPLE = 1 << 18
 _LARGEST_BYTES = 1 << 30
+# Kernels read beyond a view of all rows but the last, where its storage goes on. That counts as the
+# tensor's, up to so many bytes, or to this share of them.
+_TAIL_BYTES = 1 << 16
+_TAIL_SHARE = 8
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,8 @@ class Range:
 
     Args:
         first: the tensor that begins first.
-        size_bytes: from its first byte to the last of any.
+        size_bytes: from its first byte to the last of any, or to the end of the storage of torch's
+            that holds them, if that is near.
     """
 
     first: torch.Tensor
@@ -65,11 +70,23 @@ def memory_ranges(tensors: Mapping[str, torch.Tensor]) -> tuple[list[Range], dic
         else:
             ranges.append((name, start, end))
         placed[name] = Placed(len(ranges) - 1, start - ranges[-1][1])
+    following = [start for _, start, _ in ranges[1:]]
+    for number, (first, low, high) in enumerate(ranges):
+        end = _storage_end(tensors[first], high - low, high)
+        ranges[number] = (first, low, min([end, *following[number : number + 1]]))
     # Addresses differ from run to run; the order of the parameters does not.
     order = list(dict.fromkeys(placed[name].storage for name in tensors))
     ordered = [ranges[number] for number in order]
     renumbered = {n: Placed(order.index(p.storage), p.offset) for n, p in placed.items()}
     return [Range(tensors[first], high - low) for first, low, high in ordered], renumbered
+
+
+def _storage_end(tensor: torch.Tensor, size_bytes: int, high: int) -> int:
+    """Where the memory behind a range of tensors ends: with its storage, or with the range."""
+    storage = tensor.untyped_storage()
+    end: int = storage.data_ptr() + storage.nbytes()
+    near = max(_TAIL_BYTES, size_bytes // _TAIL_SHARE)
+    return end if high < end <= high + near else high
 
 
 def _size_bytes(tensor: torch.Tensor) -> int:

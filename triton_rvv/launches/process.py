@@ -48,6 +48,9 @@ def start(text: str) -> None:
         from triton_rvv.runtime.repeated_calls import remember_calls
 
         remember_calls()  # before launches are intercepted, so that it stays inside
+        from triton_rvv.cpu_backend import name_backend
+
+        name_backend()  # packages define kernels only where torch says that there is Triton
     from triton_rvv.launches.interception import intercept
 
     watcher: Any
