@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -86,7 +85,7 @@ class Context:
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)
         self.aliases = kernel.aliases
-        self._functions = kernel.functions
+        self._kernel = kernel
         self._source_lines = source_lines
         self.pending_loads: list[Tensor] = []
         self.loads_here: list[Tensor] = []
@@ -181,7 +180,7 @@ class Context:
 
     def callee(self, call: Operation) -> Operation:
         """The function that a `tt.call` calls; MLIR quotes names with unusual characters."""
-        return self._functions[str(call.attributes["callee"]).removeprefix("@").strip('"')]
+        return self._kernel.functions[str(call.attributes["callee"]).removeprefix("@").strip('"')]
 
     # -- values --------------------------------------------------------------------------------
 
@@ -245,10 +244,10 @@ class Context:
         self._known[key, self._region] = value = make()
         return value
 
-    @functools.cached_property
+    @property
     def demanded(self) -> DemandedElements:
         """Which part of each block anybody asks for."""
-        return DemandedElements(self._functions.values())
+        return self._kernel.demanded
 
     # -- arrays --------------------------------------------------------------------------------
 

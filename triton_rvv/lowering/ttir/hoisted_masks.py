@@ -28,14 +28,14 @@ def hoist_masks(kernel: Kernel) -> int:
     """Move the masks, with what computes them; how many operations moved."""
     if not kernel.has_product:
         return 0
-    demanded, moved = DemandedElements(kernel.functions.values()), 0
+    moved = 0
     for block in blocks_inside(kernel.module):
         for operation in [*block.operations]:
             masks = {
                 mask: None
                 for product in operation.walk()
                 if product.name in ("tt.dot", "tt.dot_scaled")
-                for mask in _masks_of(product, demanded)
+                for mask in _masks_of(product, kernel.demanded)
             }
             moved += _move_before(block, operation, masks)
     return moved

@@ -9,6 +9,7 @@ from triton_rvv.errors import CompileError
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType
 from triton_rvv.lowering.ttir.aliasing import Aliases
+from triton_rvv.lowering.ttir.demanded_elements import DemandedElements
 from triton_rvv.lowering.ttir.known_integers import KnownIntegers
 from triton_rvv.targets.target import Target
 
@@ -79,6 +80,11 @@ class Kernel:
         pairs = zip(arguments, self._values, strict=False)
         known = {argument: value for argument, value in pairs if value is not None}
         return KnownIntegers(self.module, known)
+
+    @functools.cached_property
+    def demanded(self) -> DemandedElements:
+        """Which part of each block anybody asks for, once no pass makes other blocks any more."""
+        return DemandedElements(self.functions.values())
 
     @functools.cached_property
     def aliases(self) -> Aliases:

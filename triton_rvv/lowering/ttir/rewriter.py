@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator, Sequence
 
@@ -24,16 +25,20 @@ class Rewriter:
 
     Args:
         module: what is rewritten.
-
-    Attributes:
-        makers: the operation that gives each result.
     """
 
     def __init__(self, module: Operation) -> None:
         self.module = module
-        self.makers = {result: each for each in module.walk() for result in each.results}
-        arguments = (value for block in blocks_inside(module) for value in block.arguments)
-        self._names = {value.name for value in itertools.chain(self.makers, arguments)}
+
+    @functools.cached_property
+    def makers(self) -> dict[Value, Operation]:
+        """The operation that gives each result."""
+        return {result: each for each in self.module.walk() for result in each.results}
+
+    @functools.cached_property
+    def _names(self) -> set[str]:
+        arguments = (value for block in blocks_inside(self.module) for value in block.arguments)
+        return {value.name for value in itertools.chain(self.makers, arguments)}
 
     def value(self, like: Value, type_: Type | None = None) -> Value:
         """A new value, named after another one; of its type where no other is given."""
