@@ -90,16 +90,13 @@ def neighborhood_attention() -> Any:
 
 @program("liger_kernel", "_mhc_sinkhorn_bwd_kernel", "fp32")
 def mhc_coeffs() -> Any:
-    from liger_kernel.transformers.functional import liger_mhc_coeffs
+    from liger_kernel.ops.mhc import mhc_sinkhorn_bwd
 
-    return backward(
-        lambda x, phi, bias, pre, post, res: liger_mhc_coeffs(
-            x, phi, bias, pre, post, res, allow_fp32=True
-        ),
-        randn(1, 128, 4, 512),
-        randn(4 * 512, 24, seed=1) * 0.02,
-        randn(24, seed=2),
-        *(randn(1, seed=seed)[0] for seed in (3, 4, 5)),
+    # Under autograd the package keeps the history, and launches another kernel.
+    return mhc_sinkhorn_bwd(
+        *(randn(128, 24), randn(24, seed=1), randn(1, seed=2), randn(128, 4, 4, seed=3)),
+        tmax=20,
+        sinkhorn_eps=1e-6,
     )
 
 
