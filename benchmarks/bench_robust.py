@@ -56,7 +56,9 @@ def main() -> None:
     parser.add_argument("--device", default="emulated")
     parser.add_argument("--kernels", nargs="*", default=drawn_kernels())
     arguments = parser.parse_args()
-    print("| kernel | robust: mean | worst | default model's: mean | worst | by default, robust +|")
+    print(
+        "| kernel | robust: mean | worst | default's fastest: mean | worst | robust, under the default |"
+    )
     print("|---|---|---|---|---|---|")
     for kernel in arguments.kernels:
         winners, every = [], []
