@@ -57,7 +57,8 @@ def main() -> None:
     parser.add_argument("--kernels", nargs="*", default=drawn_kernels())
     arguments = parser.parse_args()
     print(
-        "| kernel | robust: mean | worst | default's fastest: mean | worst | robust, under the default |"
+        "| kernel | robust: mean | worst | default's fastest: mean | worst "
+        "| robust, under the default |"
     )
     print("|---|---|---|---|---|---|")
     for kernel in arguments.kernels:

@@ -36,7 +36,8 @@ def main(argv: Sequence[str] | None) -> int:
         UserError, BoardError: for a mistake in the arguments, or a board that cannot be used.
     """
     arguments = _parse(argv)
-    if len(set(arguments.device)) < 2 and not is_emulated(arguments.device[0]):
+    compares_models = len(arguments.device) == 1 and is_emulated(arguments.device[0])
+    if len(set(arguments.device)) < 2 and not compares_models:
         raise UserError("regret compares boards: give several with --device NAME,NAME")
     all_times = _times(arguments)
     # Plotly's script is large, and mistyped names do not wait for it.
