@@ -66,7 +66,7 @@ def test_a_distance_that_there_is_not_fails_the_configuration(builder):
     assert built.measurement.status == "compile"
     assert "PREFETCH is beyond: make it off, near, far" in built.measurement.reason
     with pytest.raises(ValueError, match="make it off, near, far"):
-        RVVOptions(PREFETCH="beyond")
+        RVVOptions(PREFETCH="beyond")  # type: ignore[arg-type]  # as from Python without types
 
 
 def test_far_is_twice_as_far_and_near_the_target_itself():

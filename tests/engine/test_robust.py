@@ -114,7 +114,9 @@ def test_lines_and_json_say_the_same():
     assert "winner_loses=0.0200\tdefault_choice_loses=0.0000" in lines[0]
     assert record["safe"] is True
     assert record["worst_loss"] == pytest.approx(0.92 / 0.9 - 1)
-    assert [each["name"] for each in record["models"]] == list(NAMES)
+    models = record["models"]
+    assert isinstance(models, list)
+    assert [each["name"] for each in models] == list(NAMES)
 
 
 def test_a_search_learns_scores_and_names_the_robust_winner():
@@ -178,4 +180,4 @@ def test_robust_where_times_are_measured_is_refused():
     with pytest.raises(UserError, match="measures times and has no models: leave out --robust"):
         engine.tune("vector_add", device="host", robust="worst", trials=1)
     with pytest.raises(UserError, match="no value of robust named best"):
-        engine.tune("vector_add", robust="best", trials=1)
+        engine.tune("vector_add", robust="best", trials=1)  # type: ignore[arg-type]

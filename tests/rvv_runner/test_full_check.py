@@ -23,6 +23,7 @@ from rvv_runner.calibration.nearest_model import core_text, findings
 from rvv_runner.devices import load_board
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.family import models
+from rvv_runner.measurement import Status
 
 FAMILY = {model.name: model for model in models()}
 
@@ -124,7 +125,7 @@ def test_a_name_that_is_taken_is_refused_before_anything_is_measured(boards, cap
 class Failing(EmulatedBoard):
     """A board that measures nothing, or wrong outputs."""
 
-    status = "board"
+    status: Status = "board"
 
     def measure(self, artifact, repeats, timeout_s):
         found = super().measure(artifact, repeats, timeout_s)
