@@ -61,9 +61,9 @@ def test_a_kernel_does_not_choose_what_is_timed(board, build_kernel, body):
 def test_a_kernel_lets_no_other_process_work(board, build_kernel):
     """One that hides from the launcher: nobody waits for it, and it is ended when that looks."""
     hidden = (
-        "extern int fork(void), usleep(unsigned); extern void _exit(int); "
+        "extern int fork(void), wait(int *); extern void _exit(int); "
         "extern void (*signal(int, void (*)(int)))(int); "
-        "signal(17, (void (*)(int))1); if (fork() == 0) _exit(0); usleep(20000); signal(17, 0);"
+        "signal(17, (void (*)(int))1); if (fork() == 0) _exit(0); wait(0); signal(17, 0);"
     )
     measurement = board.measure(build_kernel(hidden + SCALE, _doubled()), 1, TIMEOUT_S)
     assert (measurement.status, measurement.times_s) == ("runtime", ())
