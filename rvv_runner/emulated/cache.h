@@ -7,6 +7,7 @@
 #define CACHE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "causes.h"
