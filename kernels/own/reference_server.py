@@ -39,12 +39,12 @@ def _main() -> None:
     os.dup2(quiet, 1)
     forks: dict[str, socket.socket] = {}
     with os.fdopen(requests) as lines:
-        while select.select([lines], [], [], _IDLE_LIMIT_S)[0] and (line := lines.readline()):
+        while select.select([requests], [], [], _IDLE_LIMIT_S)[0] and (line := lines.readline()):
             interprets = json.loads(line)["environment"]["TRITON_INTERPRET"]
             if interprets not in forks:
                 forks[interprets] = _forked(interprets)
             forks[interprets].sendall(line.encode())
-            if lines in select.select([lines, forks[interprets]], [], [])[0]:
+            if requests in select.select([requests, forks[interprets].fileno()], [], [])[0]:
                 return  # nobody waits for the answer
             answer = forks[interprets].recv(64)
             if not answer:  # such as one whose memory ran out
