@@ -1,14 +1,16 @@
 """What kernels gain by several cores, and what the winner on one core costs on four and on eight:
-python benchmarks/bench_cores.py [--drawn] [--kernels NAME,...].
+python benchmarks/bench_cores.py [--drawn] [--kernels NAME,...] [--device BOARD --out FILE].
 
 Of each kernel, the default and some configurations of its space on one core, drawn by a written
-seed, are measured on an emulated X60 with one, four and eight cores. The fastest of them are the
-winners here; a search finds better ones, the same on every number of cores.
+seed, are measured on one, four and eight cores of a board, by default an emulated X60. The fastest
+of them are the winners here; a search finds better ones. The file has every time, so that a board's
+can be compared with the model's.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import random
 import sys
@@ -29,6 +31,7 @@ __all__ = ["Case", "Tried", "drawn_cases", "measured_case"]
 CORES = (1, 4, 8)
 CONFIGS = 14
 SEED = 20261126
+REPEATS = 5  # on a board whose times vary
 DRAWN = 8
 _LIMIT_S = 300.0
 
@@ -89,12 +92,12 @@ def measured_case(case: Case, boards: Mapping[int, Board], store: ArtifactStore)
     builder = KernelBuilder(
         BuildRequest(spec.load_name, problem.shape, problem.dtype, one.target, store)
     )
-    tried = []
+    tried: list[Tried] = []
     for config in dict.fromkeys([first, *drawn]):
         built = builder.build(config)
         if isinstance(built, BuildFailure):
             continue
-        measured = {n: board.measure(built, 1, _LIMIT_S) for n, board in boards.items()}
+        measured = {n: board.measure(built, REPEATS, _LIMIT_S) for n, board in boards.items()}
         times_s = {n: m.time_s for n, m in measured.items() if m.time_s is not None}
         if len(times_s) == len(boards):
             tried.append(Tried(config, math.prod(spec.grid(problem, config)), times_s))
@@ -140,16 +143,34 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--drawn", action="store_true", help="the held-out half")
     parser.add_argument("--kernels", default="", help="only these of them")
+    parser.add_argument("--device", default="emulated", help="the board (default: %(default)s)")
+    parser.add_argument("--out", type=Path, help="a JSON file of all times")
     arguments = parser.parse_args(argv)
     wanted = set(filter(None, arguments.kernels.split(",")))
-    boards = {cores: load_board(on_cores("emulated", cores)) for cores in CORES}
+    boards = {cores: load_board(on_cores(arguments.device, cores)) for cores in CORES}
     for board in boards.values():
         board.open()
     store = ArtifactStore(Path("studies/builds").resolve())
     print(f"| {' | '.join(_HEADINGS)} |\n|{'---|' * len(_HEADINGS)}")
+    records: list[dict[str, object]] = []
     for case in drawn_cases() if arguments.drawn else WORKED_ON:
         if not wanted or case.kernel in wanted:
-            print(_line(case, measured_case(case, boards, store)), flush=True)
+            tried = measured_case(case, boards, store)
+            records += [_record(case, one, boards[1].info.kind) for one in tried]
+            print(_line(case, tried) if tried else f"| {case} | 0 |", flush=True)
+    if arguments.out is not None:
+        arguments.out.write_text(json.dumps(records, indent=1), encoding="utf-8")
+
+
+def _record(case: Case, one: Tried, board: str) -> dict[str, object]:
+    return {
+        "kernel": case.kernel,
+        "shape": dict(case.shape),
+        "config": dict(one.config),
+        "programs": one.programs,
+        "board": board,
+        "times_s": {str(cores): time_s for cores, time_s in one.times_s.items()},
+    }
 
 
 if __name__ == "__main__":
