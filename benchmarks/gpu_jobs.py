@@ -1,4 +1,4 @@
-"""Runs on a GPU what docs/gpu.md shows, with its real output: python benchmarks/gpu_jobs.py."""
+"""Runs what docs/guides/gpu.md shows on a GPU and prints it: python benchmarks/gpu_jobs.py."""
 
 from __future__ import annotations
 
