@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sharing.h"
+
 bool cache_init(struct cache *cache, uint32_t sets, uint32_t ways) {
     cache->entries = calloc((size_t)sets * ways, sizeof *cache->entries);
     cache->set_mask = sets - 1;
@@ -77,6 +79,16 @@ uint64_t cache_find(struct cache *cache, uint64_t line, uint64_t flags) {
     return 0;
 }
 
+uint64_t cache_remove(struct cache *cache, uint64_t line) {
+    uint64_t entry = cache_find(cache, line, 0);
+    if (entry != 0) {
+        uint64_t *set = cache_set(cache, line);
+        memmove(&set[0], &set[1], (cache->ways - 1) * sizeof *set);
+        set[cache->ways - 1] = 0;
+    }
+    return entry;
+}
+
 /* Put `line` in front of its set, in the place of the line in `way`. */
 static uint64_t cache_replace(struct cache *cache, uint64_t line, uint64_t flags, uint32_t way) {
     uint64_t *set = cache_set(cache, line);
@@ -113,7 +125,7 @@ static uint64_t physical_page(uint64_t page) {
     return (page ^ page >> 31) >> 24;
 }
 
-static uint64_t physical_line(const struct memory *memory, uint64_t line) {
+uint64_t memory_physical_line(const struct memory *memory, uint64_t line) {
     uint32_t shift = memory->page_lines_shift;
     return physical_page(line >> shift) << shift | (line & ((1u << shift) - 1));
 }
@@ -193,7 +205,7 @@ static struct fill fill_from_l2(struct memory *memory, uint64_t line, uint64_t f
                                 bool foreseen) {
     struct fill fill = {0};
     bool keep = !foreseen && memory->costs->l2_keeps_unforeseen;
-    uint64_t physical = physical_line(memory, line);
+    uint64_t physical = memory_physical_line(memory, line);
     fill.l2_hit = cache_find(&memory->l2, physical, 0) != 0;
     if (!fill.l2_hit) {
         l2_insert(memory, physical, false, keep, &fill);
@@ -204,7 +216,7 @@ static struct fill fill_from_l2(struct memory *memory, uint64_t line, uint64_t f
     uint64_t victim = cache_replace(&memory->l1d, line, flags, way);
     fill.evicted_dirty = victim & ENTRY_DIRTY;
     if (fill.evicted_dirty) {
-        uint64_t victim_line = physical_line(memory, (victim >> ENTRY_SHIFT) - 1);
+        uint64_t victim_line = memory_physical_line(memory, (victim >> ENTRY_SHIFT) - 1);
         memory->counts.l1d_dirty_eviction++;
         if (cache_find(&memory->l2, victim_line, ENTRY_DIRTY) == 0) {
             l2_insert(memory, victim_line, true, false, &fill);
@@ -270,7 +282,13 @@ void memory_access_slowly(struct memory *memory, uint64_t line, bool store, stru
         if (found & ENTRY_FRESH) {
             await(memory, line, misses);
         }
+        if (store && !(found & ENTRY_DIRTY) && memory->sharing != NULL) {
+            sharing_claim(memory, line, misses);
+        }
         return;
+    }
+    if (memory->sharing != NULL) {
+        sharing_ask(memory, line, store, misses);
     }
     struct foresight foresight = look_ahead(memory, line);
     struct fill fill = fill_from_l2(memory, line, store, foresight.foreseen);
@@ -299,7 +317,7 @@ static bool is_honoured(struct memory *memory, uint64_t line, bool page_known, t
     if (costs->prefetch_buffers == 0) {
         return true;
     }
-    bool in_l2 = cache_holds(&memory->l2, physical_line(memory, line));
+    bool in_l2 = cache_holds(&memory->l2, memory_physical_line(memory, line));
     return takes_buffer(memory, now, in_l2 ? costs->l2_random : costs->dram_random);
 }
 
@@ -311,6 +329,9 @@ void memory_prefetch(struct memory *memory, uint64_t line, bool page_known, tick
     uint64_t found = cache_find(&memory->l1d, line, 0);
     if (found != 0 || !is_honoured(memory, line, page_known, now)) {
         return;
+    }
+    if (memory->sharing != NULL) {
+        sharing_ask(memory, line, false, misses);
     }
     struct fill fill = fill_from_l2(memory, line, memory->any_late ? ENTRY_FRESH : 0, true);
     memory->counts.l2_load_access++; /* no load has missed: there was none yet */

@@ -28,6 +28,8 @@ _SOURCES = (
     "arithmetic.c",
     "block.c",
     "cache.c",
+    "calendar.c",
+    "chip.c",
     "compressed.c",
     "core.c",
     "costs.c",
@@ -38,6 +40,7 @@ _SOURCES = (
     "registers.c",
     "report.c",
     "scoreboard.c",
+    "sharing.c",
     "tracker.c",
     "window.c",
 )
