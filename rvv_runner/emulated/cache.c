@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sharing.h"
+#include "streams.h"
 
 bool cache_init(struct cache *cache, uint32_t sets, uint32_t ways) {
     cache->entries = calloc((size_t)sets * ways, sizeof *cache->entries);
@@ -130,55 +131,6 @@ uint64_t memory_physical_line(const struct memory *memory, uint64_t line) {
     return physical_page(line >> shift) << shift | (line & ((1u << shift) - 1));
 }
 
-/* What the hardware's prefetcher knew of a miss. */
-struct foresight {
-    bool foreseen;  /* a stream had come to this line */
-    bool followed;  /* the one of the last miss, which the prefetcher of L1D follows */
-    bool displaced; /* L1D has lost the line again to those of other streams */
-};
-
-/* Whether so many streams are at the same place of their pages that the lines prefetched for them push
- * each other out of L1D before they are used. Which of L1D's sets a page's lines go to is taken to
- * depend on their place in it alone. */
-static bool is_crowded(const struct memory *memory, uint64_t line, uint64_t before) {
-    uint64_t in_page = ((uint64_t)1 << memory->page_lines_shift) - 1;
-    uint32_t others = 0;
-    for (uint32_t i = 0; i < memory->costs->streams; i++) {
-        uint64_t other = memory->stream_lines[i];
-        bool near = ((other ^ line) & in_page) == 0 || ((other ^ before) & in_page) == 0;
-        others += near && other != before && (memory->streaming >> i & 1);
-    }
-    return others >= memory->l1d.ways;
-}
-
-/* Look for a stream, up or down, that foresaw this miss. A miss that none foresaw starts a new one in
- * the place of the oldest, but not where L1D has lost the last line of a stream. */
-static struct foresight look_ahead(struct memory *memory, uint64_t line) {
-    uint32_t streams = memory->costs->streams;
-    for (uint32_t i = 0; i < streams; i++) {
-        uint64_t before = memory->stream_lines[i];
-        uint64_t distance = line - before;
-        if (distance == 0) {
-            return (struct foresight){0};
-        }
-        if (distance == 1 || distance == UINT64_MAX) {
-            struct foresight found = {.foreseen = true, .followed = i == memory->last_stream};
-            found.displaced = is_crowded(memory, line, before);
-            memory->stream_lines[i] = line;
-            memory->streaming |= 1u << i;
-            memory->last_stream = i;
-            return found;
-        }
-    }
-    if (streams > 0) {
-        memory->stream_lines[memory->oldest_stream] = line;
-        memory->streaming &= ~(1u << memory->oldest_stream);
-        memory->last_stream = memory->oldest_stream;
-        memory->oldest_stream = (memory->oldest_stream + 1) % streams;
-    }
-    return (struct foresight){0};
-}
-
 /* What bringing a line into L1D moved. */
 struct fill {
     bool l2_hit;
@@ -290,7 +242,7 @@ void memory_access_slowly(struct memory *memory, uint64_t line, bool store, stru
     if (memory->sharing != NULL) {
         sharing_ask(memory, line, store, misses);
     }
-    struct foresight foresight = look_ahead(memory, line);
+    struct foresight foresight = streams_look_ahead(memory, line);
     struct fill fill = fill_from_l2(memory, line, store, foresight.foreseen);
     count_miss(&memory->counts, store, fill.l2_hit);
     memory->stores_in_a_row = foresight.foreseen && store ? memory->stores_in_a_row + 1 : 0;
