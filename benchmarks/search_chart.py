@@ -93,9 +93,9 @@ def picture(curves: Sequence[Floats], title: str) -> str:
         points = " ".join(place(trial + 1, share) for trial, share in enumerate(curve))
         stroke = f'stroke="{line.color}" stroke-width="2.5"'
         parts.append(f'<polyline fill="none" {stroke} points="{points}"/>')
-        down = _TOP + _HEIGHT - 88 + 16 * row
-        parts.append(f'<path {stroke} d="M{_LEFT + 190},{down - 4} h24"/>')
-        parts.append(f'<text x="{_LEFT + 222}" y="{down}">{line.label}</text>')
+        middle = _TOP + _HEIGHT - 88 + 16 * row
+        parts.append(f'<path {stroke} d="M{_LEFT + 190},{middle - 4} h24"/>')
+        parts.append(f'<text x="{_LEFT + 222}" y="{middle}">{line.label}</text>')
     size = f'viewBox="0 0 {_LEFT + _WIDTH + 20} {bottom + 12}"'
     style = f'<style>{_STYLE}</style>\n<rect class="page" width="100%" height="100%" rx="6"/>'
     return "\n".join(

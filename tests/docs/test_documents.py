@@ -82,6 +82,8 @@ def test_a_command_about_boards_is_accepted(words: list[str]) -> None:
 @pytest.mark.parametrize("words", SUBCOMMANDS, ids=" ".join)
 def test_a_subcommand_is_accepted(words: list[str]) -> None:
     command = COMMANDS[words[1]]
+    if words[1] == "tune":  # the reader's own program is not here either
+        words = [word.replace("block.capture", "vector_add") for word in words]
     if words[1] == "boards":
         assert rvv_runner.__main__._parse(words[2:]).command == words[2]
     else:
@@ -99,7 +101,7 @@ def test_a_command_is_accepted(words: list[str]) -> None:
     words = [re.sub(own_board, "emulated", word) for word in words]
     arguments = module._parse(words[3:])
     kernel = getattr(arguments, "kernel", None)
-    if kernel is None or is_kernel_file(kernel) or kernel.endswith(".capture"):
+    if kernel is None or is_kernel_file(kernel):
         return  # the reader's own file is not here
     shapes = arguments.shape if isinstance(arguments.shape, list) else [arguments.shape]
     for shape in shapes or [{}]:
