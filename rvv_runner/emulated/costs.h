@@ -74,6 +74,7 @@ struct class_cost {
     X(dram_write)                                                                                  \
     X(dram_ahead)                                                                                  \
     X(l2_keeps_one_in)                                                                             \
+    X(l2_keeps_unforeseen)                                                                         \
     X(store_misses)                                                                                \
     X(write_stream_lines)                                                                          \
     X(dirty_eviction)                                                                              \
