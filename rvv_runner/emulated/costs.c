@@ -156,9 +156,10 @@ bool family_read(const char *path, struct family *family) {
     fclose(file);
     if (!good) {
         fprintf(stderr, "board plug-in: the cost table is wrong at '%s %s'\n", kind, name);
-    } else if (seen[0] != CLASS_COUNT || seen[1] != PARAMETER_COUNT) {
+    } else if ((seen[0] != CLASS_COUNT && seen[0] != CLASS_v_matrix) ||
+               seen[1] != PARAMETER_COUNT) {
         fprintf(stderr, "board plug-in: the cost table has %u of %d classes, %u of %d parameters\n",
-                seen[0], CLASS_COUNT, seen[1], PARAMETER_COUNT);
+                seen[0], CLASS_v_matrix, seen[1], PARAMETER_COUNT);
         good = false;
     } else if (!window_fits(&family->members[0], seen[2])) {
         fputs("board plug-in: the window in the cost table is incomplete or too large\n", stderr);

@@ -38,6 +38,7 @@ _SOURCES = (
     "registers.c",
     "report.c",
     "scoreboard.c",
+    "software.c",
     "tracker.c",
     "window.c",
 )
