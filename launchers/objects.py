@@ -37,7 +37,7 @@ def launcher_object(target: Target) -> Path:
         ZigError: where it does not compile, as with a full disk.
     """
     folder = cache_folder() / "launchers"
-    sources = (*SOURCES, *(MATRIX_SOURCES if target.has_matrix_unit else ()))
+    sources = (*SOURCES, *(MATRIX_SOURCES if target.matrix_unit else ()))
     cached = folder / f"{_key(target.backend, sources)}.o"
     if cached.exists():
         return cached

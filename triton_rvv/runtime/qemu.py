@@ -11,7 +11,8 @@ from pathlib import Path
 from foundation.errors import CommandError
 from foundation.programs import python_command
 from foundation.user_folders import cache_folder
-from triton_rvv.targets.cores import DEFAULT_EXTENSIONS, MATRIX_EXTENSION
+from triton_rvv.targets.cores import DEFAULT_EXTENSIONS
+from triton_rvv.targets.matrix_unit import MATRIX_EXTENSION
 from triton_rvv.targets.target import RVVTarget
 
 __all__ = ["BUILT_VERSION", "QemuError", "built_qemu", "cpu_option", "environment_options", "find_qemu", "qemu_version"]
@@ -80,7 +81,7 @@ def environment_options(target: RVVTarget) -> tuple[str, ...]:
     No QEMU of Debian's knows the matrix instructions, so the program computes them itself
     (launchers/matrix_unit.h).
     """
-    return ("-E", "TRITON_RVV_MATRIX_UNIT=software") if target.has_matrix_unit else ()
+    return ("-E", "TRITON_RVV_MATRIX_UNIT=software") if target.matrix_unit else ()
 
 
 def _named(extension: str) -> str:
