@@ -26,12 +26,14 @@ __all__ = ["tile_functions"]
 
 _SUMS_AT = 8  # the first register of the sums; operands are before it
 _LEFT_AT, _THIRD_AT = 4, 6  # the first registers of A
+_LINE_BYTES = 64
 _LOADED = {1: "vl1re8.v", 2: "vl2re8.v"}
 # Arguments: where the operands lie, turns of two steps along K, and where rows go, so many bytes
 # apart; in a function that adds, also where the sums before are.
 _PAIR, _THIRD, _COLUMNS, _TURNS = "a0", "a1", "a2", "a3"
 _OUT, _OUT_STRIDE, _START, _START_STRIDE = "a4", "a5", "a6", "a7"
 _LENGTH, _SECOND_OUT, _SECOND_START = "t0", "t1", "t2"
+_LATER_OUT, _ROWS_LEFT = "t3", "t4"  # rows whose lines have not been asked for
 
 
 def tile_functions(llir: str) -> str:
@@ -43,7 +45,9 @@ def tile_functions(llir: str) -> str:
 
 
 def _function(name: str, unit: MatrixUnit, shape: TileShape) -> str:
-    lines = "".join(f"\t{line}\n" if line[-1] != ":" else f"{line}\n" for line in _tile(unit, shape))
+    lines = "".join(
+        f"\t{line}\n" if line[-1] != ":" else f"{line}\n" for line in _tile(unit, shape)
+    )
     mark = f"\t.type {name},@function\n{name}:\n"
     return f"\t.text\n\t.p2align 2\n{mark}{lines}\t.size {name}, .-{name}\n"
 
@@ -64,8 +68,11 @@ def _tile(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
     if shape.is_single_step:
         yield from _step(unit, shape, 0)
     else:
+        yield from (f"mv {_LATER_OUT}, {_OUT}", f"li {_ROWS_LEFT}, {shape.rows * unit.side}")
         yield "1:"
         yield from _step(unit, shape, 0)
+        if shape.prefetches:
+            yield from _prefetch_row()
         yield from _step(unit, shape, 1)
         yield f"addi {_TURNS}, {_TURNS}, -1"
         yield f"bnez {_TURNS}, 1b"
@@ -85,7 +92,7 @@ def _step(unit: MatrixUnit, shape: TileShape, step: int) -> Iterator[str]:
             left, right = _left_register(shape, row, step), 2 * (buffer % 2) + column % shape.half
             yield f"{unit.instruction} v{_sums(shape, row, column)}, v{left}, v{right}"
             if place == 0 and brings_third:
-                yield from _load(_THIRD_AT, 2, _THIRD, unit)
+                yield from _load(_THIRD_AT, 2, _THIRD, unit, shape)
             # A unit that is taken holds up what is behind it: the third operand's load comes first.
             if place == (2 * shape.half if brings_third else 0):
                 yield from _load_columns(unit, shape, buffer + 1)
@@ -103,16 +110,30 @@ def _left_register(shape: TileShape, row: int, step: int) -> int:
 
 def _load_left(unit: MatrixUnit, shape: TileShape, step: int) -> Iterator[str]:
     first = _LEFT_AT if shape.rows == 3 or step % 2 == 0 else _THIRD_AT
-    return _load(first, shape.pairs, _PAIR, unit)
+    return _load(first, shape.pairs, _PAIR, unit, shape)
 
 
 def _load_columns(unit: MatrixUnit, shape: TileShape, buffer: int) -> Iterator[str]:
-    return _load(2 * (buffer % 2), shape.half, _COLUMNS, unit)
+    return _load(2 * (buffer % 2), shape.half, _COLUMNS, unit, shape)
 
 
-def _load(first: int, count: int, pointer: str, unit: MatrixUnit) -> Iterator[str]:
+def _load(
+    first: int, count: int, pointer: str, unit: MatrixUnit, shape: TileShape
+) -> Iterator[str]:
+    size_bytes = count * unit.register_bytes
     yield f"{_LOADED[count]} v{first}, ({pointer})"
-    yield f"addi {pointer}, {pointer}, {count * unit.register_bytes}"
+    for line in range(0, size_bytes, _LINE_BYTES) if shape.prefetches else ():
+        yield f"prefetch.r {unit.loads_ahead * size_bytes + line}({pointer})"
+    yield f"addi {pointer}, {pointer}, {size_bytes}"
+
+
+def _prefetch_row() -> Iterator[str]:
+    """Ask for the line where the next row goes: of all at once, some would be forgotten."""
+    yield f"beqz {_ROWS_LEFT}, 2f"
+    yield f"prefetch.w 0({_LATER_OUT})"
+    yield f"add {_LATER_OUT}, {_LATER_OUT}, {_OUT_STRIDE}"
+    yield f"addi {_ROWS_LEFT}, {_ROWS_LEFT}, -1"
+    yield "2:"
 
 
 def _write_rows(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:

@@ -15,7 +15,15 @@ from triton_rvv.targets.cores import DEFAULT_EXTENSIONS
 from triton_rvv.targets.matrix_unit import MATRIX_EXTENSION
 from triton_rvv.targets.target import RVVTarget
 
-__all__ = ["BUILT_VERSION", "QemuError", "built_qemu", "cpu_option", "environment_options", "find_qemu", "qemu_version"]
+__all__ = [
+    "BUILT_VERSION",
+    "QemuError",
+    "built_qemu",
+    "cpu_option",
+    "environment_options",
+    "find_qemu",
+    "qemu_version",
+]
 
 BUILT_VERSION = "10.0.13"  # of Debian 13
 

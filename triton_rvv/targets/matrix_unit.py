@@ -28,12 +28,14 @@ class MatrixUnit:
         depth: columns of A, and rows of B.
         tile: how many operands of A and of B a tile of the result has. All of its sums stay in
             registers, with as many operands as leave no load waiting.
+        loads_ahead: loads from a prefetch to the one that takes its line.
     """
 
     instruction: str
     side: int
     depth: int
     tile: tuple[int, int]
+    loads_ahead: int = 6
 
     @property
     def register_bytes(self) -> int:
@@ -80,12 +82,14 @@ class TileShape:
         rows, columns: how many operands of A and of B in each step along K.
         adds: whether sums that were before are added.
         is_single_step: whether there is one step along K, and otherwise a multiple of two.
+        prefetches: whether lines of the operands are asked for ahead.
     """
 
     rows: int
     columns: int
     adds: bool
     is_single_step: bool
+    prefetches: bool
 
     @property
     def pairs(self) -> int:
@@ -105,14 +109,14 @@ class TileShape:
     def function(self, unit: MatrixUnit) -> str:
         """The name of the function."""
         size = f"{unit.side}x{unit.depth}_{self.rows}x{self.columns}"
-        return f"triton_rvv_tile_{size}_{self.adds:d}{self.is_single_step:d}"
+        return f"triton_rvv_tile_{size}_{self.adds:d}{self.is_single_step:d}{self.prefetches:d}"
 
     @staticmethod
     def of_function(name: str) -> tuple[MatrixUnit, TileShape] | None:
         """The unit and the tile of a function; None for other functions."""
-        found = re.fullmatch(r"triton_rvv_tile_(\d+)x(\d+)_(\d)x(\d)_([01])([01])", name)
+        found = re.fullmatch(r"triton_rvv_tile_(\d+)x(\d+)_(\d)x(\d)_([01])([01])([01])", name)
         if found is None:
             return None
-        side, depth, rows, columns, adds, single = map(int, found.groups())
+        side, depth, rows, columns, *flags = map(int, found.groups())
         unit = next(each for each in _UNITS.values() if (each.side, each.depth) == (side, depth))
-        return unit, TileShape(rows, columns, bool(adds), bool(single))
+        return unit, TileShape(rows, columns, *map(bool, flags))

@@ -1,7 +1,7 @@
 """`tl.dot` of 8-bit integers by a matrix unit.
 
-Both operands are copied into the order in which the unit takes them, and the result is computed tile
-by tile:
+Both operands are copied into the order in which the unit takes them. The result is computed tile by
+tile:
 
     for each few columns of B that stay in the L1 cache:
         for each tile's rows of A: for each tile's columns among these: multiply, along all of K
@@ -118,9 +118,12 @@ def _tiles(context: Context, product: _Product, rows: int, columns: int) -> None
             end = integer(columns)
         for tiles in row_tiles(product.unit, rows):
             height = tiles.operands * product.unit.side
-            with builder.loop(integer(tiles.first), integer(tiles.end), integer(height)) as row:
-                with builder.loop(first, end, integer(width)) as column:
-                    _tile(context, product, tiles, (row, column), columns)
+            top, bottom = integer(tiles.first), integer(tiles.end)
+            with (
+                builder.loop(top, bottom, integer(height)) as row,
+                builder.loop(first, end, integer(width)) as column,
+            ):
+                _tile(context, product, tiles, (row, column), columns)
 
 
 def _tile(
@@ -194,7 +197,9 @@ class _Call:
     def _call(self, adds: bool, places: Sequence[Val]) -> None:
         unit = self.product.unit
         steps = self.product.right.depth // unit.depth
-        shape = TileShape(self.rows, self.product.columns // unit.side, adds, steps == 1)
+        prefetches = self.builder.abilities.machine.prefetch != "off"
+        columns = self.product.columns // unit.side
+        shape = TileShape(self.rows, columns, adds, steps == 1, prefetches)
         arguments = [*self.panels, integer(steps // 2), *places]
         self.builder.call_void(shape.function(unit), arguments)
 

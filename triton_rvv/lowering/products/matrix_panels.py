@@ -2,20 +2,21 @@
 
 An operand of the instruction is a register: a few rows of A, or a few columns of B, with some steps
 along K of each. A tile reads, for each of these steps, the operands of its columns one after
-another, those of its first two groups of rows, and that of the third apart (see `triton_rvv.codegen.matrix_tile`).
+another, those of its first two groups of rows, and that of the third apart (see
+`triton_rvv.codegen.matrix_tile`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import Tensor
-from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, VectorIndex
+from triton_rvv.lowering.blocks.vector_index import ANY_VERSION, PLAIN_VERSION, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.vectors import in_turn
@@ -64,10 +65,7 @@ class RowTiles:
 
 
 def row_tiles(unit: MatrixUnit, rows: int) -> list[RowTiles]:
-    """Tiles that cover all rows, as high as fit; those at the end are no lower than they have to be.
-
-    A tile of one operand of A has as many loads as one of two.
-    """
+    """Tiles that cover all rows: as high as fit, and two of middle height in place of a low one."""
     operands, most = rows // unit.side, unit.tile[0]
     whole, rest = divmod(operands, most)
     if rest == 1 and whole and most > 2:
@@ -80,7 +78,8 @@ def row_tiles(unit: MatrixUnit, rows: int) -> list[RowTiles]:
 
 def packed_rows(context: Context, unit: MatrixUnit, left: Tensor) -> MatrixOperand:
     """A, whose rows are a multiple of those of an operand."""
-    builder, *_ = context.builder, materialise.prepare(context, [left])
+    builder = context.builder
+    materialise.prepare(context, [left])
     *batch, rows, depth = left.shape
     packed = _room(context, left.type.elements, depth, unit)
 
@@ -106,8 +105,7 @@ def packed_rows(context: Context, unit: MatrixUnit, left: Tensor) -> MatrixOpera
     return packed
 
 
-def _by_a_copy(context: Context, tensor: Tensor, pack: object) -> None:
-    assert callable(pack)
+def _by_a_copy(context: Context, tensor: Tensor, pack: Callable[[Buffer], None]) -> None:
     with context.region():
         array = context.buffer(tensor.type, tensor.panel_bits)
         materialise.copy(context, tensor, array)
@@ -127,6 +125,15 @@ class _Rows:
     builder: Builder
     source: Buffer | Load
     plane: tuple[Val, ...]
+
+    def prefetch(self, row: Val, k: Val, count: int) -> None:
+        """Ask for the lines of so many rows."""
+        if isinstance(self.source, Load):
+            start, stride = self.source.rows_in_place(self.builder, row)
+            address = self.builder.element_pointer("i8", start, k)
+            for _ in range(count):
+                self.builder.prefetch(address)
+                address = self.builder.element_pointer("i8", address, stride)
 
     def words(self, row: Val, k: Val, count: int, depth: int) -> Val:
         """So many rows' elements from `k` on, `depth` of each, as 64-bit integers."""
@@ -153,30 +160,32 @@ def _pack_tiles(
         panel = packed.panel(builder, row)
         below = builder.add(row, integer(pairs))
         third = packed.panel(builder, below)
-        for k in loop_nests.steps(context, depth, unit.depth, unrolled=False):
-            words = rows.words(row, k, pairs, unit.depth)
-            to = builder.element_pointer("i8", panel, builder.mul(k, integer(pairs)))
-            builder.store(words, to, unit.depth)
-            if height > pairs:
-                words = rows.words(below, k, unit.side, unit.depth)
-                to = builder.element_pointer("i8", third, builder.mul(k, integer(unit.side)))
+        line = min(depth, context.target.machine.line_bytes)
+        for begin in loop_nests.steps(context, depth, line, unrolled=False):
+            rows.prefetch(builder.add(row, integer(height)), begin, height)
+            for offset in range(0, line, unit.depth):
+                k = builder.add(begin, integer(offset))
+                words = rows.words(row, k, pairs, unit.depth)
+                to = builder.element_pointer("i8", panel, builder.mul(k, integer(pairs)))
                 builder.store(words, to, unit.depth)
+                if height > pairs:
+                    words = rows.words(below, k, unit.side, unit.depth)
+                    to = builder.element_pointer("i8", third, builder.mul(k, integer(unit.side)))
+                    builder.store(words, to, unit.depth)
 
 
 def packed_columns(context: Context, unit: MatrixUnit, right: Tensor, panel: int) -> MatrixOperand:
     """B in panels of so many columns, which the block may have fewer than."""
-    builder, *_ = context.builder, materialise.prepare(context, [right])
+    builder = context.builder
+    materialise.prepare(context, [right])
     *batch, depth, columns = right.shape
     padded = max(columns, panel)
     packed = _room(context, math.prod(batch) * depth * padded, depth, unit)
 
     def pack(source: Tensor) -> None:
-        version = VectorIndex((), integer(0), 1).version
-        if not isinstance(source, Buffer):
-            version = PLAIN_VERSION
-        width = min(columns, context.target.lanes(8))
+        version, width = PLAIN_VERSION, min(columns, context.target.lanes(8))
         if isinstance(source, Buffer):
-            width = min(width, source.panel)
+            version, width = ANY_VERSION, min(width, source.panel)
         for plane in loop_nests.positions(context, batch, unrolled=False):
             operand = packed.plane(builder, plane[0], padded) if plane else packed
             for k in loop_nests.steps(context, depth, unit.depth, unrolled=False):
@@ -211,9 +220,10 @@ def _store_columns(
     for first in range(0, width, at_once):
         part = words if at_once == width else builder.lanes(words, first, at_once)
         start, within = builder.split(builder.add(column, integer(first)), panel)
-        to = builder.element_pointer("i8", packed.panel(builder, start), builder.mul(k, integer(panel)))
-        offset = builder.mul(within, integer(len(rows)))
-        builder.store(part, builder.element_pointer("i8", to, offset), len(rows))
+        offset = builder.mul(k, integer(panel))
+        offset = builder.add(offset, builder.mul(within, integer(len(rows))))
+        to = builder.element_pointer("i8", packed.panel(builder, start), offset)
+        builder.store(part, to, len(rows))
 
 
 def _columns_of(builder: Builder, rows: Sequence[Val]) -> Val:
