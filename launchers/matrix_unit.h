@@ -9,9 +9,9 @@
 #ifndef TRITON_RVV_MATRIX_UNIT_H
 #define TRITON_RVV_MATRIX_UNIT_H
 
-/* slti x0, x0, 0x5a6, a hint as those of region.h, with a jump behind it and then four addresses: where
+/* slti x0, x0, 0x5a7, a hint as those of region.h, with a jump behind it and then four addresses: where
  * code that runs in an instruction's place begins and ends, and where the jumps to it lead. */
-#define MATRIX_UNIT_MARK "slti x0, x0, 0x5a6"
+#define MATRIX_UNIT_MARK "slti x0, x0, 0x5a7"
 #define MATRIX_WORD_BEFORE 8
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "decode.h"
 
-enum { SOFTWARE_MARK = 0x5a602013 }; /* slti x0, x0, 0x5a6 */
+enum { SOFTWARE_MARK = 0x5a702013 }; /* slti x0, x0, 0x5a7 */
 enum { ADDRESSES_AT = 8, WORD_BEFORE = 8 };
 
 /* Where code in an instruction's place lies, and where the jumps lead, which is such code too. */

@@ -1,4 +1,4 @@
-"""The matrix instruction on the emulated X60: exact, counted once each, and as fast as on a board."""
+"""The matrix instruction on the emulated X60: exact, counted once, and as fast as on a board."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from triton_rvv.codegen.zig import run_zig_cc
 LIMIT_S = 120.0
 TURNS = 200
 
-# The body runs once before it is measured, which puts software in the place of its instructions. Then
-# the sums of one more are compared with what the instruction is specified to give.
+# The body runs once before it is measured, which puts software in the place of its instructions.
+# Then the sums of one more are compared with what the instruction is specified to give.
 MAIN = """
 #include <stdint.h>
 static _Alignas(64) int8_t a[1024], b[1024];
@@ -86,7 +86,8 @@ def products(first: int) -> list[str]:
 
 
 def one_by_one() -> list[str]:
-    return [line for _ in range(2) for line in [*sum(loads(16), []), *products(16)]]
+    loaded = [line for load in loads(16) for line in load]
+    return [*loaded, *products(16)] * 2
 
 
 def pipelined() -> list[str]:
@@ -113,7 +114,7 @@ def run(board: EmulatedBoard, folder: Path, lines: list[str]) -> Region:
         source = source.replace(name, f'"{text}"')
     (folder / "main.c").write_text(source)
     stand_in = Path(launchers.__file__).with_name("matrix_unit.c")
-    flags = ["-static", "-O1"]
+    flags = ["-static", "-O2"]
     run_zig_cc([*flags, "main.c", str(stand_in), "-o", "main"], timeout_s=LIMIT_S, folder=folder)
     done = run_in_qemu(board.emulator, folder / "main", (), LIMIT_S)
     assert done.result.returncode == 0, done.result.stderr
