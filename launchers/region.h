@@ -17,7 +17,7 @@
 #define TRITON_RVV_MODEL_RESUME() __asm__ volatile("slti x0, x0, 0x5a4" ::: "memory")
 #define TRITON_RVV_MODEL_END() __asm__ volatile("slti x0, x0, 0x5a5" ::: "memory")
 #define TRITON_RVV_NEXT_PORTION() __asm__ volatile("slti x0, x0, 0x5a6" ::: "memory")
-#define TRITON_RVV_ALL_PORTIONS() __asm__ volatile("slti x0, x0, 0x5a7" ::: "memory")
+#define TRITON_RVV_ALL_PORTIONS() __asm__ volatile("slti x0, x0, 0x5a8" ::: "memory")
 #else /* nobody emulates another machine */
 #define TRITON_RVV_REGION_START() __asm__ volatile("" ::: "memory")
 #define TRITON_RVV_REGION_STOP() __asm__ volatile("" ::: "memory")

@@ -33,10 +33,10 @@ class Emulator:
     Args:
         qemu: the dynamic qemu-riscv64.
         cpu: value of its `-cpu`.
+        options: what else it is told of the core.
         plugin: the compiled plug-in.
         costs: the core's cost table as the plug-in reads it.
-        options: what launchers are told on this board, besides what they run.
-        environment: of the programs, as NAME=VALUE.
+        launcher_options: what launchers are told on this board, besides what they run.
     """
 
     qemu: Path
@@ -44,14 +44,13 @@ class Emulator:
     plugin: Path
     costs: Path
     options: tuple[str, ...] = ()
-    environment: tuple[str, ...] = ()
+    launcher_options: tuple[str, ...] = ()
 
     @property
     def command(self) -> tuple[str, ...]:
         """What starts QEMU, up to the plug-in and the program."""
         reserve = ("-R", _USER_BYTES) if qemu_version(self.qemu) >= _LAYS_OUT_ANEW else ()
-        given = (word for variable in self.environment for word in ("-E", variable))
-        return str(self.qemu), "-cpu", self.cpu, "-seed", "1", *reserve, *given
+        return str(self.qemu), "-cpu", self.cpu, "-seed", "1", *self.options, *reserve
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,13 @@ class QemuRun:
 
 def launcher_arguments(emulator: Emulator, artifact: ElfArtifact) -> tuple[str | Path, ...]:
     """What an artifact's launcher is called with, for one check and one timed run."""
-    return artifact.data_path, *artifact.launcher_options, "--repeats", "1", *emulator.options
+    return (
+        artifact.data_path,
+        *artifact.launcher_options,
+        "--repeats",
+        "1",
+        *emulator.launcher_options,
+    )
 
 
 def run_in_qemu(
