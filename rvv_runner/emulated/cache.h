@@ -69,6 +69,7 @@ struct memory {
     lanes_t late[BOARDS];    /* and in those where a prefetched line takes its time */
     bool any_late;
     uint64_t stream_lines[MAX_STREAMS]; /* the last line that each stream missed */
+    uint32_t streaming; /* a bit for each stream that has foreseen a miss */
     uint32_t oldest_stream, last_stream;
     uint32_t stores_in_a_row; /* foreseen store misses since the last other miss */
     uint32_t page_lines_shift;

@@ -37,6 +37,7 @@ _MEMORY_CYCLES = (
 _MEMORY_COUNTS = (
     "streams",
     "l2_keeps_one_in",
+    "l2_keeps_unforeseen",
     "store_misses",
     "write_stream_lines",
     "prefetch_works",

@@ -10,6 +10,7 @@
 static bool same_lines(const struct costs *a, const struct costs *b) {
     return a->l2_sets == b->l2_sets && a->l2_ways == b->l2_ways && a->streams == b->streams &&
            a->l2_keeps_one_in == b->l2_keeps_one_in &&
+           a->l2_keeps_unforeseen == b->l2_keeps_unforeseen &&
            a->write_stream_lines == b->write_stream_lines;
 }
 
