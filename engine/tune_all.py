@@ -129,7 +129,8 @@ def _row(result: TuningResult) -> str:
     summary, problem = result.summary, result.problem
     winner, default = summary.winner, summary.default
     shape = " ".join(f"{name}={size}" for name, size in problem.shape.items())
-    shape += f" on {cores_text(result.cores)}" if (result.cores or 1) > 1 else ""
+    cores = result.cores or 1
+    shape += f" on {cores_text(cores)}" if cores > 1 else ""
     times = [
         "-" if trial is None or trial.time_s is None else time_text(trial.time_s)
         for trial in (default, winner)
