@@ -72,6 +72,7 @@ struct class_cost {
     X(dram_random)                                                                                 \
     X(dram_read)                                                                                   \
     X(dram_write)                                                                                  \
+    X(dram_unmerged)                                                                               \
     X(dram_ahead)                                                                                  \
     X(l2_keeps_one_in)                                                                             \
     X(l2_keeps_unforeseen)                                                                         \
@@ -114,6 +115,7 @@ struct costs {
     X(dram_random)                                                                                 \
     X(dram_read)                                                                                   \
     X(dram_write)                                                                                  \
+    X(dram_unmerged)                                                                               \
     X(dram_ahead)                                                                                  \
     X(scalar_to_vector)                                                                            \
     X(store_data_late)                                                                             \
