@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import TextIO
 
 from rich.box import SIMPLE
@@ -81,7 +82,9 @@ def _places(result: TuningResult) -> dict[str, str]:
 
 
 def _dashboard_command(storage: str) -> str:
-    """The command that shows this storage in the dashboard of this Python environment."""
+    """The command that shows this storage in the dashboard, or how to install that."""
+    if find_spec("optuna_dashboard") is None:
+        return "not installed: pip install optuna-dashboard"
     artifacts = str(artifacts_dir(storage))
     return shlex.join(
         [program("optuna-dashboard"), shown_storage(storage), "--artifact-dir", artifacts]
