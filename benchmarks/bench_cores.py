@@ -1,9 +1,10 @@
 """Compares the other emulated cores with published measurements: bench_cores.py RESULTS [CORE ...].
 
 RESULTS is a checkout of https://github.com/camel-cdr/rvv-bench-results; RVV_BENCH names one of
-https://github.com/camel-cdr/rvv-bench, whose routines are built here, DAV1D one of
-https://code.videolan.org/videolan/dav1d at commit 789a1f65, for the C908. Of the instruction
-tables, only what QEMU 7.2 runs is compared: the instructions of the X60's table.
+https://github.com/camel-cdr/rvv-bench, whose routines are built here; DAV1D one of
+https://code.videolan.org/videolan/dav1d at commit 789a1f65, for the C908; XNNPACK one of
+https://github.com/google/XNNPACK, for the X100. Of the instruction tables, only what QEMU 7.2 runs
+is compared: the instructions of the X60's table.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from record_truth import COMPILED, INSTRUCTIONS_FILE, RECORDED, nearest
 from truth_dav1d import compare_transforms
 from truth_instructions import measure_cells
+from truth_math import MathKernel, run_math_kernel
 from truth_routines import Point, build_routine, run_points
 from truth_scores import Comparison, score
 
@@ -69,6 +71,20 @@ def _routines(emulator: Emulator, pages: Path, checkout: Path) -> Iterator[tuple
             yield page, Comparison(group, point.name, published[point], estimate.cycles)
 
 
+def _math(emulator: Emulator, core: str, checkout: Path) -> list[Comparison]:
+    lines = (RECORDED / f"{core}_math.tsv").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines if not line.startswith("#")][1:]
+    return [
+        Comparison(
+            elements,
+            name,
+            float(cycles),
+            run_math_kernel(emulator, checkout, MathKernel(library, name, int(elements))).cycles,
+        )
+        for library, name, elements, cycles in rows
+    ]
+
+
 def _print(core: str, what: str, comparisons: list[Comparison]) -> None:
     if comparisons:
         found = score(comparisons)
@@ -97,6 +113,8 @@ def main(results: Path, cores: list[str]) -> None:
             _print(core, "other routines", others)
         if core == "c908" and (checkout := os.environ.get("DAV1D")):
             _print(core, "dav1d", compare_transforms(board.emulator, Path(checkout), core))
+        if core == "x100" and (checkout := os.environ.get("XNNPACK")):
+            _print(core, "math of XNNPACK", _math(board.emulator, core, Path(checkout)))
 
 
 if __name__ == "__main__":
