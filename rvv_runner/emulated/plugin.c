@@ -125,7 +125,7 @@ static void touch(struct core *core, const struct site *site, uint64_t place, ui
     struct misses *misses = measured ? &core->misses[site->index] : &core->unmeasured;
     uint32_t shift = core->memories.line_shift;
     misses->within_line =
-        site->is_store && memories_within_line(&core->memories, place, is_contiguous(site->word));
+        site->is_store && memories_within_line(&core->memories, place, site->is_contiguous);
     for (uint64_t line = place >> shift; line <= last_place >> shift; line++) {
         memories_access(&core->memories, line, site->is_store, misses);
         memories_count_access(&core->memories, site->is_store);
@@ -346,7 +346,7 @@ static void instrument(struct qemu_plugin_insn *insn, uint32_t word, struct site
     } else if (readable && takes_type) {
         qemu_plugin_register_vcpu_insn_exec_cb(insn, on_type_from_register, flags,
                                                (void *)(uintptr_t)rs2_of(word));
-    } else if (readable && is_contiguous(word)) {
+    } else if (readable && site != NULL && site->is_contiguous) {
         qemu_plugin_register_vcpu_insn_exec_cb(insn, on_contiguous, flags, site);
     } else if (site != NULL) {
         qemu_plugin_register_vcpu_mem_cb(insn, on_memory, QEMU_PLUGIN_CB_NO_REGS,
