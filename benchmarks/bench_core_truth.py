@@ -1,4 +1,4 @@
-"""Compares the other emulated cores with published measurements: bench_core_truth.py RESULTS [CORE].
+"""Compares other emulated cores with published measurements: bench_core_truth.py RESULTS [CORE].
 
 RESULTS is a checkout of https://github.com/camel-cdr/rvv-bench-results; RVV_BENCH names one of
 https://github.com/camel-cdr/rvv-bench, whose routines are built here; DAV1D one of
