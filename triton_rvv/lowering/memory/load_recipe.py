@@ -68,24 +68,6 @@ class Load(Tensor):
         self.to_next_program: Val | None = None
         self.fills = True
 
-    def join_streams(self, builder: Builder, earlier: Sequence[Tensor]) -> None:
-        """Find out with which of the loads before it this one takes streams that lie in turn."""
-        last = self.pointers.components[-1]
-        stride = None if last.stride is None or not last.has_rule else last.stride.constant
-        if stride not in (2, 3, 4) or self.pointers.extra is not None or self.shape[-1] == 1:
-            return
-        for load in earlier:
-            if isinstance(load, Load) and load.streams and load.is_like(self):
-                place = load.streams.place_of(builder, self.pointers)
-                if place is not None:
-                    self.streams, self.place = load.streams, place
-                    return
-        self.streams = SegmentLoad(stride, self.pointers)
-
-    def is_like(self, other: Load) -> bool:
-        """Whether both are loads of blocks of one type under one mask."""
-        return self.type == other.type and self.mask is other.mask
-
     @property
     def lies_by_column(self) -> bool:
         if self.materialised is not None or len(self.shape) < 2:

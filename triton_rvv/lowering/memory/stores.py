@@ -27,6 +27,7 @@ from triton_rvv.lowering.llvm.vp_memory import (
     store_first_by_stride,
 )
 from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
+from triton_rvv.lowering.memory.distances import moving
 from triton_rvv.lowering.memory.dont_care_lanes import without_dead_lanes
 from triton_rvv.lowering.memory.load_recipe import Load, condition_at
 from triton_rvv.lowering.memory.loads import as_mask, optional_operands
@@ -102,7 +103,8 @@ def _part(context: Context, operation: Operation) -> _Part:
     pointers, value, _ = optional_operands(context, operation, 3)
     assert isinstance(pointers, Tensor)
     assert isinstance(value, Tensor)
-    return _Part(operation.operands[0], as_addresses(pointers), value)
+    addresses = moving(context, as_addresses(pointers), context.access_of(operation))
+    return _Part(operation.operands[0], addresses, value)
 
 
 def _are_in_turn(parts: Sequence[_Part]) -> bool:
