@@ -89,7 +89,7 @@ bench: setup
 		echo "== $$file"; $(LIMIT) 900 $(PYTHON) "$$file"; \
 	done
 
-# On a machine with a GPU: tests that need one, the jobs of docs/gpu.md, and figures beside goals,
+# On a machine with a GPU: tests that need one, the jobs and figures of docs/notes/gpu_h200.md,
 # with the output of each part in studies/gpu. ARGS="tests jobs" runs some of the parts.
 # It sets nothing up, since torch has to be the build for that GPU; PYTHON=python3 names another.
 gpu:

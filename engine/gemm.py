@@ -41,8 +41,8 @@ __all__ = ["main"]
 _PROG = "engine.gemm"
 _DESCRIPTION = "Tunes matrix products C = A @ B: finds the fastest configuration for each size."
 _EPILOG = (
-    "See docs/jobs.md. Exit status: 0 if every size has a winner or passed the check, 1 if any "
-    "did not, 2 for a mistake in the command or a file."
+    "See docs/guides/jobs.md. Exit status: 0 if every size has a winner or passed the check, 1 if "
+    "any did not, 2 for a mistake in the command or a file."
 )
 _RESULTS = Path("tuning_results.yaml")
 

@@ -317,8 +317,8 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
         "--budget",
         metavar="TIME",
         type=duration_s,
-        help="for the file of a capture: start no new trials of its tasks after this time, such as "
-        "30m or 2h (default: 20 trials per task)",
+        help="for the file of a capture: begin nothing after this time, such as 30m or 2h, "
+        "comparisons of leaders included (default: 20 trials per task)",
     )
     add(
         "--study",

@@ -2,7 +2,7 @@
  *
  *   kernel.elf DATA_FILE --grid X,Y,Z [--repeats N] [--warmup N] [--flush BYTES] [--ordered] [--alone]
  *
- * docs/launcher.md describes what it does, prints and returns. */
+ * docs/reference/launcher.md describes what it does, prints and returns. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
@@ -15,11 +16,14 @@ from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
 
 __all__ = [
+    "ALL_ROUNDS",
     "COMPARISON",
     "CONFIDENCE",
     "MOST_ROUNDS",
+    "NO_ROUNDS",
     "Comparison",
     "Contender",
+    "Rounds",
     "compare",
     "kept_comparison",
     "leaders",
@@ -131,6 +135,32 @@ class Comparison:
         )
 
 
+@dataclass(frozen=True)
+class Rounds:
+    """How much a comparison may take.
+
+    Args:
+        most: rounds; with 0 there is no comparison.
+        time_s: seconds for all rounds together; None for no limit.
+    """
+
+    most: int = MOST_ROUNDS
+    time_s: float | None = None
+
+    def allow_one_more(self, done: int, spent_s: float) -> bool:
+        """Whether the rounds that a verdict still needs end in time; one if it has enough."""
+        if done >= self.most:
+            return False
+        if self.time_s is None or not done:
+            return self.time_s is None or self.time_s > 0
+        needed = max(1, fewest_values(CONFIDENCE) - done)
+        return spent_s * (1 + needed / done) <= self.time_s
+
+
+ALL_ROUNDS = Rounds()
+NO_ROUNDS = Rounds(most=0)
+
+
 # Measures configurations one after another on one board, in the order given: a time in seconds for
 # each, or None if that failed.
 Round = Callable[[Sequence[Config]], Sequence[float] | None]
@@ -177,8 +207,9 @@ def compare(
     seed: int,
     default: Config | None = None,
     code_bytes: Mapping[Config, int | None] = MappingProxyType({}),
+    rounds: Rounds = ALL_ROUNDS,
 ) -> Comparison | None:
-    """Measure configurations in turns until one is significantly faster, or for the most rounds.
+    """Measure configurations in turns until one is significantly faster, or the rounds are over.
 
     Each round measures every remaining one once, in a new order, so that drift of the board affects
     all of them alike; only times of the same round are compared.
@@ -189,6 +220,7 @@ def compare(
         seed: of the random orders.
         default: the default configuration; it wins unless another is significantly faster.
         code_bytes: sizes of machine code, by which ties are broken; those left out are not known.
+        rounds: how many, and in what time.
 
     Returns:
         The comparison, or None if too few rounds could be measured.
@@ -196,14 +228,16 @@ def compare(
     rng = random.Random(seed)
     times: dict[Config, list[float]] = {config: [] for config in configs}
     left = list(configs)
-    for number in range(1, MOST_ROUNDS + 1):
+    start_s, done = time.monotonic(), 0
+    while rounds.allow_one_more(done, time.monotonic() - start_s):
         order = rng.sample(left, len(left))
         measured = measure(order)
         if measured is None:
             break
         for config, time_s in zip(order, measured, strict=True):
             times[config].append(math.log(time_s))
-        if number >= fewest_values(_CONFIDENCE_TO_DROP):
+        done += 1
+        if done >= fewest_values(_CONFIDENCE_TO_DROP):
             left = _not_slower(left, times)
             if len(left) == 1:
                 break

@@ -131,7 +131,10 @@ class LeaderRounds:
         if config in self._artifacts:
             return self._artifacts[config]
         built = self._builders.build(config)
-        return None if isinstance(built, BuildFailure) else built
+        if isinstance(built, BuildFailure):
+            return None
+        self._artifacts[config] = built  # each round would ask a builder again
+        return built
 
 
 def _covers(times_s: Mapping[Config, float], configs: Iterable[Config]) -> bool:

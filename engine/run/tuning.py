@@ -199,14 +199,14 @@ def _summary(search: Search, info: BoardInfo, robust: Robust) -> Summary:
 
 def _is_complete(search: Search, budget: Budget, info: BoardInfo) -> bool:
     """Whether earlier runs have done everything, the comparison of the leaders included."""
-    must_compare = budget.compares_leaders and not info.deterministic
+    must_compare = budget.rounds.most > 0 and not info.deterministic
     is_compared = search.comparison is not None
     return (is_compared or not must_compare) and search.tried >= min(budget.trials, search.size)
 
 
 def _budget(options: SearchOptions, space_size: int) -> Budget:
     trials = space_size if options.trials is None else options.trials
-    return Budget(trials, options.timeout_s, options.until_converged, options.compares_leaders)
+    return Budget(trials, options.timeout_s, options.until_converged, options.rounds)
 
 
 def _problems(request: TuningRequest) -> list[Problem]:

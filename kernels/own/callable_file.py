@@ -31,7 +31,7 @@ def is_callable_file(path: Path) -> bool:
 
 
 def load_callable(path: Path) -> KernelSpec:
-    """The callable of a user's file; docs/callables.md says what the file must contain.
+    """The callable of a user's file; docs/guides/callables.md says what the file must contain.
 
     Raises:
         UserError: if the file cannot be imported or lacks something; later also if one of its
@@ -83,7 +83,7 @@ class CallableFile:
         """
         function = self.optional(name)
         if function is None:
-            raise UserError(f"{self.path} has no function {name}: see docs/callables.md")
+            raise UserError(f"{self.path} has no function {name}: see docs/guides/callables.md")
         return function
 
     def optional(self, name: str) -> Callable[..., Any] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-if DEVICE == "cpu":  # as docs/host.md says
+if DEVICE == "cpu":  # as docs/guides/host.md says
     import triton_rvv.flag_gems
 
     triton_rvv.flag_gems.register()

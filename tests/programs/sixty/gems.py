@@ -13,7 +13,7 @@ HALF, BRAIN, FP8 = torch.float16, torch.bfloat16, torch.float8_e4m3fn
 
 
 def gems() -> Any:
-    """FlagGems, imported as docs/host.md says where no GPU is."""
+    """FlagGems, imported as docs/guides/host.md says where no GPU is."""
     if DEVICE == "cpu" and "flag_gems" not in sys.modules:
         import triton_rvv.flag_gems
 
