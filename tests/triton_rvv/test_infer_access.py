@@ -186,7 +186,7 @@ LOOP = f"""{POSITIONS}
         (block("%step", "arith.addi", "%ns", "%one"), "%r", 16, "%n + 1"),  # carried
         (block("%step", "arith.muli", "%is", "%ns"), "%s", 16, None),  # by more in each turn
         (block("%step", "arith.addi", "%is", "%at"), "%p", 16, "0"),
-        (block("%step", "arith.addi", "%ns", "%one"), "%r", 4, "0"),  # a single turn
+        (block("%step", "arith.addi", "%ns", "%one"), "%r", 4, "%n + 1"),
     ],
 )
 def test_how_far_a_loop_moves_a_block(offset, pointers, turns, moves_by):
@@ -195,7 +195,9 @@ def test_how_far_a_loop_moves_a_block(offset, pointers, turns, moves_by):
     assert (None if access.moves_by is None else str(access.moves_by)) == moves_by
 
 
-def test_a_counter_moves_a_block():
+@pytest.mark.parametrize(("turns", "moves_by"), [(16, "4*%n"), (4, "0")])
+def test_a_counter_moves_a_block(turns, moves_by):
+    """Of a single turn, it does not."""
     offset = "\n".join(
         [
             block("%step", "arith.addi", "%ns", "%one"),
@@ -203,8 +205,8 @@ def test_a_counter_moves_a_block():
             f'%t = "tt.addptr"(%p, %far) : ({POINTERS}, {INTEGERS}) -> {POINTERS}',
         ]
     )
-    body = LOOP.replace("OFFSET", offset).replace("FROM", "%t").replace("TURNS", "16")
-    assert str(accesses(body)[0].moves_by) == "4*%n"
+    body = LOOP.replace("OFFSET", offset).replace("FROM", "%t").replace("TURNS", str(turns))
+    assert str(accesses(body)[0].moves_by) == moves_by
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,6 @@ from triton_rvv.lowering.llvm.vp_memory import (
     store_first_by_stride,
 )
 from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
-from triton_rvv.lowering.memory.distances import moving
 from triton_rvv.lowering.memory.dont_care_lanes import without_dead_lanes
 from triton_rvv.lowering.memory.load_recipe import Load, condition_at
 from triton_rvv.lowering.memory.loads import as_mask, optional_operands
@@ -109,8 +108,7 @@ def _part(context: Context, operation: Operation) -> _Part:
     assert isinstance(pointers, Tensor)
     assert isinstance(value, Tensor)
     access = context.access_of(operation)
-    addresses = moving(context, as_addresses(pointers), access)
-    return _Part(operation.operands[0], addresses, value, access)
+    return _Part(operation.operands[0], as_addresses(pointers), value, access)
 
 
 def _are_in_turn(parts: Sequence[_Part]) -> bool:

@@ -69,9 +69,9 @@ class _Inference:
     def _blocks(
         self, operation: Operation, loops: tuple[_Loop, ...]
     ) -> Iterator[tuple[Block, tuple[_Loop, ...]]]:
-        """The blocks of code inside, each with the loops around it that have several turns."""
-        if operation.name == "scf.for" and self._turns(operation) != 1:
-            loops = (*loops, _Loop(operation, self._sums))
+        """The blocks of code inside, each with the loops around it."""
+        if operation.name == "scf.for":
+            loops = (*loops, _Loop(operation, self._sums, self._turns(operation) == 1))
         for region in operation.regions:
             for block in region.blocks:
                 yield block, loops
@@ -82,7 +82,8 @@ class _Inference:
         address, mask = self._sums.of(operation.operands[0]), mask_of(operation)
         growths = [loop.growth(address) for loop in reversed(loops)]
         moves_by = next((growth for growth in growths if growth != ZERO), ZERO)
-        to_next = ZERO if loops else address.growth(self._to_next_program)
+        is_repeated = not all(loop.has_one_turn for loop in loops)
+        to_next = ZERO if is_repeated else address.growth(self._to_next_program)
         return Access(
             address,
             block_rank(operation),
@@ -114,11 +115,13 @@ class _Inference:
 class _Loop:
     """How much sums grow from one turn of an `scf.for` to the next.
 
-    What wraps in 32 bits is not looked at: this is for hints.
+    What wraps in 32 bits is not looked at: this is for hints. Where there is one turn, its counter
+    grows by nothing, but what it carries is moved to where the next program often begins.
     """
 
-    def __init__(self, operation: Operation, sums: AccessFunctions) -> None:
+    def __init__(self, operation: Operation, sums: AccessFunctions, has_one_turn: bool) -> None:
         self._sums = sums
+        self.has_one_turn = has_one_turn
         block = operation.regions[0].block
         self._counter, *arguments = block.arguments
         self._step = operation.operands[2]
@@ -139,7 +142,7 @@ class _Loop:
         if not isinstance(value, Value) or value not in self._changing:
             return ZERO
         if value is self._counter:
-            return self._sums.of(self._step)
+            return ZERO if self.has_one_turn else self._sums.of(self._step)
         if value not in self._yielded or axes_of(atom):
             return None
         grown = self._sums.of(self._yielded[value]) - self._sums.of(value)
