@@ -17,7 +17,7 @@ COMPILE_TIMEOUT_S = 120.0
 _SOURCE_FOLDER = Path(__file__).parent
 SOURCES = (
     *("launcher.c", "arena.c", "caches.c", "check.c", "clock.c", "data_file.c", "helpers.c"),
-    *("orders.c", "places.c", "report.c", "vector_unit.c"),
+    *("cores.c", "orders.c", "places.c", "portions.c", "report.c", "vector_unit.c"),
 )
 _FLAGS = ("-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-Werror", "-r")
 

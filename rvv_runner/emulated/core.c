@@ -95,6 +95,15 @@ void core_start_region(struct core *core) {
     core->vector_elements = 0;
 }
 
+void core_take_over(struct core *core, const struct core *other) {
+    core->type = other->type;
+    core->tracker = other->tracker;
+    core->vector_length = other->vector_length;
+    core->length_read = other->length_read;
+    core->length_changes = other->length_changes;
+    core->last_site = NULL;
+}
+
 void core_replay(struct core *core, uint32_t end) {
     const struct block *block = core->pending;
     for (uint32_t i = core->replayed; i < end; i++) {
@@ -115,6 +124,7 @@ static ticks_t time_of(const struct core *core, unsigned member) {
 }
 
 void core_prefetch(struct core *core, const struct site *site, uint64_t address) {
+    address = core_address(core, address);
     ticks_t now[MAX_MEMBERS];
     for (unsigned member = 0; member < core->family->count; member++) {
         /* Of the pending block, two instructions a cycle. */

@@ -74,6 +74,7 @@ struct class_cost {
     X(dram_write)                                                                                  \
     X(dram_ahead)                                                                                  \
     X(l2_keeps_one_in)                                                                             \
+    X(l2_keeps_unforeseen)                                                                         \
     X(store_misses)                                                                                \
     X(write_stream_lines)                                                                          \
     X(dirty_eviction)                                                                              \
@@ -90,11 +91,16 @@ struct class_cost {
 /* Of an out-of-order core only; all are 0 for one that issues in order. */
 #define WINDOW_PARAMETERS(X) X(issue_width) X(window_entries) X(load_misses)
 
+/* Of several cores of a chip only; all are 0 for one core. */
+#define SHARED_PARAMETERS(X)                                                                       \
+    X(cores) X(cores_per_l2) X(l2_line) X(bus_read) X(bus_write) X(snoop) X(far_snoop)
+
 struct costs {
     struct class_cost classes[CLASS_COUNT];
 #define X(name) uint32_t name;
     COST_PARAMETERS(X)
     WINDOW_PARAMETERS(X)
+    SHARED_PARAMETERS(X)
 #undef X
 };
 
@@ -112,7 +118,10 @@ struct costs {
     X(scalar_to_vector)                                                                            \
     X(store_data_late)                                                                             \
     X(store_drain)                                                                                 \
-    X(mispredict)
+    X(mispredict)                                                                                  \
+    X(l2_line)                                                                                     \
+    X(bus_read)                                                                                    \
+    X(bus_write)
 
 struct lane_times {
 #define X(name) lanes_t name;

@@ -17,10 +17,17 @@ struct memories {
     uint64_t last_stored_line;
     uint32_t line_shift, page_lines_shift;
     const struct family *family;
+    struct memories *const *chip; /* of all cores, NULL for a lone one */
+    unsigned chip_count;
 };
 
 /* False where there is not enough memory on the host. */
 bool memories_init(struct memories *memories, const struct family *family);
+
+/* Let the cores of a chip keep their caches coherent, and those of a cluster share L2; `own` is the
+ * number of these among `cores`. False where there is not enough memory on the host. */
+bool memories_share(struct memories *const *cores, unsigned count, unsigned per_cluster,
+                    unsigned own);
 
 /* Empty the caches, and decide from now on the same for the same accesses. */
 void memories_forget(struct memories *memories);

@@ -17,18 +17,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core.h"
+#include "chip.h"
 #include "qemu_api.h"
 #include "registers.h"
 #include "report.h"
 
-/* Hints with no effect on any RISC-V core: slti x0, x0, 0x5a1 to 0x5a5. */
+/* Hints with no effect on any RISC-V core: slti x0, x0, 0x5a1 to 0x5a6. */
 enum {
     REGION_START = 0x5a102013,
     REGION_STOP = 0x5a202013,
     MODEL_PAUSE = 0x5a302013,
     MODEL_RESUME = 0x5a402013,
     MODEL_END = 0x5a502013,
+    NEXT_PORTION = 0x5a602013,
 };
 enum { MAX_THREADS = 1024 };
 
@@ -37,7 +38,9 @@ PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *in
                                       char **argv);
 
 static struct family family;
-static struct core *cores[MAX_THREADS];
+static struct core *cores[MAX_THREADS]; /* on which each thread of the guest runs */
+static struct chip chip;                /* whose cores one thread has in turn; none for lone cores */
+static uint64_t portion_pc;             /* of the only mark of a portion */
 static struct report *report;
 static const char *report_path;
 static atomic_bool measuring;
@@ -81,7 +84,7 @@ static struct core *core_of(unsigned vcpu) {
     }
     struct core *core = cores[vcpu];
     if (__builtin_expect(core == NULL, 0)) {
-        core = core_new(&family);
+        core = chip.count > 0 ? chip.cores[0] : core_new(&family);
         if (core == NULL) {
             fail("out of memory");
         }
@@ -134,8 +137,9 @@ static void on_memory(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
         return;
     }
     core->vector_elements += site->is_vector;
-    uint64_t line = address >> core->memories.line_shift;
-    uint64_t last_line = (address + site->size_bytes - 1) >> core->memories.line_shift;
+    uint64_t place = core_address(core, address);
+    uint64_t line = place >> core->memories.line_shift;
+    uint64_t last_line = (place + site->size_bytes - 1) >> core->memories.line_shift;
     if (site == core->last_site && last_line == core->last_line) {
         return; /* the same instruction goes on in the same line */
     }
@@ -164,7 +168,7 @@ static void on_contiguous(unsigned vcpu, void *data) {
     uint64_t size_bytes =
         contiguous_bytes(site->word, core->vector_length, family.members[0].vlen_bits / 8);
     if (size_bytes > 0) {
-        uint64_t address = registers_integer(rs1_of(site->word));
+        uint64_t address = core_address(core, registers_integer(rs1_of(site->word)));
         core->vector_elements += size_bytes / site->size_bytes;
         touch(core, site, address >> core->memories.line_shift,
               (address + size_bytes - 1) >> core->memories.line_shift, core->pending != NULL);
@@ -204,8 +208,12 @@ static void on_region_start(unsigned vcpu, void *data) {
     (void)data;
     unpaired_marks += measuring && !whole;
     whole = false;
-    core_of(vcpu);
-    for (unsigned i = 0; i < MAX_THREADS; i++) {
+    struct core *core = core_of(vcpu);
+    if (chip.count > 0) {
+        cores[vcpu] = chip_hand_over(&chip, core, 0);
+        chip_start_region(&chip);
+    }
+    for (unsigned i = 0; chip.count == 0 && i < MAX_THREADS; i++) {
         if (cores[i] != NULL) {
             core_start_region(cores[i]);
         }
@@ -223,7 +231,11 @@ static void stop_region(uint64_t next_pc) {
             core_finish_block(cores[i], next_pc, tracking);
         }
     }
-    report_add_region(&report, cores, MAX_THREADS);
+    if (chip.count > 0) {
+        report_add_region(&report, chip.cores, chip.count);
+    } else {
+        report_add_region(&report, cores, MAX_THREADS);
+    }
 }
 
 static void on_region_stop(unsigned vcpu, void *data) {
@@ -234,12 +246,25 @@ static void on_region_stop(unsigned vcpu, void *data) {
     }
 }
 
+/* A kernel may not begin a portion. */
+static void on_portion(unsigned vcpu, void *data) {
+    uint64_t pc = (uint64_t)(uintptr_t)data;
+    unpaired_marks += portion_pc != 0 && portion_pc != pc;
+    portion_pc = pc;
+    if (chip.count > 0) {
+        cores[vcpu] = chip_next_portion(&chip, core_of(vcpu), pc, measuring, tracking);
+    }
+}
+
 /* The first time, the caches become empty: a program that says what they see says so of everything. */
 static void on_pause(unsigned vcpu, void *data) {
     (void)data;
     static atomic_bool again;
     if (!atomic_exchange(&again, true)) {
         memories_forget(&core_of(vcpu)->memories);
+        for (unsigned i = 0; i < chip.count; i++) {
+            memories_forget(chip.memories[i]);
+        }
     }
     paused = true;
 }
@@ -281,6 +306,11 @@ static uint32_t instruction_word(const struct qemu_plugin_insn *insn) {
 }
 
 static bool instrument_marker(struct qemu_plugin_insn *insn, uint32_t word) {
+    if (word == NEXT_PORTION) {
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, on_portion, QEMU_PLUGIN_CB_NO_REGS,
+                                               (void *)(uintptr_t)qemu_plugin_insn_vaddr(insn));
+        return true;
+    }
     if (word == MODEL_PAUSE || word == MODEL_RESUME || word == MODEL_END) {
         qemu_plugin_vcpu_udata_cb_t called = word == MODEL_PAUSE    ? on_pause
                                              : word == MODEL_RESUME ? on_resume
@@ -383,6 +413,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
         return 1;
     }
     if (!family_read(costs_path, &family)) {
+        return 1;
+    }
+    if (family.members[0].cores > 0 && !chip_init(&chip, &family)) {
+        fputs("board plug-in: out of memory\n", stderr);
         return 1;
     }
     whole = argument(argc, argv, "whole") != NULL;

@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "cache.h"
+#include "calendar.h"
 #include "decode.h"
 #include "window.h"
 
@@ -73,6 +74,7 @@ struct scoreboard {
     unsigned number;       /* among the scoreboards */
     const struct costs *costs;       /* of the model in lane 0 */
     const struct lane_times *times;
+    const struct shared *shared; /* with other cores, NULL for a lone one */
     lanes_t ready[REGISTER_COUNT];
     lanes_t length_ready;
     lanes_t unit_free[UNIT_COUNT][2]; /* the second only of the unit with two servers */
