@@ -9,8 +9,6 @@ from triton_rvv.lowering.llvm.values import Val, integer
 
 __all__ = ["LaneRange"]
 
-TRUE = Val("i1", "true")
-
 
 @dataclass(frozen=True)
 class LaneRange:
