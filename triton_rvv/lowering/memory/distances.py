@@ -22,7 +22,7 @@ def written(context: Context, distance: Polynomial | None) -> Val | None:
     """A distance in elements, as i64; None where it is not known or 0."""
     if distance is None or not distance.terms:
         return None
-    return context.once(distance, lambda: _sum(context, distance))
+    return _sum(context, distance)
 
 
 def _sum(context: Context, distance: Polynomial) -> Val:
