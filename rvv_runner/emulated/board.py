@@ -18,7 +18,7 @@ from rvv_runner.emulated.verdict import measurement_of
 from rvv_runner.failure import failed, taken_elf
 from rvv_runner.measurement import Artifact, Measurement
 from rvv_runner.usage import ONE_CORE, Usage
-from triton_rvv.runtime.qemu import QemuError, cpu_option, find_qemu
+from triton_rvv.runtime.qemu import QemuError, cpu_option, environment_options, find_qemu
 from triton_rvv.targets.target import RVVTarget
 
 __all__ = ["EmulatedBoard"]
@@ -104,7 +104,7 @@ class EmulatedBoard:
         # One scoreboard for all models cannot be an out-of-order core's.
         plugin = build_plugin("family" if self._in_order else "one")
         costs = write_once(f"costs-{self._costs_key}.txt", self._costs_text)
-        emulator = Emulator(qemu, cpu, plugin, costs)
+        emulator = Emulator(qemu, cpu, plugin, costs, environment_options(self._target))
         check_qemu(dataclasses.replace(emulator, cpu=self_test_cpu))
         self._emulator = emulator
 
@@ -143,6 +143,10 @@ class EmulatedBoard:
         """Release the board; it can be opened again."""
         self._emulator = None
 
+    @property
+    def _target(self) -> RVVTarget:
+        return RVVTarget.named(self._info.cpu, self._info.vlen_bits)
+
     def _cpu(self, qemu: Path, vlen_bits: int) -> str:
         """The value of QEMU's -cpu.
 
@@ -151,4 +155,4 @@ class EmulatedBoard:
         """
         if self._emulation.qemu_cpu is not None:
             return self._emulation.qemu_cpu.format(vlen_bits=vlen_bits)
-        return cpu_option(qemu, RVVTarget.named(self._info.cpu, vlen_bits))
+        return cpu_option(qemu, dataclasses.replace(self._target, vlen_bits=vlen_bits))

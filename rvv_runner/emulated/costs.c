@@ -174,9 +174,10 @@ bool family_read(const char *path, struct family *family) {
     fclose(file);
     if (!good) {
         fprintf(stderr, "board plug-in: the cost table is wrong at '%s %s'\n", kind, name);
-    } else if (seen[LINE_cost] != CLASS_COUNT || seen[LINE_param] != PARAMETER_COUNT) {
+    } else if ((seen[LINE_cost] != CLASS_COUNT && seen[LINE_cost] != CLASS_v_matrix) ||
+               seen[LINE_param] != PARAMETER_COUNT) {
         fprintf(stderr, "board plug-in: the cost table has %u of %d classes, %u of %d parameters\n",
-                seen[LINE_cost], CLASS_COUNT, seen[LINE_param], PARAMETER_COUNT);
+                seen[LINE_cost], CLASS_v_matrix, seen[LINE_param], PARAMETER_COUNT);
         good = false;
     } else if (!window_fits(&family->members[0], seen[LINE_window])) {
         fputs("board plug-in: the window in the cost table is incomplete or too large\n", stderr);

@@ -14,7 +14,8 @@ typedef uint64_t ticks_t;
 enum { LMUL_COUNT = 7, SEW_COUNT = 4 }; /* mf8 mf4 mf2 m1 m2 m4 m8; e8 e16 e32 e64 */
 enum { LMUL_1 = 3 };
 
-/* Every class of instruction that has a cost of its own: name in the table, enumerator. */
+/* Every class of instruction that has a cost of its own: name in the table, enumerator. The last one
+ * is of cores with a matrix unit only. */
 /* clang-format off */
 #define COST_CLASSES(X) \
     X(alu) X(alu_slow) X(multiply) X(divide_word) X(divide) X(load) X(store) X(branch) \
@@ -30,7 +31,7 @@ enum { LMUL_1 = 3 };
     X(v_load_segment_many) X(v_store_segment2) X(v_store_segment3) X(v_store_segment4) \
     X(v_store_segment_many) X(v_load_strided_segment2) X(v_load_strided_segment3) \
     X(v_load_strided_segment4) X(v_store_strided_segment2) X(v_store_strided_segment3) \
-    X(v_store_strided_segment4) X(v_load_whole) X(v_store_whole)
+    X(v_store_strided_segment4) X(v_load_whole) X(v_store_whole) X(v_matrix)
 /* clang-format on */
 
 enum cost_class {

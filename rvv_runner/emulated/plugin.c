@@ -21,6 +21,7 @@
 #include "qemu_api.h"
 #include "registers.h"
 #include "report.h"
+#include "software.h"
 
 /* Hints with no effect on any RISC-V core: slti x0, x0, 0x5a1 to 0x5a6. */
 enum {
@@ -305,7 +306,11 @@ static uint32_t instruction_word(const struct qemu_plugin_insn *insn) {
     return word;
 }
 
+/* Whether the instruction is none that the model times. */
 static bool instrument_marker(struct qemu_plugin_insn *insn, uint32_t word) {
+    if (software_announced(word, qemu_plugin_insn_haddr(insn)) || software_is_missing(word)) {
+        return true;
+    }
     if (word == NEXT_PORTION) {
         qemu_plugin_register_vcpu_insn_exec_cb(insn, on_portion, QEMU_PLUGIN_CB_NO_REGS,
                                                (void *)(uintptr_t)qemu_plugin_insn_vaddr(insn));
@@ -356,11 +361,15 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
     for (size_t i = 0; i < count; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
         uint64_t pc = qemu_plugin_insn_vaddr(insn);
+        if (software_holds(pc)) {
+            return; /* all of a block, since jumps lead there and away */
+        }
         uint32_t word = instruction_word(insn);
         if (instrument_marker(insn, word)) {
             block = NULL; /* what follows is a block of its own */
             continue;
         }
+        word = software_replaced(word, pc, qemu_plugin_insn_haddr(insn));
         if (block == NULL) {
             guest_base = (char *)qemu_plugin_insn_haddr(insn) - (char *)(uintptr_t)pc;
             block = block_new(pc, (uint32_t)(count - i));

@@ -41,6 +41,7 @@ _SOURCES = (
     "report.c",
     "scoreboard.c",
     "sharing.c",
+    "software.c",
     "streams.c",
     "tracker.c",
     "window.c",

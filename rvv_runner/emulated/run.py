@@ -33,6 +33,7 @@ class Emulator:
     Args:
         qemu: the dynamic qemu-riscv64.
         cpu: value of its `-cpu`.
+        options: what else it is told of the core.
         plugin: the compiled plug-in.
         costs: the core's cost table as the plug-in reads it.
     """
@@ -41,12 +42,13 @@ class Emulator:
     cpu: str
     plugin: Path
     costs: Path
+    options: tuple[str, ...] = ()
 
     @property
     def command(self) -> tuple[str, ...]:
         """What starts QEMU, up to the plug-in and the program."""
         reserve = ("-R", _USER_BYTES) if qemu_version(self.qemu) >= _LAYS_OUT_ANEW else ()
-        return str(self.qemu), "-cpu", self.cpu, "-seed", "1", *reserve
+        return str(self.qemu), "-cpu", self.cpu, "-seed", "1", *self.options, *reserve
 
 
 @dataclass(frozen=True)

@@ -141,6 +141,23 @@ def test_the_index_lists_every_page() -> None:
     assert listed == pages - {"README.md"}
 
 
+# Turns of phrase that readers stumbled over, and matrix products, which the field calls GEMMs.
+STUMBLING = re.compile(
+    r"\b(of which|says? so|nobody|anybody|so many|whoever|quickest|matrix products?)\b",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [p for p in DOCUMENTS if p.parent == REPOSITORY or p.parent.name in ("start", "guides")],
+    ids=lambda path: path.name,
+)
+def test_pages_for_users_read_plainly(document: Path) -> None:
+    if document.name not in ("CHANGELOG.md", "CONTRIBUTING.md"):
+        assert STUMBLING.findall(document.read_text()) == []
+
+
 def test_quoted_code_stands_in_the_file_named_before_it() -> None:
     quoted = [
         block
