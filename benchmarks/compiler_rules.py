@@ -55,9 +55,6 @@ RULES: Mapping[str, _Replacements] = {
         "reductions.reduce.spanning_width": _always(0),
     },
     "math/few_bits, limits": {"math.few_bits._limited": _always(None)},
-    "memory/dont_care_lanes": {
-        "memory.stores.without_dead_lanes": _always(contextlib.nullcontext())
-    },
     "memory/listed": {"memory.loads.with_lists": _same},
     "memory/listed_runs": {"products.pack.with_runs": _copied},
     "memory/prefetches, columns": {"memory.load_recipe.prefetch_columns_ahead": _always(None)},

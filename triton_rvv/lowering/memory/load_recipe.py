@@ -44,7 +44,6 @@ class Load(Tensor):
     Attributes:
         to_next_program: elements to the block of the next program, where that is known and worth
             asking for while this one is read again.
-        fills: whether anything is seen of lanes in which the mask is false.
     """
 
     def __init__(
@@ -66,7 +65,6 @@ class Load(Tensor):
         self.streams: SegmentLoad | None = None
         self.place = 0
         self.to_next_program: Val | None = None
-        self.fills = True
 
     @property
     def lies_by_column(self) -> bool:
@@ -311,15 +309,13 @@ class Load(Tensor):
     ) -> Val:
         """A masked load or gather, with the fill value in the lanes that are off."""
         element = memory_type(self.element)
-        keeps_any = not self.fills and builder.abilities.has_vector_lengths
         type_ = vector_type(element, point.width)
-        fill = Val(type_, "poison") if keeps_any else self._fill(builder, point)
+        fill = self._fill(builder, point)
         mask = builder.splat(condition, point.width)
         suffix = f"{type_suffix(fill)}.{type_suffix(address)}"
         aligned = Val(f"{address.type} align {self.element.size_bytes}", address.ref)
         arguments = [aligned, mask, fill]
-        value = builder.call(type_, f"{name}.{suffix}", arguments)
-        return builder.emit(type_, f"freeze {value}") if keeps_any else value
+        return builder.call(type_, f"{name}.{suffix}", arguments)
 
     def _fill(self, builder: Builder, point: VectorIndex) -> Val:
         """What a lane holds that is not loaded; without `other` Triton leaves it undefined."""

@@ -27,7 +27,6 @@ from triton_rvv.lowering.llvm.vp_memory import (
     store_first_by_stride,
 )
 from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
-from triton_rvv.lowering.memory.dont_care_lanes import without_dead_lanes
 from triton_rvv.lowering.memory.load_recipe import Load, condition_at
 from triton_rvv.lowering.memory.loads import as_mask, optional_operands
 from triton_rvv.lowering.memory.prefetches import prefetch_ahead, run_address
@@ -253,11 +252,7 @@ def _write(
     within = None if others or where is None else _extents(builder, where)
     if any(_is_for_all(tensor) for source in sources for tensor in source.walk()):
         within = None
-    values = [part.value for part in parts]
-    elsewhere: list[Tensor] = [part.addresses for part in parts]
-    elsewhere += [each for pair in others for each in pair]
-    with without_dead_lanes(values, elsewhere, where):
-        loop_nests.for_each_run(context, sources, evaluate, commit, wrapped, within=within)
+    loop_nests.for_each_run(context, sources, evaluate, commit, wrapped, within=within)
 
 
 def _is_for_all(tensor: Tensor) -> bool:
