@@ -40,7 +40,8 @@ def block(result: str, name: str, *operands: str, attributes: str = "") -> str:
     return f'{result} = "{name}"({", ".join(operands)}) {attributes} : ({types}) -> {INTEGERS}'
 
 
-def number(result: str, value: int) -> str:
+def number(result: str, value: int | list[int]) -> str:
+    """A constant, of one number or of one for each element."""
     return block(result, "arith.constant", attributes=f"{{value = dense<{value}> : {INTEGERS}}}")
 
 
@@ -74,6 +75,7 @@ POSITIONS = "\n".join(
         (block("%o", "arith.divsi", "%at", "%ns"), "%x + (i0 // %n)", "pieces"),
         (block("%o", "arith.xori", "%at", "%ns"), "%x + %o", "gathered"),
         (block("%o", "arith.muli", "%ns", "%ns"), "%x + %n*%n", "one element"),
+        (number("%o", list(range(256))), "%x + %o", "gathered"),
     ],
 )
 def test_addresses(offset, address, kind):

@@ -94,7 +94,7 @@ class AccessFunctions:
         if not isinstance(result.type, TensorType):
             return Polynomial.of(result)
         axes = _varying(result)
-        if operation.name.startswith(_POINTWISE):
+        if operation.operands and operation.name.startswith(_POINTWISE):
             found = frozenset[int]().union(*(self.of(each).axes for each in operation.operands))
             axes = tuple(sorted(found))
         if operation.name in _DIVISIONS and _is_followed(result):
