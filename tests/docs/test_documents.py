@@ -196,6 +196,15 @@ def test_the_readme_has_the_speed_of_the_time_in_its_picture() -> None:
         assert round(2 * 256 * 512 * 256 / time_ms / 1e6, 1) in shown
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/concepts/emulated_board.md"])
+def test_shares_of_the_emulated_board_are_those_of_its_note(page: str) -> None:
+    note = (REPOSITORY / "docs/notes/emulated_board_accuracy.md").read_text()
+    text = (REPOSITORY / page).read_text()
+    for row in ("all routines", "all GEMM kernels"):
+        points, share = re.search(rf"^\| {row} \| [^|]+ \| (\d+) \| (\d+%)", note, re.M).groups()
+        assert f"{share} of {int(points):,}" in text
+
+
 def test_the_table_of_operations_is_the_compilers() -> None:
     table = "\n".join(
         line
