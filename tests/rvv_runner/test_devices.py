@@ -86,7 +86,9 @@ def test_who_has_a_board_is_told_how_to_name_it(my_board, name, refused):
 def test_only_boards_over_ssh_are_checked():
     with pytest.raises(BoardError, match="host is not a board over SSH: give ssh://USER@HOST, or"):
         board_file_of("host")
-    with pytest.raises(BoardError, match=r"choose one of .*emulated:x60-ime, or write a board file"):
+    with pytest.raises(
+        BoardError, match=r"choose one of .*emulated:x60-ime, or write a board file"
+    ):
         board_file_of("nosuch")
 
 
