@@ -64,3 +64,20 @@ struct core *chip_next_portion(struct chip *chip, struct core *core, uint64_t pc
     chip->portions[first]++;
     return chip_hand_over(chip, core, first);
 }
+
+struct core *chip_join(struct chip *chip, struct core *core, uint64_t pc, bool tracking) {
+    ticks_t last[MAX_MEMBERS] = {0};
+    if (core->pending != NULL) {
+        core_finish_block(core, pc, tracking);
+    }
+    for (unsigned i = 0; i < chip->count; i++) {
+        for (unsigned member = 0; member < core->family->count; member++) {
+            ticks_t time = core_elapsed(chip->cores[i], member);
+            last[member] = time > last[member] ? time : last[member];
+        }
+    }
+    for (unsigned i = 0; i < chip->count; i++) {
+        core_wait_until(chip->cores[i], last);
+    }
+    return chip_hand_over(chip, core, 0);
+}

@@ -30,6 +30,10 @@ void chip_start_region(struct chip *chip);
 struct core *chip_next_portion(struct chip *chip, struct core *core, uint64_t pc, bool measured,
                                bool tracking);
 
+/* All portions are done at the mark at `pc`: every core waits for the last one, and the first goes on
+ * with the program. */
+struct core *chip_join(struct chip *chip, struct core *core, uint64_t pc, bool tracking);
+
 /* Let the program go on with another core. */
 struct core *chip_hand_over(struct chip *chip, struct core *from, unsigned number);
 

@@ -29,6 +29,8 @@ SET_UP_LIMIT_S = 1800
 TESTS_LIMIT_S = 7200
 # A mutant may loop for ever.
 TEST_LIMIT_S = 120
+# Tests that run in one process first: several take longer to start than most mutants live.
+FIRST_TESTS = 20
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     mutants = draw(arguments.seed, project)
     notes = folder / "reached.tsv"
     if not notes.exists():
-        _note_what_tests_reach(project, mutants, notes)
+        _note_what_tests_reach(project, mutants, notes, arguments.tests)
     kept = folder / "verdicts.jsonl"
     known = len(kept.read_text().splitlines()) if kept.exists() else 0
     for number, mutant in list(enumerate(mutants))[known:]:
@@ -78,6 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=37, help="which mutants are drawn")
+    parser.add_argument("tests", nargs="*", help="as pytest takes them; all where none is given")
     parser.add_argument(
         "--limit", type=float, default=TESTS_LIMIT_S, help="seconds for the tests of a mutant"
     )
@@ -98,14 +101,16 @@ def _clone(folder: Path) -> Path:
     return project
 
 
-def _note_what_tests_reach(project: Path, mutants: Sequence[Mutant], notes: Path) -> None:
+def _note_what_tests_reach(
+    project: Path, mutants: Sequence[Mutant], notes: Path, tests: Sequence[str]
+) -> None:
     partial = notes.with_suffix(".partial")
     partial.unlink(missing_ok=True)
     purelib = sysconfig.get_path("purelib", vars={"base": str(project / ".venv")})
     write_probe_module(Path(purelib), partial)
     insert_probes(mutants, project)
     try:
-        done = _pytest(project, ["-q", "-p", PROBE_MODULE], TESTS_LIMIT_S)
+        done = _pytest(project, ["-q", "-p", PROBE_MODULE, *tests], "auto", TESTS_LIMIT_S)
     finally:
         _git(project, "checkout", "--quiet", ".")
     print(done.stdout[-2000:])
@@ -114,24 +119,34 @@ def _note_what_tests_reach(project: Path, mutants: Sequence[Mutant], notes: Path
 
 def _verdict(project: Path, mutant: Mutant, tests: list[str], limit_s: float) -> Verdict:
     part = next(part for part in PARTS if mutant.file.startswith(part))
-    remaining = tests
     try:
-        while remaining:
-            failed = _first_failure(project, mutant, remaining, limit_s)
-            # Where no test is named, they could not even be collected.
-            if not failed or failed not in remaining or _passes(project, failed):
+        for chosen, processes in ((tests[:FIRST_TESTS], "0"), (tests[FIRST_TESTS:], "auto")):
+            failed = _noticed_by(project, mutant, chosen, processes, limit_s)
+            if failed:
                 return Verdict(str(mutant), part, len(tests), failed)
-            remaining = [test for test in remaining if test != failed]
     except _CutError:
         return Verdict(str(mutant), part, len(tests), "", is_cut=True)
     return Verdict(str(mutant), part, len(tests), "")
 
 
-def _passes(project: Path, test: str) -> bool:
-    return _pytest(project, [test], TESTS_LIMIT_S).returncode == 0
+def _noticed_by(
+    project: Path, mutant: Mutant, tests: list[str], processes: str, limit_s: float
+) -> str:
+    """The first of the tests that fails with the mutant alone, or the empty string."""
+    while tests:
+        failed = _first_failure(project, mutant, tests, processes, limit_s)
+        # Where no test is named, they could not even be collected.
+        if not failed or failed not in tests:
+            return failed
+        if _pytest(project, [failed], "0", TESTS_LIMIT_S).returncode == 0:
+            return failed
+        tests = [test for test in tests if test != failed]
+    return ""
 
 
-def _first_failure(project: Path, mutant: Mutant, tests: Sequence[str], limit_s: float) -> str:
+def _first_failure(
+    project: Path, mutant: Mutant, tests: Sequence[str], processes: str, limit_s: float
+) -> str:
     """The first test that fails with the mutant, or the empty string."""
     file = project / mutant.file
     original = file.read_text()
@@ -139,7 +154,8 @@ def _first_failure(project: Path, mutant: Mutant, tests: Sequence[str], limit_s:
     chosen = project.parent / "tests.txt"
     chosen.write_text("\n".join(tests))
     try:
-        done = _pytest(project, ["-q", "-x", f"--timeout={TEST_LIMIT_S}", f"@{chosen}"], limit_s)
+        arguments = ["-q", "-x", f"--timeout={TEST_LIMIT_S}", f"@{chosen}"]
+        done = _pytest(project, arguments, processes, limit_s)
     finally:
         file.write_text(original)
     if done.returncode == pytest.ExitCode.OK:
@@ -152,9 +168,10 @@ def _first_failure(project: Path, mutant: Mutant, tests: Sequence[str], limit_s:
 
 
 def _pytest(
-    project: Path, arguments: Sequence[str], limit_s: float
+    project: Path, arguments: Sequence[str], processes: str, limit_s: float
 ) -> subprocess.CompletedProcess[str]:
-    command = [".venv/bin/python", "-m", "pytest", "-n", "auto", "--dist", "worksteal", *arguments]
+    command = [".venv/bin/python", "-m", "pytest", "-n", processes, "--dist", "worksteal"]
+    command += arguments
     process = subprocess.Popen(
         command,
         cwd=project,
