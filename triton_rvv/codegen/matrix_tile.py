@@ -99,7 +99,7 @@ def _loop(
 
 
 def _spread(unit: MatrixUnit, waiting: Sequence[str], lines: Sequence[str]) -> Iterator[str]:
-    """Scalar instructions one by one behind the unit's: more in a row would hold up the next of these.
+    """Scalar instructions one by one behind the unit's: more in a row would hold up the next one.
 
     Their order stays, and what they compute is there before a load needs it.
     """
