@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from rvv_runner.ssh.board import SshBoard
 from rvv_runner.ssh.matrix_unit import with_matrix_unit
 
 
-def bpi_f3(core: int | None = None, **changes: str) -> BoardFile:
+def bpi_f3(core: int | None = None, **changes: Any) -> BoardFile:
     board_file = read_board_file("bpi-f3")
     return dataclasses.replace(board_file, ssh=SshSettings("board", core=core), **changes)
 
