@@ -121,13 +121,17 @@ static void observe(struct core *core, const struct site *site, uint64_t address
     }
 }
 
-/* An instruction goes through neighbouring lines. */
-static void touch(struct core *core, const struct site *site, uint64_t line, uint64_t last_line,
+/* An instruction goes through neighbouring bytes. */
+static void touch(struct core *core, const struct site *site, uint64_t place, uint64_t last_place,
                   bool measured) {
     struct misses *misses = measured ? &core->misses[site->index] : &core->unmeasured;
-    for (; line <= last_line; line++) {
+    uint32_t shift = core->memories.line_shift;
+    misses->within_line =
+        site->is_store && memories_within_line(&core->memories, place, site->is_contiguous);
+    for (uint64_t line = place >> shift; line <= last_place >> shift; line++) {
         memories_access(&core->memories, line, site->is_store, misses);
         memories_count_access(&core->memories, site->is_store);
+        misses->within_line = false;
     }
 }
 
@@ -140,8 +144,8 @@ static void on_memory(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
     }
     core->vector_elements += site->is_vector;
     uint64_t place = core_address(core, address);
-    uint64_t line = place >> core->memories.line_shift;
-    uint64_t last_line = (place + site->size_bytes - 1) >> core->memories.line_shift;
+    uint64_t last_place = place + site->size_bytes - 1;
+    uint64_t last_line = last_place >> core->memories.line_shift;
     if (site == core->last_site && last_line == core->last_line) {
         return; /* the same instruction goes on in the same line */
     }
@@ -150,8 +154,10 @@ static void on_memory(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
     if (measured && atomic_load_explicit(&tracking, memory_order_relaxed)) {
         observe(core, site, address);
     }
-    line += site == core->last_site && line == core->last_line; /* the part that is known */
-    touch(core, site, line, last_line, measured);
+    if (site == core->last_site && place >> core->memories.line_shift == core->last_line) {
+        place = last_line << core->memories.line_shift; /* behind the part that is known */
+    }
+    touch(core, site, place, last_place, measured);
     core->last_site = site;
     core->last_line = last_line;
 }
@@ -172,8 +178,7 @@ static void on_contiguous(unsigned vcpu, void *data) {
     if (size_bytes > 0) {
         uint64_t address = core_address(core, registers_integer(rs1_of(site->word)));
         core->vector_elements += size_bytes / site->size_bytes;
-        touch(core, site, address >> core->memories.line_shift,
-              (address + size_bytes - 1) >> core->memories.line_shift, core->pending != NULL);
+        touch(core, site, address, address + size_bytes - 1, core->pending != NULL);
     }
 }
 
@@ -355,7 +360,7 @@ static void instrument(struct qemu_plugin_insn *insn, uint32_t word, struct site
     } else if (readable && takes_type) {
         qemu_plugin_register_vcpu_insn_exec_cb(insn, on_type_from_register, flags,
                                                (void *)(uintptr_t)rs2_of(word));
-    } else if (readable && is_contiguous(word)) {
+    } else if (readable && site != NULL && site->is_contiguous) {
         qemu_plugin_register_vcpu_insn_exec_cb(insn, on_contiguous, flags, site);
     } else if (site != NULL) {
         qemu_plugin_register_vcpu_mem_cb(insn, on_memory, QEMU_PLUGIN_CB_NO_REGS,
