@@ -150,7 +150,7 @@ static uint64_t run_on_threads(void) {
 static void run_in_turn(const void *portions) {
     (void)portions;
     TRITON_RVV_MODEL_RESUME();
-    portions_run(&cores.portions);
+    portions_run_in_turn(&cores.portions);
     TRITON_RVV_MODEL_PAUSE();
 }
 

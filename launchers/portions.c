@@ -34,3 +34,8 @@ void portions_run(struct portions *portions) {
                              (uint32_t)(i / num_x / num_y), num_x, num_y, num_z);
     }
 }
+
+void portions_run_in_turn(struct portions *portions) {
+    portions_run(portions);
+    TRITON_RVV_ALL_PORTIONS();
+}

@@ -25,4 +25,7 @@ struct portions portions_of(portions_kernel *kernel, const uint64_t *args, const
 /* Takes portions and runs their programs until none is left; on each core at once. */
 void portions_run(struct portions *portions) __attribute__((visibility("hidden")));
 
+/* The same for all cores on one thread, for an emulator. */
+void portions_run_in_turn(struct portions *portions) __attribute__((visibility("hidden")));
+
 #endif

@@ -40,6 +40,14 @@ static void *run_programs(void *argument) {
     return NULL;
 }
 
+/* For an emulator, which takes what one thread runs for the work of all. */
+static void run_in_turn(struct job *job) {
+    scratch.job = job;
+    portions_run_in_turn(&job->portions);
+    free(scratch.memory);
+    scratch.memory = NULL;
+}
+
 /* Threads that cannot be started leave their share to the others. */
 static void run_on_threads(struct job *job, int threads) {
     pthread_t started[MOST_THREADS];
@@ -169,7 +177,10 @@ static int run_grid(const struct tuned_variant *variant, const uint64_t *args,
     if ((uint64_t)threads > programs)
         threads = (int)programs;
     struct job job = {portions_of(variant->kernel, args, grid, (uint32_t)threads), 0};
-    run_on_threads(&job, threads);
+    if (threads > 1 && getenv("TUNED_IN_TURN") != NULL)
+        run_in_turn(&job);
+    else
+        run_on_threads(&job, threads);
     return job.is_out_of_memory ? TUNED_OUT_OF_MEMORY : TUNED_OK;
 }
 

@@ -227,8 +227,8 @@ def find(
     # Building a user's search space may take a while: other shapes are read only on a miss.
     here = [study for study in studies if study.shape == wanted.shape]
     exact = _best_at(_winners(here, wanted), wanted.shape, wanted)
-    if exact is not None and exact.device == wanted.device:
-        return Found("exact", wanted, exact, 0.0)
+    if exact is not None:
+        return Found("exact" if exact.device == wanted.device else "nearest", wanted, exact, 0.0)
     winners = _winners(studies, wanted)
     if not winners:
         raise NotTunedError(

@@ -75,6 +75,8 @@ class EmulatedBoard:
         self._info = usage.of(info)
         in_turn = (*usage.launcher_options, *_IN_TURN) if usage.cores > 1 else ()
         self._options = (*flush_options(usage.timing, info.l2_bytes), *in_turn)
+        library = ("-E", f"TUNED_THREADS={usage.cores}", "-E", "TUNED_IN_TURN=1")
+        self._library_options = library if usage.cores > 1 else ()
         self._emulator: Emulator | None = None
 
     @property
@@ -104,7 +106,8 @@ class EmulatedBoard:
         # One scoreboard for all models cannot be an out-of-order core's.
         plugin = build_plugin("family" if self._in_order else "one")
         costs = write_once(f"costs-{self._costs_key}.txt", self._costs_text)
-        emulator = Emulator(qemu, cpu, plugin, costs, environment_options(self._target))
+        options = (*environment_options(self._target), *self._library_options)
+        emulator = Emulator(qemu, cpu, plugin, costs, options, self._options)
         check_qemu(dataclasses.replace(emulator, cpu=self_test_cpu))
         self._emulator = emulator
 
@@ -133,7 +136,7 @@ class EmulatedBoard:
         if isinstance(elf, Measurement):
             return elf
         try:
-            arguments = (*launcher_arguments(elf), *self._options)
+            arguments = launcher_arguments(self._emulator, elf)
             run = run_in_qemu(self._emulator, elf.elf_path, arguments, timeout_s)
         except OSError as error:
             return failed("board", self._info, f"QEMU could not be run: {error}")

@@ -205,6 +205,8 @@ static void add_miss(const struct memory *memory, const struct fill *fill, bool 
     /* Further on in a row of stores, whole lines are written without being read. */
     bool is_read = foresight->foreseen && !fill->l2_hit &&
                    memory->stores_in_a_row <= memory->costs->write_stream_lines;
+    /* A store that begins within a line leaves it to later ones to fill, in no order. */
+    bool is_unmerged = is_read && store && misses->within_line;
     misses->any = true;
     for (unsigned i = 0; i < BOARDS; i++) {
         lanes_t members = memory->members[i];
@@ -224,6 +226,10 @@ static void add_miss(const struct memory *memory, const struct fill *fill, bool 
         }
         if (is_read) {
             of->dram_read += members & all_lanes(1);
+        }
+        if (is_unmerged) {
+            of->penalty += members & memory->times[i].dram_unmerged;
+            EXPLAINED(of->random += memory->costs->dram_unmerged;)
         }
     }
 }
@@ -245,7 +251,8 @@ void memory_access_slowly(struct memory *memory, uint64_t line, bool store, stru
     struct foresight foresight = streams_look_ahead(memory, line);
     struct fill fill = fill_from_l2(memory, line, store, foresight.foreseen);
     count_miss(&memory->counts, store, fill.l2_hit);
-    memory->stores_in_a_row = foresight.foreseen && store ? memory->stores_in_a_row + 1 : 0;
+    bool in_a_row = store && foresight.foreseen && !misses->within_line;
+    memory->stores_in_a_row = in_a_row ? memory->stores_in_a_row + 1 : 0;
     add_miss(memory, &fill, store, &foresight, misses);
 }
 

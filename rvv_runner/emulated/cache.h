@@ -56,6 +56,7 @@ struct misses {
     bool any;
     uint8_t arrival_count;
     uint16_t stored_lines; /* lines that stores went on to, missed or not */
+    bool within_line;      /* the access begins within a line: memories_within_line */
     struct arrival *arrivals[MAX_ARRIVALS]; /* of a prefetch what it brings, else what it waits for */
     struct lane_misses of[BOARDS];
 };

@@ -17,6 +17,7 @@ struct chip {
     struct calendar l2[MAX_CORES], dram;  /* the former by cluster */
     struct shared shared[MAX_CORES];      /* by cluster */
     uint64_t portions[MAX_CORES];         /* taken while nothing is measured */
+    uint32_t random;                      /* decides which of the cores takes one then */
 };
 
 /* The cores that the cost table has, at least two. False where there is not enough memory. */
@@ -29,6 +30,10 @@ void chip_start_region(struct chip *chip);
  * state over. */
 struct core *chip_next_portion(struct chip *chip, struct core *core, uint64_t pc, bool measured,
                                bool tracking);
+
+/* All portions are done at the mark at `pc`: every core waits for the last one, and the first goes on
+ * with the program. */
+struct core *chip_join(struct chip *chip, struct core *core, uint64_t pc, bool tracking);
 
 /* Let the program go on with another core. */
 struct core *chip_hand_over(struct chip *chip, struct core *from, unsigned number);

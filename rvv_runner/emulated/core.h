@@ -44,6 +44,7 @@ struct core {
     uint64_t counts[STATIC_COUNT_COUNT];
     uint64_t branch_misses;
     uint64_t vector_elements;
+    ticks_t waited; /* for other cores, under the default */
     EXPLAINED(struct rows rows;)
     struct misses misses[MAX_SITES]; /* of the pending block; all 0 without one */
     struct misses unmeasured;        /* of no interest */
@@ -56,6 +57,9 @@ struct core *core_new(const struct family *family);
 /* Go on where another core's program is: what is in registers is the same. Neither has a pending
  * block. */
 void core_take_over(struct core *core, const struct core *other);
+
+/* Issue nothing before these times of the members, in ticks since the region started. */
+void core_wait_until(struct core *core, const ticks_t *times);
 
 /* Start counting from nothing; the caches keep what they hold. */
 void core_start_region(struct core *core);

@@ -73,6 +73,7 @@ struct class_cost {
     X(dram_random)                                                                                 \
     X(dram_read)                                                                                   \
     X(dram_write)                                                                                  \
+    X(dram_unmerged)                                                                               \
     X(dram_ahead)                                                                                  \
     X(l2_keeps_one_in)                                                                             \
     X(l2_keeps_unforeseen)                                                                         \
@@ -115,6 +116,7 @@ struct costs {
     X(dram_random)                                                                                 \
     X(dram_read)                                                                                   \
     X(dram_write)                                                                                  \
+    X(dram_unmerged)                                                                               \
     X(dram_ahead)                                                                                  \
     X(scalar_to_vector)                                                                            \
     X(store_data_late)                                                                             \

@@ -31,6 +31,7 @@ _MEMORY_CYCLES = (
     "dram_random",
     "dram_read",
     "dram_write",
+    "dram_unmerged",
     "dram_ahead",
     "dirty_eviction",
 )

@@ -21,8 +21,8 @@ _LOADS = ("v_load", "v_load_whole")
 _FREE = frozenset(  # what may differ between the models of one run: see memories.c and LANE_TIMES
     {
         *("tlb_miss", "l2_random", "l2_streamed", "l2_streamed_scalar", "l2_written"),
-        *("dram_random", "dram_read", "dram_write", "dram_ahead", "dirty_eviction"),
-        *("store_misses", "write_stream_lines", "l2_sets", "l2_ways", "streams"),
+        *("dram_random", "dram_read", "dram_write", "dram_unmerged", "dram_ahead"),
+        *("dirty_eviction", "store_misses", "write_stream_lines", "l2_sets", "l2_ways", "streams"),
         *("l2_keeps_one_in", "l2_keeps_unforeseen"),
         *("prefetch_works", "prefetch_late", "prefetch_needs_page", "prefetch_buffers"),
     }

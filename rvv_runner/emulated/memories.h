@@ -47,6 +47,17 @@ static inline struct memory_counts *memories_counts(struct memories *memories) {
     return &memories->each[0]->counts;
 }
 
+/* Whether an access at a place leaves the first bytes of a line to a later one. One that goes through
+ * neighbouring bytes does so unless it begins with them; of others, which may go down from element to
+ * element, not one that begins with the last bytes either. */
+static inline bool memories_within_line(const struct memories *memories, uint64_t place,
+                                        bool is_contiguous) {
+    enum { MERGED_BYTES = 16 }; /* that a store buffer collects in any order */
+    uint64_t line_bytes = (uint64_t)1 << memories->line_shift;
+    uint64_t offset = place & (line_bytes - 1);
+    return offset >= MERGED_BYTES && (is_contiguous || offset < line_bytes - MERGED_BYTES);
+}
+
 /* One access of one instruction to one line; adds to `misses`. */
 static inline void memories_access(struct memories *memories, uint64_t line, bool store,
                                    struct misses *misses) {

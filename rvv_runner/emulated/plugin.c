@@ -23,7 +23,7 @@
 #include "report.h"
 #include "software.h"
 
-/* Hints with no effect on any RISC-V core: slti x0, x0, 0x5a1 to 0x5a6. */
+/* Hints with no effect on any RISC-V core: slti x0, x0, 0x5a1 to 0x5a8. */
 enum {
     REGION_START = 0x5a102013,
     REGION_STOP = 0x5a202013,
@@ -31,6 +31,7 @@ enum {
     MODEL_RESUME = 0x5a402013,
     MODEL_END = 0x5a502013,
     NEXT_PORTION = 0x5a602013,
+    ALL_PORTIONS = 0x5a802013,
 };
 enum { MAX_THREADS = 1024 };
 
@@ -120,13 +121,17 @@ static void observe(struct core *core, const struct site *site, uint64_t address
     }
 }
 
-/* An instruction goes through neighbouring lines. */
-static void touch(struct core *core, const struct site *site, uint64_t line, uint64_t last_line,
+/* An instruction goes through neighbouring bytes. */
+static void touch(struct core *core, const struct site *site, uint64_t place, uint64_t last_place,
                   bool measured) {
     struct misses *misses = measured ? &core->misses[site->index] : &core->unmeasured;
-    for (; line <= last_line; line++) {
+    uint32_t shift = core->memories.line_shift;
+    misses->within_line =
+        site->is_store && memories_within_line(&core->memories, place, site->is_contiguous);
+    for (uint64_t line = place >> shift; line <= last_place >> shift; line++) {
         memories_access(&core->memories, line, site->is_store, misses);
         memories_count_access(&core->memories, site->is_store);
+        misses->within_line = false;
     }
 }
 
@@ -139,8 +144,8 @@ static void on_memory(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
     }
     core->vector_elements += site->is_vector;
     uint64_t place = core_address(core, address);
-    uint64_t line = place >> core->memories.line_shift;
-    uint64_t last_line = (place + site->size_bytes - 1) >> core->memories.line_shift;
+    uint64_t last_place = place + site->size_bytes - 1;
+    uint64_t last_line = last_place >> core->memories.line_shift;
     if (site == core->last_site && last_line == core->last_line) {
         return; /* the same instruction goes on in the same line */
     }
@@ -149,8 +154,10 @@ static void on_memory(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
     if (measured && atomic_load_explicit(&tracking, memory_order_relaxed)) {
         observe(core, site, address);
     }
-    line += site == core->last_site && line == core->last_line; /* the part that is known */
-    touch(core, site, line, last_line, measured);
+    if (site == core->last_site && place >> core->memories.line_shift == core->last_line) {
+        place = last_line << core->memories.line_shift; /* behind the part that is known */
+    }
+    touch(core, site, place, last_place, measured);
     core->last_site = site;
     core->last_line = last_line;
 }
@@ -171,8 +178,7 @@ static void on_contiguous(unsigned vcpu, void *data) {
     if (size_bytes > 0) {
         uint64_t address = core_address(core, registers_integer(rs1_of(site->word)));
         core->vector_elements += size_bytes / site->size_bytes;
-        touch(core, site, address >> core->memories.line_shift,
-              (address + size_bytes - 1) >> core->memories.line_shift, core->pending != NULL);
+        touch(core, site, address, address + size_bytes - 1, core->pending != NULL);
     }
 }
 
@@ -257,6 +263,13 @@ static void on_portion(unsigned vcpu, void *data) {
     }
 }
 
+static void on_all_portions(unsigned vcpu, void *data) {
+    if (chip.count > 0) {
+        uint64_t pc = (uint64_t)(uintptr_t)data;
+        cores[vcpu] = chip_join(&chip, core_of(vcpu), pc, tracking);
+    }
+}
+
 /* The first time, the caches become empty: a program that says what they see says so of everything. */
 static void on_pause(unsigned vcpu, void *data) {
     (void)data;
@@ -311,9 +324,10 @@ static bool instrument_marker(struct qemu_plugin_insn *insn, uint32_t word) {
     if (software_announced(word, qemu_plugin_insn_haddr(insn)) || software_is_missing(word)) {
         return true;
     }
-    if (word == NEXT_PORTION) {
-        qemu_plugin_register_vcpu_insn_exec_cb(insn, on_portion, QEMU_PLUGIN_CB_NO_REGS,
-                                               (void *)(uintptr_t)qemu_plugin_insn_vaddr(insn));
+    if (word == NEXT_PORTION || word == ALL_PORTIONS) {
+        qemu_plugin_register_vcpu_insn_exec_cb(
+            insn, word == NEXT_PORTION ? on_portion : on_all_portions, QEMU_PLUGIN_CB_NO_REGS,
+            (void *)(uintptr_t)qemu_plugin_insn_vaddr(insn));
         return true;
     }
     if (word == MODEL_PAUSE || word == MODEL_RESUME || word == MODEL_END) {
@@ -346,7 +360,7 @@ static void instrument(struct qemu_plugin_insn *insn, uint32_t word, struct site
     } else if (readable && takes_type) {
         qemu_plugin_register_vcpu_insn_exec_cb(insn, on_type_from_register, flags,
                                                (void *)(uintptr_t)rs2_of(word));
-    } else if (readable && is_contiguous(word)) {
+    } else if (readable && site != NULL && site->is_contiguous) {
         qemu_plugin_register_vcpu_insn_exec_cb(insn, on_contiguous, flags, site);
     } else if (site != NULL) {
         qemu_plugin_register_vcpu_mem_cb(insn, on_memory, QEMU_PLUGIN_CB_NO_REGS,

@@ -48,8 +48,9 @@ static void add_core(struct region *region, const struct core *core) {
         ticks_t elapsed = core_elapsed(core, i);
         region->elapsed[i] = elapsed > region->elapsed[i] ? elapsed : region->elapsed[i];
     }
-    region->busy += core_elapsed(core, 0);
-    region->threads += core_elapsed(core, 0) > 0;
+    ticks_t busy = core_elapsed(core, 0) - core->waited;
+    region->busy += busy;
+    region->threads += busy > 0;
     region->vector_busy += core->boards[0].vector_busy;
     region->vector_fp_waited += core->boards[0].vector_fp_waited;
     region->branch_misses += core->branch_misses;

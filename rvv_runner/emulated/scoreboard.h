@@ -109,6 +109,20 @@ void scoreboard_prefetch(struct scoreboard *board, const struct misses *moved);
 /* Count times from later on, where they have become large. `memories` are all of the core's. */
 void scoreboard_rebase(struct scoreboard *board, struct memory *const *memories, unsigned count);
 
+/* Issue nothing before a time; what is there is ready then. */
+static inline void scoreboard_wait(struct scoreboard *board, lanes_t until) {
+#if LANES == 1
+    if (board->window != NULL) {
+        board->window->enters = later(board->window->enters, until);
+        board->window->last_left = later(board->window->last_left, until);
+        return;
+    }
+#endif
+    board->last_issue = later(board->last_issue, until);
+    board->issue_before_last = later(board->issue_before_last, until);
+    EXPLAINED(board->why.explained = later(board->why.explained, until);)
+}
+
 /* Whether scoreboard_rebase has to be called before the next instruction that may wait for misses. */
 static inline bool scoreboard_is_late(const struct scoreboard *board) {
 #if LANES == 1

@@ -5,6 +5,9 @@
  * each other out of L1D before they are used. Which of L1D's sets a page's lines go to is taken to
  * depend on their place in it alone. */
 static bool is_crowded(const struct memory *memory, uint64_t line, uint64_t before) {
+    if ((uint32_t)__builtin_popcount(memory->streaming) <= memory->l1d.ways) {
+        return false;
+    }
     uint64_t in_page = ((uint64_t)1 << memory->page_lines_shift) - 1;
     uint32_t others = 0;
     for (uint32_t i = 0; i < memory->costs->streams; i++) {
@@ -19,18 +22,18 @@ struct foresight streams_look_ahead(struct memory *memory, uint64_t line) {
     uint32_t streams = memory->costs->streams;
     for (uint32_t i = 0; i < streams; i++) {
         uint64_t before = memory->stream_lines[i];
-        uint64_t distance = line - before;
-        if (distance == 0) {
+        if (line - before + 1 > 2) {
+            continue; /* neither this line nor one of its neighbours */
+        }
+        if (line == before) {
             return (struct foresight){0};
         }
-        if (distance == 1 || distance == UINT64_MAX) {
-            struct foresight found = {.foreseen = true, .followed = i == memory->last_stream};
-            found.displaced = is_crowded(memory, line, before);
-            memory->stream_lines[i] = line;
-            memory->streaming |= 1u << i;
-            memory->last_stream = i;
-            return found;
-        }
+        struct foresight found = {.foreseen = true, .followed = i == memory->last_stream};
+        found.displaced = is_crowded(memory, line, before);
+        memory->stream_lines[i] = line;
+        memory->streaming |= 1u << i;
+        memory->last_stream = i;
+        return found;
     }
     if (streams > 0) {
         memory->stream_lines[memory->oldest_stream] = line;

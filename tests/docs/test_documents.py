@@ -141,6 +141,23 @@ def test_the_index_lists_every_page() -> None:
     assert listed == pages - {"README.md"}
 
 
+# Turns of phrase that readers stumbled over, and matrix products, which the field calls GEMMs.
+STUMBLING = re.compile(
+    r"\b(of which|says? so|nobody|anybody|so many|whoever|quickest|matrix products?)\b",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [p for p in DOCUMENTS if p.parent == REPOSITORY or p.parent.name in ("start", "guides")],
+    ids=lambda path: path.name,
+)
+def test_pages_for_users_read_plainly(document: Path) -> None:
+    if document.name not in ("CHANGELOG.md", "CONTRIBUTING.md"):
+        assert STUMBLING.findall(document.read_text()) == []
+
+
 def test_quoted_code_stands_in_the_file_named_before_it() -> None:
     quoted = [
         block
@@ -177,6 +194,15 @@ def test_the_readme_has_the_speed_of_the_time_in_its_picture() -> None:
     shown = [float(figure) for figure in re.findall(r"([\d.]+) GFLOP/s", readme)]
     for time_ms in times_ms:
         assert round(2 * 256 * 512 * 256 / time_ms / 1e6, 1) in shown
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/concepts/emulated_board.md"])
+def test_shares_of_the_emulated_board_are_those_of_its_note(page: str) -> None:
+    note = (REPOSITORY / "docs/notes/emulated_board_accuracy.md").read_text()
+    text = (REPOSITORY / page).read_text()
+    for row in ("all routines", "all GEMM kernels"):
+        points, share = re.search(rf"^\| {row} \| [^|]+ \| (\d+) \| (\d+%)", note, re.M).groups()
+        assert f"{share} of {int(points):,}" in text
 
 
 def test_the_table_of_operations_is_the_compilers() -> None:

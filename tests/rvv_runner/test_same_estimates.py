@@ -48,7 +48,7 @@ _ESTIMATES = {
     "prefetches": 79027.75,
     "spills": 7266.4,
 }
-_VERSION = "4e19c07ab3d85f62"
+_VERSION = "91d3f6a20be7c458"
 
 
 def test_the_estimates_are_those_of_this_model_version(run_regions):
