@@ -144,6 +144,32 @@ def test_loads_that_are_not_taken_together(loads):
     assert first.streams is not second.streams
 
 
+def stored(*distances: int) -> list[Access]:
+    """Stores to every second element, from so far on each, of what a load gives."""
+    body = [TWICE, load("%v", "%at")]
+    for place, distance in enumerate(distances):
+        body.append(number(f"%c{place}", distance))
+        body.append(block(f"%o{place}", "arith.addi", "%even", f"%c{place}"))
+        types = f"({POINTERS}, {INTEGERS}) -> {POINTERS}"
+        body.append(f'%p{place} = "tt.addptr"(%xs, %o{place}) : {types}')
+        body.append(f'"tt.store"(%p{place}, %v) : ({POINTERS}, {FLOATS}) -> ()')
+    return accesses("\n".join(body))[1:]
+
+
+def test_two_stores_that_fill_rows():
+    first, second = stored(0, 1)
+    assert first.streams is second.streams is not None
+    assert [first.kind, second.kind] == ["0 of 2 in turn", "1 of 2 in turn"]
+    # Of three, the last two do.
+    kinds = [access.kind for access in stored(5, 0, 1)]
+    assert kinds == ["strided", "0 of 2 in turn", "1 of 2 in turn"]
+
+
+@pytest.mark.parametrize("distances", [(1, 0), (0, 2), (0, 0), (0,)])
+def test_stores_that_do_not(distances):
+    assert all(access.streams is None for access in stored(*distances))
+
+
 @pytest.mark.parametrize(("factor", "together"), [(2, True), (1, False)])
 def test_a_scalar_sum_that_may_wrap(factor, together):
     """Of an even number, the next one has the same sign; of any number, it may be the least one."""
