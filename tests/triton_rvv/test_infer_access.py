@@ -83,6 +83,18 @@ def test_addresses(offset, address, kind):
     assert (str(access.address), access.kind) == (address, kind)
 
 
+@pytest.mark.parametrize("operation", ["arith.muli", "arith.addi", "arith.divsi", "arith.remsi"])
+def test_numbers_made_of_ever_more_parts(operation):
+    """Each is made of the one before it twice, which has 2^64 parts in the end."""
+    body = [POSITIONS, block("%v0", "arith.addi", "%at", "%ns")]
+    for turn in range(64):
+        body.append(block(f"%w{turn}", operation, f"%v{turn}", "%two"))
+        body.append(block(f"%u{turn}", operation, f"%v{turn}", "%ns"))
+        body.append(block(f"%v{turn + 1}", "arith.muli", f"%w{turn}", f"%u{turn}"))
+    (access,) = accesses("\n".join([*body, load("%v", "%v64")]))
+    assert len(str(access.address)) < 1000
+
+
 def test_a_block_of_two_dimensions_and_its_mask():
     wide = "tensor<4x256xi32>"
     body = f"""{POSITIONS}
