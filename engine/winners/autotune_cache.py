@@ -24,7 +24,7 @@ from foundation.config import Config
 from foundation.errors import UserError
 from foundation.shapes import Shape, shape_text
 from foundation.triton_options import as_triton_config
-from kernels.own.choice import split_path
+from kernels.own.kernel_path import split_path
 from kernels.own.configurations import pruned_configs, tuned_values
 from kernels.own.kernel_file import KernelFile, read_kernel_file
 from kernels.own.launch import Launch
