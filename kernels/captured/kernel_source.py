@@ -20,6 +20,7 @@ from triton.runtime.autotuner import Heuristics
 from triton.runtime.jit import JITFunction
 
 from foundation.errors import UserError
+from foundation.printing import others_print_aside
 from kernels.captured.task import Kernel
 from kernels.own.other_kernels import asked_for_device
 from triton_rvv.flag_gems import register_for
@@ -78,7 +79,7 @@ def _imported(kernel: Kernel) -> LoadedKernel | None:
     if _LOCAL in kernel.qualname:
         return None
     try:
-        with _importable(kernel), asked_for_device():
+        with _importable(kernel), asked_for_device(), others_print_aside():
             module = importlib.import_module(kernel.module)
     except Exception:  # whatever a module does when it is imported elsewhere
         return None
@@ -114,7 +115,7 @@ def _made(kernel: Kernel) -> LoadedKernel | None:
     module = ModuleType(name)
     module.__file__ = file
     sys.modules[name] = module  # where Triton looks for a kernel's globals
-    with _importable(kernel), asked_for_device():
+    with _importable(kernel), asked_for_device(), others_print_aside():
         for node in tree:
             # What fails, such as the import of a package that is not here, the kernel may not need.
             with contextlib.suppress(Exception):
